@@ -1,0 +1,29 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { openBareLoop } from './bare-loop.ts'
+import { type Side, type SideOptions, serveJob } from './side.ts'
+import { pastMessages } from './wire.ts'
+
+/** The bare loop as a side. It has no row for a conversation: a name is enough. */
+async function openBareSide({ home, durability, source, request, onTool }: SideOptions): Promise<Side> {
+  mkdirSync(home, { recursive: true })
+  const loop = openBareLoop({
+    path: join(home, 'bare.db'),
+    source,
+    request,
+    synchronous: durability === 'strict' ? 'FULL' : 'NORMAL',
+    ...(onTool ? { onTool } : {}),
+  })
+  let made = 0
+  return {
+    newConversations: async (count) => Array.from({ length: count }, () => `conversation-${process.pid}-${made++}`),
+    seed: async (conversation, messages) => loop.insert(conversation, pastMessages(messages)),
+    runTurn: loop.runTurn,
+    countMessages: async (conversation) => loop.count(conversation),
+    resume: loop.resume,
+    check: async () => {},
+    close: async () => loop.close(),
+  }
+}
+
+await serveJob(openBareSide)

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto'
+import type { Agent } from '../src/core/agent.ts'
+import type { ConversationId, RunId } from '../src/core/id.ts'
+import type { MessageBody } from '../src/core/message.ts'
+import type { Change } from '../src/core/projection.ts'
+import type { Tool } from '../src/ports/tool.ts'
+import type { Desk } from '../src/service/desk.ts'
+import { benchProvider } from './provider.ts'
+import { type Side, type SideOptions, serveJob } from './side.ts'
+import { pastMessages, QUESTION, SYSTEM, TEXT_DELTAS_PER_TURN, WEATHER, type WireMessage, weatherIn } from './wire.ts'
+
+/** Holdfast as a side, opened and used the way an entrance does: through app and service. */
+async function openEngineSide({ dist, home, durability, source, request, onTool }: SideOptions): Promise<Side> {
+  const { openApp, sendMessage, waitForRun, createAgent, listRuns } = await loadHoldfast(dist)
+  const { desk, close } = await openApp({
+    environment: { HOLDFAST_HOME: home, HOLDFAST_DURABILITY: durability },
+    role: 'owner',
+    providers: { bench: benchProvider(source, request) },
+    tools: [weatherTool(onTool)],
+  })
+  let agent: Agent | undefined
+  let lastRun: RunId | undefined
+
+  async function theAgent(): Promise<Agent> {
+    const { store } = desk.world
+    const request = { name: 'bench', system: SYSTEM, model: 'bench/any', tools: [WEATHER.name] }
+    return (await store.agents.findByName(desk.organizationId, request.name)) ?? createAgent(request, desk)
+  }
+
+  return {
+    async newConversations(count) {
+      agent ??= await theAgent()
+      const ids = Array.from({ length: count }, (): ConversationId => `conv-${randomUUID()}`)
+      await Promise.all(ids.map((id) => desk.world.store.conversations.create(newConversation(id, agent!))))
+      return ids
+    },
+    async seed(conversation, messages) {
+      agent ??= await theAgent()
+      await seedConversation(conversation as ConversationId, { messages, agent, desk })
+    },
+    async runTurn(conversation) {
+      agent ??= await theAgent()
+      const content = [{ type: 'text' as const, text: QUESTION }]
+      const sent = await sendMessage({ agent, conversationId: conversation as ConversationId, content }, desk)
+      const run = await waitForRun(sent.runId, desk)
+      if (run.stopReason !== 'end_turn') throw new Error(`the run ended ${run.status} / ${run.stopReason}`)
+      lastRun = run.id
+    },
+    async countMessages(conversation) {
+      return (await desk.world.store.messages.context(conversation as ConversationId)).length
+    },
+    async resume() {
+      // The takeover began when the app was opened: the one run of a prepared home may be in any state by now.
+      const runs = await listRuns({}, 100, desk)
+      const ended = await Promise.all(runs.map((run) => waitForRun(run.id, desk)))
+      const unfinished = ended.find((run) => run.stopReason !== 'end_turn')
+      if (unfinished) throw new Error(`the resumed run ended ${unfinished.status} / ${unfinished.stopReason}`)
+      return ended.map((run) => run.conversationId)
+    },
+    /** Token streaming was on: the log of a run holds every text delta and its end. */
+    async check() {
+      if (!lastRun) throw new Error('no turn was run')
+      const types: string[] = []
+      const signal = AbortSignal.timeout(5_000)
+      for await (const { chunk } of desk.world.streams.watch(lastRun, { after: 0, signal }))
+        types.push(chunk.message_type)
+      const texts = types.filter((type) => type === 'assistant_message').length
+      if (texts !== TEXT_DELTAS_PER_TURN || types.at(-1) !== 'done')
+        throw new Error(`the stream of ${lastRun} has ${texts} text chunks and ends with ${types.at(-1)}`)
+    },
+    close,
+  }
+}
+
+/** Compiled, because that is what is shipped; for a profile with the lines of `src/`, name that folder instead. */
+async function loadHoldfast(dist: string) {
+  const extension = dist.endsWith('/src/') ? 'ts' : 'js'
+  const load = (name: string) => import(new URL(`${name}.${extension}`, dist).href)
+  const [app, send, wait, agents, runs] = await Promise.all(
+    ['app', 'service/send-message', 'service/wait-for-run', 'service/create-agent', 'service/show-run'].map(load),
+  )
+  return { ...app, ...send, ...wait, ...agents, ...runs } as typeof import('../src/app.ts') &
+    typeof import('../src/service/send-message.ts') &
+    typeof import('../src/service/wait-for-run.ts') &
+    typeof import('../src/service/create-agent.ts') &
+    typeof import('../src/service/show-run.ts')
+}
+
+function weatherTool(onTool: (() => void) | undefined): Tool {
+  return {
+    ...WEATHER,
+    effects: 'none',
+    parallel: false,
+    needsApproval: false,
+    outputLimit: 50_000,
+    timeoutMs: 120_000,
+    async run(input) {
+      onTool?.()
+      return { status: 'success', output: weatherIn((input as { city: string }).city) }
+    },
+  }
+}
+
+function newConversation(id: ConversationId, { id: agentId, organizationId, createdAt }: Agent) {
+  return { id, organizationId, agentId, isDefault: false, createdAt, contextStart: 0, nextPosition: 0 }
+}
+
+/** A past that was never lived: one run whose log says nothing but whose commit adds the messages. */
+async function seedConversation(
+  conversationId: ConversationId,
+  { messages, agent, desk }: { messages: number; agent: Agent; desk: Desk },
+): Promise<void> {
+  const { store, randomness, clock } = desk.world
+  const { organizationId } = desk
+  const at = clock.now()
+  const runId: RunId = `run-${randomness.uuid()}`
+  const settings = { targets: [agent.model], maxSteps: 1, maxDurationMs: 60_000, streamTokens: false }
+  const input = { messageId: `message-${randomness.uuid()}` as const, role: 'user' as const, content: [] }
+  const accepted = {
+    event: {
+      type: 'input-accepted' as const,
+      v: 1 as const,
+      inputs: [input],
+      settings: { ...settings, onGuarded: 'deny' as const, approvalTtlMs: 60_000 },
+    },
+    at,
+    changes: [],
+  }
+  const opened = await store.runs.open({
+    run: {
+      id: runId,
+      organizationId,
+      agentId: agent.id,
+      conversationId,
+      background: false,
+      createdAt: at,
+      metadata: {},
+    },
+    policy: 'reject',
+    entry: accepted,
+    interruption: accepted,
+    steering: accepted,
+    claimFor: desk.engine!.workerId,
+  })
+  if (opened.type !== 'opened') throw new Error(`the seed was not opened: ${opened.type}`)
+  const changes = pastMessages(messages).map((message): Change => {
+    const added = { id: `message-${randomness.uuid()}` as const, runId, body: toBody(message, desk), createdAt: at }
+    return { type: 'add-message', message: added }
+  })
+  const end: Change = {
+    type: 'change-run',
+    change: { status: 'completed', stopReason: 'end_turn', completedAt: at, releaseLease: true },
+  }
+  const result = await store.events.append({
+    runId,
+    commitId: 'seed',
+    writer: { type: 'holder', fence: opened.run.fence },
+    seen: opened.run.nextSeq,
+    facts: [{ event: { type: 'turn-ended', v: 1, stopReason: 'end_turn' }, at, changes: [...changes, end] }],
+    intents: [],
+  })
+  if (result.type !== 'appended') throw new Error('the seed was refused')
+}
+
+function toBody(message: WireMessage, { world }: Desk): MessageBody {
+  switch (message.role) {
+    case 'user':
+    case 'system':
+      return { role: message.role, content: [{ type: 'text', text: message.content }] }
+    case 'assistant': {
+      const calls = (message.tool_calls ?? []).map((call) => ({
+        callId: call.id,
+        tool: call.function.name,
+        input: JSON.parse(call.function.arguments),
+        digest: world.digest(call.function.arguments),
+        needsApproval: false,
+        effects: 'none' as const,
+        parallel: false,
+      }))
+      return { role: 'assistant', content: [{ type: 'text', text: message.content }], calls }
+    }
+    case 'tool':
+      return { role: 'tool', outcomes: [{ callId: message.tool_call_id, status: 'success', output: message.content }] }
+  }
+}
+
+await serveJob(openEngineSide)

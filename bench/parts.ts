@@ -1,0 +1,163 @@
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Figure, type FigureName, median, show } from './figures.ts'
+import type { Measured } from './side.ts'
+import { SideFailed, type SideName, type Workshop } from './sides.ts'
+import { MESSAGES_PER_TURN } from './wire.ts'
+
+export type PartName = 'cpu' | 'bytes' | 'history' | 'idle' | 'resume'
+export type Part = (shop: Workshop, size: Size) => Promise<Figure[]>
+
+/** How much of everything. `quick` is for a look, not for a verdict. */
+export type Size = 'full' | 'quick'
+
+const SIDES: readonly SideName[] = ['bare', 'engine']
+
+export const PARTS: Record<PartName, Part> = { cpu, bytes, history, idle, resume }
+
+type Durability = 'relaxed' | 'strict'
+type CpuCase = { name: FigureName; lanes: number; durability: Durability; warmUp: number; turns: number }
+
+const CPU_CASES: readonly CpuCase[] = [
+  { name: 'cpu_ratio_c1', lanes: 1, durability: 'relaxed', warmUp: 200, turns: 150 },
+  { name: 'cpu_ratio_c64_relaxed', lanes: 64, durability: 'relaxed', warmUp: 384, turns: 448 },
+  { name: 'cpu_ratio_c64_strict', lanes: 64, durability: 'strict', warmUp: 384, turns: 256 },
+]
+
+/** CPU of a turn, user and system, of the measuring process alone; sides alternate so that both see the same machine. */
+async function cpu(shop: Workshop, size: Size): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const { name, ...shape } of CPU_CASES) {
+    const perTurn = { bare: [] as number[], engine: [] as number[] }
+    for (let round = 0; round < (size === 'quick' ? 1 : shape.durability === 'strict' ? 3 : 5); round++)
+      for (const side of SIDES) perTurn[side].push(cpuPerTurn(await freshTurns(shop, side, shape)))
+    const [bare, engine] = [median(perTurn.bare), median(perTurn.engine)]
+    figures.push({ name, value: engine / bare, detail: `${show(engine)} ms / ${show(bare)} ms of CPU per turn` })
+  }
+  const strict = { ...CPU_CASES[2]!, watchLoop: true as const }
+  const watched = await freshTurns(shop, 'engine', strict)
+  const bare = await freshTurns(shop, 'bare', strict)
+  figures.push({
+    name: 'loop_delay_p99_ms',
+    value: watched.loopDelayP99Ms,
+    detail: `64 strict turns at once; the bare loop ${show(bare.loopDelayP99Ms)} ms`,
+  })
+  return figures
+}
+
+type FreshTurns = Omit<CpuCase, 'name'> & { watchLoop?: true }
+
+/** Each turn in a conversation of its own, so that no turn pays for the history of the one before. */
+async function freshTurns(shop: Workshop, side: SideName, shape: FreshTurns): Promise<Measured> {
+  const { lanes, durability, warmUp, turns, watchLoop } = shape
+  const place = { home: shop.folder(), durability, request: 'whole-history' as const }
+  const job = { type: 'fresh' as const, ...place, lanes, warmUp, turns, ...(watchLoop ? { watchLoop } : {}) }
+  return proven(side, await shop.measure(side, job))
+}
+
+/**
+ * Bytes handed to the kernel (`wchar`), because `write_bytes` counts a page once however often it is written before the
+ * disk takes it. Sockets count too, so requests hold only the current turn.
+ */
+async function bytes(shop: Workshop, size: Size): Promise<Figure[]> {
+  const turns = size === 'quick' ? 20 : 50
+  const written = async (side: SideName, messages: number) =>
+    (await seededTurns(shop, side, { messages, turns, warmUp: 10, request: 'current-turn' })).map(
+      (one) => one.writtenBytes / one.turns,
+    )[0]!
+  const [short, long] = [await written('engine', 10), await written('engine', 10_000)]
+  const bare = [await written('bare', 10), await written('bare', 10_000)]
+  const detail =
+    `${kilo(long)} / ${kilo(short)} written per turn at 10,000 / 10 messages; ` +
+    `the bare loop ${kilo(bare[1]!)} / ${kilo(bare[0]!)}`
+  return [{ name: 'bytes_growth', value: long / short, detail }]
+}
+
+/** What a message of history costs a turn before the request is made: reading, parsing and preparing it. */
+async function history(shop: Workshop, size: Size): Promise<Figure[]> {
+  const rounds = size === 'quick' ? 1 : 3
+  const perMessage = async (side: SideName, request: 'whole-history' | 'current-turn') => {
+    const cost = async (messages: number) => {
+      const plan = { messages, turns: 25, warmUp: 15, request, rounds: request === 'whole-history' ? 1 : rounds }
+      return median((await seededTurns(shop, side, plan)).map(cpuPerTurn))
+    }
+    return (1_000 * ((await cost(5_000)) - (await cost(10)))) / 4_990
+  }
+  const [engine, bare] = [await perMessage('engine', 'current-turn'), await perMessage('bare', 'current-turn')]
+  const detail = `CPU per message and turn without the request; the bare loop ${show(bare)} µs`
+  if (size === 'quick') return [{ name: 'us_per_history_message', value: engine, detail }]
+  const sent = [await perMessage('engine', 'whole-history'), await perMessage('bare', 'whole-history')]
+  const whole = `; with four requests that hold it ${show(sent[0]!)} µs, the bare loop ${show(sent[1]!)} µs`
+  return [{ name: 'us_per_history_message', value: engine, detail: detail + whole }]
+}
+
+type SeededTurns = {
+  messages: number
+  turns: number
+  warmUp: number
+  request: 'whole-history' | 'current-turn'
+  rounds?: number
+}
+
+/** The past is written by another process, so that its pages are in the database file and not in ours to write. */
+async function seededTurns(shop: Workshop, side: SideName, plan: SeededTurns): Promise<Measured[]> {
+  const { messages, turns, warmUp, request, rounds = 1 } = plan
+  const place = { home: shop.folder(), durability: 'relaxed' as const, request }
+  const seeded = await shop.measure(side, { type: 'seed', ...place, messages })
+  if (seeded.messages !== messages) throw new SideFailed(`the ${side} side seeded ${seeded.messages} of ${messages}`)
+  const measured: Measured[] = []
+  for (let round = 0; round < rounds; round++) {
+    const home = join(shop.folder(), 'copy')
+    cpSync(place.home, home, { recursive: true })
+    const job = { type: 'seeded' as const, ...place, home, conversation: seeded.conversation, warmUp, turns }
+    measured.push(proven(side, await shop.measure(side, job)))
+  }
+  return measured
+}
+
+/** Heap that a conversation holds when its turn is over. Warm caches are in the baseline, conversations are not. */
+async function idle(shop: Workshop, size: Size): Promise<Figure[]> {
+  const turns = size === 'quick' ? 500 : 2_000
+  const place = { home: shop.folder(), durability: 'relaxed' as const, request: 'whole-history' as const }
+  const job = { type: 'idle' as const, ...place, lanes: 64, warmUp: 500, turns }
+  const { heapBytes } = proven('engine', await shop.measure('engine', job))
+  const detail = `heap after ${turns} conversations had a turn, minus before, per conversation; below 0 is noise`
+  return [{ name: 'idle_kb', value: heapBytes / turns / 1_024, detail }]
+}
+
+/** From spawn to the end of a turn that a killed process had left at its second tool call. */
+async function resume(shop: Workshop, size: Size): Promise<Figure[]> {
+  const place = { durability: 'strict' as const, request: 'whole-history' as const }
+  const homes = { bare: shop.folder(), engine: shop.folder() }
+  for (const side of SIDES) await shop.crash(side, { type: 'crash', ...place, home: homes[side], atStep: 2 })
+
+  const times = { bare: [] as number[], engine: [] as number[] }
+  // One more than is counted: the first reads the files from the disk.
+  for (let round = 0; round <= (size === 'quick' ? 3 : 11); round++) {
+    for (const side of SIDES) {
+      const home = join(shop.folder(), 'copy')
+      cpSync(homes[side], home, { recursive: true })
+      const { ms, result } = await shop.timeToFirstLine(side, { type: 'resume', ...place, home })
+      if (result.turns !== 1) throw new SideFailed(`the ${side} side found ${result.turns} interrupted turns, not 1`)
+      proven(side, result)
+      if (round > 0) times[side].push(ms)
+    }
+  }
+  const [bare, engine] = [median(times.bare), median(times.engine)]
+  return [
+    { name: 'resume_ratio', value: engine / bare, detail: `${show(engine)} ms / ${show(bare)} ms from start to done` },
+  ]
+}
+
+/** A measurement counts only if every turn left all of its messages. */
+function proven(side: SideName, measured: Measured): Measured {
+  const expected = measured.turns * MESSAGES_PER_TURN
+  if (measured.messages === expected) return measured
+  throw new SideFailed(
+    `the ${side} side left ${measured.messages} messages of ${measured.turns} turns, not ${expected}`,
+  )
+}
+
+const cpuPerTurn = ({ cpuMs, turns }: Measured): number => cpuMs / turns
+
+const kilo = (count: number): string => `${show(count / 1_024)} KB`

@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util'
+import { type Figure, toJsonLine, toTable } from './figures.ts'
+import { PARTS, type PartName, type Size } from './parts.ts'
+import { openWorkshop, SideFailed } from './sides.ts'
+
+const USAGE = `npm run bench -- [--json] [--quick] [--only ${Object.keys(PARTS).join('|')}]`
+
+/**
+ * Holdfast against a hand-written loop, in ratios of one run on one machine. A figure over its budget is told and is no
+ * failure: timings are not tests. A side that did not do its work is.
+ */
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: { json: { type: 'boolean' }, quick: { type: 'boolean' }, only: { type: 'string' } },
+  })
+  const names = values.only === undefined ? Object.keys(PARTS) : [values.only]
+  const unknown = names.find((name) => !(name in PARTS))
+  if (unknown !== undefined) throw new SideFailed(`There is no part "${unknown}". Usage: ${USAGE}`)
+  const size: Size = values.quick ? 'quick' : 'full'
+
+  const shop = await openWorkshop()
+  const figures: Figure[] = []
+  try {
+    for (const name of names) {
+      const from = performance.now()
+      figures.push(...(await PARTS[name as PartName](shop, size)))
+      if (!values.json) process.stderr.write(`${name}: ${Math.round((performance.now() - from) / 1_000)} s\n`)
+    }
+  } finally {
+    shop.close()
+  }
+  console.log(values.json ? toJsonLine(figures) : toTable(figures))
+  return 0
+}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  if (!(error instanceof SideFailed)) throw error
+  process.stderr.write(`bench: ${error.message}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
+/** What is compared: something that runs turns. Each measurement has a fresh process and one side in it. */
+export type Side = {
+  newConversations(count: number): Promise<string[]>
+  /** Gives a conversation a past. */
+  seed(conversation: string, messages: number): Promise<void>
+  runTurn(conversation: string): Promise<void>
+  countMessages(conversation: string): Promise<number>
+  /** Finishes what a killed process left and answers with where. */
+  resume(): Promise<string[]>
+  /** Throws when the last turn left less behind than its side promises. */
+  check(): Promise<void>
+  close(): Promise<void>
+}
+
+export type SideOptions = {
+  source: string
+  home: string
+  durability: 'relaxed' | 'strict'
+  request: 'whole-history' | 'current-turn'
+  /** Where Holdfast's compiled files are, as a URL that ends with a slash. */
+  dist: string
+  onTool?(): void
+}
+
+export type Job = Omit<SideOptions, 'onTool'> &
+  (
+    | { type: 'fresh'; lanes: number; warmUp: number; turns: number; watchLoop?: true }
+    | { type: 'seed'; messages: number }
+    | { type: 'seeded'; conversation: string; warmUp: number; turns: number }
+    | { type: 'idle'; lanes: number; warmUp: number; turns: number }
+    /** Killed while the tool of step `atStep` runs. */
+    | { type: 'crash'; atStep: number }
+    | { type: 'resume' }
+  )
+
+export type Measured = {
+  turns: number
+  /** What the measured turns left, for the check that the work was done. */
+  messages: number
+  cpuMs: number
+  wallMs: number
+  /** Bytes handed to the kernel (files and sockets) and bytes it took for the disk. */
+  writtenBytes: number
+  diskBytes: number
+  heapBytes: number
+  loopDelayP99Ms: number
+  conversation: string
+}
+
+/** Reads the job from the command line and prints what was measured as one line. */
+export async function serveJob(openSide: (options: SideOptions) => Promise<Side>): Promise<void> {
+  const job = JSON.parse(process.argv[2]!) as Job
+  if (job.type === 'fresh') await warmUp(openSide, job)
+  const side = await openSide({ ...job, ...(job.type === 'crash' ? { onTool: killerAt(job.atStep) } : {}) })
+  const result = await carryOut(job, side)
+  await side.close()
+  process.stdout.write(`${JSON.stringify(result)}\n`)
+}
+
+/** Warms the code in a home of its own: without fsync, and so that the measured database begins empty. */
+async function warmUp(openSide: (options: SideOptions) => Promise<Side>, job: Extract<Job, { type: 'fresh' }>) {
+  const side = await openSide({ ...job, home: join(job.home, 'warm-up'), durability: 'relaxed' })
+  await runAll(side, await side.newConversations(job.warmUp), job.lanes)
+  await side.close()
+}
+
+async function carryOut(job: Job, side: Side): Promise<Partial<Measured>> {
+  switch (job.type) {
+    case 'fresh': {
+      const measured = await side.newConversations(job.turns)
+      const result = await measure(() => runAll(side, measured, job.lanes), job)
+      await side.check()
+      return { ...result, turns: job.turns, messages: await countAll(side, measured) }
+    }
+    case 'idle': {
+      const warmUp = await side.newConversations(job.warmUp)
+      const measured = await side.newConversations(job.turns)
+      await runAll(side, warmUp, job.lanes)
+      const before = await settledHeap()
+      await runAll(side, measured, job.lanes)
+      const heapBytes = (await settledHeap()) - before
+      return { heapBytes, turns: job.turns, messages: await countAll(side, measured) }
+    }
+    case 'seed': {
+      const [conversation] = await side.newConversations(1)
+      await side.seed(conversation!, job.messages)
+      return { conversation: conversation!, messages: await side.countMessages(conversation!) }
+    }
+    case 'seeded': {
+      for (let turn = 0; turn < job.warmUp; turn++) await side.runTurn(job.conversation)
+      const before = await side.countMessages(job.conversation)
+      const result = await measure(async () => {
+        for (let turn = 0; turn < job.turns; turn++) await side.runTurn(job.conversation)
+      })
+      return { ...result, turns: job.turns, messages: (await side.countMessages(job.conversation)) - before }
+    }
+    case 'crash': {
+      const [conversation] = await side.newConversations(1)
+      await side.runTurn(conversation!)
+      throw new Error('the turn ended although its process should have been killed')
+    }
+    case 'resume': {
+      const conversations = await side.resume()
+      // The parent stops its watch at this line; the rest is the proof.
+      process.stdout.write('done\n')
+      return { turns: conversations.length, messages: await countAll(side, conversations) }
+    }
+  }
+}
+
+/** Every conversation gets one turn; at most `lanes` at a time. */
+async function runAll(side: Side, conversations: readonly string[], lanes: number): Promise<void> {
+  let next = 0
+  const lane = async () => {
+    while (next < conversations.length) await side.runTurn(conversations[next++]!)
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+}
+
+async function countAll(side: Side, conversations: readonly string[]): Promise<number> {
+  let sum = 0
+  for (const conversation of conversations) sum += await side.countMessages(conversation)
+  return sum
+}
+
+/** Resolution of the loop watch; its samples include it, so it is taken off again. */
+const LOOP_RESOLUTION_MS = 1
+
+async function measure(work: () => Promise<void>, { watchLoop }: { watchLoop?: true } = {}) {
+  globalThis.gc?.()
+  const delays = watchLoop ? monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS }) : undefined
+  delays?.enable()
+  const io = readIo()
+  const start = performance.now()
+  const cpu = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(cpu)
+  const wallMs = performance.now() - start
+  const after = readIo()
+  delays?.disable()
+  return {
+    cpuMs: (user + system) / 1_000,
+    wallMs,
+    writtenBytes: after.wchar - io.wchar,
+    diskBytes: after.write_bytes - io.write_bytes,
+    loopDelayP99Ms: delays ? Math.max(0, delays.percentile(99) / 1e6 - LOOP_RESOLUTION_MS) : 0,
+  }
+}
+
+/** All threads of this process; where the kernel does not tell, nothing was written. */
+function readIo(): { wchar: number; write_bytes: number } {
+  try {
+    const text = readFileSync('/proc/self/io', 'utf8')
+    const field = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
+    return { wchar: field('wchar'), write_bytes: field('write_bytes') }
+  } catch {
+    return { wchar: 0, write_bytes: 0 }
+  }
+}
+
+/** What is left when everything that can go has gone: sockets go quiet, finalizers run, code of the start is let go. */
+async function settledHeap(): Promise<number> {
+  if (!globalThis.gc) throw new Error('start this side with --expose-gc')
+  for (let round = 0; round < 12; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    globalThis.gc()
+  }
+  return process.memoryUsage().heapUsed
+}
+
+function killerAt(step: number): () => void {
+  let calls = 0
+  return () => {
+    if (++calls === step) process.kill(process.pid, 'SIGKILL')
+  }
+}

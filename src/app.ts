@@ -1,0 +1,93 @@
+import { openHome } from './config/home.ts'
+import { realClock } from './config/real-clock.ts'
+import { realRandomness } from './config/real-randomness.ts'
+import { type Environment, readSettings, type Settings } from './config/settings.ts'
+import { sha256 } from './config/sha256.ts'
+import { DEFAULT_ORGANIZATION } from './core/id.ts'
+import { startEngine } from './engine/engine.ts'
+import type { World } from './engine/world.ts'
+import { newStreams } from './live/streams.ts'
+import type { Clock } from './ports/clock.ts'
+import type { ModelProvider } from './ports/model.ts'
+import type { Store } from './ports/store.ts'
+import type { Tool } from './ports/tool.ts'
+import { modelsFrom } from './providers/models.ts'
+import { friendlyProvider } from './providers/scripted/friendly.ts'
+import type { Desk } from './service/desk.ts'
+import { builtinTools } from './tools/builtin/all.ts'
+import { fileSpill } from './tools/file-spill.ts'
+import { toolRegistry } from './tools/registry.ts'
+
+export type App = { desk: Desk; settings: Settings; close(): Promise<void> }
+
+export type AppOptions = {
+  environment: Environment
+  /** `owner` runs turns; `guest` reads, cancels and answers approvals beside an owner. */
+  role: 'owner' | 'guest'
+  /** Beside the builtin ones; for tests and embedding. */
+  providers?: Record<string, ModelProvider>
+  tools?: Tool[]
+  /** Lets a test stand between the engine and its store. */
+  wrapStore?(store: Store): Store
+  report?(fault: unknown, where: string): void
+}
+
+/** Puts the rooms together: the only place that knows them all. */
+export async function openApp({ environment, role, ...options }: AppOptions): Promise<App> {
+  const settings = readSettings(environment)
+  const home = openHome(settings.home)
+  const clock = realClock
+  const randomness = realRandomness
+  const report = options.report ?? reportToStderr
+  const { store: opened, chunks, snapshot } = await openDatabase(settings, { home, clock, role })
+  const store = options.wrapStore?.(opened) ?? opened
+
+  const friendly = friendlyProvider({ clock, randomness })
+  const world: World = {
+    store,
+    streams: newStreams({ chunks, clock, report }),
+    models: modelsFrom({ scripted: friendly, ...options.providers }),
+    tools: toolRegistry([...builtinTools({ clock, randomness, home }), ...(options.tools ?? [])]),
+    spill: fileSpill(home),
+    clock,
+    randomness,
+    digest: sha256,
+    report,
+  }
+  const { maxSteps, maxDurationMs, approvalTtlMs, maxRunningTurns } = settings
+  const engine = role === 'owner' ? await startEngine(world, { maxRunning: maxRunningTurns }) : undefined
+  const desk: Desk = {
+    world,
+    snapshot,
+    defaults: { maxSteps, maxDurationMs, approvalTtlMs },
+    organizationId: DEFAULT_ORGANIZATION,
+    ...(engine ? { engine } : {}),
+  }
+  return {
+    desk,
+    settings,
+    async close() {
+      await engine?.stop()
+      await chunks.close()
+      await opened.close()
+    },
+  }
+}
+
+/** The database of the settings; PostgreSQL is loaded only where it is used. */
+async function openDatabase(
+  { databaseUrl, durability }: Settings,
+  { home, clock, role }: { home: string; clock: Clock; role: 'owner' | 'guest' },
+) {
+  if (databaseUrl) {
+    const { openPostgresStore } = await import('./storage/postgres.ts')
+    return openPostgresStore({ url: databaseUrl, clock, durability })
+  }
+  const { openSqliteStore } = await import('./storage/sqlite.ts')
+  return openSqliteStore({ home, clock, durability, role })
+}
+
+function reportToStderr(fault: unknown, where: string): void {
+  const text = fault instanceof Error ? fault.message : String(fault)
+  process.stderr.write(`holdfast: ${where}: ${text}\n`)
+}

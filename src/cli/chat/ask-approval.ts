@@ -1,0 +1,45 @@
+import type { Verdict } from '../../core/approval.ts'
+import type { ToolCall } from '../../core/tool-call.ts'
+import { argumentLines } from '../render-chunk.ts'
+import { type Look, type Screen, safeText } from '../terminal.ts'
+import type { Keyboard } from './keyboard.ts'
+
+/** Asks for each call in turn. Undefined: the person left without answering all of them, so none is answered. */
+export async function askApproval(
+  calls: readonly ToolCall[],
+  keyboard: Keyboard,
+  screen: Screen,
+): Promise<Verdict[] | undefined> {
+  const verdicts: Verdict[] = []
+  for (const [index, call] of calls.entries()) {
+    if (calls.length > 1) screen.line(`  ${index + 1} of ${calls.length}: ${callText(call, screen.look)}`)
+    const verdict = await askOne(call, keyboard, screen)
+    if (!verdict) return undefined
+    verdicts.push(verdict)
+  }
+  return verdicts
+}
+
+async function askOne(call: ToolCall, keyboard: Keyboard, { look }: Screen): Promise<Verdict | undefined> {
+  const { bold, dim, yellow } = look.paint
+  const question = `  ${yellow('?')} Run ${bold(safeText(call.tool))}? ${dim('y = yes, n = no, or say why not:')} `
+  for (;;) {
+    const line = await keyboard.ask(question)
+    if (line === undefined) return undefined
+    const verdict = verdictOf(line, call)
+    if (verdict) return verdict
+  }
+}
+
+/** Only a plain yes is one; any other words are the reason of a denial. */
+export function verdictOf(line: string, { callId, digest }: Pick<ToolCall, 'callId' | 'digest'>): Verdict | undefined {
+  const said = line.trim()
+  if (said === '') return undefined
+  if (/^y(es)?$/i.test(said)) return { callId, verdict: 'approve', digest }
+  if (/^no?$/i.test(said)) return { callId, verdict: 'deny' }
+  return { callId, verdict: 'deny', reason: said }
+}
+
+/** Which tool with which arguments, all of them: a person answers for this. */
+export const callText = ({ tool, input }: ToolCall, { paint }: Look): string =>
+  `${paint.bold(safeText(tool))}${argumentLines(JSON.stringify(input))}`

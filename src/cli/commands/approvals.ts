@@ -1,0 +1,73 @@
+import type { Verdict } from '../../core/approval.ts'
+import { Problem } from '../../core/problem.ts'
+import type { ToolCall } from '../../core/tool-call.ts'
+import { answerApproval } from '../../service/answer-approval.ts'
+import type { Desk } from '../../service/desk.ts'
+import { listApprovals } from '../../service/list-approvals.ts'
+import { type Context, printJson, withApp } from '../context.ts'
+import { argumentLines } from '../render-chunk.ts'
+import { ageText } from '../render-run.ts'
+import { timeJson } from '../run-json.ts'
+import { safeText } from '../terminal.ts'
+
+export const listAll = ({ json }: { json?: boolean }, context: Context): Promise<void> =>
+  withApp(context, 'guest', async ({ desk }) => {
+    const { out } = context
+    const { bold, dim } = out.look.paint
+    const pending = await listApprovals(desk)
+    if (json)
+      return printJson(
+        out,
+        pending.map(({ run, calls }) => pendingJson(run, calls)),
+      )
+    if (pending.length === 0) out.line('Nothing waits for approval.')
+    const now = desk.world.clock.now()
+    for (const { run, calls } of pending) {
+      const lapses = run.expiresAt === undefined ? '' : `, lapses in ${ageText(run.expiresAt - now)}`
+      out.line(`${bold(run.id)} ${dim(`asked ${ageText(now - (run.completedAt ?? run.createdAt))} ago${lapses}`)}`)
+      for (const { tool, callId, input } of calls)
+        out.line(`  ${bold(safeText(tool))} ${dim(safeText(callId))}${argumentLines(JSON.stringify(input))}`)
+    }
+    if (pending.length > 0) out.line('Answer with `holdfast approvals approve RUN` or `holdfast approvals deny RUN`.')
+  })
+
+/** All open calls of a run are answered together: the ones not named are declined. */
+export const approve = (runId: string, callIds: string[], context: Context): Promise<void> =>
+  answer(runId, context, (calls) => {
+    const unknown = callIds.find((id) => !calls.some((call) => call.callId === id))
+    if (unknown !== undefined)
+      throw new Problem('not-found', `${runId} has no open call "${unknown}". \`holdfast approvals\` lists them.`)
+    return calls.map(({ callId, digest }): Verdict => {
+      const isMeant = callIds.length === 0 || callIds.includes(callId)
+      return isMeant ? { callId, verdict: 'approve', digest } : { callId, verdict: 'deny' }
+    })
+  })
+
+export const deny = (runId: string, { reason }: { reason?: string }, context: Context): Promise<void> =>
+  answer(runId, context, (calls) =>
+    calls.map(({ callId }) => ({ callId, verdict: 'deny', ...(reason ? { reason } : {}) })),
+  )
+
+const answer = (runId: string, context: Context, decide: (calls: ToolCall[]) => Verdict[]): Promise<void> =>
+  withApp(context, 'guest', async ({ desk }) => {
+    const { out } = context
+    const verdicts = decide(await openCallsOf(runId, desk))
+    const next = await answerApproval({ runId, verdicts }, desk)
+    for (const { callId, verdict } of verdicts)
+      out.line(`${safeText(callId)}: ${verdict === 'deny' ? 'denied' : 'approved'}`)
+    if (verdicts.length === 0) return out.line(`This was answered before; ${next} carried it out.`)
+    out.line(`${next} carries it out: at once if Holdfast runs on this home, otherwise at its next start.`)
+  })
+
+const openCallsOf = async (runId: string, desk: Desk): Promise<ToolCall[]> =>
+  (await listApprovals(desk)).find(({ run }) => run.id === runId)?.calls ?? []
+
+const pendingJson = (
+  { id, agentId, expiresAt }: { id: string; agentId: string; expiresAt?: number },
+  calls: ToolCall[],
+) => ({
+  run_id: id,
+  agent_id: agentId,
+  expires_at: timeJson(expiresAt),
+  calls: calls.map(({ callId, tool, input }) => ({ tool_call_id: callId, name: tool, arguments: input })),
+})

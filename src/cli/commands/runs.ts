@@ -1,0 +1,46 @@
+import { Problem } from '../../core/problem.ts'
+import { isSettled } from '../../core/run.ts'
+import { cancelRun } from '../../service/cancel-run.ts'
+import { findAgent } from '../../service/find-agent.ts'
+import { listRuns, showRun } from '../../service/show-run.ts'
+import { type Context, printJson, withApp } from '../context.ts'
+import { runLine } from '../render-run.ts'
+import { renderStory } from '../render-story.ts'
+import { messageJson, runJson, stepJson } from '../run-json.ts'
+
+export type ListOptions = { agent?: string; limit: string; json?: boolean }
+
+export const listAll = ({ agent, limit, json }: ListOptions, context: Context): Promise<void> =>
+  withApp(context, 'guest', async ({ desk }) => {
+    const { out } = context
+    const filter = agent === undefined ? {} : { agentId: (await findAgent(agent, desk)).id }
+    const runs = await listRuns(filter, wholeNumber(limit), desk)
+    if (json) return printJson(out, runs.map(runJson))
+    if (runs.length === 0) out.line('No runs yet.')
+    const now = desk.world.clock.now()
+    for (const run of runs) out.line(runLine(run, now, out.look))
+  })
+
+export const show = (id: string, { json }: { json?: boolean }, context: Context): Promise<void> =>
+  withApp(context, 'guest', async ({ desk }) => {
+    const { out } = context
+    const story = await showRun(id, desk)
+    if (!json) return renderStory(story, out.look).forEach((line) => void out.line(line))
+    const { run, events, steps, messages } = story
+    printJson(out, { ...runJson(run), steps: steps.map(stepJson), messages: messages.map(messageJson), events })
+  })
+
+export const cancel = (id: string, context: Context): Promise<void> =>
+  withApp(context, 'guest', async ({ desk }) => {
+    const before = (await showRun(id, desk)).run
+    if (isSettled(before)) throw new Problem('conflict', `${id} is already over: ${before.status}.`)
+    const run = await cancelRun(id, desk)
+    const isDone = isSettled(run)
+    context.out.line(isDone ? `${id} is ${run.status}.` : `${id} was told to stop; it ends within seconds.`)
+  })
+
+function wholeNumber(text: string): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= 1 && value <= 1_000) return value
+  throw new Problem('invalid', `--limit is "${text}"; it must be a whole number from 1 to 1000.`)
+}

@@ -1,0 +1,41 @@
+import { StorageError } from '../ports/storage-error.ts'
+import type { Desk } from '../service/desk.ts'
+import type { Screen } from './terminal.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export type OpenedApp = { desk: Desk; settings: { home: string }; close(): Promise<void> }
+
+/** The composition root as the CLI sees it. `owner` runs turns; `guest` works beside whoever does. */
+export type Open = (options: { environment: Environment; role: 'owner' | 'guest' }) => Promise<OpenedApp>
+
+/** What every command is handed. `out` is for what was asked for, `notes` for what is said about it. */
+export type Context = { openApp: Open; environment: Environment; out: Screen; notes: Screen }
+
+/** Opens the app for the length of one piece of work. */
+export async function withApp<T>(
+  context: Pick<Context, 'openApp' | 'environment'>,
+  role: 'owner' | 'guest',
+  work: (app: OpenedApp) => Promise<T>,
+): Promise<T> {
+  const app = await (role === 'owner'
+    ? context.openApp({ environment: context.environment, role })
+    : openGuest(context))
+  try {
+    return await work(app)
+  } finally {
+    await app.close()
+  }
+}
+
+/** A home that nobody has used yet has nobody to be a guest of: it is made first. */
+async function openGuest({ openApp, environment }: Pick<Context, 'openApp' | 'environment'>): Promise<OpenedApp> {
+  try {
+    return await openApp({ environment, role: 'guest' })
+  } catch (fault) {
+    if (!(fault instanceof StorageError) || fault.fault !== 'unreachable') throw fault
+    return openApp({ environment, role: 'owner' })
+  }
+}
+
+export const printJson = (screen: Screen, value: unknown): void => screen.line(JSON.stringify(value, null, 2))

@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process'
+import type { Stage } from './stage.ts'
+
+export type ChildEnd = { code: number | null; signal: NodeJS.Signals | null; output: string }
+
+type Play = {
+  input: string
+  /** Given all output so far after each piece of it; kills the child when it answers true. */
+  isTimeToKill?(output: string): boolean
+}
+
+/** Runs `holdfast chat` as a process of its own on the demo's home and shows what it says, set off by a bar. */
+export function playChat({ home, environment, out }: Stage, { input, isTimeToKill }: Play): Promise<ChildEnd> {
+  const script = process.argv[1]!
+  const child = spawn(process.execPath, [...process.execArgv, script, 'chat'], {
+    env: { ...environment, HOLDFAST_HOME: home },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  const { dim } = out.look.paint
+  let output = ''
+  let isLineStart = true
+  const hear = (text: string) => {
+    if (child.killed) return
+    for (const line of text.split(/(?<=\n)/)) {
+      out.write(isLineStart ? `${dim('│')} ${line}` : line)
+      isLineStart = line.endsWith('\n')
+    }
+    output += text
+    if (isTimeToKill?.(output)) child.kill('SIGKILL')
+  }
+  child.stdout.setEncoding('utf8').on('data', hear)
+  child.stderr.setEncoding('utf8').on('data', hear)
+  // A killed child does not read the rest of its input.
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  const stopChild = () => void child.kill('SIGKILL')
+  process.once('exit', stopChild)
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => {
+      process.off('exit', stopChild)
+      if (!isLineStart) out.line()
+      resolve({ code, signal, output })
+    })
+  })
+}

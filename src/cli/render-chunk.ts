@@ -1,0 +1,173 @@
+import type { Chunk, WireCall, WireReturn } from '../core/chunk.ts'
+import type { StopReason } from '../core/run.ts'
+import { CLEAR_LINE, indented, type Look, safeText, shortened } from './terminal.ts'
+
+/** A piece of output. `answer` is what was asked for, `note` is said about it; a caller may part the two. */
+export type Piece = { to: 'answer' | 'note'; text: string }
+
+/** Where the telling of a run stands: what the line that is still open holds, and which call is which tool. */
+export type Telling = { open: 'nothing' | 'answer' | 'thought' | 'progress'; tools: Readonly<Record<string, string>> }
+
+export const NEW_TELLING: Telling = { open: 'nothing', tools: {} }
+
+/** Results are for the model; a person gets enough to follow. */
+const MOST_RESULT_LINES = 12
+const MOST_ARGUMENT_CHARACTERS = 400
+
+/** One chunk as text for people. Pure: the same chunks give the same screen. */
+export function renderChunk(telling: Telling, chunk: Chunk, look: Look): { telling: Telling; pieces: Piece[] } {
+  const { paint } = look
+  switch (chunk.message_type) {
+    case 'assistant_message':
+      return text(telling, chunk.content)
+    case 'reasoning_message':
+      return thought(telling, chunk.reasoning, look)
+    case 'tool_call_message': {
+      const lines = chunk.tool_calls.map((call) => `  ${paint.cyan('→')} ${callText(call, look)}`)
+      return note({ ...telling, tools: named(telling, chunk.tool_calls) }, lines)
+    }
+    case 'approval_request_message': {
+      const lines = chunk.tool_calls.map((call) => `  ${paint.yellow('?')} ${guardedText(call, look)}`)
+      return note({ ...telling, tools: named(telling, chunk.tool_calls) }, lines)
+    }
+    case 'tool_return_message':
+      return note(telling, [resultText(telling, chunk.tool_return, look)])
+    case 'tool_progress':
+      return progress(telling, chunk, look)
+    case 'attempt_failed': {
+      const what = `${chunk.target || 'The model'} failed (${chunk.kind}): ${safeText(chunk.detail)}.`
+      return note(telling, [`  ${paint.yellow(`! ${what}`)} ${REMEDY_WORDS[chunk.remedy] ?? chunk.remedy}`])
+    }
+    case 'message_reset': {
+      const why = RESET_WORDS[chunk.reason] ?? `the model failed: ${safeText(chunk.reason)}`
+      return note(telling, [`  ${paint.yellow('↺ The text above was abandoned')}: ${why}.`])
+    }
+    case 'stop_reason': {
+      const sentence = STOP_WORDS[chunk.stop_reason]
+      return note(telling, sentence ? [`  ${paint.yellow(`■ ${sentence}`)}`] : [])
+    }
+    case 'error_message': {
+      const detail = chunk.detail ? ` (${safeText(chunk.detail)})` : ''
+      return note(telling, [`  ${paint.red('✗')} ${safeText(chunk.message)}${detail}`])
+    }
+    case 'usage_statistics':
+    case 'done':
+      return note(telling, [])
+  }
+}
+
+type Told = { telling: Telling; pieces: Piece[] }
+
+/** Text of an answer goes on where it stopped; anything else on the open line is closed first. */
+function text(telling: Telling, content: string): Told {
+  if (content === '') return { telling, pieces: [] }
+  const before = telling.open === 'answer' ? [] : closing(telling)
+  const open = content.endsWith('\n') ? 'nothing' : 'answer'
+  return { telling: { ...telling, open }, pieces: [...before, { to: 'answer', text: safeText(content) }] }
+}
+
+function thought(telling: Telling, reasoning: string, look: Look): Told {
+  if (reasoning === '') return { telling, pieces: [] }
+  const { dim } = look.paint
+  const before = telling.open === 'thought' ? [] : [...closing(telling), piece(dim('thinking: '))]
+  return { telling: { ...telling, open: 'thought' }, pieces: [...before, piece(dim(safeText(reasoning)))] }
+}
+
+function note(telling: Telling, lines: string[]): Told {
+  const pieces = [...closing(telling), ...lines.map((line) => piece(`${line}\n`))]
+  return { telling: { ...telling, open: 'nothing' }, pieces }
+}
+
+/** One line that is written over where the screen can do that; otherwise a line each. */
+function progress(telling: Telling, chunk: Extract<Chunk, { message_type: 'tool_progress' }>, look: Look): Told {
+  const name = telling.tools[chunk.tool_call_id]
+  const words = shortened(`${name ? `${name}: ` : ''}${safeText(chunk.text).replaceAll('\n', ' ')}`, look.width - 6)
+  const line = `  ${look.paint.dim(`… ${words}`)}`
+  if (!look.canRedraw) return note(telling, [line])
+  return { telling: { ...telling, open: 'progress' }, pieces: [...closing(telling), piece(line)] }
+}
+
+/** Ends the open line on the side it was written to. */
+function closing({ open }: Telling): Piece[] {
+  switch (open) {
+    case 'nothing':
+      return []
+    case 'answer':
+      return [{ to: 'answer', text: '\n' }]
+    case 'thought':
+      return [piece('\n')]
+    case 'progress':
+      return [piece(CLEAR_LINE)]
+  }
+}
+
+const piece = (words: string): Piece => ({ to: 'note', text: words })
+
+const named = (telling: Telling, calls: WireCall[]): Telling['tools'] => ({
+  ...telling.tools,
+  ...Object.fromEntries(calls.map((call) => [call.tool_call_id, safeText(call.name)])),
+})
+
+function callText({ name, arguments: json }: WireCall, { paint }: Look): string {
+  const shown = json === '{}' ? '' : ` ${paint.dim(shortened(safeText(json), MOST_ARGUMENT_CHARACTERS))}`
+  return `${paint.bold(safeText(name))}${shown}`
+}
+
+/** Nothing of a call that needs a person's word is left out: they answer for all of it. */
+function guardedText({ name, arguments: json }: WireCall, { paint }: Look): string {
+  return `${paint.bold(safeText(name))} needs your approval${argumentLines(json)}`
+}
+
+/** Each argument on its own line. */
+export function argumentLines(json: string): string {
+  const parsed: unknown = JSON.parse(json)
+  const isRecord = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
+  const lines = isRecord
+    ? Object.entries(parsed).map(([key, value]) => `${safeText(key)}: ${safeText(shownValue(value))}`)
+    : [safeText(json)]
+  return lines.map((line) => `\n      ${indented(line, '        ')}`).join('')
+}
+
+const shownValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+function resultText({ tools }: Telling, { tool_call_id, status, tool_return }: WireReturn, { paint }: Look): string {
+  const name = tools[tool_call_id]
+  const mark = status === 'success' ? paint.green('✓') : paint.red('✗')
+  return `  ${mark} ${name ? `${name}: ` : ''}${indented(fewLines(safeText(tool_return)), '    ')}`
+}
+
+export function fewLines(output: string): string {
+  const lines = output.trimEnd().split('\n')
+  if (lines.length <= MOST_RESULT_LINES) return lines.join('\n')
+  return [...lines.slice(0, MOST_RESULT_LINES), `… and ${lines.length - MOST_RESULT_LINES} more lines`].join('\n')
+}
+
+/** What is done about a failed attempt. */
+export const REMEDY_WORDS: Record<string, string> = {
+  wait: 'Waiting a moment, then trying again.',
+  'next-target': 'Going on with the next model of the chain.',
+  'give-up': 'Nothing is left to try.',
+}
+
+const RESET_WORDS: Record<string, string> = {
+  interrupted: 'the process that was writing it stopped. It is told again from here',
+  'numbers-lost': 'a part of this stream was lost. The messages are whole',
+  'time-limit': 'the run reached its time limit',
+}
+
+/** Only where the stream does not say it otherwise. */
+const STOP_WORDS: Record<StopReason, string> = {
+  end_turn: '',
+  tool_rule: '',
+  requires_approval: '',
+  max_steps: 'Stopped: this turn reached its step limit.',
+  cancelled: 'Cancelled.',
+  error: '',
+  llm_api_error: '',
+  invalid_llm_response: '',
+  invalid_tool_call: '',
+  no_tool_call: '',
+  max_tokens_exceeded: '',
+  context_window_overflow_in_system_prompt: '',
+  insufficient_credits: '',
+}

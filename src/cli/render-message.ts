@@ -1,0 +1,46 @@
+import { type Message, textOf } from '../core/message.ts'
+import type { Decision, ToolOutcome } from '../core/tool-call.ts'
+import { fewLines } from './render-chunk.ts'
+import { indented, type Look, safeText, shortened } from './terminal.ts'
+
+export const PERSON = 'you ›'
+
+/** A message of the history, as the chat showed it when it was new. */
+export function renderMessage({ body }: Message, { paint, width }: Look): string[] {
+  switch (body.role) {
+    case 'user':
+      return [`${paint.bold(PERSON)} ${safeText(textOf(body.content)) || '(an image)'}`]
+    case 'system':
+      return [paint.dim(`system: ${safeText(textOf(body.content))}`)]
+    case 'assistant': {
+      const text = safeText(textOf(body.content)).trimEnd()
+      const calls = body.calls.map(({ tool, input }) => {
+        const json = JSON.stringify(input)
+        return `  ${paint.cyan('→')} ${paint.bold(safeText(tool))}${json === '{}' ? '' : ` ${paint.dim(shortened(safeText(json), width * 2))}`}`
+      })
+      return [...(text ? [text] : []), ...(body.cut ? [`  ${paint.yellow('■ Cut off by a cancel.')}`] : []), ...calls]
+    }
+    case 'tool':
+      return body.outcomes.map(
+        (outcome) => `  ${OUTCOME_MARK(outcome, paint)} ${indented(fewLines(safeText(outcome.output)), '    ')}`,
+      )
+    case 'approval':
+      return body.decisions.map((decision) => `  ${paint.yellow('?')} ${decisionText(decision)}`)
+    case 'summary':
+      return [paint.dim(`summary of what came before: ${safeText(body.text)}`)]
+  }
+}
+
+const OUTCOME_MARK = ({ status }: ToolOutcome, paint: Look['paint']): string =>
+  status === 'success' ? paint.green('✓') : paint.red('✗')
+
+export function decisionText(decision: Decision): string {
+  switch (decision.verdict) {
+    case 'approve':
+      return 'approved'
+    case 'deny':
+      return decision.reason ? `denied: ${safeText(decision.reason)}` : 'denied'
+    case 'result':
+      return `answered by the client (${decision.status})`
+  }
+}

@@ -1,0 +1,31 @@
+import { phaseOf, type Run, type RunPhase } from '../core/run.ts'
+import type { Look } from './terminal.ts'
+
+const COLOUR: Record<RunPhase, keyof Look['paint']> = {
+  created: 'dim',
+  running: 'cyan',
+  waiting: 'yellow',
+  completed: 'green',
+  failed: 'red',
+  cancelled: 'yellow',
+}
+
+/** One run on one line: which, how it stands, why it ended, how long ago it began. */
+export function runLine(run: Run, now: number, { paint }: Look): string {
+  const phase = phaseOf(run)
+  const status = paint[COLOUR[phase]](phase.padEnd(10))
+  const deaths = run.deaths > 0 ? paint.yellow(`  ${count(run.deaths, 'death')}`) : ''
+  const reason = (run.stopReason ?? '').padEnd(17)
+  return `${run.id}  ${status} ${reason} ${paint.dim(`${ageText(now - run.createdAt)} ago`)}${deaths}`.trimEnd()
+}
+
+export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
+
+/** Seconds up to the last minute, then ever coarser. */
+export function ageText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000))
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`
+  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h`
+  return `${Math.floor(seconds / 86_400)} days`
+}

@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import type { Context, Environment, Open } from './context.ts'
+import { USAGE } from './exit-codes.ts'
+import { tellFault } from './tell-fault.ts'
+import { newScreen } from './terminal.ts'
+
+/** The command line: parses, loads the one command that was asked for, and answers with the exit code. */
+export async function runCli(argv: string[], options: { openApp: Open; environment: Environment }): Promise<number> {
+  const { environment } = options
+  const context: Context = {
+    ...options,
+    out: newScreen(process.stdout, environment),
+    notes: newScreen(process.stderr, environment),
+  }
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', forgiveClosedPipe)
+  // A promise nobody awaited is a bug like any other, and is told like one.
+  process.on('uncaughtException', (fault) => process.exit(tellFault(fault, context)))
+  let exit = 0
+  const ends = (code: number) => {
+    exit = code
+  }
+  try {
+    await programFor(context, ends).parseAsync(argv.length > 0 ? argv : ['--help'], { from: 'user' })
+    return exit
+  } catch (fault) {
+    if (fault instanceof CommanderError) return fault.exitCode === 0 ? 0 : USAGE
+    return tellFault(fault, context)
+  }
+}
+
+function programFor(context: Context, ends: (code: number) => void): Command {
+  const program = new Command('holdfast')
+    .description('Agents that stay alive: nothing is lost, stuck, done twice or hidden.')
+    .version(version())
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'holdfast: ')) })
+    .showHelpAfterError('`holdfast --help` lists what there is.')
+
+  program
+    .command('chat')
+    .description('talk to an agent; goes on where you stopped')
+    .option('--agent <name>', 'name or id of the agent')
+    .option('--new', 'start a new conversation')
+    .action(async (flags) => ends(await (await import('./commands/chat.ts')).chat(flags, context)))
+
+  program
+    .command('run')
+    .description('one turn: the answer on stdout, the rest on stderr, why it ended in the exit code')
+    .argument('<message>', 'what to say, or - to read it from stdin')
+    .option('--agent <name>', 'name or id of the agent')
+    .option('--json', 'print one JSON object at the end instead')
+    .option('--deny', 'decline calls that need approval instead of waiting for a person')
+    .option('--no-stream', 'print the answer when it is complete')
+    .action(async (message, flags) => ends(await (await import('./commands/run.ts')).run(message, flags, context)))
+
+  addAgents(program, context)
+  addRuns(program, context)
+  addApprovals(program, context)
+
+  program
+    .command('doctor')
+    .description('check that everything Holdfast promises holds for what is stored')
+    .option('--json')
+    .action(async (flags) => ends(await (await import('./commands/doctor.ts')).doctor(flags, context)))
+
+  program
+    .command('demo')
+    .description('a guided minute in a temporary home: a tool, an approval, a cancel, kill -9 and its recovery')
+    .option('--fast', 'without the pauses for reading')
+    .action(async (flags) => ends(await (await import('./commands/demo.ts')).demo(flags, context)))
+
+  return program
+}
+
+function addAgents(program: Command, context: Context): void {
+  const load = () => import('./commands/agents.ts')
+  const agents = program.command('agents').description('list, create and show agents')
+  agents
+    .command('list', { isDefault: true })
+    .option('--json')
+    .action(async (flags) => (await load()).listAll(flags, context))
+  agents
+    .command('create')
+    .argument('<name>')
+    .option('--model <handle...>', 'provider/model; several make a fallback chain', ['scripted/friendly'])
+    .option('--system <text>', 'what the agent is told to be')
+    .option('--tool <name...>', 'tools it may use; all if none is named')
+    .action(async (name, flags) => (await load()).create(name, flags, context))
+  agents
+    .command('show')
+    .argument('<agent>', 'name or id')
+    .option('--json')
+    .action(async (agent, flags) => (await load()).show(agent, flags, context))
+}
+
+function addRuns(program: Command, context: Context): void {
+  const load = () => import('./commands/runs.ts')
+  const runs = program.command('runs').description('list runs, tell the story of one, cancel one')
+  runs
+    .command('list', { isDefault: true })
+    .option('--agent <name>', 'only those of this agent')
+    .option('--limit <number>', 'how many', '20')
+    .option('--json')
+    .action(async (flags) => (await load()).listAll(flags, context))
+  runs
+    .command('show')
+    .argument('<run>')
+    .option('--json')
+    .action(async (run, flags) => (await load()).show(run, flags, context))
+  runs
+    .command('cancel')
+    .argument('<run>')
+    .action(async (run) => (await load()).cancel(run, context))
+}
+
+function addApprovals(program: Command, context: Context): void {
+  const load = () => import('./commands/approvals.ts')
+  const approvals = program.command('approvals').description('list what waits for a person, and answer it')
+  approvals
+    .command('list', { isDefault: true })
+    .option('--json')
+    .action(async (flags) => (await load()).listAll(flags, context))
+  approvals
+    .command('approve')
+    .argument('<run>')
+    .argument('[call...]', 'only these calls; the others are declined. All if none is named')
+    .action(async (run, calls) => (await load()).approve(run, calls, context))
+  approvals
+    .command('deny')
+    .argument('<run>')
+    .option('--reason <text>', 'told to the agent')
+    .action(async (run, flags) => (await load()).deny(run, flags, context))
+}
+
+function version(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version
+}
+
+/** `holdfast runs | head` closes the pipe early; that is no fault, and the work itself goes on. */
+function forgiveClosedPipe(fault: NodeJS.ErrnoException): void {
+  if (fault.code !== 'EPIPE') throw fault
+}

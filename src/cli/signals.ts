@@ -1,0 +1,11 @@
+/** Calls back for Ctrl-C and for being asked to end, until the returned function is called. */
+export function onSignals({ interrupt, terminate }: { interrupt(): void; terminate(): void }): () => void {
+  process.on('SIGINT', interrupt)
+  process.on('SIGTERM', terminate)
+  process.on('SIGHUP', terminate)
+  return () => {
+    process.off('SIGINT', interrupt)
+    process.off('SIGTERM', terminate)
+    process.off('SIGHUP', terminate)
+  }
+}

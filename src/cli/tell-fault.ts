@@ -1,0 +1,29 @@
+import { Problem, type ProblemKind } from '../core/problem.ts'
+import { StorageError } from '../ports/storage-error.ts'
+import type { Context } from './context.ts'
+import { BUG, EXIT_OF_PROBLEM, EXIT_OF_STORAGE } from './exit-codes.ts'
+import { safeText } from './terminal.ts'
+
+/** What a person at a terminal can do next, where the problem itself does not say. */
+const NEXT: Partial<Record<ProblemKind, string>> = {
+  'pending-approval': '`holdfast approvals` shows it; `holdfast approvals approve RUN` or `deny RUN` answers it.',
+  'home-owned': 'Stop that process, or set HOLDFAST_HOME to another folder.',
+}
+
+/** Says what went wrong in a sentence and answers with the exit code. Only a bug of ours may show a stack. */
+export function tellFault(fault: unknown, { notes, environment }: Pick<Context, 'notes' | 'environment'>): number {
+  const { red } = notes.look.paint
+  const say = (sentence: string) => notes.line(`${red('holdfast:')} ${safeText(sentence)}`)
+  if (fault instanceof Problem) {
+    say([fault.message, NEXT[fault.kind]].filter(Boolean).join(' '))
+    return EXIT_OF_PROBLEM[fault.kind]
+  }
+  if (fault instanceof StorageError) {
+    say(fault.message)
+    return EXIT_OF_STORAGE[fault.fault]
+  }
+  say(`this is a bug in Holdfast: ${fault instanceof Error ? fault.message : String(fault)}`)
+  if (environment.HOLDFAST_DEBUG === '1') notes.line(fault instanceof Error ? (fault.stack ?? '') : '')
+  else notes.line('Set HOLDFAST_DEBUG=1 to see where it happened. Nothing that was accepted is lost.')
+  return BUG
+}

@@ -1,0 +1,55 @@
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { Problem } from '../core/problem.ts'
+
+/** Where everything is kept that must survive: an absolute path, whether it exists or not. */
+export function homePath(chosen: string | undefined, userFolder: string = homedir()): string {
+  if (!chosen) return join(userFolder, '.holdfast')
+  // A shell expands `~`, a service file or a .env does not; a folder named "~" is never what was meant.
+  if (chosen === '~' || chosen.startsWith('~/')) return join(userFolder, chosen.slice(1))
+  return resolve(chosen)
+}
+
+/** Makes the home if it is missing and proves that it can be used; answers with its path. */
+export function openHome(path: string): string {
+  try {
+    // Conversations and keys lie here: nobody else on the machine may read them.
+    makeFolder(path)
+    if (!statSync(path).isDirectory()) throw notAFolder(path)
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+    return path
+  } catch (error) {
+    throw error instanceof Problem ? error : problemOf(path, error as NodeJS.ErrnoException)
+  }
+}
+
+/** Not `recursive: true`: where a folder cannot be (in /proc, say) Node 24 tries that for ever. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  if (dirname(path) !== path) makeFolder(dirname(path))
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    // Another process that starts at the same time may have been first.
+    if (!existsSync(path)) throw error
+  }
+}
+
+function problemOf(path: string, error: NodeJS.ErrnoException): Problem {
+  if (error.code === 'EEXIST' || error.code === 'ENOTDIR') return notAFolder(path)
+  return new Problem(
+    'unavailable',
+    `The home folder ${path} cannot be used: ${error.message}. ` +
+      'Make it writable for this user, or set HOLDFAST_HOME to a folder that is.',
+    { path, ...(error.code ? { code: error.code } : {}) },
+  )
+}
+
+const notAFolder = (path: string) =>
+  new Problem(
+    'invalid',
+    `The home folder ${path} cannot be made: it, or a part of its path, is a file. ` +
+      'Move that file away, or set HOLDFAST_HOME to a folder.',
+    { path },
+  )

@@ -1,0 +1,82 @@
+import type { Finish, Usage } from './event.ts'
+import type { Failure } from './failure.ts'
+import type { AnswerPart } from './message.ts'
+
+/** What a provider streams. `finish` or `failure` is the last part; a stream without either was cut. */
+export type Part =
+  | { type: 'text-delta'; text: string }
+  | { type: 'reasoning-delta'; text: string }
+  | { type: 'reasoning-signature'; signature: string }
+  | { type: 'redacted-reasoning'; data: string }
+  | { type: 'call-start'; index: number; callId: string; tool: string }
+  | { type: 'call-delta'; index: number; json: string }
+  | { type: 'usage'; usage: Usage }
+  | { type: 'finish'; finish: Finish }
+  | { type: 'failure'; failure: Failure }
+
+export type RawCall = { callId: string; tool: string; json: string }
+
+/** What has arrived of an answer so far. */
+export type Draft = { content: AnswerPart[]; calls: RawCall[]; usage: Usage; finish?: Finish; failure?: Failure }
+
+export const newDraft = (): Draft => ({ content: [], calls: [], usage: { promptTokens: 0, completionTokens: 0 } })
+
+/**
+ * Takes one part into the draft, in place: a draft belongs to one attempt and lives no longer, and a copy per token
+ * would make an answer cost the square of its length.
+ */
+export function takePart(draft: Draft, part: Part): void {
+  const last = draft.content.at(-1)
+  switch (part.type) {
+    case 'text-delta':
+      if (last?.type === 'text') last.text += part.text
+      else draft.content.push({ type: 'text', text: part.text })
+      return
+    case 'reasoning-delta':
+      if (last?.type === 'reasoning' && last.signature === undefined) last.text += part.text
+      else draft.content.push({ type: 'reasoning', text: part.text })
+      return
+    case 'reasoning-signature':
+      if (last?.type === 'reasoning') last.signature = part.signature
+      else draft.content.push({ type: 'reasoning', text: '', signature: part.signature })
+      return
+    case 'redacted-reasoning':
+      draft.content.push({ type: 'redacted-reasoning', data: part.data })
+      return
+    case 'call-start':
+      draft.calls[part.index] = { callId: part.callId, tool: part.tool, json: draft.calls[part.index]?.json ?? '' }
+      return
+    case 'call-delta': {
+      const call = draft.calls[part.index]
+      if (call) call.json += part.json
+      else draft.calls[part.index] = { callId: '', tool: '', json: part.json }
+      return
+    }
+    case 'usage':
+      draft.usage = { ...draft.usage, ...part.usage }
+      return
+    case 'finish':
+      draft.finish = part.finish
+      return
+    case 'failure':
+      draft.failure = part.failure
+      return
+  }
+}
+
+/** Why a finished draft is no answer, if it is none. */
+export function faultOf(draft: Draft): Failure | undefined {
+  if (draft.failure) return draft.failure
+  if (!draft.finish)
+    return { kind: 'malformed-answer', detail: 'the stream ended without a finish reason', mayHaveBeenAccepted: true }
+  if (draft.calls.length > 0 && draft.finish === 'length')
+    return { kind: 'malformed-answer', detail: 'a tool call was cut off by the output limit; it was not run' }
+  const hasText = draft.content.some((part) => part.type === 'text' && part.text.trim() !== '')
+  if (!hasText && draft.calls.length === 0 && draft.finish !== 'length')
+    return { kind: 'empty-answer', detail: 'the answer had no text and no tool call' }
+  return undefined
+}
+
+/** What a cancelled attempt leaves behind: text the watcher has already read, never a call. */
+export const cutContent = (draft: Draft): AnswerPart[] =>
+  draft.content.filter((part) => part.type === 'text' && part.text !== '')

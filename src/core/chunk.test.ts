@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { renderEvent } from './chunk.ts'
+import type { TurnEvent } from './event.ts'
+import type { RunSettings } from './run.ts'
+import type { ToolCall } from './tool-call.ts'
+import { foldTurn } from './turn.ts'
+
+const settings: RunSettings = {
+  ...{ targets: ['a/1'], maxSteps: 3, maxDurationMs: 60_000 },
+  ...{ streamTokens: true, onGuarded: 'ask', approvalTtlMs: 1_000 },
+}
+const accepted = (more: Partial<RunSettings> = {}): TurnEvent => ({
+  ...{ type: 'input-accepted', v: 1, inputs: [], settings: { ...settings, ...more } },
+})
+const call = (callId: string, needsApproval = false): ToolCall => ({
+  ...{ callId, tool: 'thing', input: { a: 1 }, digest: 'd', needsApproval, effects: 'once', parallel: true },
+})
+const answer = (calls: ToolCall[] = []): TurnEvent => ({
+  ...{ type: 'answer-received', v: 1, stepId: 'step-1', answerId: 'message-1', resultsId: 'message-2', target: 0 },
+  content: [
+    { type: 'reasoning', text: 'hm' },
+    { type: 'text', text: 'Hello' },
+  ],
+  ...{ calls, finish: 'stop', usage: { promptTokens: 2, completionTokens: 3 }, inputsRead: 0, streamedTo: 2 },
+})
+const render = (log: TurnEvent[], event: TurnEvent, wasStreamed = true) =>
+  renderEvent(foldTurn(log), event, { wasStreamed })
+const typesOf = (chunks: ReturnType<typeof render>) => chunks.map((chunk) => chunk.message_type)
+
+test('text that was streamed as it came is not told again; text that was not is told whole', () => {
+  assert.deepEqual(render([accepted()], answer()), [])
+  assert.deepEqual(render([accepted()], answer(), false), [
+    { message_type: 'reasoning_message', id: 'message-1', reasoning: 'hm' },
+    { message_type: 'assistant_message', id: 'message-1', content: 'Hello' },
+  ])
+})
+
+test('calls that run and calls that ask a person are told apart', () => {
+  const wire = (id: string) => [{ tool_call_id: id, name: 'thing', arguments: '{"a":1}' }]
+  assert.deepEqual(render([accepted()], answer([call('c1', true), call('c2')])), [
+    { message_type: 'tool_call_message', id: 'message-1', tool_calls: wire('c2') },
+    { message_type: 'approval_request_message', id: 'message-1', tool_calls: wire('c1') },
+  ])
+})
+
+test('an unattended run asks nobody', () => {
+  const chunks = render([accepted({ onGuarded: 'deny' })], answer([call('c1', true)]))
+  assert.deepEqual(typesOf(chunks), ['tool_call_message'])
+})
+
+test('a result is told under the message that will hold it; all but success is an error on the wire', () => {
+  const told = (status: 'success' | 'error' | 'denied' | 'unknown') =>
+    render([accepted(), answer([call('c1')])], {
+      ...{ type: 'tool-ended', v: 1, outcome: { callId: 'c1', status, output: 'done' } },
+    })
+  const result = (status: 'success' | 'error') => [
+    {
+      ...{ message_type: 'tool_return_message', id: 'message-2' },
+      tool_return: { tool_call_id: 'c1', status, tool_return: 'done' },
+    },
+  ]
+  assert.deepEqual(told('success'), result('success'))
+  for (const status of ['error', 'denied', 'unknown'] as const) assert.deepEqual(told(status), result('error'))
+})
+
+test('a failed attempt is not hidden: who failed, how, and what is done about it', () => {
+  const failure = { kind: 'timeout', detail: 'slow' } as const
+  assert.deepEqual(
+    render([accepted()], { type: 'attempt-failed', v: 1, target: 0, failure, remedy: 'wait', retryAt: 0 }),
+    [{ message_type: 'attempt_failed', target: 'a/1', kind: 'timeout', detail: 'slow', remedy: 'wait' }],
+  )
+})
+
+test('a stream ends once: with the usage when it went well, with the error when it did not, bare when cancelled', () => {
+  const ending = (event: Omit<Extract<TurnEvent, { type: 'turn-ended' }>, 'type' | 'v'>) =>
+    render([accepted(), answer()], { type: 'turn-ended', v: 1, ...event })
+  assert.deepEqual(ending({ stopReason: 'end_turn' }), [
+    { message_type: 'stop_reason', stop_reason: 'end_turn' },
+    {
+      ...{ message_type: 'usage_statistics', prompt_tokens: 2, completion_tokens: 3 },
+      ...{ total_tokens: 5, step_count: 1 },
+    },
+    { message_type: 'done' },
+  ])
+  const error = { errorType: 'internal_error', message: 'a bug' } as const
+  assert.deepEqual(ending({ stopReason: 'error', error }), [
+    { message_type: 'stop_reason', stop_reason: 'error' },
+    { message_type: 'error_message', error_type: 'internal_error', message: 'a bug', detail: null },
+    { message_type: 'done' },
+  ])
+  assert.deepEqual(typesOf(ending({ stopReason: 'cancelled' })), ['stop_reason', 'done'])
+})
+
+test('the stream of a run that waits is over: what follows is not told in it', () => {
+  const waiting: TurnEvent[] = [
+    ...[accepted(), answer([call('c1', true)])],
+    { type: 'turn-ended', v: 1, stopReason: 'requires_approval' },
+  ]
+  assert.deepEqual(render(waiting, { type: 'turn-ended', v: 1, stopReason: 'cancelled' }), [])
+})

@@ -1,0 +1,123 @@
+import type { TurnEvent } from './event.ts'
+import type { ErrorType } from './failure.ts'
+import type { MessageId } from './id.ts'
+import type { StopReason } from './run.ts'
+import type { Turn } from './turn.ts'
+
+/** A piece of a live stream, in the client's own words where it has some. */
+export type Chunk =
+  | { message_type: 'assistant_message'; id: MessageId; content: string }
+  | { message_type: 'reasoning_message'; id: MessageId; reasoning: string }
+  | { message_type: 'tool_call_message'; id: MessageId; tool_calls: WireCall[] }
+  | { message_type: 'approval_request_message'; id: MessageId; tool_calls: WireCall[] }
+  | { message_type: 'tool_return_message'; id: MessageId; tool_return: WireReturn }
+  | { message_type: 'stop_reason'; stop_reason: StopReason }
+  | { message_type: 'error_message'; error_type: ErrorType; message: string; detail: string | null }
+  | {
+      message_type: 'usage_statistics'
+      prompt_tokens: number
+      completion_tokens: number
+      total_tokens: number
+      step_count: number
+    }
+  /** Ours; sent as named events, which the official client skips. */
+  | { message_type: 'message_reset'; id: MessageId | null; reason: string }
+  | { message_type: 'attempt_failed'; target: string; kind: string; detail: string; remedy: string }
+  | { message_type: 'tool_progress'; tool_call_id: string; text: string }
+  /** Exactly one, last. */
+  | { message_type: 'done' }
+
+export type WireCall = { tool_call_id: string; name: string; arguments: string }
+export type WireReturn = { tool_call_id: string; status: 'success' | 'error'; tool_return: string }
+
+/** A chunk in its place in the run's stream. `event` is the event it renders, 0 for what renders none. */
+export type NumberedChunk = { number: number; event: number; chunk: Chunk }
+
+/**
+ * What watchers are told of a committed event. `turn` is the turn before it. Text that was streamed as it came is not
+ * told again; whoever finishes another worker's stream passes `wasStreamed: false` where the deltas are missing.
+ */
+export function renderEvent(turn: Turn, event: TurnEvent, { wasStreamed }: { wasStreamed: boolean }): Chunk[] {
+  // The stream of a run ends when it starts to wait for a person; what follows is told by the continuing run.
+  if (turn.phase !== 'going') return []
+  switch (event.type) {
+    case 'answer-received':
+      return [...(wasStreamed ? [] : renderContent(event)), ...renderCalls(turn, event)]
+    case 'answer-cut':
+      return wasStreamed ? [] : renderContent(event)
+    case 'attempt-failed': {
+      const { failure, remedy, target } = event
+      const told: Chunk = {
+        message_type: 'attempt_failed',
+        target: turn.settings.targets[target] ?? '',
+        kind: failure.kind,
+        detail: failure.detail,
+        remedy,
+      }
+      return [told]
+    }
+    case 'tool-ended': {
+      const { callId, status, output } = event.outcome
+      const wire: WireReturn = {
+        tool_call_id: callId,
+        status: status === 'success' ? 'success' : 'error',
+        tool_return: output,
+      }
+      return turn.step ? [{ message_type: 'tool_return_message', id: turn.step.resultsId, tool_return: wire }] : []
+    }
+    case 'turn-ended':
+      return renderEnd(turn, event)
+    case 'input-accepted':
+    case 'input-steered':
+    case 'tool-started':
+    case 'approval-answered':
+    case 'cancel-requested':
+    case 'worker-lost':
+    case 'fault-met':
+      return []
+  }
+}
+
+type AnswerEvent = Extract<TurnEvent, { type: 'answer-received' | 'answer-cut' }>
+
+function renderContent({ answerId, content }: AnswerEvent): Chunk[] {
+  return content.flatMap((part): Chunk[] => {
+    if (part.type === 'text') return [{ message_type: 'assistant_message', id: answerId, content: part.text }]
+    if (part.type === 'reasoning') return [{ message_type: 'reasoning_message', id: answerId, reasoning: part.text }]
+    return []
+  })
+}
+
+function renderCalls(turn: Turn, event: Extract<TurnEvent, { type: 'answer-received' }>): Chunk[] {
+  const asks = turn.settings.onGuarded === 'ask'
+  const guarded = event.calls.filter((call) => call.needsApproval && asks)
+  const free = event.calls.filter((call) => !guarded.includes(call))
+  const wire = (calls: typeof free): WireCall[] =>
+    calls.map((call) => ({ tool_call_id: call.callId, name: call.tool, arguments: JSON.stringify(call.input) }))
+  const id = event.answerId
+  return [
+    ...(free.length > 0 ? [{ message_type: 'tool_call_message' as const, id, tool_calls: wire(free) }] : []),
+    ...(guarded.length > 0
+      ? [{ message_type: 'approval_request_message' as const, id, tool_calls: wire(guarded) }]
+      : []),
+  ]
+}
+
+function renderEnd(turn: Turn, { stopReason, error }: Extract<TurnEvent, { type: 'turn-ended' }>): Chunk[] {
+  const stop: Chunk = { message_type: 'stop_reason', stop_reason: stopReason }
+  if (error) {
+    const { errorType, message, detail } = error
+    const told: Chunk = { message_type: 'error_message', error_type: errorType, message, detail: detail ?? null }
+    return [stop, told, { message_type: 'done' }]
+  }
+  if (stopReason === 'cancelled') return [stop, { message_type: 'done' }]
+  const { promptTokens, completionTokens } = turn.usage
+  const usage: Chunk = {
+    message_type: 'usage_statistics',
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    step_count: turn.steps,
+  }
+  return [stop, usage, { message_type: 'done' }]
+}

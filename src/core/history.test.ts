@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { historyFaults, toModelHistory } from './history.ts'
+import type { MessageBody } from './message.ts'
+import type { ToolCall, ToolOutcome } from './tool-call.ts'
+
+const call = (callId: string): ToolCall => ({
+  ...{ callId, tool: 'thing', input: {}, digest: 'd' },
+  ...{ needsApproval: false, effects: 'once', parallel: false },
+})
+const done = (callId: string): ToolOutcome => ({ callId, status: 'success', output: 'done' })
+const asks = (...ids: string[]): MessageBody => ({ role: 'assistant', content: [], calls: ids.map(call) })
+const results = (...ids: string[]): MessageBody => ({ role: 'tool', outcomes: ids.map(done) })
+const hello: MessageBody = { role: 'user', content: [{ type: 'text', text: 'hi' }] }
+const says: MessageBody = { role: 'assistant', content: [{ type: 'text', text: 'well' }], calls: [] }
+const nothing: MessageBody = { role: 'assistant', content: [], calls: [] }
+const approval: MessageBody = { role: 'approval', decisions: [] }
+
+const statuses = (body: MessageBody | undefined) =>
+  body?.role === 'tool' ? body.outcomes.map(({ callId, status }) => `${callId} ${status}`) : []
+
+test('a sound history is shown as it is', () => {
+  const sound = [hello, asks('c1', 'c2'), results('c1', 'c2'), says]
+  assert.deepEqual(toModelHistory(sound), sound)
+  assert.deepEqual(historyFaults(sound), [])
+})
+
+test('approvals and empty answers are not for the model', () => {
+  assert.deepEqual(toModelHistory([hello, asks('c1'), approval, results('c1'), nothing, says]), [
+    ...[hello, asks('c1'), results('c1'), says],
+  ])
+})
+
+test('a call without a result is shown as one whose outcome is unknown', () => {
+  for (const rest of [[], [hello], [says], [asks('c2'), results('c2')]]) {
+    const shown = toModelHistory([hello, asks('c1'), ...rest])
+    assert.deepEqual(statuses(shown[2]), ['c1 unknown'])
+    assert.deepEqual(historyFaults(shown), [])
+  }
+})
+
+test('results are put in call order, completed, and rid of what nobody called', () => {
+  const shown = toModelHistory([hello, asks('c1', 'c2', 'c3'), results('c3', 'c9', 'c1')])
+  assert.deepEqual(statuses(shown[2]), ['c1 success', 'c2 unknown', 'c3 success'])
+})
+
+test('results that answer no call are not shown', () => {
+  assert.deepEqual(toModelHistory([hello, results('c1'), says]), [hello, says])
+})
+
+test('repairing a history twice changes nothing', () => {
+  const broken = [results('c0'), hello, asks('c1', 'c2'), results('c2'), nothing, asks('c3'), approval, hello]
+  const once = toModelHistory(broken)
+  assert.deepEqual(toModelHistory(once), once)
+  assert.deepEqual(historyFaults(once), [])
+})
+
+test('what a provider would reject is seen', () => {
+  assert.equal(historyFaults([hello, asks('c1')]).length, 1)
+  assert.equal(historyFaults([hello, asks('c1'), hello]).length, 1)
+  assert.equal(historyFaults([hello, results('c1')]).length, 1)
+  assert.equal(historyFaults([asks('c1', 'c2'), results('c2', 'c1')]).length, 1)
+  assert.equal(historyFaults([hello, nothing]).length, 1)
+})

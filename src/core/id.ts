@@ -1,0 +1,21 @@
+/** Ids are `<prefix>-<uuid v4>`, as the official client demands. Order never comes from an id. */
+export type OrganizationId = `org-${string}`
+export type AgentId = `agent-${string}`
+export type ConversationId = `conv-${string}`
+export type RunId = `run-${string}`
+export type StepId = `step-${string}`
+export type MessageId = `message-${string}`
+export type WorkerId = `worker-${string}`
+
+/** Who owns everything until organisations can be made. */
+export const DEFAULT_ORGANIZATION: OrganizationId = 'org-00000000-0000-4000-8000-000000000000'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+type Prefix = 'org' | 'agent' | 'conv' | 'run' | 'step' | 'message' | 'worker'
+
+/** The door for ids that come from outside: a caller's text becomes a typed id or nothing. */
+export function parseId<P extends Prefix>(prefix: P, text: string): `${P}-${string}` | undefined {
+  if (!text.startsWith(`${prefix}-`) || !UUID.test(text.slice(prefix.length + 1))) return undefined
+  return text as `${P}-${string}`
+}

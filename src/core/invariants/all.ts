@@ -1,0 +1,158 @@
+import type { MessageId } from '../id.ts'
+import { foldTurn } from '../turn.ts'
+import {
+  approvalBinding,
+  approvalHandedOver,
+  approvalsExpire,
+  cancelStopsWork,
+  honestOutcomes,
+  oneEnd,
+} from './approvals.ts'
+import {
+  acceptedIsKept,
+  callResultBijection,
+  denseEvents,
+  densePositions,
+  durableBeforeDispatch,
+  exactlyOnceIntake,
+  providerValid,
+  resultBeforeNext,
+  singleTruth,
+} from './log.ts'
+import type {
+  ConversationRecord,
+  Invariant,
+  RunRecord,
+  RunSummary,
+  StoreRecord,
+  StreamRecord,
+  Violation,
+} from './record.ts'
+import {
+  effectOnce,
+  fencing,
+  legalTransitions,
+  noZombie,
+  oneActiveRun,
+  recoveryProgress,
+  stepBudget,
+  turnIsolation,
+} from './runs.ts'
+import { oneTerminal, streamNumbers, tokensReconcile } from './streams.ts'
+import { type RunTrace, traceRun } from './trace.ts'
+
+/** What must hold of every single run. */
+export const RUN_INVARIANTS: readonly Invariant<RunTrace>[] = [
+  callResultBijection,
+  durableBeforeDispatch,
+  resultBeforeNext,
+  singleTruth,
+  denseEvents,
+  acceptedIsKept,
+  fencing,
+  legalTransitions,
+  noZombie,
+  recoveryProgress,
+  turnIsolation,
+  stepBudget,
+  cancelStopsWork,
+  honestOutcomes,
+  oneEnd,
+  approvalBinding,
+  approvalsExpire,
+  effectOnce,
+]
+
+export const CONVERSATION_INVARIANTS: readonly Invariant<ConversationRecord>[] = [providerValid, densePositions]
+
+export const STREAM_INVARIANTS: readonly Invariant<StreamRecord>[] = [streamNumbers, oneTerminal, tokensReconcile]
+
+/** What must hold of all runs taken together. */
+export const STORE_INVARIANTS: readonly Invariant<StoreRecord>[] = [exactlyOnceIntake, oneActiveRun, approvalHandedOver]
+
+/** Every record may be left out; a big store is checked in pages, record by record. */
+export type Records = {
+  runs?: readonly RunRecord[]
+  conversations?: readonly ConversationRecord[]
+  streams?: readonly StreamRecord[]
+}
+
+/** Everything at once, what spans runs included: for tests and for stores that fit in memory. */
+export function check({ runs = [], conversations = [], streams = [] }: Records): Violation[] {
+  return [
+    ...runs.flatMap(checkRun),
+    ...conversations.flatMap(checkConversation),
+    ...streams.flatMap(checkStream),
+    ...checkTogether({ runs: runs.map(summarize) }),
+  ]
+}
+
+export function checkRun(record: RunRecord): Violation[] {
+  return reading(record.run.id, singleTruth, () => {
+    const trace = traceRun(record)
+    if (!trace) return [violation(singleTruth, record.run.id, 'its log does not begin with an accepted input')]
+    return apply(RUN_INVARIANTS, trace, record.run.id)
+  })
+}
+
+export const checkConversation = (record: ConversationRecord): Violation[] =>
+  reading(record.conversation.id, providerValid, () => apply(CONVERSATION_INVARIANTS, record, record.conversation.id))
+
+export const checkStream = (record: StreamRecord): Violation[] =>
+  reading(record.run.id, streamNumbers, () => apply(STREAM_INVARIANTS, record, `stream of ${record.run.id}`))
+
+export const checkTogether = (record: StoreRecord): Violation[] => apply(STORE_INVARIANTS, record, 'all runs')
+
+/** What the checks that span runs need of one. */
+export function summarize({ run, events }: RunRecord): RunSummary {
+  const answer = events.find(({ event }) => event.type === 'approval-answered')?.event
+  const first = events[0]?.event
+  const continues = first?.type === 'input-accepted' ? first.continues : undefined
+  const inputs = events.flatMap(({ event }) =>
+    event.type === 'input-accepted' || event.type === 'input-steered' ? event.inputs : [],
+  )
+  return {
+    id: run.id,
+    conversationId: run.conversationId,
+    phase: run.waiting
+      ? 'waiting'
+      : run.status === 'running'
+        ? 'running'
+        : run.status === 'created'
+          ? 'queued'
+          : 'settled',
+    inputs: inputs.map((input) => input.messageId),
+    ...(answer?.type === 'approval-answered'
+      ? { answered: { continuedBy: answer.continuedBy, decisions: answer.decisions, unread: unreadOf(events) } }
+      : {}),
+    ...(continues ? { inherited: { from: continues.runId, decisions: continues.decisions } } : {}),
+  }
+}
+
+function unreadOf(events: RunRecord['events']): MessageId[] {
+  try {
+    return foldTurn(events.map(({ event }) => event)).pending.map((input) => input.messageId)
+  } catch {
+    // A log that cannot be folded is a finding of its own, made where the run is checked.
+    return []
+  }
+}
+
+const apply = <Subject>(invariants: readonly Invariant<Subject>[], subject: Subject, where: string): Violation[] =>
+  invariants.flatMap((invariant) => invariant.check(subject).map((detail) => violation(invariant, where, detail)))
+
+const violation = <Subject>(
+  { id, sentence, promise }: Invariant<Subject>,
+  where: string,
+  detail: string,
+): Violation => ({ invariant: id, sentence, promise, where, detail })
+
+/** A record that cannot even be read (a damaged row, a newer format) is a finding, not the end of the check. */
+function reading<Subject>(where: string, invariant: Invariant<Subject>, check: () => Violation[]): Violation[] {
+  try {
+    return check()
+  } catch (fault) {
+    const reason = fault instanceof Error ? fault.message : String(fault)
+    return [violation(invariant, where, `it cannot be read: ${reason}`)]
+  }
+}

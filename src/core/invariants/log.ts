@@ -1,0 +1,239 @@
+import { historyFaults, toModelHistory } from '../history.ts'
+import { canonicalJson, type Json } from '../json.ts'
+import type { Message, MessageBody, NewMessage } from '../message.ts'
+import { project } from '../projection.ts'
+import { isSettled, STATUS_OF_STOP } from '../run.ts'
+import { openCalls } from '../turn.ts'
+import type { ConversationRecord, Invariant, StoreRecord } from './record.ts'
+import { findAt, type RunTrace } from './trace.ts'
+
+export const callResultBijection: Invariant<RunTrace> = {
+  id: 'I1',
+  name: 'call-result bijection',
+  sentence: 'Every call of a settled run has exactly one result, in call order, in the results message of its step.',
+  promise: 'nothing is lost',
+  check(trace) {
+    const { run, messages, accepted, final } = trace
+    const faults: string[] = []
+    const calls = new Map<string, string[]>()
+    if (accepted.continues) calls.set(accepted.continues.stepId, callIds(accepted.continues.calls))
+    for (const { body, stepId, id } of messages) {
+      if (body.role === 'assistant' && body.calls.length > 0) calls.set(stepId ?? id, callIds(body.calls))
+      if (body.role !== 'tool') continue
+      const expected = calls.get(stepId ?? '')
+      if (!expected) faults.push(`the results in ${id} belong to no call, or to calls that have results already`)
+      else if (callIds(body.outcomes).join() !== expected.join())
+        faults.push(`${id} has results for [${callIds(body.outcomes)}], the calls are [${expected}]`)
+      calls.delete(stepId ?? '')
+    }
+    // The calls of a run that waits belong to whoever carries the answer out; those of a live run may still be open.
+    const isExcused = !isSettled(run) || final.continuedBy !== undefined
+    for (const [stepId, open] of calls)
+      if (!isExcused || stepId !== final.step?.stepId) faults.push(`the calls [${open}] of ${stepId} have no results`)
+    return faults
+  },
+}
+
+export const providerValid: Invariant<ConversationRecord> = {
+  id: 'I2',
+  name: 'provider-valid',
+  sentence: 'At every commit the history is one that every provider accepts, and repairing it twice changes nothing.',
+  promise: 'nothing is stuck',
+  check({ messages }) {
+    const bodies = messages.map((message) => message.body)
+    const stored = historyFaults(bodies.filter(isForModels)).filter((fault) => !fault.startsWith('the end:'))
+    const shown = toModelHistory(bodies)
+    const repaired = historyFaults(shown)
+    const again = toModelHistory(shown)
+    const isStable = again.length === shown.length && again.every((body, index) => isSame(body, shown[index]!))
+    return [
+      ...stored,
+      ...repaired.map((fault) => `after the repair: ${fault}`),
+      ...(isStable ? [] : ['repairing the history a second time changes it']),
+    ]
+  },
+}
+
+export const durableBeforeDispatch: Invariant<RunTrace> = {
+  id: 'I3',
+  name: 'durable before dispatch',
+  sentence: 'A tool starts only after the answer that calls it is in the log, and ends at most once.',
+  promise: 'nothing is lost',
+  check: (trace) =>
+    findAt(trace, (event, { step }) => {
+      if (event.type !== 'tool-started' && event.type !== 'tool-ended') return undefined
+      const callId = event.type === 'tool-started' ? event.callId : event.outcome.callId
+      const call = step?.calls.find((one) => one.callId === callId)
+      if (!call) return `no answer before it has the call ${callId}`
+      if (call.outcome) return `the call ${callId} had already ended`
+      return undefined
+    }),
+}
+
+export const resultBeforeNext: Invariant<RunTrace> = {
+  id: 'I4',
+  name: 'result before next',
+  sentence:
+    'Calls that run in order start one by one, each after the result of the one before; so does the next answer.',
+  promise: 'nothing is lost',
+  check: (trace) =>
+    findAt(trace, (event, before) => {
+      const calls = before.step?.calls ?? []
+      if (event.type === 'answer-received' || event.type === 'answer-cut') {
+        const open = openCalls(before)
+        return open.length > 0 ? `the calls [${callIds(open)}] of the answer before it are open` : undefined
+      }
+      if (event.type !== 'tool-started' || calls.every((call) => call.parallel)) return undefined
+      const place = calls.findIndex((call) => call.callId === event.callId)
+      const early = calls.slice(0, Math.max(place, 0)).filter((call) => !call.outcome)
+      return early.length > 0 ? `${event.callId} started before [${callIds(early)}] ended` : undefined
+    }),
+}
+
+export const singleTruth: Invariant<RunTrace> = {
+  id: 'I5',
+  name: 'single truth',
+  sentence: 'The run row and its messages say exactly what the log says.',
+  promise: 'nothing is hidden',
+  check: (trace) => [...rowFaults(trace), ...messageFaults(trace)],
+}
+
+export const denseEvents: Invariant<RunTrace> = {
+  id: 'I6',
+  name: 'dense order',
+  sentence: 'The events of a run are numbered from 1 without gap or repetition.',
+  promise: 'nothing is lost',
+  check({ run, events, messages }) {
+    const odd = events.findIndex(({ seq }, index) => seq !== index + 1)
+    const misplaced = messages.findIndex(
+      (message, index) => index > 0 && message.position <= messages[index - 1]!.position,
+    )
+    const strays = messages.filter((message) => message.conversationId !== run.conversationId)
+    return [
+      ...(odd >= 0 ? [`event ${events[odd]!.seq} stands at place ${odd + 1}`] : []),
+      ...(run.nextSeq === events.length + 1 ? [] : [`next_seq is ${run.nextSeq} after ${events.length} events`]),
+      ...(misplaced > 0 ? [`${messages[misplaced]!.id} is not after the message before it`] : []),
+      ...strays.map((message) => `${message.id} is in another conversation, ${message.conversationId}`),
+    ]
+  },
+}
+
+export const densePositions: Invariant<ConversationRecord> = {
+  id: 'I6',
+  name: 'dense order',
+  sentence: 'The messages of a conversation have the positions 0 to n-1, each once.',
+  promise: 'nothing is lost',
+  check({ conversation, messages }) {
+    const odd = messages.findIndex(({ position }, index) => position !== index)
+    const { nextPosition, contextStart } = conversation
+    const distinct = new Set(messages.map((message) => message.id)).size
+    return [
+      ...(odd >= 0 ? [`position ${messages[odd]!.position} stands at place ${odd}`] : []),
+      ...(nextPosition === messages.length
+        ? []
+        : [`next_position is ${nextPosition} after ${messages.length} messages`]),
+      ...(distinct === messages.length ? [] : [`${messages.length - distinct} message ids occur twice`]),
+      ...(contextStart <= nextPosition ? [] : [`the context starts at ${contextStart}, after the last message`]),
+    ]
+  },
+}
+
+export const acceptedIsKept: Invariant<RunTrace> = {
+  id: 'I7',
+  name: 'accepted is kept',
+  sentence: 'Every input of a run that did not fail is a message, or goes on with the run that follows.',
+  promise: 'nothing is lost',
+  check({ run, events, messages, final }) {
+    // What a failed run had not read can be sent again; a queued run never touched its conversation.
+    if (!isSettled(run) || run.status === 'failed' || run.fence === 0 || final.continuedBy) return []
+    const kept = new Set<string>(messages.map((message) => message.id))
+    const inputs = events.flatMap(({ event }) =>
+      event.type === 'input-accepted' || event.type === 'input-steered' ? event.inputs : [],
+    )
+    return inputs.flatMap(({ messageId }) => (kept.has(messageId) ? [] : [`the input ${messageId} is no message`]))
+  },
+}
+
+export const exactlyOnceIntake: Invariant<StoreRecord> = {
+  id: 'I8',
+  name: 'exactly-once intake',
+  sentence: 'An input is accepted by one run only.',
+  promise: 'nothing happens twice',
+  check({ runs }) {
+    const takenBy = new Map<string, string>()
+    return runs.flatMap(({ id, inputs, inherited }) =>
+      inputs.flatMap((input) => {
+        const first = takenBy.get(input)
+        takenBy.set(input, id)
+        // What a run had not read when it began to wait goes on with the run that carries the answer out.
+        return first === undefined || first === inherited?.from
+          ? []
+          : [`${input} was accepted by ${first} and by ${id}`]
+      }),
+    )
+  },
+}
+
+const callIds = (calls: readonly { callId: string }[]): string[] => calls.map((call) => call.callId)
+
+/** A message with nothing in it (an answer that spent its whole output limit on thought) is never shown to a model. */
+const isForModels = (body: MessageBody): boolean =>
+  body.role !== 'approval' && !(body.role === 'assistant' && body.content.length === 0 && body.calls.length === 0)
+
+/** Stored and projected values have their keys in the same order, so the cheap comparison nearly always decides. */
+export function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (one === undefined || other === undefined) return false
+  const [left, right] = [JSON.stringify(one), JSON.stringify(other)]
+  return left === right || canonicalJson(JSON.parse(left) as Json) === canonicalJson(JSON.parse(right) as Json)
+}
+
+function rowFaults({ run, moments, final }: RunTrace): string[] {
+  const faults: string[] = []
+  const expect = (field: string, actual: unknown, folded: unknown) => {
+    if (!isSame(actual, folded)) faults.push(`${field} is ${told(actual)}, the log says ${told(folded)}`)
+  }
+  const status = final.ended ? STATUS_OF_STOP[final.ended.stopReason] : run.fence > 0 ? 'running' : 'created'
+  expect('status', run.status, status)
+  expect('waiting', run.waiting, final.phase === 'waiting')
+  expect('stop_reason', run.stopReason, final.ended?.stopReason)
+  expect('error', run.error, final.ended?.error)
+  expect('deaths', run.deaths, final.deaths)
+  expect('completed_at', run.completedAt, moments.findLast(({ event }) => event.type === 'turn-ended')?.at)
+  return faults
+}
+
+const told = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value))
+
+function messageFaults(trace: RunTrace): string[] {
+  const projected = projectMessages(trace)
+  const { messages } = trace
+  const faults: string[] = []
+  for (let index = 0; index < Math.max(projected.length, messages.length); index++) {
+    const expected = projected[index]
+    const actual = messages[index]
+    if (expected?.id !== actual?.id) {
+      faults.push(`message ${index} of the run is ${actual?.id ?? 'missing'}, the log says ${expected?.id ?? 'none'}`)
+      return faults
+    }
+    if (expected && actual && !isSameMessage(expected, actual))
+      faults.push(`${actual.id} differs from what the log says`)
+  }
+  return faults
+}
+
+function projectMessages({ run, moments, accepted }: RunTrace): NewMessage[] {
+  // A run that was never claimed held its conversation only if it was opened to carry out an approval.
+  const holdsConversation = run.fence > 0 || accepted.continues !== undefined
+  return moments.flatMap(({ at, event, before }) =>
+    project(before, event, { runId: run.id, at, holdsConversation }).flatMap((change) =>
+      change.type === 'add-message' ? [change.message] : [],
+    ),
+  )
+}
+
+const isSameMessage = (expected: NewMessage, actual: Message): boolean =>
+  expected.runId === actual.runId &&
+  expected.stepId === actual.stepId &&
+  expected.createdAt === actual.createdAt &&
+  isSame(expected.body, actual.body)

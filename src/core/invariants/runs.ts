@@ -1,0 +1,178 @@
+import type { EventType } from '../event.ts'
+import { LADDER, type Remedy } from '../recovery.ts'
+import { isSettled, phaseOf, type RunPhase, STATUS_OF_STOP, TRANSITIONS } from '../run.ts'
+import { POISON_DEATHS } from '../turn.ts'
+import type { Invariant, StoreRecord } from './record.ts'
+import { findAt, type RunTrace } from './trace.ts'
+
+export const oneActiveRun: Invariant<StoreRecord> = {
+  id: 'I10',
+  name: 'one active run',
+  sentence: 'A conversation has at most one run that runs or waits for a person.',
+  promise: 'nothing happens twice',
+  check({ runs }) {
+    const active = new Map<string, string>()
+    return runs.flatMap(({ id, conversationId, phase }) => {
+      if (phase !== 'running' && phase !== 'waiting') return []
+      const other = active.get(conversationId)
+      active.set(conversationId, `${id} (${phase})`)
+      return other === undefined ? [] : [`${other} and ${id} (${phase}) are both active in ${conversationId}`]
+    })
+  },
+}
+
+export const fencing: Invariant<RunTrace> = {
+  id: 'I11',
+  name: 'fencing',
+  sentence: 'What workers wrote carries fences that never go back and never exceed the fence of the run.',
+  promise: 'nothing happens twice',
+  check(trace) {
+    let lowest = 0
+    return findAt(trace, (event) => {
+      if (event.type !== 'tool-started' && event.type !== 'worker-lost') return undefined
+      const { fence } = event
+      if (fence > trace.run.fence) return `fence ${fence} is above the run's, ${trace.run.fence}`
+      if (fence < lowest) return `fence ${fence} where it must be ${lowest} or more: a stale worker wrote`
+      // What a dead worker still sends is refused: from here on its successors write.
+      lowest = event.type === 'worker-lost' ? fence + 1 : fence
+      return undefined
+    })
+  },
+}
+
+export const legalTransitions: Invariant<RunTrace> = {
+  id: 'I12',
+  name: 'legal transitions',
+  sentence:
+    'A run goes through legal states only, nothing follows its end, and a settled run says when and why it ended.',
+  promise: 'nothing is hidden',
+  check(trace) {
+    const { run } = trace
+    const mustExplain = isSettled(run) || run.waiting
+    const hasError = run.error !== undefined
+    return [
+      ...pathFaults(trace),
+      ...afterEnd(trace),
+      ...(mustExplain && run.stopReason === undefined ? ['it ended and has no stop reason'] : []),
+      ...(mustExplain && run.completedAt === undefined ? ['it ended and has no completed_at'] : []),
+      ...(run.status === 'failed' && !hasError ? ['it failed and has no error'] : []),
+      ...(run.status !== 'failed' && hasError ? [`it has an error and is ${run.status}`] : []),
+      ...(run.fence > 0 || run.status === 'created' || run.status === 'cancelled'
+        ? []
+        : [`it is ${run.status} and no worker ever claimed it`]),
+    ]
+  },
+}
+
+export const noZombie: Invariant<RunTrace> = {
+  id: 'I13',
+  name: 'no zombie',
+  sentence: 'A running run is held by a live worker.',
+  promise: 'nothing is stuck',
+  check({ run, liveWorkers }) {
+    if (!liveWorkers || run.status !== 'running') return []
+    if (run.leaseOwner !== undefined && liveWorkers.has(run.leaseOwner)) return []
+    return [`it is running and ${run.leaseOwner ? `its worker ${run.leaseOwner} is dead` : 'nobody holds it'}`]
+  },
+}
+
+export const recoveryProgress: Invariant<RunTrace> = {
+  id: 'I14',
+  name: 'recovery progress',
+  sentence: `A run that killed ${POISON_DEATHS} workers at one step does nothing more and ends; no other run says worker_lost.`,
+  promise: 'nothing is stuck',
+  check(trace) {
+    const { final } = trace
+    // Once it is poisoned it stays so: denying what it left open must not count as a step that went well.
+    let isPoisoned = false
+    const went = findAt(trace, (event, before) => {
+      isPoisoned ||= before.deaths >= POISON_DEATHS
+      return isPoisoned && BEGINNINGS.includes(event.type) ? 'it went on after too many deaths' : undefined
+    })
+    isPoisoned ||= final.deaths >= POISON_DEATHS
+    const error = final.ended?.error?.errorType
+    // A cancel and a fault of our own win over the deaths; anything else would hide them.
+    const hidesDeaths =
+      isPoisoned && final.ended && !final.cancel && final.fault === undefined && error !== 'worker_lost'
+    return [
+      ...went,
+      ...(hidesDeaths ? [`it died too often and ended ${final.ended?.stopReason}`] : []),
+      ...(error === 'worker_lost' && !isPoisoned ? [`it ended worker_lost after ${final.deaths} deaths`] : []),
+    ]
+  },
+}
+
+/** What only a turn that goes on does. */
+const BEGINNINGS: readonly EventType[] = ['tool-started', 'answer-received', 'attempt-failed']
+
+export const turnIsolation: Invariant<RunTrace> = {
+  id: 'I16',
+  name: 'turn isolation',
+  sentence:
+    'A run starts at its first target, moves only by a recorded failure, and no remedy is used beyond its ladder.',
+  promise: 'nothing is hidden',
+  check: (trace) =>
+    findAt(trace, (event, before) => {
+      if (event.type !== 'attempt-failed' && event.type !== 'answer-received' && event.type !== 'answer-cut')
+        return undefined
+      if (event.target !== before.target) return `target ${event.target} while the turn was at ${before.target}`
+      if (event.type !== 'attempt-failed' || event.remedy === 'give-up') return undefined
+      const ladder = LADDER[event.failure.kind]
+      const isChainOver = event.remedy === 'next-target' && event.target + 1 >= before.settings.targets.length
+      if (isChainOver) return 'there is no next target'
+      if (count(before.spent, event.remedy) >= count(ladder, event.remedy))
+        return `${event.remedy} was used up for ${event.failure.kind}`
+      return undefined
+    }),
+}
+
+export const stepBudget: Invariant<RunTrace> = {
+  id: 'I17',
+  name: 'budget',
+  sentence: 'A run has no more answers than its limit of steps.',
+  promise: 'nothing is stuck',
+  check: ({ final }) =>
+    final.steps > final.settings.maxSteps ? [`${final.steps} answers, the limit is ${final.settings.maxSteps}`] : [],
+}
+
+export const effectOnce: Invariant<RunTrace> = {
+  id: 'I28',
+  name: 'effect once or marked',
+  sentence: 'A call whose effect must happen once starts once, and no worker starts the same call twice.',
+  promise: 'nothing happens twice',
+  check: (trace) =>
+    findAt(trace, (event, { step }) => {
+      if (event.type !== 'tool-started') return undefined
+      const call = step?.calls.find((one) => one.callId === event.callId)
+      if (call?.startedBy === undefined) return undefined
+      if (call.effects === 'once') return `${event.callId} may run once and was started before`
+      return call.startedBy === event.fence ? `${event.callId} was started twice by fence ${event.fence}` : undefined
+    }),
+}
+
+const count = (remedies: readonly Remedy[], wanted: Remedy) => remedies.filter((remedy) => remedy === wanted).length
+
+/** The states the log went through, up to the one the row is in. */
+function pathFaults({ run, moments }: RunTrace): string[] {
+  const path: RunPhase[] = run.fence > 0 ? ['created', 'running'] : ['created']
+  for (const { event } of moments) {
+    if (event.type === 'approval-answered') path.push('completed')
+    if (event.type !== 'turn-ended') continue
+    path.push(event.stopReason === 'requires_approval' ? 'waiting' : STATUS_OF_STOP[event.stopReason])
+  }
+  if (path.at(-1) !== phaseOf(run)) path.push(phaseOf(run))
+  const jump = path.findIndex((phase, index) => index > 0 && !TRANSITIONS[path[index - 1]!].includes(phase))
+  return jump > 0 ? [`it went from ${path[jump - 1]} to ${path[jump]}`] : []
+}
+
+/** A waiting run is left by one answer, or by one cancel that settles its calls and ends it. Nothing else comes after. */
+function afterEnd(trace: RunTrace): string[] {
+  return findAt(trace, (event, { phase, cancel }) => {
+    if (phase === 'ended') return 'the run had ended'
+    if (phase === 'going') return event.type === 'approval-answered' ? 'the run did not wait for it' : undefined
+    const isExit = event.type === 'approval-answered' || event.type === 'cancel-requested'
+    const isClosing = event.type === 'tool-ended' || event.type === 'turn-ended'
+    if (cancel ? isClosing : isExit) return undefined
+    return 'the run was waiting for a person'
+  })
+}

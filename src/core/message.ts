@@ -1,0 +1,39 @@
+import type { ConversationId, MessageId, RunId, StepId } from './id.ts'
+import type { Decision, ToolCall, ToolOutcome } from './tool-call.ts'
+
+export type TextPart = { type: 'text'; text: string }
+export type ImagePart = { type: 'image'; source: { mediaType: string; data: string } | { url: string } }
+/** The signature proves to the vendor that the thought is its own; it is replayed as it came. */
+export type ReasoningPart = { type: 'reasoning'; text: string; signature?: string }
+export type RedactedReasoningPart = { type: 'redacted-reasoning'; data: string }
+
+export type InputPart = TextPart | ImagePart
+export type AnswerPart = TextPart | ReasoningPart | RedactedReasoningPart
+
+/** What a person or an application says. It becomes a message with the first answer that has read it. */
+export type Input = {
+  messageId: MessageId
+  role: 'user' | 'system'
+  content: InputPart[]
+  otid?: string
+  name?: string
+}
+
+export type InputBody = { role: 'user' | 'system'; content: InputPart[]; otid?: string; name?: string }
+export type AssistantBody = { role: 'assistant'; content: AnswerPart[]; calls: ToolCall[]; cut?: true }
+export type ToolBody = { role: 'tool'; outcomes: ToolOutcome[] }
+export type ApprovalBody = { role: 'approval'; decisions: Decision[] }
+export type SummaryBody = { role: 'summary'; text: string; replaces: { from: number; to: number } }
+
+/** What the model and people see. Immutable once committed. */
+export type MessageBody = InputBody | AssistantBody | ToolBody | ApprovalBody | SummaryBody
+export type MessageRole = MessageBody['role']
+
+/** A message before the store gave it its position. */
+export type NewMessage = { id: MessageId; runId: RunId; stepId?: StepId; body: MessageBody; createdAt: number }
+export type Message = NewMessage & { conversationId: ConversationId; position: number }
+
+export const textOf = (parts: readonly (InputPart | AnswerPart)[]): string =>
+  parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+
+export const inputBody = ({ messageId: _, ...body }: Input): InputBody => body

@@ -1,0 +1,161 @@
+import type { TurnEvent, Usage } from './event.ts'
+import type { ErrorType, RunError } from './failure.ts'
+import type { MessageId, RunId, StepId } from './id.ts'
+import { type Input, inputBody, type MessageBody, type NewMessage } from './message.ts'
+import { type RunStatus, STATUS_OF_STOP, type StopReason } from './run.ts'
+import type { Decision } from './tool-call.ts'
+import { apply, openCalls, type Turn } from './turn.ts'
+
+export type StepStatus = 'success' | 'failed' | 'cancelled'
+
+export type NewStep = {
+  id: StepId
+  runId: RunId
+  status: StepStatus
+  /** `provider/model` that answered. */
+  target: string
+  usage: Usage
+  stopReason?: StopReason
+  error?: RunError & { errorType: ErrorType }
+  createdAt: number
+}
+
+/** What the run row says after a commit; absent fields stay as they are. */
+export type RunChange = {
+  status?: RunStatus
+  waiting?: boolean
+  stopReason?: StopReason
+  error?: RunError
+  completedAt?: number
+  expiresAt?: number | null
+  releaseLease?: true
+  deaths?: 0
+}
+
+/** Rows that follow from an event, written in its transaction and never on their own. */
+export type Change =
+  | { type: 'add-message'; message: NewMessage }
+  | { type: 'add-step'; step: NewStep }
+  | { type: 'change-run'; change: RunChange }
+
+/** An event with everything that follows from it. */
+export type Entry = { event: TurnEvent; at: number; changes: Change[] }
+
+export type ProjectionContext = {
+  runId: RunId
+  at: number
+  /** False for a run that was never started: another one may be in the middle of a step, so it must not add messages. */
+  holdsConversation: boolean
+}
+
+/** What an event means for the rows people read. `turn` is the turn before the event. */
+export function project(turn: Turn, event: TurnEvent, context: ProjectionContext): Change[] {
+  switch (event.type) {
+    case 'answer-received': {
+      const { stepId, answerId, content, calls } = event
+      const step = newStep(turn, event, context)
+      return [
+        ...inputMessages(turn.pending.slice(0, event.inputsRead), context),
+        { type: 'add-step', step },
+        addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),
+      ]
+    }
+    case 'answer-cut': {
+      const { stepId, answerId, content } = event
+      const usage = { promptTokens: 0, completionTokens: 0 }
+      const step = { ...newStep(turn, { ...event, usage }, context), status: 'cancelled' as const }
+      return [
+        ...inputMessages(turn.pending.slice(0, event.inputsRead), context),
+        { type: 'add-step', step },
+        addMessage(answerId, { role: 'assistant', content, calls: [], cut: true }, { ...context, stepId }),
+      ]
+    }
+    case 'tool-ended':
+      return [...resultsMessage(turn, event, context), ...forgivenDeaths(turn, event)]
+    case 'approval-answered':
+      return [
+        addMessage(event.responseId, { role: 'approval', decisions: event.decisions }, stepContext(turn, context)),
+        { type: 'change-run', change: { waiting: false, expiresAt: null } },
+      ]
+    case 'cancel-requested': {
+      if (turn.phase !== 'waiting' || !event.responseId) return []
+      const decisions = denials(turn, event.cause === 'expiry' ? 'the approval expired' : 'the run was cancelled')
+      return [addMessage(event.responseId, { role: 'approval', decisions }, stepContext(turn, context))]
+    }
+    case 'turn-ended':
+      return endChanges(turn, event, context)
+    case 'input-accepted':
+    case 'input-steered':
+    case 'attempt-failed':
+    case 'tool-started':
+    case 'worker-lost':
+    case 'fault-met':
+      return []
+  }
+}
+
+function newStep(
+  turn: Turn,
+  { stepId, target, usage }: { stepId: StepId; target: number; usage: Usage },
+  { runId, at }: ProjectionContext,
+): NewStep {
+  return { id: stepId, runId, status: 'success', target: turn.settings.targets[target]!, usage, createdAt: at }
+}
+
+/** The results of one step become one message, in call order, with the outcome that settles its last call. */
+function resultsMessage(
+  turn: Turn,
+  { outcome }: Extract<TurnEvent, { type: 'tool-ended' }>,
+  context: ProjectionContext,
+): Change[] {
+  const step = turn.step
+  if (!step || openCalls(turn).some((call) => call.callId !== outcome.callId)) return []
+  const outcomes = step.calls.map((call) => (call.callId === outcome.callId ? outcome : call.outcome!))
+  return [addMessage(step.resultsId, { role: 'tool', outcomes }, stepContext(turn, context))]
+}
+
+/** The row's count follows the fold's. */
+function forgivenDeaths(turn: Turn, event: TurnEvent): Change[] {
+  const isForgiven = turn.deaths > 0 && apply(turn, event).deaths === 0
+  return isForgiven ? [{ type: 'change-run', change: { deaths: 0 } }] : []
+}
+
+function endChanges(
+  turn: Turn,
+  { stopReason, error }: Extract<TurnEvent, { type: 'turn-ended' }>,
+  context: ProjectionContext,
+): Change[] {
+  const status = STATUS_OF_STOP[stopReason]
+  const waiting = stopReason === 'requires_approval'
+  const change: RunChange = {
+    status,
+    waiting,
+    stopReason,
+    completedAt: context.at,
+    expiresAt: waiting ? context.at + turn.settings.approvalTtlMs : null,
+    releaseLease: true,
+    ...(error ? { error } : {}),
+  }
+  // A failed run keeps its unread input to itself: the conversation is as it was, and the input can be sent again. A
+  // waiting one hands it on: a message between the open calls and their results would tear them apart.
+  const keepsInput = status === 'failed' || waiting || !context.holdsConversation
+  const unread = keepsInput ? [] : inputMessages(turn.pending, context)
+  return [...unread, { type: 'change-run', change }]
+}
+
+function denials(turn: Turn, reason: string): Decision[] {
+  const guarded = openCalls(turn).filter((call) => call.needsApproval)
+  return guarded.map((call) => ({ callId: call.callId, verdict: 'deny', reason }))
+}
+
+type MessageContext = ProjectionContext & { stepId?: StepId }
+
+const stepContext = (turn: Turn, context: ProjectionContext): MessageContext =>
+  turn.step ? { ...context, stepId: turn.step.stepId } : context
+
+function addMessage(id: MessageId, body: MessageBody, { runId, stepId, at }: MessageContext): Change {
+  return { type: 'add-message', message: { id, runId, ...(stepId ? { stepId } : {}), body, createdAt: at } }
+}
+
+const inputMessages = (inputs: Input[], context: ProjectionContext): Change[] =>
+  inputs.map((input) => addMessage(input.messageId, inputBody(input), context))

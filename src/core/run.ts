@@ -1,0 +1,96 @@
+import type { RunError } from './failure.ts'
+import type { AgentId, ConversationId, OrganizationId, RunId, WorkerId } from './id.ts'
+import type { Json } from './json.ts'
+import type { TargetHandle } from './target.ts'
+
+export type RunStatus = 'created' | 'running' | 'completed' | 'failed' | 'cancelled'
+
+export type StopReason =
+  | 'end_turn'
+  | 'max_steps'
+  | 'tool_rule'
+  | 'requires_approval'
+  | 'cancelled'
+  | 'error'
+  | 'llm_api_error'
+  | 'invalid_llm_response'
+  | 'invalid_tool_call'
+  | 'no_tool_call'
+  | 'max_tokens_exceeded'
+  | 'context_window_overflow_in_system_prompt'
+  | 'insufficient_credits'
+
+export const STATUS_OF_STOP: Record<StopReason, Exclude<RunStatus, 'created' | 'running'>> = {
+  end_turn: 'completed',
+  max_steps: 'completed',
+  tool_rule: 'completed',
+  requires_approval: 'completed',
+  cancelled: 'cancelled',
+  error: 'failed',
+  llm_api_error: 'failed',
+  invalid_llm_response: 'failed',
+  invalid_tool_call: 'failed',
+  no_tool_call: 'failed',
+  max_tokens_exceeded: 'failed',
+  context_window_overflow_in_system_prompt: 'failed',
+  insufficient_credits: 'failed',
+}
+
+/**
+ * `waiting` is `completed / requires_approval` with nobody's answer yet: the one completed run that may still change.
+ * It may become `completed` for good (answered) or `cancelled` (cancelled, expired).
+ */
+export type RunPhase = RunStatus | 'waiting'
+
+export const TRANSITIONS: Record<RunPhase, readonly RunPhase[]> = {
+  created: ['running', 'cancelled'],
+  running: ['waiting', 'completed', 'failed', 'cancelled'],
+  waiting: ['completed', 'cancelled'],
+  completed: [],
+  failed: [],
+  cancelled: [],
+}
+
+/** What one request asked for, frozen when it was accepted. */
+export type RunSettings = {
+  targets: TargetHandle[]
+  maxSteps: number
+  maxDurationMs: number
+  streamTokens: boolean
+  /** What becomes of a guarded call: a person is asked, or nobody is there to ask. */
+  onGuarded: 'ask' | 'deny'
+  approvalTtlMs: number
+}
+
+export type Run = {
+  id: RunId
+  organizationId: OrganizationId
+  agentId: AgentId
+  conversationId: ConversationId
+  status: RunStatus
+  waiting: boolean
+  stopReason?: StopReason
+  error?: RunError
+  background: boolean
+  metadata: Json
+  createdAt: number
+  startedAt?: number
+  completedAt?: number
+  /** When an open approval of this run lapses. */
+  expiresAt?: number
+  fence: number
+  leaseOwner?: WorkerId
+  nextSeq: number
+  /** Workers that died at the current step. */
+  deaths: number
+  /** No chunk number above this was given out. */
+  chunkBound: number
+  continues?: RunId
+}
+
+export const phaseOf = (run: { status: RunStatus; waiting: boolean }): RunPhase =>
+  run.waiting ? 'waiting' : run.status
+
+/** Final: nothing about this run can change any more. */
+export const isSettled = (run: { status: RunStatus; waiting: boolean }): boolean =>
+  TRANSITIONS[phaseOf(run)].length === 0

@@ -1,0 +1,292 @@
+import type { CancelCause, Finish, TurnEvent, Usage } from './event.ts'
+import { ENDING_OF_FAILURE, ENDING_OF_FAULT, type Ending, type Failure, type RunError } from './failure.ts'
+import type { MessageId, RunId, StepId } from './id.ts'
+import type { Input } from './message.ts'
+import type { Remedy } from './recovery.ts'
+import type { RunSettings, StopReason } from './run.ts'
+import { type Decision, type Settlement, settle, settleDenied, type ToolCall, type ToolOutcome } from './tool-call.ts'
+
+export type CallState = ToolCall & { decision?: Decision; startedBy?: number; outcome?: ToolOutcome }
+
+export type Step = { stepId: StepId; answerId: MessageId; resultsId: MessageId; finish: Finish; calls: CallState[] }
+
+/** The life of a run in memory: the fold of its events. Never stored, always rebuildable. */
+export type Turn = {
+  settings: RunSettings
+  phase: 'going' | 'waiting' | 'ended'
+  /** Accepted and not yet read by a committed answer. */
+  pending: Input[]
+  /** Answers of this run so far. An inherited one (after an approval) is not counted. */
+  steps: number
+  /** The latest answer and what became of its calls. */
+  step?: Step
+  target: number
+  retryAt: number
+  /** Remedies used since the last good answer. */
+  spent: Remedy[]
+  usage: Usage
+  /** Workers that died at this step. */
+  deaths: number
+  gaveUp?: Failure
+  fault?: string
+  cancel?: { cause: CancelCause; responseId?: MessageId }
+  continuedBy?: RunId
+  ended?: { stopReason: StopReason; error?: RunError }
+}
+
+export type Action =
+  | { type: 'park' }
+  /** Decided by state alone: these ride in the commit of whatever caused them. */
+  | { type: 'record'; events: TurnEvent[] }
+  | { type: 'run-tools'; calls: CallState[] }
+  | { type: 'verify-call'; call: CallState }
+  | { type: 'call-model'; target: number; notBefore: number }
+
+/** Deaths at one step after which a run is not tried again. */
+export const POISON_DEATHS = 3
+
+export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>): Turn {
+  const { inputs, settings, continues } = accepted
+  const turn: Turn = {
+    settings,
+    phase: 'going',
+    pending: inputs,
+    steps: 0,
+    target: 0,
+    retryAt: 0,
+    spent: [],
+    usage: { promptTokens: 0, completionTokens: 0 },
+    deaths: 0,
+  }
+  if (!continues) return turn
+  const { stepId, answerId, resultsId, calls, decisions } = continues
+  const decided = calls.map((call) => withDecision(call, decisions))
+  return { ...turn, step: { stepId, answerId, resultsId, finish: 'tool-calls', calls: decided } }
+}
+
+/** Rebuild a turn from its log. The first event of every run is its accepted input. */
+export function foldTurn(events: readonly TurnEvent[]): Turn {
+  const [first, ...rest] = events
+  if (first?.type !== 'input-accepted') throw new Error('a run log must begin with input-accepted')
+  return rest.reduce(apply, newTurn(first))
+}
+
+/**
+ * What to do now, most urgent first. Reads state only, so a restart asks the same question and gets the same answer.
+ */
+export function nextAction(turn: Turn, fence: number): Action {
+  if (turn.phase === 'ended') return { type: 'park' }
+  if (turn.phase === 'waiting' && !turn.cancel) return { type: 'park' }
+
+  const doom = doomOf(turn)
+  const open = openCalls(turn)
+
+  // While one call of an answer waits for a person, none of that answer is touched: they are settled together.
+  const asksSomebody = !doom && turn.settings.onGuarded === 'ask' && open.some(isUndecided)
+  if (asksSomebody) return record([{ type: 'turn-ended', v: 1, stopReason: 'requires_approval' }])
+
+  const settled = open.flatMap((call) => settleWithoutRunning(call, turn, { doom, fence }))
+  if (settled.length > 0) return record(settled.map((outcome) => ({ type: 'tool-ended', v: 1, outcome })))
+
+  const running = open.filter((call) => call.startedBy === fence)
+  if (doom) return running.length > 0 ? { type: 'run-tools', calls: running } : record([endOf(turn, doom)])
+
+  const unverified = open.find((call) => call.effects === 'verifiable' && isLost(call, fence))
+  if (unverified) return { type: 'verify-call', call: unverified }
+
+  const startable = callsToStart(turn, open, running)
+  if (startable.length > 0)
+    return record(startable.map((call) => ({ type: 'tool-started', v: 1, callId: call.callId, fence })))
+  if (running.length > 0) return { type: 'run-tools', calls: running }
+
+  const last = turn.step
+  if (last && last.calls.length === 0 && turn.pending.length === 0)
+    return record([endNormally(last.finish === 'length' ? 'max_tokens_exceeded' : 'end_turn')])
+  if (turn.steps >= turn.settings.maxSteps) return record([endNormally('max_steps')])
+  return { type: 'call-model', target: turn.target, notBefore: turn.retryAt }
+}
+
+/** Fold one event. Total and silent: replay after a crash and the live run share it. */
+export function apply(turn: Turn, event: TurnEvent): Turn {
+  switch (event.type) {
+    case 'input-accepted':
+      return newTurn(event)
+    case 'input-steered':
+      return { ...turn, pending: [...turn.pending, ...event.inputs] }
+    case 'attempt-failed':
+      if (event.remedy === 'give-up') return { ...turn, gaveUp: event.failure }
+      if (event.remedy === 'next-target') return { ...turn, target: event.target + 1, spent: [], retryAt: 0 }
+      return { ...turn, spent: [...turn.spent, event.remedy], retryAt: event.retryAt }
+    case 'answer-received': {
+      const { stepId, answerId, resultsId, finish, calls } = event
+      return {
+        ...readInputs(turn, event.inputsRead),
+        steps: turn.steps + 1,
+        step: { stepId, answerId, resultsId, finish, calls },
+        spent: [],
+        retryAt: 0,
+        usage: addUsage(turn.usage, event.usage),
+      }
+    }
+    case 'answer-cut':
+      return readInputs(turn, event.inputsRead)
+    case 'tool-started':
+      return withCall(turn, event.callId, { startedBy: event.fence })
+    case 'tool-ended':
+      return forgiveDeaths(withCall(turn, event.outcome.callId, { outcome: event.outcome }))
+    case 'approval-answered':
+      return { ...turn, phase: 'ended', continuedBy: event.continuedBy }
+    case 'cancel-requested': {
+      // The first cancel is the one that counts: a second changes nothing, nor does one after the end.
+      if (turn.cancel || turn.phase === 'ended') return turn
+      const { cause, responseId } = event
+      return { ...turn, cancel: responseId ? { cause, responseId } : { cause } }
+    }
+    case 'worker-lost':
+      return { ...turn, deaths: turn.deaths + 1 }
+    case 'fault-met':
+      return { ...turn, fault: event.detail }
+    case 'turn-ended': {
+      const { stopReason, error } = event
+      const phase = stopReason === 'requires_approval' ? 'waiting' : 'ended'
+      return { ...turn, phase, ended: error ? { stopReason, error } : { stopReason } }
+    }
+  }
+}
+
+export const openCalls = (turn: Turn): CallState[] => (turn.step?.calls ?? []).filter((call) => !call.outcome)
+
+export const isUndecided = (call: CallState): boolean => call.needsApproval && !call.decision && !call.refusal
+
+const record = (events: TurnEvent[]): Action => ({ type: 'record', events })
+
+/** Why the turn must end as soon as its open calls have their outcomes. A cancel wins over everything. */
+type Doom = 'cancelled' | 'time-limit' | 'fault' | 'worker-lost' | 'gave-up'
+
+function doomOf(turn: Turn): Doom | undefined {
+  if (turn.cancel) return turn.cancel.cause === 'time-limit' ? 'time-limit' : 'cancelled'
+  if (turn.fault !== undefined) return 'fault'
+  if (turn.deaths >= POISON_DEATHS) return 'worker-lost'
+  if (turn.gaveUp) return 'gave-up'
+  return undefined
+}
+
+function endOf(turn: Turn, doom: Doom): TurnEvent {
+  switch (doom) {
+    case 'cancelled':
+      return { type: 'turn-ended', v: 1, stopReason: 'cancelled' }
+    case 'time-limit':
+      return endBadly(ENDING_OF_FAULT['time-limit'])
+    case 'fault':
+      return endBadly(ENDING_OF_FAULT.internal, turn.fault)
+    case 'worker-lost':
+      return endBadly(ENDING_OF_FAULT['worker-lost'])
+    case 'gave-up':
+      return endBadly(ENDING_OF_FAILURE[turn.gaveUp!.kind], turn.gaveUp!.detail)
+  }
+}
+
+function endBadly({ stopReason, errorType, message }: Ending, detail?: string): TurnEvent {
+  return { type: 'turn-ended', v: 1, stopReason, error: { errorType, message, ...(detail ? { detail } : {}) } }
+}
+
+function endNormally(stopReason: StopReason): TurnEvent {
+  if (stopReason !== 'max_tokens_exceeded') return { type: 'turn-ended', v: 1, stopReason }
+  const error: RunError = { errorType: 'llm_error', message: 'The model reached its output limit in mid-answer.' }
+  return { type: 'turn-ended', v: 1, stopReason, error }
+}
+
+/** The outcome of a call that will not run (again): refused, decided by a person, lost, or overtaken by the end. */
+function settleWithoutRunning(
+  call: CallState,
+  turn: Turn,
+  { doom, fence }: { doom: Doom | undefined; fence: number },
+): ToolOutcome[] {
+  if (call.startedBy !== undefined) {
+    if (doom === 'fault') return [settle(call.callId, 'lost')]
+    if (!isLost(call, fence)) return []
+    const mayRunAgain = !doom && call.effects !== 'once'
+    return mayRunAgain ? [] : [settle(call.callId, 'lost')]
+  }
+  if (doom) return [settle(call.callId, beforeStart(turn))]
+  if (call.refusal) return [{ callId: call.callId, status: 'error', output: call.refusal }]
+  if (isUndecided(call)) return [settle(call.callId, 'unattended')]
+  return settleByDecision(call)
+}
+
+function settleByDecision(call: CallState): ToolOutcome[] {
+  const decision = call.decision
+  if (!decision) return []
+  switch (decision.verdict) {
+    case 'deny':
+      return [settleDenied(call.callId, decision.reason)]
+    case 'result':
+      return [{ callId: call.callId, status: decision.status, output: decision.output }]
+    case 'approve': {
+      // An approval is for one exact call. Other arguments under an old approval never run.
+      if (decision.digest === call.digest) return []
+      return [settleDenied(call.callId, 'the approval was given for other arguments.')]
+    }
+  }
+}
+
+function beforeStart(turn: Turn): Settlement {
+  if (!turn.cancel) return 'ended-before-start'
+  switch (turn.cancel.cause) {
+    case 'person':
+    case 'interrupt':
+      return 'cancelled-before-start'
+    case 'expiry':
+      return 'expired'
+    case 'time-limit':
+      return 'ended-before-start'
+  }
+}
+
+/** Started by a worker that is not us: it died, or its lease was taken. */
+const isLost = (call: CallState, fence: number): boolean => call.startedBy !== undefined && call.startedBy !== fence
+
+/** All at once where every call of the answer may run in parallel; otherwise the next one, when nothing runs. */
+function callsToStart(turn: Turn, open: CallState[], running: CallState[]): CallState[] {
+  const idle = open.filter((call) => !running.includes(call))
+  if (turn.step?.calls.every((call) => call.parallel)) return idle
+  return running.length === 0 ? idle.slice(0, 1) : []
+}
+
+/**
+ * A step that ended with every outcome known clears the count; an unknown one may be the culprit's trace. A run that is
+ * given up stays so: denying the calls it leaves behind is not a step that went well.
+ */
+function forgiveDeaths(turn: Turn): Turn {
+  if (turn.deaths === 0 || turn.deaths >= POISON_DEATHS) return turn
+  const isClean = turn.step?.calls.every((call) => call.outcome && call.outcome.status !== 'unknown')
+  return isClean ? { ...turn, deaths: 0 } : turn
+}
+
+const readInputs = (turn: Turn, count: number): Turn =>
+  count === 0 ? turn : { ...turn, pending: turn.pending.slice(count) }
+
+function withDecision(call: ToolCall, decisions: Decision[]): CallState {
+  const decision = decisions.find((one) => one.callId === call.callId)
+  return decision ? { ...call, decision } : call
+}
+
+function withCall(turn: Turn, callId: string, change: Partial<CallState>): Turn {
+  if (!turn.step) return turn
+  const calls = turn.step.calls.map((call) => (call.callId === callId ? { ...call, ...change } : call))
+  return { ...turn, step: { ...turn.step, calls } }
+}
+
+function addUsage(sum: Usage, more: Usage): Usage {
+  return {
+    promptTokens: sum.promptTokens + more.promptTokens,
+    completionTokens: sum.completionTokens + more.completionTokens,
+    ...addOptional('cachedTokens', sum, more),
+    ...addOptional('reasoningTokens', sum, more),
+  }
+}
+
+function addOptional(field: 'cachedTokens' | 'reasoningTokens', sum: Usage, more: Usage): Partial<Usage> {
+  if (sum[field] === undefined && more[field] === undefined) return {}
+  return { [field]: (sum[field] ?? 0) + (more[field] ?? 0) }
+}

@@ -1,0 +1,73 @@
+import type { CancelCause, TurnEvent } from '../core/event.ts'
+import type { OrganizationId, RunId } from '../core/id.ts'
+import { isSettled, phaseOf, type Run } from '../core/run.ts'
+import { foldTurn } from '../core/turn.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Randomness } from '../ports/randomness.ts'
+import type { Append, Store } from '../ports/store.ts'
+import { decide } from './journal.ts'
+
+export type CancelParts = {
+  store: Pick<Store, 'events' | 'runs'>
+  clock: Clock
+  randomness: Randomness
+  /** Hurries the holder, if it is in this process. */
+  nudge(runId: RunId): void
+}
+
+/**
+ * Cancels a run in whatever phase it is. A running one is told and ends soon; a queued or waiting one has no holder and
+ * is ended here, with one denial per open call. A settled run is returned as it is.
+ */
+export async function cancelRun(
+  { organizationId, runId }: { organizationId: OrganizationId; runId: RunId },
+  cause: CancelCause,
+  parts: CancelParts,
+): Promise<Run | undefined> {
+  for (;;) {
+    const run = await parts.store.runs.get(organizationId, runId)
+    if (!run || isSettled(run)) return run
+    const isTaken = run.status === 'running' ? await tellHolder(run, cause, parts) : await endHere(run, cause, parts)
+    if (isTaken) {
+      parts.nudge(runId)
+      return parts.store.runs.get(organizationId, runId)
+    }
+    // The run moved on between reading and writing: look again. Each round it is further along, so this ends.
+  }
+}
+
+async function tellHolder(run: Run, cause: CancelCause, { store, clock, randomness }: CancelParts): Promise<boolean> {
+  const events = await store.events.read(run.id, 0)
+  if (events.some(({ event }) => event.type === 'cancel-requested')) return true
+  const event: TurnEvent = { type: 'cancel-requested', v: 1, cause }
+  const result = await store.events.append({
+    runId: run.id,
+    commitId: randomness.uuid(),
+    writer: { type: 'guest', phases: ['running'] },
+    seen: run.nextSeq,
+    facts: [{ event, at: clock.now(), changes: [] }],
+    intents: [],
+  })
+  return result.type === 'appended'
+}
+
+async function endHere(run: Run, cause: CancelCause, { store, clock, randomness }: CancelParts): Promise<boolean> {
+  const events = (await store.events.read(run.id, 0)).map(({ event }) => event)
+  const turn = foldTurn(events)
+  const isWaiting = turn.phase === 'waiting'
+  const responseId = isWaiting ? { responseId: `message-${randomness.uuid()}` as const } : {}
+  const cancel: TurnEvent = { type: 'cancel-requested', v: 1, cause, ...responseId }
+  // A queued run that continues after an approval has the conversation to itself: nothing else may run before it.
+  const holdsConversation = turn.step !== undefined
+  const context = { runId: run.id, at: clock.now(), holdsConversation }
+  const { facts, intents } = decide(turn, { facts: [cancel] }, { fence: run.fence, context })
+  const append: Append = {
+    runId: run.id,
+    commitId: randomness.uuid(),
+    writer: { type: 'guest', phases: [phaseOf(run)] },
+    seen: events.length + 1,
+    facts: [],
+    intents: [...facts, ...intents],
+  }
+  return (await store.events.append(append)).type === 'appended'
+}

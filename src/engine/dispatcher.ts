@@ -1,0 +1,144 @@
+import type { RunId, WorkerId } from '../core/id.ts'
+import { StorageError } from '../ports/storage-error.ts'
+import type { Claim } from '../ports/store.ts'
+import type { Endings } from './endings.ts'
+import { withPatience } from './patience.ts'
+import { startTurn, type TurnControl } from './turn.ts'
+import type { World } from './world.ts'
+
+/** From this many deaths on a run is recovered alone, so that the next death finds the culprit. */
+export const QUARANTINE_FROM = 2
+
+export type Dispatcher = {
+  /** A place for one more turn, held until it is used or given back. Undefined: this process is full or stopping. */
+  reserve(): Reservation | undefined
+  /** There may be work in the store: a queued run, or one whose worker died. */
+  wake(what: 'queue' | 'queue-and-dead'): void
+  nudge(runId: RunId): void
+  nudgeAll(): void
+  running(): RunId[]
+  /** Stops taking work and gives every lease back; tools get their grace first. */
+  stop(toolGraceMs: number): Promise<void>
+}
+
+export type Reservation = { use(claim: Claim): void; release(): void }
+
+type Options = { workerId: WorkerId; maxRunning: number; endings: Endings }
+
+export function newDispatcher(world: World, { workerId, maxRunning, endings }: Options): Dispatcher {
+  const turns = new Map<RunId, { control: TurnControl; finished: Promise<void> }>()
+  const stopping = new AbortController()
+  let reserved = 0
+  let quarantined: RunId | undefined
+  let mayHaveQueued = false
+  /** Runs wait behind others in their conversations: the next ending may free one. */
+  let isBlocked = false
+  let mayHaveDead = false
+  let pumping: Promise<void> | undefined
+
+  const isFull = () => turns.size + reserved >= maxRunning
+
+  function launch(claim: Claim) {
+    const { id } = claim.run
+    if (claim.run.deaths >= QUARANTINE_FROM) quarantined = id
+    const { control, result } = startTurn(claim, world)
+    const finished = result.then(async (ending) => {
+      if (ending === 'left') await giveBack(claim)
+      turns.delete(id)
+      if (quarantined === id) {
+        quarantined = undefined
+        mayHaveDead = true
+      }
+      endings.announce(id)
+      if (isBlocked) mayHaveQueued = true
+      if (mayHaveQueued || mayHaveDead) pump()
+    })
+    turns.set(id, { control, finished })
+  }
+
+  /** A lease nobody uses must be given back, or the run would wait for this process to die. */
+  async function giveBack({ run }: Claim) {
+    try {
+      const options = { clock: world.clock, signal: stopping.signal }
+      await withPatience(() => world.store.runs.handBack(run.id, run.fence), options)
+    } catch (fault) {
+      world.report(fault, `handing back ${run.id}`)
+    }
+    mayHaveDead = true
+  }
+
+  async function claimOne(): Promise<Claim | undefined> {
+    if (mayHaveDead) {
+      const quarantine = quarantined === undefined ? 'free' : 'busy'
+      const at = world.clock.now()
+      const claim = await world.store.runs.takeOver(workerId, { quarantine, quarantineFrom: QUARANTINE_FROM, at })
+      if (claim) return claim
+      mayHaveDead = false
+    }
+    if (mayHaveQueued) {
+      const claim = await world.store.runs.claimNext(workerId)
+      if (claim && claim !== 'blocked') return claim
+      mayHaveQueued = false
+      isBlocked = claim === 'blocked'
+    }
+    return undefined
+  }
+
+  function pump() {
+    pumping ??= claimWhilePossible().finally(() => {
+      pumping = undefined
+    })
+  }
+
+  async function claimWhilePossible() {
+    while (!stopping.signal.aborted && !isFull() && (mayHaveQueued || mayHaveDead)) {
+      reserved++
+      try {
+        const claim = await claimOne()
+        if (claim) launch(claim)
+      } catch (fault) {
+        world.report(fault, 'claiming work')
+        // The heartbeat wakes us again; a store that is away must not be asked in a tight loop.
+        if (fault instanceof StorageError) return
+        throw fault
+      } finally {
+        reserved--
+      }
+    }
+  }
+
+  return {
+    reserve() {
+      if (stopping.signal.aborted || isFull()) return undefined
+      reserved++
+      let isOpen = true
+      const release = () => {
+        if (isOpen) reserved--
+        isOpen = false
+      }
+      return {
+        release,
+        use(claim) {
+          release()
+          launch(claim)
+        },
+      }
+    },
+    wake(what) {
+      mayHaveQueued = true
+      if (what === 'queue-and-dead') mayHaveDead = true
+      pump()
+    },
+    nudge: (runId) => turns.get(runId)?.control.nudge(),
+    nudgeAll() {
+      for (const turn of turns.values()) turn.control.nudge()
+    },
+    running: () => [...turns.keys()],
+    async stop(toolGraceMs) {
+      stopping.abort()
+      await pumping
+      for (const turn of turns.values()) turn.control.leave(toolGraceMs)
+      await Promise.all([...turns.values()].map((turn) => turn.finished))
+    },
+  }
+}

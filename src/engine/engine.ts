@@ -1,0 +1,84 @@
+import type { RunId, WorkerId } from '../core/id.ts'
+import { phaseOf } from '../core/run.ts'
+import { cancelRun } from './cancel-run.ts'
+import { type Dispatcher, newDispatcher } from './dispatcher.ts'
+import { type Endings, newEndings } from './endings.ts'
+import { finishStream } from './finish-stream.ts'
+import type { World } from './world.ts'
+
+export const LEASE_MS = 10_000
+export const HEARTBEAT_MS = 3_000
+/** Tools may finish what they do when the process is asked to stop. */
+export const TOOL_GRACE_MS = 8_000
+
+export type Engine = {
+  readonly workerId: WorkerId
+  dispatcher: Dispatcher
+  endings: Endings
+  stop(options?: { toolGraceMs?: number }): Promise<void>
+}
+
+/**
+ * Starts running turns: registers this process as a worker, takes over what dead workers left, and keeps its lease
+ * alive. Everything it knows is in the store; stopping loses nothing.
+ */
+export async function startEngine(world: World, { maxRunning }: { maxRunning: number }): Promise<Engine> {
+  const workerId: WorkerId = `worker-${world.randomness.uuid()}`
+  const endings = newEndings()
+  const dispatcher = newDispatcher(world, { workerId, maxRunning, endings })
+  await world.store.workers.beat(workerId, LEASE_MS)
+
+  const stopBeating = world.clock.every(HEARTBEAT_MS, () => void beat())
+  const stopListening = world.store.onForeignWrite(() => {
+    dispatcher.nudgeAll()
+    dispatcher.wake('queue')
+    endings.announceAll()
+  })
+  dispatcher.wake('queue-and-dead')
+  void sweep()
+
+  return {
+    workerId,
+    dispatcher,
+    endings,
+    async stop({ toolGraceMs = TOOL_GRACE_MS } = {}) {
+      stopBeating()
+      stopListening()
+      await dispatcher.stop(toolGraceMs)
+      await world.store.workers.leave(workerId)
+    },
+  }
+
+  async function beat() {
+    try {
+      await world.store.workers.beat(workerId, LEASE_MS)
+      dispatcher.wake('queue-and-dead')
+      await sweep()
+    } catch (fault) {
+      world.report(fault, 'heartbeat')
+    }
+  }
+
+  /** What nobody holds and time alone decides: lapsed approvals, and streams whose writer died before their end. */
+  async function sweep() {
+    try {
+      const { store, streams, clock, randomness } = world
+      for (const run of await store.runs.expired(clock.now(), 100)) {
+        await cancelRun({ organizationId: run.organizationId, runId: run.id }, 'expiry', {
+          ...{ store, clock, randomness },
+          nudge: (runId) => endings.announce(runId),
+        })
+      }
+      for (const runId of await streams.unended(100)) if (!isRunningHere(runId)) await finishStream(runId, world)
+    } catch (fault) {
+      world.report(fault, 'sweep')
+    }
+  }
+
+  function isRunningHere(runId: RunId): boolean {
+    return dispatcher.running().includes(runId)
+  }
+}
+
+export const isOver = (run: Parameters<typeof phaseOf>[0]): boolean =>
+  phaseOf(run) !== 'created' && phaseOf(run) !== 'running'

@@ -1,0 +1,117 @@
+import type { AgentId, ConversationId, OrganizationId, RunId } from '../core/id.ts'
+import { settle, type ToolCall, type ToolOutcome } from '../core/tool-call.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Digest } from '../ports/digest.ts'
+import type { OutputSpill, Tool, ToolAnswer, ToolContext, ToolRegistry, Verification } from '../ports/tool.ts'
+import { callDigest } from './resolve-calls.ts'
+
+/** How long a tool may go on after it was told to stop. */
+export const ABORT_GRACE_MS = 5_000
+
+export type CallHome = {
+  organizationId: OrganizationId
+  agentId: AgentId
+  conversationId: ConversationId
+  runId: RunId
+  tools: ToolRegistry
+  spill: OutputSpill
+  clock: Clock
+  digest: Digest
+  /** Aborted when the run is cancelled or this process stops. */
+  signal: AbortSignal
+  progress(callId: string, text: string): void
+}
+
+/** Runs one call. Whatever the tool does (throw, hang, ignore the abort, talk too much), it answers with one outcome. */
+export async function executeCall(call: ToolCall, home: CallHome): Promise<ToolOutcome> {
+  const tool = home.tools.find(call.tool)
+  if (!tool) return failed(call, `The tool "${call.tool}" is no longer available.`)
+  if (callDigest(home.digest, call.tool, call.input) !== call.digest)
+    return failed(call, 'The arguments of this call changed after it was recorded. It did not run.')
+
+  const deadline = new AbortController()
+  const signal = AbortSignal.any([home.signal, deadline.signal])
+  const done = new AbortController()
+  void home.clock.sleep(tool.timeoutMs, done.signal).then(() => {
+    if (!done.signal.aborted) deadline.abort()
+  })
+  try {
+    const answer = await Promise.race([
+      answerOf(tool, call, contextOf(call, home, signal)),
+      givenUp(home.clock, signal, done.signal),
+    ])
+    if (answer !== 'given-up') return await limited(call, tool, answer, home.spill)
+    if (home.signal.aborted) return settle(call.callId, 'cancelled-while-running')
+    const output = `The tool did not finish within ${tool.timeoutMs} ms and did not stop when told to. It may or may not have taken effect.`
+    return { callId: call.callId, status: 'unknown', output }
+  } finally {
+    done.abort()
+  }
+}
+
+/** Asks a verifiable tool what became of an execution that was interrupted. */
+export async function verifyCall(call: ToolCall, home: CallHome): Promise<Verification> {
+  const tool = home.tools.find(call.tool)
+  if (!tool?.verify) return { type: 'unknown' }
+  try {
+    return await tool.verify(call.input, contextOf(call, home, home.signal))
+  } catch {
+    // A tool that cannot tell leaves the outcome unknown, which is what the model is then told.
+    return { type: 'unknown' }
+  }
+}
+
+async function answerOf(tool: Tool, call: ToolCall, context: ToolContext): Promise<ToolAnswer> {
+  try {
+    return await tool.run(call.input, context)
+  } catch (error) {
+    return { status: 'error', output: `Error executing tool ${tool.name}: ${errorText(error)}` }
+  }
+}
+
+/** Resolves when the grace after an abort is over; never, while nobody aborts. */
+async function givenUp(clock: Clock, signal: AbortSignal, done: AbortSignal): Promise<'given-up'> {
+  if (!signal.aborted) {
+    await new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true, signal: done })
+    })
+  }
+  await clock.sleep(ABORT_GRACE_MS, done)
+  return 'given-up'
+}
+
+function contextOf(call: ToolCall, home: CallHome, signal: AbortSignal): ToolContext {
+  const { organizationId, agentId, conversationId, runId, digest } = home
+  return {
+    signal,
+    agentId,
+    conversationId,
+    runId,
+    callId: call.callId,
+    // Bound to the answer's call and not to the worker, so that every execution of it has the same key.
+    idempotencyKey: digest([organizationId, conversationId, call.callId, call.digest].join('\n')),
+    progress: (text) => home.progress(call.callId, text),
+  }
+}
+
+async function limited(call: ToolCall, tool: Tool, answer: ToolAnswer, spill: OutputSpill): Promise<ToolOutcome> {
+  const { callId } = call
+  if (answer.output.length <= tool.outputLimit) return { callId, ...answer }
+  const place = await saved(spill, callId, answer.output)
+  const note = `[function output was truncated: ${answer.output.length} characters, limit ${tool.outputLimit}${place ? `; the whole is in ${place}` : ''}]`
+  const output = `${answer.output.slice(0, tool.outputLimit)}\n${note}`
+  return { callId, status: answer.status, output, ...(place ? { spill: place } : {}) }
+}
+
+async function saved(spill: OutputSpill, callId: string, output: string): Promise<string | undefined> {
+  try {
+    return await spill.save(callId, output)
+  } catch {
+    // No room for the whole output: the model still gets what fits, and the note names no file.
+    return undefined
+  }
+}
+
+const failed = (call: ToolCall, output: string): ToolOutcome => ({ callId: call.callId, status: 'error', output })
+
+const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,116 @@
+import { renderEvent } from '../core/chunk.ts'
+import type { LoggedEvent, TurnEvent } from '../core/event.ts'
+import type { MessageBody } from '../core/message.ts'
+import { type Entry, project } from '../core/projection.ts'
+import type { Run } from '../core/run.ts'
+import { apply, nextAction, type Turn } from '../core/turn.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Store } from '../ports/store.ts'
+import type { RunStream } from '../ports/streams.ts'
+import type { StopCause } from './call-model.ts'
+import { withPatience } from './patience.ts'
+
+/** The lease was taken by somebody else: stop silently, it is their run now. */
+export class LeaseLost extends Error {}
+
+/** A turn in memory, as current as its last commit. It lives exactly as long as the turn runs. */
+export type Journal = {
+  readonly turn: Turn
+  /** The sequence number the next event will get. */
+  readonly seen: number
+  /** What the model has been shown and told so far in this conversation, this run included. */
+  history(): Promise<readonly MessageBody[]>
+  /**
+   * Makes facts durable, together with the intents that follow from them: those given and every decision of state
+   * alone. Resolves when they are on disk and the turn has folded them along with whatever other writers said.
+   */
+  commit(batch: Batch): Promise<void>
+}
+
+/** What one commit brings: facts are appended whatever else arrived, intents only if nothing did. */
+export type Batch = { facts: readonly TurnEvent[]; intents?: readonly TurnEvent[] }
+
+export type JournalParts = {
+  run: Run
+  fence: number
+  turn: Turn
+  seen: number
+  store: Pick<Store, 'events' | 'messages'>
+  stream: RunStream
+  clock: Clock
+  stop: {
+    /** Aborted when this process gives the turn up: a commit that cannot succeed stops trying. */
+    left: AbortSignal
+    cause(): StopCause | undefined
+  }
+}
+
+export function openJournal(parts: JournalParts): Journal {
+  const { run, fence, store, stream, clock, stop } = parts
+  let { turn, seen } = parts
+  let bodies: MessageBody[] | undefined
+  let commits = 0
+
+  return {
+    get turn() {
+      return turn
+    },
+    get seen() {
+      return seen
+    },
+    async history() {
+      bodies ??= (await store.messages.context(run.conversationId)).map((message) => message.body)
+      return bodies
+    },
+    async commit(batch) {
+      const context = { runId: run.id, at: clock.now(), holdsConversation: true }
+      const decided = decide(turn, batch, { fence, context })
+      // A process that is leaving records what happened and begins nothing: the next one decides.
+      if (stop.cause() === 'leaving') decided.intents = []
+      // The fence is this holder's alone, so fence and count name a commit within the run.
+      const commitId = `${fence}.${++commits}`
+      const append = { runId: run.id, commitId, writer: { type: 'holder', fence } as const, seen, ...decided }
+      const result = await withPatience((isRetry) => store.events.append({ ...append, isRetry }), {
+        clock,
+        signal: stop.left,
+      })
+      if (result.type === 'refused') throw new LeaseLost()
+      for (const logged of result.news) take(logged)
+      const kept = result.intentsKept ? [...decided.facts, ...decided.intents] : decided.facts
+      for (const entry of kept) remember(entry)
+    },
+  }
+
+  function take({ seq, event }: LoggedEvent) {
+    const wasStreamed = isAnswer(event) && event.streamedTo > 0
+    stream.write(renderEvent(turn, event, { wasStreamed }), seq)
+    turn = apply(turn, event)
+    seen = seq + 1
+  }
+
+  function remember({ changes }: Entry) {
+    if (!bodies) return
+    for (const change of changes) if (change.type === 'add-message') bodies.push(change.message.body)
+  }
+}
+
+/** The facts, and as intents all that state alone decides after them: starts, settlements, the end. */
+export function decide(
+  before: Turn,
+  { facts, intents: given = [] }: Batch,
+  { fence, context }: { fence: number; context: { runId: Run['id']; at: number; holdsConversation: boolean } },
+): { facts: Entry[]; intents: Entry[] } {
+  let turn = before
+  const enter = (event: TurnEvent): Entry => {
+    const entry = { event, at: context.at, changes: project(turn, event, context) }
+    turn = apply(turn, event)
+    return entry
+  }
+  const factEntries = facts.map(enter)
+  const intents = given.map(enter)
+  for (let action = nextAction(turn, fence); action.type === 'record'; action = nextAction(turn, fence))
+    intents.push(...action.events.map(enter))
+  return { facts: factEntries, intents }
+}
+
+const isAnswer = (event: TurnEvent) => event.type === 'answer-received' || event.type === 'answer-cut'

@@ -1,0 +1,65 @@
+import type { RawCall } from '../core/answer.ts'
+import { canonicalJson, type Json } from '../core/json.ts'
+import type { ToolCall } from '../core/tool-call.ts'
+import type { Digest } from '../ports/digest.ts'
+import type { Tool, ToolRegistry } from '../ports/tool.ts'
+
+type Parts = {
+  tools: ToolRegistry
+  /** Tools this agent has. */
+  allowed: readonly string[]
+  digest: Digest
+  newCallId: () => string
+}
+
+/**
+ * Turns what the model wrote into calls that carry their own guard. What can never run (unknown tool, unreadable or
+ * invalid arguments) is refused here, before anything of the answer starts, in words the model can use.
+ */
+export function resolveCalls(raw: readonly RawCall[], parts: Parts): ToolCall[] {
+  const taken = new Set<string>()
+  return raw.filter(Boolean).map((call) => {
+    // Some servers repeat or leave out ids; every call must have an outcome of its own.
+    const callId = call.callId && !taken.has(call.callId) ? call.callId : parts.newCallId()
+    taken.add(callId)
+    return resolveCall({ ...call, callId }, parts)
+  })
+}
+
+export const callDigest = (digest: Digest, tool: string, input: Json): string =>
+  digest(`${tool}\n${canonicalJson(input)}`)
+
+function resolveCall(raw: RawCall, { tools, allowed, digest }: Parts): ToolCall {
+  const input = parseInput(raw.json)
+  const tool = allowed.includes(raw.tool) ? tools.find(raw.tool) : undefined
+  const base = { callId: raw.callId, tool: raw.tool, input: input ?? {} }
+  const refusal = refusalOf(raw, { input, tool, tools, allowed })
+  if (!tool || refusal !== undefined) {
+    const inert = { needsApproval: false, effects: 'none', parallel: true } as const
+    return { ...base, ...inert, digest: '', refusal: refusal ?? 'This call cannot run.' }
+  }
+  const { needsApproval, effects, parallel } = tool
+  return { ...base, needsApproval, effects, parallel, digest: callDigest(digest, raw.tool, base.input) }
+}
+
+function refusalOf(
+  raw: RawCall,
+  found: { input: Json | undefined; tool: Tool | undefined; tools: ToolRegistry; allowed: readonly string[] },
+): string | undefined {
+  if (!found.tool)
+    return `There is no tool named "${raw.tool}". Available tools: ${found.allowed.join(', ') || 'none'}.`
+  if (found.input === undefined)
+    return `The arguments of ${raw.tool} are not valid JSON. Send them again as one JSON object. Received: ${raw.json.slice(0, 200)}`
+  const fault = found.tools.faultOf(found.tool, found.input)
+  return fault === undefined ? undefined : `Invalid arguments for ${raw.tool}: ${fault}`
+}
+
+/** No arguments at all is what models send for a tool without parameters. */
+function parseInput(json: string): Json | undefined {
+  if (json.trim() === '') return {}
+  try {
+    return JSON.parse(json) as Json
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,299 @@
+import type { Run } from '../core/run.ts'
+import type { ToolOutcome } from '../core/tool-call.ts'
+import { settle } from '../core/tool-call.ts'
+import { type Action, foldTurn, nextAction } from '../core/turn.ts'
+import { StorageError } from '../ports/storage-error.ts'
+import type { Claim } from '../ports/store.ts'
+import { callModel, type ModelCaller, type StopCause } from './call-model.ts'
+import { catchUpStream } from './catch-up-stream.ts'
+import { type CallHome, executeCall, verifyCall } from './execute-call.ts'
+import { type Batch, decide, type Journal, LeaseLost, openJournal } from './journal.ts'
+import { withPatience } from './patience.ts'
+import type { World } from './world.ts'
+
+/**
+ * `parked`: it ended or waits for a person. `left`: this process gave it up and another will go on. `broken`: a fault of
+ * ours that could not even be recorded; it was reported, and nobody retries it in a loop.
+ */
+export type TurnResult = 'parked' | 'lease-lost' | 'left' | 'broken'
+
+/** How the rest of the process reaches a turn that is running here. */
+export type TurnControl = {
+  /** Somebody else wrote to this run: look at the log now rather than at the next commit. */
+  nudge(): void
+  /** Stop at once without an end. Tools get `toolGraceMs` to finish first. */
+  leave(toolGraceMs: number): void
+  readonly seen: number
+}
+
+export type RunningTurn = { control: TurnControl; result: Promise<TurnResult> }
+
+/** Starts the turn of a claimed run. The result never rejects: a fault of our own ends the run, visibly. */
+export function startTurn(claim: Claim, world: World): RunningTurn {
+  const stop = newStop(world)
+  const shared: { journal?: Journal } = {}
+  const control: TurnControl = {
+    nudge: () => void lookForCancel(claim.run, shared.journal, { world, stop }),
+    leave: stop.leave,
+    get seen() {
+      return shared.journal?.seen ?? claim.run.nextSeq
+    },
+  }
+  const result = runTurn(claim, world, { stop, shared }).finally(stop.dispose)
+  return { control, result }
+}
+
+async function runTurn(
+  claim: Claim,
+  world: World,
+  { stop, shared }: { stop: Stop; shared: { journal?: Journal } },
+): Promise<TurnResult> {
+  const { run } = claim
+  try {
+    const opened = await open(claim, world, stop)
+    if (opened === 'fenced') return 'lease-lost'
+    shared.journal = opened.journal
+    await drive(opened, { run, stop, world })
+    await opened.stream.settle()
+    return opened.journal.turn.phase === 'going' ? 'left' : 'parked'
+  } catch (fault) {
+    stop.abort('leaving')
+    if (fault instanceof LeaseLost) return 'lease-lost'
+    world.report(fault, `turn of ${run.id}`)
+    return fault instanceof StorageError ? 'left' : endWithFault(run, fault, world)
+  }
+}
+
+/** The last resort for a bug outside the loop: the run ends `error / internal_error`, it is never left running. */
+async function endWithFault(run: Run, fault: unknown, { store, clock, report }: World): Promise<TurnResult> {
+  try {
+    for (let round = 0; ; round++) {
+      const events = await store.events.read(run.id, 0)
+      const turn = foldTurn(events.map(({ event }) => event))
+      const facts = turn.fault === undefined ? [{ type: 'fault-met', v: 1, detail: textOf(fault) } as const] : []
+      const context = { runId: run.id, at: clock.now(), holdsConversation: true }
+      const decided = decide(turn, { facts }, { fence: run.fence, context })
+      const append = { runId: run.id, commitId: `${run.fence}.fault.${round}`, seen: events.length + 1, ...decided }
+      const result = await store.events.append({ ...append, writer: { type: 'holder', fence: run.fence } })
+      if (result.type === 'refused') return 'lease-lost'
+      if (result.intentsKept) return 'parked'
+      // Somebody wrote between reading and writing: the end is decided again with what they said.
+    }
+  } catch (second) {
+    report(second, `ending ${run.id} after a fault`)
+    return 'broken'
+  }
+}
+
+const textOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))
+
+/** The one loop. Yielding is committing: nothing after a `yield` runs until its events are durable. */
+async function drive(opened: Opened, { run, stop, world }: { run: Run; stop: Stop; world: World }): Promise<void> {
+  const { journal } = opened
+  const timeLimit = new AbortController()
+  void enforceTimeLimit(run, journal, { world, stop, done: timeLimit.signal, timeSpent: opened.timeSpent })
+  try {
+    for (;;) {
+      if (journal.turn.cancel) stop.abort(journal.turn.cancel.cause === 'time-limit' ? 'time-limit' : 'cancel')
+      const action = nextAction(journal.turn, run.fence)
+      if (action.type === 'park') return
+      // What has started is still awaited (until the grace is over); nothing new begins.
+      if (stop.cause() === 'leaving' && (action.type !== 'run-tools' || stop.left.aborted)) return
+      try {
+        for await (const batch of perform(action, opened, stop)) await journal.commit(batch)
+      } catch (fault) {
+        if (fault instanceof LeaseLost || stop.cause() === 'leaving' || journal.turn.fault !== undefined) throw fault
+        world.report(fault, `turn of ${run.id}`)
+        stop.abort('fault')
+        await journal.commit({ facts: [{ type: 'fault-met', v: 1, detail: textOf(fault) }] })
+      }
+    }
+  } finally {
+    timeLimit.abort()
+  }
+}
+
+async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenerator<Batch> {
+  const { journal, inFlight } = opened
+  switch (action.type) {
+    case 'call-model': {
+      const facts = await callModel(action, journal, opened.caller)
+      // Stopped without a trace: an empty commit brings the news that stopped it.
+      if (facts.length > 0 || stop.cause() !== 'leaving') yield { facts }
+      return
+    }
+    case 'run-tools': {
+      for (const call of action.calls)
+        if (!inFlight.has(call.callId)) inFlight.set(call.callId, executeCall(call, opened.home))
+      const outcome = await Promise.race([...inFlight.values(), opened.left])
+      // This process leaves: whoever takes over decides by the tool's declared effects.
+      if (outcome === 'left') return
+      inFlight.delete(outcome.callId)
+      yield { facts: [{ type: 'tool-ended', v: 1, outcome }] }
+      return
+    }
+    case 'verify-call': {
+      const verified = await verifyCall(action.call, opened.home)
+      const { callId } = action.call
+      switch (verified.type) {
+        case 'done':
+          yield { facts: [{ type: 'tool-ended', v: 1, outcome: { callId, ...verified.answer } }] }
+          return
+        case 'unknown':
+          yield { facts: [{ type: 'tool-ended', v: 1, outcome: settle(callId, 'lost') }] }
+          return
+        case 'not-done':
+          // An intent: a cancel that came while the tool was asked must not be followed by a start.
+          yield { facts: [], intents: [{ type: 'tool-started', v: 1, callId, fence: opened.fence }] }
+          return
+      }
+      return
+    }
+    case 'record':
+      // What state alone decides is added by the commit itself.
+      yield { facts: [] }
+      return
+    case 'park':
+      return
+  }
+}
+
+type Opened = {
+  fence: number
+  journal: Journal
+  stream: Awaited<ReturnType<World['streams']['open']>> & object
+  caller: ModelCaller
+  home: CallHome
+  inFlight: Map<string, Promise<ToolOutcome>>
+  left: Promise<'left'>
+  timeSpent: number
+}
+
+async function open({ run, events }: Claim, world: World, stop: Stop): Promise<Opened | 'fenced'> {
+  const { store, streams, clock, randomness, tools, digest, models, spill } = world
+  const { organizationId, agentId, conversationId, id: runId, fence } = run
+  const patient = <T>(work: () => Promise<T>) => withPatience(work, { clock, signal: stop.left })
+
+  const raiseBound = () => patient(() => store.runs.raiseChunkBound(runId, fence))
+  const stream = await patient(() => streams.open(runId, { fence, bound: run.chunkBound, raiseBound }))
+  if (stream === 'fenced') return 'fenced'
+  const turn = catchUpStream(events, stream)
+  const seen = (events.at(-1)?.seq ?? 0) + 1
+  const journal = openJournal({ run, fence, turn, seen, store, stream, clock, stop })
+
+  const agent = await patient(() => store.agents.get(organizationId, agentId))
+  const allowed = agent?.tools ?? []
+  const specs = allowed.flatMap((name) => {
+    const tool = tools.find(name)
+    return tool ? [{ name, description: tool.description, inputSchema: tool.inputSchema }] : []
+  })
+  const caller: ModelCaller = {
+    models,
+    system: agent?.system ?? '',
+    tools: specs,
+    resolve: { tools, allowed, digest },
+    clock,
+    randomness,
+    stream,
+    signal: stop.model,
+    stopCause: stop.cause,
+  }
+  const progress = (callId: string, text: string) =>
+    stream.write([{ message_type: 'tool_progress', tool_call_id: callId, text }], 0)
+  const home: CallHome = {
+    ...{ organizationId, agentId, conversationId, runId, tools, spill, clock, digest, progress },
+    signal: stop.tools,
+  }
+  const left = new Promise<'left'>((resolve) => {
+    stop.left.addEventListener('abort', () => resolve('left'), { once: true })
+  })
+  return { fence, journal, stream, caller, home, inFlight: new Map(), left, timeSpent: timeSpent(events) }
+}
+
+/** How long the run has been worked on before this claim. The time between a death and its takeover does not count. */
+function timeSpent(events: Claim['events']): number {
+  let spent = 0
+  for (const [index, { at, event }] of events.entries())
+    if (index > 0 && event.type !== 'worker-lost') spent += Math.max(0, at - events[index - 1]!.at)
+  return spent
+}
+
+/** An abort only makes it sooner: the truth is the cancel-requested event, and that is what is looked for. */
+async function lookForCancel(
+  run: Run,
+  journal: Journal | undefined,
+  { world, stop }: { world: World; stop: Stop },
+): Promise<void> {
+  try {
+    const news = await world.store.events.read(run.id, (journal?.seen ?? run.nextSeq) - 1)
+    const cancel = news.find(({ event }) => event.type === 'cancel-requested')?.event
+    if (cancel?.type === 'cancel-requested') stop.abort(cancel.cause === 'time-limit' ? 'time-limit' : 'cancel')
+  } catch (fault) {
+    // The next commit brings the same news; only the hurry is lost.
+    world.report(fault, `nudge of ${run.id}`)
+  }
+}
+
+async function enforceTimeLimit(
+  run: Run,
+  journal: Journal,
+  { world, stop, done, timeSpent }: { world: World; stop: Stop; done: AbortSignal; timeSpent: number },
+): Promise<void> {
+  const { clock, store, randomness } = world
+  await clock.sleep(Math.max(0, journal.turn.settings.maxDurationMs - timeSpent), done)
+  if (done.aborted) return
+  const event = { type: 'cancel-requested', v: 1, cause: 'time-limit' } as const
+  const append = {
+    ...{ runId: run.id, commitId: randomness.uuid(), seen: journal.seen, intents: [] },
+    writer: { type: 'guest', phases: ['running'] } as const,
+    facts: [{ event, at: clock.now(), changes: [] }],
+  } satisfies Parameters<typeof store.events.append>[0]
+  try {
+    await withPatience((isRetry) => store.events.append({ ...append, isRetry }), { clock, signal: done })
+  } catch (fault) {
+    world.report(fault, `time limit of ${run.id}`)
+    return
+  }
+  stop.abort('time-limit')
+}
+
+/** The two switches of a turn: the model stops at once, tools may be given time to finish. */
+type Stop = {
+  model: AbortSignal
+  tools: AbortSignal
+  left: AbortSignal
+  cause(): StopCause | undefined
+  abort(cause: StopCause): void
+  leave(toolGraceMs: number): void
+  dispose(): void
+}
+
+function newStop({ clock }: Pick<World, 'clock'>): Stop {
+  const model = new AbortController()
+  const tools = new AbortController()
+  const left = new AbortController()
+  const over = new AbortController()
+  let cause: StopCause | undefined
+  const abort = (why: StopCause) => {
+    cause ??= why
+    model.abort()
+    tools.abort()
+    if (why === 'leaving') left.abort()
+  }
+  return {
+    model: model.signal,
+    tools: tools.signal,
+    left: left.signal,
+    cause: () => cause,
+    abort,
+    leave(toolGraceMs) {
+      cause ??= 'leaving'
+      model.abort()
+      void clock.sleep(toolGraceMs, over.signal).then(() => {
+        tools.abort()
+        left.abort()
+      })
+    },
+    dispose: () => over.abort(),
+  }
+}

@@ -1,0 +1,21 @@
+import type { Clock } from '../ports/clock.ts'
+import type { Digest } from '../ports/digest.ts'
+import type { Models } from '../ports/model.ts'
+import type { Randomness } from '../ports/randomness.ts'
+import type { Store } from '../ports/store.ts'
+import type { Streams } from '../ports/streams.ts'
+import type { OutputSpill, ToolRegistry } from '../ports/tool.ts'
+
+/** Everything a turn needs from outside. Each file asks for the part it uses. */
+export type World = {
+  store: Store
+  streams: Streams
+  models: Models
+  tools: ToolRegistry
+  spill: OutputSpill
+  clock: Clock
+  randomness: Randomness
+  digest: Digest
+  /** Faults that nobody can answer: they must be seen. */
+  report(fault: unknown, where: string): void
+}

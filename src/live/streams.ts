@@ -1,0 +1,152 @@
+import type { Chunk, NumberedChunk } from '../core/chunk.ts'
+import type { MessageId, RunId } from '../core/id.ts'
+import type { ChunkAppend, ChunkStore, StoredChunk } from '../ports/chunk-store.ts'
+import type { Clock } from '../ports/clock.ts'
+import { StorageError } from '../ports/storage-error.ts'
+import type { FoundStream, RunStream, StreamOptions, Streams } from '../ports/streams.ts'
+import { newFanOut } from './fan-out.ts'
+import { watchStream } from './watch-stream.ts'
+
+/** While nobody watches, chunks may gather this long before they are written: nobody has seen them yet. */
+const UNWATCHED_DELAY_MS = 25
+const RETRY_MS = 250
+
+type Writer = StreamOptions & { runId: RunId; last: number; floor: number; state: 'open' | 'ended' | 'fenced' }
+type Pending = { writer: Writer; chunks: { event: number; body: string; chunk: Chunk }[]; ended: boolean }
+
+type StreamParts = { chunks: ChunkStore; clock: Clock; report(fault: unknown, where: string): void }
+
+/**
+ * The chunk log and its fan-out. A chunk is kept before any watcher sees it; all streams share one write. Nothing here
+ * outlives a run except what is in the store.
+ */
+export function newStreams({ chunks, clock, report }: StreamParts): Streams {
+  const fanOut = newFanOut()
+  let pending = new Map<RunId, Pending>()
+  let flushing: Promise<void> | undefined
+  let isScheduled = false
+
+  function write(writer: Writer, written: readonly Chunk[], event: number) {
+    if (writer.state !== 'open' || written.length === 0) return
+    const gathered = pending.get(writer.runId) ?? { writer, chunks: [], ended: false }
+    pending.set(writer.runId, gathered)
+    for (const chunk of written) {
+      gathered.chunks.push({ event, body: JSON.stringify(chunk), chunk })
+      if (chunk.message_type === 'done') {
+        gathered.ended = true
+        writer.state = 'ended'
+      }
+    }
+    schedule(gathered.ended || fanOut.isWatched(writer.runId))
+  }
+
+  function schedule(isUrgent: boolean) {
+    if (isUrgent) return clock.soon(flushSoon)
+    if (isScheduled) return
+    isScheduled = true
+    void clock.sleep(UNWATCHED_DELAY_MS).then(() => {
+      isScheduled = false
+      flushSoon()
+    })
+  }
+
+  /** Nobody awaits this one; a turn that cares meets the same fault in `settle`. */
+  function flushSoon() {
+    flush().catch((fault) => report(fault, 'chunk log'))
+  }
+
+  /** One write at a time; what arrives meanwhile shares the next one. */
+  async function flush(): Promise<void> {
+    while (flushing) await flushing
+    if (pending.size === 0) return
+    const batch = [...pending.values()]
+    pending = new Map()
+    flushing = keep(batch).finally(() => {
+      flushing = undefined
+    })
+    await flushing
+  }
+
+  async function keep(batch: Pending[]): Promise<void> {
+    for (const { writer, chunks: gathered } of batch) await makeRoom(writer, gathered.length)
+    const appends = batch.map(({ writer, chunks: gathered, ended }): ChunkAppend => {
+      const { runId, fence, floor } = writer
+      return { runId, fence, floor, chunks: gathered, ended, at: clock.now() }
+    })
+    const firsts = await appendWithPatience(appends)
+    for (const [index, { writer, chunks: gathered }] of batch.entries()) {
+      const first = firsts[index]!
+      if (typeof first !== 'number') {
+        writer.state = first === 'ended' ? 'ended' : 'fenced'
+        continue
+      }
+      writer.last = first + gathered.length - 1
+      const numbered = gathered.map(
+        ({ event, chunk }, offset): NumberedChunk => ({ number: first + offset, event, chunk }),
+      )
+      fanOut.publish(writer.runId, numbered)
+    }
+  }
+
+  async function makeRoom(writer: Writer, count: number): Promise<void> {
+    while (writer.state !== 'fenced' && Math.max(writer.last, writer.floor) + count > writer.bound) {
+      const raised = await writer.raiseBound()
+      if (raised === undefined) writer.state = 'fenced'
+      else writer.bound = raised
+    }
+  }
+
+  async function appendWithPatience(appends: ChunkAppend[]) {
+    for (;;) {
+      try {
+        return await chunks.append(appends)
+      } catch (fault) {
+        if (!(fault instanceof StorageError) || !fault.mayPass) throw fault
+        await clock.sleep(RETRY_MS)
+      }
+    }
+  }
+
+  async function open(runId: RunId, options: StreamOptions): Promise<RunStream | 'fenced'> {
+    const head = await chunks.open(runId, options.fence)
+    if (head === 'fenced') return 'fenced'
+    const { last, ended, mayHaveLost } = head
+    const state = ended ? 'ended' : 'open'
+    const writer: Writer = { ...options, runId, last, floor: mayHaveLost ? options.bound : 0, state }
+    const tail = last > 0 && !ended ? await chunks.read(runId, last - 1, 1) : []
+    const dangling = danglingText(tail[0])
+    const found: FoundStream = {
+      last,
+      ended,
+      mayHaveLost,
+      lastEvent: head.lastEvent,
+      ...(dangling ? { dangling } : {}),
+    }
+    return {
+      found,
+      write: (written, event) => write(writer, written, event),
+      async settle() {
+        await flush()
+        return writer.last
+      },
+    }
+  }
+
+  return {
+    open,
+    watch: (runId, options) => watchStream(runId, { ...options, chunks, clock, fanOut }),
+    unended: (limit) => chunks.unended(limit),
+    async isGone(runId) {
+      const head = await chunks.head(runId)
+      return head?.ended === true && head.last > 0 && (await chunks.read(runId, head.last - 1, 1)).length === 0
+    },
+  }
+}
+
+/** Text that renders no event was being streamed when its writer stopped. */
+function danglingText(tail: StoredChunk | undefined): MessageId | undefined {
+  if (tail?.event !== 0) return undefined
+  const chunk = JSON.parse(tail.body) as Chunk
+  const isText = chunk.message_type === 'assistant_message' || chunk.message_type === 'reasoning_message'
+  return isText ? chunk.id : undefined
+}

@@ -1,0 +1,39 @@
+import type { RunId } from '../core/id.ts'
+
+/** A chunk as it is kept: `body` is its JSON, `event` the sequence number of the event it renders or 0. */
+export type StoredChunk = { number: number; event: number; body: string }
+
+export type StreamHead = {
+  /** The number of the last chunk; 0 before the first. */
+  last: number
+  /** The highest event any chunk renders. */
+  lastEvent: number
+  ended: boolean
+  /** True when chunks that were given out may be missing (power loss, a PostgreSQL crash). */
+  mayHaveLost: boolean
+}
+
+/** The numbers of a stream come from here, never from a writer's memory. Written without fsync: kill -9 loses nothing. */
+export type ChunkStore = {
+  /** Takes the right to write this run's stream. A fence below the current one is refused. */
+  open(runId: RunId, fence: number): Promise<StreamHead | 'fenced'>
+  /** Numbers and keeps the chunks of all these streams in one write. Per stream: its first number, or why not. */
+  append(appends: readonly ChunkAppend[]): Promise<(number | 'fenced' | 'ended')[]>
+  read(runId: RunId, after: number, limit: number): Promise<StoredChunk[]>
+  head(runId: RunId): Promise<StreamHead | undefined>
+  /** Streams that nobody ended, for the recovery sweep. */
+  unended(limit: number): Promise<RunId[]>
+  /** Removes streams that ended before `endedBefore`; a later reader is told they are gone. */
+  prune(endedBefore: number): Promise<number>
+  close(): Promise<void>
+}
+
+export type ChunkAppend = {
+  runId: RunId
+  fence: number
+  /** Numbers start above this; only after a loss is it above the last one. */
+  floor: number
+  chunks: readonly { event: number; body: string }[]
+  ended: boolean
+  at: number
+}

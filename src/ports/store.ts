@@ -1,0 +1,164 @@
+import type { AdmissionPolicy } from '../core/admission.ts'
+import type { Agent, Conversation } from '../core/agent.ts'
+import type { LoggedEvent } from '../core/event.ts'
+import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, WorkerId } from '../core/id.ts'
+import type { Json } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
+import type { Entry, NewStep } from '../core/projection.ts'
+import type { Run, RunPhase, RunStatus } from '../core/run.ts'
+
+/** Rows. Every method may reject with a StorageError; nothing it rejects with has left half a write behind. */
+export type Store = {
+  agents: AgentStore
+  conversations: ConversationStore
+  runs: RunStore
+  events: EventLog
+  messages: MessageStore
+  workers: WorkerStore
+  /** Calls back when another process may have written: a nudge, never data. Returns the way to stop. */
+  onForeignWrite(listener: () => void): () => void
+  close(): Promise<void>
+}
+
+export type AgentStore = {
+  create(agent: Agent, defaultConversation: ConversationId): Promise<void>
+  get(organizationId: OrganizationId, id: AgentId): Promise<Agent | undefined>
+  findByName(organizationId: OrganizationId, name: string): Promise<Agent | undefined>
+  list(organizationId: OrganizationId, page: Page): Promise<Agent[]>
+}
+
+export type ConversationStore = {
+  create(conversation: Conversation): Promise<void>
+  get(organizationId: OrganizationId, id: ConversationId): Promise<Conversation | undefined>
+  /** The conversation every agent has. */
+  defaultOf(organizationId: OrganizationId, agentId: AgentId): Promise<Conversation | undefined>
+  list(organizationId: OrganizationId, agentId: AgentId): Promise<Conversation[]>
+}
+
+/** Newest first; `before` is the id of the last one seen. */
+export type Page = { limit: number; before?: string }
+
+export type NewRun = Pick<
+  Run,
+  'id' | 'organizationId' | 'agentId' | 'conversationId' | 'background' | 'createdAt' | 'continues'
+> & {
+  metadata: Json
+  /** A retried request is recognised by its key; another body under the same key is a conflict. */
+  idempotency?: { key: string; digest: string }
+}
+
+export type OpenRun = {
+  run: NewRun
+  /** The input-accepted event. */
+  entry: Entry
+  policy: AdmissionPolicy
+  /** Appended to the running run when the policy says so (cancel-requested). */
+  interruption: Entry
+  /** Appended to the running run when the policy says so (input-steered). */
+  steering: Entry
+  /** Take the lease in the same commit if nothing stands before this run. */
+  claimFor?: WorkerId
+}
+
+export type OpenedRun =
+  | { type: 'opened'; run: Run; interrupted?: RunId }
+  | { type: 'steered'; runId: RunId }
+  | { type: 'repeated'; runId: RunId }
+  | { type: 'key-conflict'; runId: RunId }
+  | { type: 'refused'; refusal: 'busy' | 'queue-full' | 'pending-approval'; runId?: RunId }
+  | { type: 'no-conversation' }
+
+/** The answer to an approval and the run that carries it out: both or neither. */
+export type ContinueRun = { answer: Append; run: NewRun; entry: Entry; claimFor?: WorkerId }
+
+/** The right to run a run, with everything needed to do so. */
+export type Claim = { run: Run; events: LoggedEvent[] }
+
+export type RunFilter = {
+  agentId?: AgentId
+  conversationId?: ConversationId
+  statuses?: RunStatus[]
+  waiting?: boolean
+}
+
+export type RunStore = {
+  open(open: OpenRun): Promise<OpenedRun>
+  /** Undefined: the approval was answered, cancelled or expired by somebody else first. */
+  continueAfterApproval(request: ContinueRun): Promise<Run | undefined>
+  /**
+   * The oldest run that may start: nothing runs or waits in its conversation. Its fence grows by one. `blocked`: there
+   * are queued runs, and each has another one before it.
+   */
+  claimNext(workerId: WorkerId): Promise<Claim | 'blocked' | undefined>
+  /**
+   * A running run whose worker is dead (a worker-lost event is appended, its deaths grow by one) or that was handed back
+   * (neither). Its fence grows by one. With `quarantine: 'busy'`, runs that would have `quarantineFrom` deaths or more
+   * are left for later.
+   */
+  takeOver(
+    workerId: WorkerId,
+    options: { quarantine: 'free' | 'busy'; quarantineFrom: number; at: number },
+  ): Promise<Claim | undefined>
+  /** Gives the lease back without a death: a clean shutdown. */
+  handBack(runId: RunId, fence: number): Promise<void>
+  get(organizationId: OrganizationId, id: RunId): Promise<Run | undefined>
+  /** For the engine's own sweeps, which serve every organisation. Never for a caller's request. */
+  getAnywhere(id: RunId): Promise<Run | undefined>
+  list(organizationId: OrganizationId, filter: RunFilter, page: Page): Promise<Run[]>
+  steps(runId: RunId): Promise<NewStep[]>
+  /** Waiting runs whose approval lapsed before `now`. */
+  expired(now: number, limit: number): Promise<Run[]>
+  /** Of these, the ones whose log is longer than this process has seen, for nudges after foreign writes. */
+  nextSeqs(ids: RunId[]): Promise<Map<RunId, number>>
+  /** No chunk number above the answer may be given out before it is raised again. Undefined: the lease is lost. */
+  raiseChunkBound(runId: RunId, fence: number): Promise<number | undefined>
+}
+
+export type Append = {
+  runId: RunId
+  /** Unique to this commit, so that one of unknown outcome can be found again. */
+  commitId: string
+  writer:
+    | { type: 'holder'; fence: number }
+    /** Cancel, steer, approval: allowed only while the run is in one of these phases. */
+    | { type: 'guest'; phases: RunPhase[] }
+  /** An earlier try of this very commit may have gone through: look for its id before writing. */
+  isRetry?: boolean
+  /** The sequence number this writer expects to write next. */
+  seen: number
+  /** Appended whatever else arrived. */
+  facts: Entry[]
+  /** Appended only if nothing else arrived since `seen`. */
+  intents: Entry[]
+}
+
+export type Appended =
+  /** `news` is everything from `seen` on in log order, ours included. */
+  | { type: 'appended'; news: LoggedEvent[]; intentsKept: boolean }
+  /** The lease is lost, or the run is in another phase: nothing was written. */
+  | { type: 'refused' }
+
+export type EventLog = {
+  append(append: Append): Promise<Appended>
+  /** Everything after sequence number `after`, in order. */
+  read(runId: RunId, after: number): Promise<LoggedEvent[]>
+}
+
+export type MessageStore = {
+  /** What the model sees: everything from the last compaction on, in order. */
+  context(conversationId: ConversationId): Promise<Message[]>
+  list(organizationId: OrganizationId, conversationId: ConversationId, page: MessagePage): Promise<Message[]>
+  ofRun(runId: RunId): Promise<Message[]>
+  get(organizationId: OrganizationId, id: MessageId): Promise<Message | undefined>
+}
+
+/** In order of position. `newest` takes the last `limit`, still oldest first. */
+export type MessagePage = { limit: number; after?: number; before?: number; take: 'oldest' | 'newest' }
+
+/** A worker is a process that runs turns. Its lease covers every run it holds; each run has its own fence. */
+export type WorkerStore = {
+  /** Registers or renews. On SQLite the owner of the home also removes every other worker: they are proved dead. */
+  beat(workerId: WorkerId, leaseMs: number): Promise<void>
+  /** Leaves at once: what it still holds can be taken over without waiting. */
+  leave(workerId: WorkerId): Promise<void>
+}

@@ -1,0 +1,43 @@
+import type { Chunk, NumberedChunk } from '../core/chunk.ts'
+import type { MessageId, RunId } from '../core/id.ts'
+
+/** A run's live stream as its turn writes it. Writing never waits; `settle` does. */
+export type RunStream = {
+  write(chunks: readonly Chunk[], event: number): void
+  /** Resolves when everything written so far is kept; answers with the number of the last chunk. */
+  settle(): Promise<number>
+  /** What a former writer left. */
+  readonly found: FoundStream
+}
+
+export type FoundStream = {
+  last: number
+  lastEvent: number
+  ended: boolean
+  /** The message whose text was being streamed when the former writer stopped. */
+  dangling?: MessageId
+  mayHaveLost: boolean
+}
+
+export type StreamOptions = {
+  fence: number
+  /** No number above this may be given out… */
+  bound: number
+  /** …until this answers with a higher one. Undefined: the lease is lost. */
+  raiseBound(): Promise<number | undefined>
+}
+
+export type Streams = {
+  open(runId: RunId, options: StreamOptions): Promise<RunStream | 'fenced'>
+  /**
+   * The chunks after number `after`, replayed and then live, up to and including `done`. A reader that falls behind by
+   * more than a bound is ended with `behind` and may come back with the last number it saw.
+   */
+  watch(runId: RunId, options: { after: number; signal: AbortSignal }): AsyncGenerator<NumberedChunk, WatchEnd>
+  /** Runs whose stream nobody ended. */
+  unended(limit: number): Promise<RunId[]>
+  /** Whether a finished stream was pruned. */
+  isGone(runId: RunId): Promise<boolean>
+}
+
+export type WatchEnd = 'done' | 'behind' | 'stopped'

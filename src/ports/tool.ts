@@ -1,0 +1,46 @@
+import type { AgentId, ConversationId, RunId } from '../core/id.ts'
+import type { Json } from '../core/json.ts'
+import type { Effects } from '../core/tool-call.ts'
+
+export type ToolContext = {
+  /** Aborted on cancel, timeout and shutdown. */
+  signal: AbortSignal
+  /** The same for every execution of one call, so that an idempotent tool can recognise itself. */
+  idempotencyKey: string
+  /** Shown to whoever watches; not part of the result. */
+  progress(text: string): void
+  agentId: AgentId
+  conversationId: ConversationId
+  runId: RunId
+  callId: string
+}
+
+export type ToolAnswer = { status: 'success' | 'error'; output: string }
+
+/** What a `verifiable` tool knows about an execution that was interrupted. */
+export type Verification = { type: 'done'; answer: ToolAnswer } | { type: 'not-done' } | { type: 'unknown' }
+
+export type Tool = {
+  name: string
+  description: string
+  inputSchema: Json
+  effects: Effects
+  parallel: boolean
+  needsApproval: boolean
+  /** Characters of output the model is shown; the whole of a longer one goes to a file. */
+  outputLimit: number
+  timeoutMs: number
+  run(input: Json, context: ToolContext): Promise<ToolAnswer>
+  /** Required of `verifiable` tools. */
+  verify?(input: Json, context: ToolContext): Promise<Verification>
+}
+
+export type ToolRegistry = {
+  find(name: string): Tool | undefined
+  names(): string[]
+  /** What is wrong with the input, in words for the model; undefined when nothing is. */
+  faultOf(tool: Tool, input: Json): string | undefined
+}
+
+/** Where outputs over a tool's limit are kept whole. Answers with the place. */
+export type OutputSpill = { save(callId: string, output: string): Promise<string> }

@@ -1,0 +1,82 @@
+import type { ToolCall, ToolOutcome } from '../../core/tool-call.ts'
+
+export type Result = { call: ToolCall; outcome: ToolOutcome }
+
+/** How to speak about a tool: what it gave, and what to say when it did not, or may not have, happened. */
+type Words = { done(output: string): string; notDone: string; unclear: string }
+
+const WORDS: Record<string, Words> = {
+  current_time: {
+    done: (output) => `It is ${output}.`,
+    notDone: 'I did not look at the clock.',
+    unclear: 'I cannot tell whether I looked at the clock.',
+  },
+  write_note: {
+    done: () => 'Done, it is in my notebook. Ask me "what do you remember?" whenever you like, even after a restart.',
+    notDone: 'I did not write that down.',
+    unclear: 'I cannot tell whether the note was written.',
+  },
+  read_notes: {
+    done: (output) => (output.startsWith('- ') ? `This is in my notebook:\n${output}` : output),
+    notDone: 'I did not read my notebook.',
+    unclear: 'I cannot tell whether I read my notebook.',
+  },
+  erase_notes: {
+    done: () => 'All forgotten: my notebook is empty now.',
+    notDone: 'I erased nothing; my notebook is as it was.',
+    unclear: 'I cannot tell whether my notebook was erased. Ask me "what do you remember?" to find out.',
+  },
+  slow_count: {
+    done: (output) => `${output} That was fun.`,
+    notDone: 'I did not count.',
+    unclear: 'I cannot tell how far I counted.',
+  },
+  send_postcard: {
+    done: (output) => `${output} It is a file in the home folder, so nobody was really bothered.`,
+    notDone: 'I did not send the postcard.',
+    unclear: 'I cannot tell whether the postcard was sent. Look into the outbox before you send it again.',
+  },
+  roll_dice: {
+    done: (output) => `${output}.`,
+    notDone: 'I did not roll that die.',
+    unclear: 'I cannot tell how that die fell.',
+  },
+}
+
+export function commentOn(results: readonly Result[]): string {
+  const rolls = results.flatMap(rollOf)
+  const rest = results.filter((result) => rollOf(result).length === 0)
+  const sentences = [...(rolls.length > 0 ? [aboutRolls(rolls)] : []), ...rest.map(aboutResult)]
+  return sentences.join('\n') || 'There is nothing to tell.'
+}
+
+function aboutResult({ call, outcome }: Result): string {
+  const words = WORDS[call.tool] ?? strangeTool(call.tool)
+  switch (outcome.status) {
+    case 'success':
+      return words.done(outcome.output)
+    case 'error':
+      return `That did not work. ${outcome.output}`
+    case 'denied':
+      return `${words.notDone} ${outcome.output}`
+    case 'unknown':
+      return `${words.unclear} ${outcome.output}`
+  }
+}
+
+function aboutRolls(rolls: number[]): string {
+  if (rolls.length === 1) return `You rolled a ${rolls[0]}.`
+  const sum = rolls.reduce((total, roll) => total + roll, 0)
+  return `You rolled ${rolls.slice(0, -1).join(', ')} and ${rolls.at(-1)}: ${sum} in all.`
+}
+
+function rollOf({ call, outcome }: Result): number[] {
+  const roll = /^Rolled (\d+)/.exec(outcome.output)?.[1]
+  return call.tool === 'roll_dice' && outcome.status === 'success' && roll ? [Number(roll)] : []
+}
+
+const strangeTool = (tool: string): Words => ({
+  done: (output) => `${tool} says: ${output}`,
+  notDone: `${tool} did not run.`,
+  unclear: `I cannot tell what ${tool} did.`,
+})

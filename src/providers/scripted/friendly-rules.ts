@@ -1,0 +1,135 @@
+import { failureFor } from './friendly-failures.ts'
+import { LONG_STORY } from './long-story.ts'
+import type { Reply } from './reply.ts'
+import { timeZoneOf } from './time-zone.ts'
+
+/** `words` is the sentence, matched without regard to case; the first rule that fits answers. */
+type Rule = { words: RegExp; answer(match: RegExpExecArray): Reply }
+
+/** Orders that carry a sentence of their own come first: "remember to count to ten" is about remembering. */
+const RULES: Rule[] = [
+  {
+    words: /^think (?:hard |carefully )?about (.+)$/,
+    answer: ([, subject = '']) => ({
+      reasoning:
+        `The question is ${subject}. I am a script, so I have no opinion of my own. ` +
+        'But I can show what it looks like when a model thinks before it speaks: this text is kept apart from the answer.',
+      signature: 'scripted-thought',
+      text: `I thought about ${subject}. My conclusion: it deserves a model with more than a few rules. What I thought is shown above.`,
+    }),
+  },
+  {
+    words: /\bwhat (?:do|did|can) you remember\b|\b(?:read|show|list)\b.*\bnotes?\b|\bread\b.*\bnotebook\b/,
+    answer: () => ({ text: 'Let me open my notebook.', calls: [{ tool: 'read_notes', input: {} }] }),
+  },
+  {
+    words: /\bforget (?:everything|all|it all)\b|\b(?:erase|delete|clear)\b.*\bnote(?:s|book)?\b/,
+    answer: () => ({
+      text: 'That cannot be undone, so somebody has to agree first.',
+      calls: [{ tool: 'erase_notes', input: {} }],
+    }),
+  },
+  {
+    words: /^(?:remember|note|make a note|take a note)(?: down)?(?: that| to self| of)?\s*[:,]?\s+(.+)$/,
+    answer: ([, text = '']) => ({
+      text: 'I will write that down.',
+      calls: [{ tool: 'write_note', input: { text: text.slice(0, 4_000) } }],
+    }),
+  },
+  {
+    words: /\bpostcard to (.+?)(?:\s*(?:,|:|\bsaying\b|\bthat says\b|\bwith the words\b)\s*(?:saying\s+)?(.+))?$/,
+    answer: ([, to = '', message = 'Greetings from Holdfast!']) => ({
+      text: 'I have written it; somebody has to agree before it is sent.',
+      calls: [
+        {
+          tool: 'send_postcard',
+          input: { to: withoutQuotes(to).slice(0, 200), message: withoutQuotes(message).slice(0, 2_000) },
+        },
+      ],
+    }),
+  },
+  {
+    words: /^(?:fail|break)\b(.*)$/,
+    answer: ([order = '', how = '']) => ({
+      // "break" breaks off in mid-sentence, "fail" does not even begin.
+      ...(/^break/i.test(order) ? { text: 'Gladly. I will stop in the middle of this very sentence.', after: 6 } : {}),
+      fail: failureFor(how),
+    }),
+  },
+  {
+    words: /\bcount (?:slowly )?(?:up )?(?:from (?:1|one) )?to (-?[\w]+)/,
+    answer: ([, number = '']) => {
+      const wanted = numberOf(number) ?? 10
+      const to = within(wanted, 1, 100)
+      const text = to === wanted ? `Counting to ${to}.` : `I only count from 1 to 100, so ${to} it is.`
+      return {
+        text: `${text} Cancel me whenever you have heard enough.`,
+        calls: [{ tool: 'slow_count', input: { to } }],
+      }
+    },
+  },
+  {
+    words: /\b(?:roll|throw)\s+(?:(\w+?)\s*)??(?:d(\d+)\b|(?:\w+-sided )?(?:dice|die)\b)/,
+    answer: ([, count = '', sides = '6']) => {
+      const dice = within(numberOf(count) ?? 1, 1, 10)
+      const input = { sides: within(Number(sides), 2, 1_000) }
+      const text = dice === 1 ? 'Here it goes.' : `Rolling ${dice} dice, all at once.`
+      return { text, calls: Array.from({ length: dice }, () => ({ tool: 'roll_dice', input })) }
+    },
+  },
+  {
+    words: /\b(?:what time|what's the time|what is the time|the time|time is it)\b(?:.*?\bin (.+))?/,
+    answer: ([, place]) => {
+      if (!place) return { text: 'Let me look at the clock.', calls: [{ tool: 'current_time', input: {} }] }
+      const name = place.replace(/\s*\b(?:now|right now|please|today)$/i, '')
+      const timeZone = timeZoneOf(name)
+      if (!timeZone)
+        return { text: `I do not know the time zone of ${name}. Try a big city, or a name like Asia/Tokyo.` }
+      return { text: 'Let me look at the clock.', calls: [{ tool: 'current_time', input: { timeZone } }] }
+    },
+  },
+  { words: /\bstory\b/, answer: () => ({ text: LONG_STORY }) },
+]
+
+const INTRODUCTION = `Hello! I am the built-in model: a handful of rules, so that you can try Holdfast without a key. Say:
+- "what time is it in Tokyo" - I use a tool
+- "remember that Ada likes tea", then "what do you remember"
+- "roll two dice" - several tools at once
+- "send a postcard to Ada saying hi" or "forget everything" - I ask for approval first
+- "count to 20" or "tell me a long story" - cancel me on the way, or stop the server and start it again
+- "think about the sea" - I show my reasoning
+- "fail with rate limit" - see how a provider failure is told`
+
+/** What to say, or to do, about a sentence. */
+export function answerTo(said: string): Reply {
+  const sentence = plain(said)
+  for (const { words, answer } of RULES) {
+    const match = new RegExp(words, 'is').exec(sentence)
+    if (match) return answer(match)
+  }
+  return { text: INTRODUCTION }
+}
+
+/** Without what people put around an order: curly quotes, politeness, the mark at the end. */
+const plain = (said: string): string =>
+  said
+    .replaceAll(/[\u2018\u2019]/g, "'")
+    .replaceAll(/[\u201C\u201D]/g, '"')
+    .trim()
+    .replace(/^(?:(?:hi|hello|hey|please|now|ok|okay)\b[\s,!.]*|(?:can|could|would|will) you (?:please )?)+/i, '')
+    .replace(/[\s.!?]+$/, '')
+    .trim()
+
+const withoutQuotes = (text: string): string => text.trim().replace(/^["'](.+)["']$/s, '$1')
+
+const NUMBER_WORDS = 'zero one two three four five six seven eight nine ten eleven twelve'.split(' ')
+const OTHER_NUMBERS: Record<string, number> = { a: 1, an: 1, couple: 2, some: 3, twenty: 20, hundred: 100 }
+
+function numberOf(word: string): number | undefined {
+  if (/^-?\d+$/.test(word)) return Number(word)
+  const lower = word.toLowerCase()
+  const index = NUMBER_WORDS.indexOf(lower)
+  return index >= 0 ? index : OTHER_NUMBERS[lower]
+}
+
+const within = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most)

@@ -1,0 +1,110 @@
+import { faultOf, newDraft, type Part, takePart } from '../../core/answer.ts'
+import type { Finish, Usage } from '../../core/event.ts'
+import type { Failure } from '../../core/failure.ts'
+import type { Json } from '../../core/json.ts'
+
+/** `chunkSize` characters at a time, `delayMs` between two of them. */
+export type Pace = { chunkSize: number; delayMs: number }
+
+/** `rawJson` is sent as it is, so that a script can send what no parser accepts. */
+export type ScriptedCall = { tool: string; callId?: string } & ({ input: Json } | { rawJson: string })
+
+export type Answer = {
+  reasoning?: string
+  signature?: string
+  text?: string
+  calls?: ScriptedCall[]
+  pace?: Pace
+  usage?: Usage
+  finish?: Finish
+}
+
+/** What the model does when it is called once. The unhappy ones may begin with chunks of an answer. */
+export type Reply =
+  | Answer
+  | (Answer & { fail: Failure; after?: number })
+  /** Says nothing more until it is aborted. */
+  | (Answer & { stall: true; after?: number })
+  /** Ends without a finish, as a lost connection does. */
+  | (Answer & { cutAfter: number })
+  | { raw: Part[]; pace?: Pace }
+
+/** What a reply takes from the request it answers. */
+export type ReplyContext = { promptTokens: number; newCallId(index: number): string }
+
+const AT_ONCE: Pace = { chunkSize: 24, delayMs: 0 }
+const BROKEN_OFF = 'This answer is going to be broken off before anybody can read the end of it.'
+
+export function partsOf(reply: Reply, context: ReplyContext): Part[] {
+  if ('raw' in reply) return reply.raw
+  if ('cutAfter' in reply) return beginningOf(reply, reply.cutAfter, context)
+  if ('stall' in reply) return beginningOf(reply, reply.after ?? 0, context)
+  if ('fail' in reply)
+    return [...beginningOf(reply, reply.after ?? 0, context), { type: 'failure', failure: reply.fail }]
+  const finish = reply.finish ?? ((reply.calls ?? []).length > 0 ? 'tool-calls' : 'stop')
+  return [
+    ...contentOf(reply, context),
+    { type: 'usage', usage: reply.usage ?? usageOf(reply, context) },
+    { type: 'finish', finish },
+  ]
+}
+
+export const paceOf = (reply: Reply): Pace => reply.pace ?? AT_ONCE
+
+export const stalls = (reply: Reply): boolean => 'stall' in reply
+
+/** Judged once per reply: a script is asked at every call, and its texts may be long. */
+const judgements = new WeakMap<Reply, boolean>()
+
+/** Whether the engine will call the model again for the same answer: decided by the engine's own rule. */
+export function isFailing(reply: Reply): boolean {
+  const known = judgements.get(reply)
+  if (known !== undefined) return known
+  const draft = newDraft()
+  for (const part of partsOf(reply, { promptTokens: 0, newCallId: (index) => `call-${index}` })) takePart(draft, part)
+  const fails = faultOf(draft) !== undefined
+  judgements.set(reply, fails)
+  return fails
+}
+
+function contentOf(answer: Answer, context: ReplyContext): Part[] {
+  const { reasoning = '', signature, text = '', calls = [] } = answer
+  const { chunkSize } = paceOf(answer)
+  return [
+    ...chunksOf(reasoning, chunkSize).map((chunk): Part => ({ type: 'reasoning-delta', text: chunk })),
+    ...(signature === undefined ? [] : [{ type: 'reasoning-signature' as const, signature }]),
+    ...chunksOf(text, chunkSize).map((chunk): Part => ({ type: 'text-delta', text: chunk })),
+    ...calls.flatMap((call, index): Part[] => [
+      { type: 'call-start', index, callId: call.callId ?? context.newCallId(index), tool: call.tool },
+      ...chunksOf(jsonOf(call), chunkSize).map((json): Part => ({ type: 'call-delta', index, json })),
+    ]),
+  ]
+}
+
+function beginningOf(answer: Answer, count: number, context: ReplyContext): Part[] {
+  const content = contentOf(answer, context)
+  return (content.length > 0 ? content : contentOf({ ...answer, text: BROKEN_OFF }, context)).slice(0, count)
+}
+
+const jsonOf = (call: ScriptedCall): string => ('rawJson' in call ? call.rawJson : JSON.stringify(call.input))
+
+/** Always the same pieces for the same text; a character of two code units is never cut in half. */
+export function chunksOf(text: string, chunkSize: number): string[] {
+  const chunks: string[] = []
+  for (let start = 0; start < text.length; ) {
+    let end = Math.min(start + Math.max(1, chunkSize), text.length)
+    const isInsidePair = end < text.length && /[\uD800-\uDBFF]/.test(text[end - 1]!)
+    if (isInsidePair) end += 1
+    chunks.push(text.slice(start, end))
+    start = end
+  }
+  return chunks
+}
+
+function usageOf({ reasoning = '', text = '', calls = [] }: Answer, { promptTokens }: ReplyContext): Usage {
+  const characters = reasoning.length + text.length + calls.reduce((sum, call) => sum + jsonOf(call).length, 0)
+  return { promptTokens, completionTokens: tokensIn(characters) }
+}
+
+/** The usual rule of thumb for English. */
+export const tokensIn = (characters: number): number => Math.ceil(characters / 4)

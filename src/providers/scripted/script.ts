@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import { textOf } from '../../core/message.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { ModelProvider, ModelRequest } from '../../ports/model.ts'
+import { isInput, sinceInput } from './current-turn.ts'
+import { playReply } from './play-reply.ts'
+import { isFailing, type Reply } from './reply.ts'
+
+/**
+ * What the model does in one turn, call by call. The request says how many answers the turn has had, so another process
+ * finds the place again. Replies that fail stand before the answer they delay; how many of those were played is the
+ * only thing remembered. A script that ends in a failure keeps failing.
+ */
+export type Script = readonly Reply[]
+
+export const scriptOf = (...replies: Reply[]): Script => replies
+
+export type ScriptedOptions = {
+  clock: Pick<Clock, 'sleep'>
+  scriptFor(request: ModelRequest): Script
+  newCallId?: () => string
+}
+
+export function scriptedProvider({ clock, scriptFor, newCallId }: ScriptedOptions): ModelProvider {
+  const played = newPlayedFailures()
+  return {
+    stream: (request, { signal }) =>
+      playReply(nextReply(scriptFor(request), request, played), request, { clock, signal, newCallId }),
+  }
+}
+
+/** The reply for this request. Calling it plays it: a failure is not given twice. */
+export function nextReply(script: Script, request: ModelRequest, played: PlayedFailures): Reply {
+  const answers = sinceInput(request.messages).filter((body) => body.role === 'assistant').length
+  const { failures, answer } = sceneOf(script, answers)
+  const failure = failures.length > 0 ? failures[played.countOne(request, answers)] : undefined
+  return failure ?? answer ?? failures.at(-1) ?? scriptIsOver(script, answers)
+}
+
+/** One answer of a script with the failures before it. */
+type Scene = { failures: Reply[]; answer?: Reply }
+
+function sceneOf(script: Script, wanted: number): Scene {
+  let scene = 0
+  const failures: Reply[] = []
+  for (const reply of script) {
+    const fails = isFailing(reply)
+    if (scene === wanted) {
+      if (!fails) return { failures, answer: reply }
+      failures.push(reply)
+    } else if (!fails) scene += 1
+  }
+  return { failures }
+}
+
+function scriptIsOver(script: Script, answers: number): Reply {
+  const detail = `the script of ${script.length} replies has none for the call after answer ${answers} of this turn`
+  return { fail: { kind: 'invalid-request', detail } }
+}
+
+export type PlayedFailures = {
+  /** How many failures were played at this place before; counts one more. */
+  countOne(request: ModelRequest, answers: number): number
+}
+
+/** Turns that are remembered; a test has few, and a server must not grow by the failures it has seen. */
+const MOST_PLACES = 10_000
+
+export function newPlayedFailures(): PlayedFailures {
+  const counts = new Map<string, number>()
+  return {
+    countOne: (request, answers) => {
+      const place = placeOf(request, answers)
+      const before = counts.get(place) ?? 0
+      counts.set(place, before + 1)
+      if (counts.size > MOST_PLACES) counts.delete(counts.keys().next().value!)
+      return before
+    },
+  }
+}
+
+/** By what was said, not by the whole request: a remedy may reshape the rest between two attempts. */
+function placeOf({ model, messages }: ModelRequest, answers: number): string {
+  const said = messages.filter(isInput).map((input) => [textOf(input.content), input.otid ?? ''])
+  return createHash('sha256')
+    .update(JSON.stringify([model, answers, said]))
+    .digest('base64')
+}

@@ -1,0 +1,140 @@
+import type { AdmissionPolicy } from '../core/admission.ts'
+import { type Agent, chainOf } from '../core/agent.ts'
+import type { TurnEvent } from '../core/event.ts'
+import type { ConversationId, RunId } from '../core/id.ts'
+import { canonicalJson, type Json } from '../core/json.ts'
+import type { Input, InputPart } from '../core/message.ts'
+import { Problem } from '../core/problem.ts'
+import type { Entry } from '../core/projection.ts'
+import type { Run, RunSettings } from '../core/run.ts'
+import { foldTurn, isUndecided, openCalls } from '../core/turn.ts'
+import type { OpenedRun } from '../ports/store.ts'
+import type { Desk } from './desk.ts'
+
+export type SendMessage = {
+  agent: Agent
+  conversationId: ConversationId
+  content: InputPart[]
+  otid?: string
+  policy?: AdmissionPolicy
+  streamTokens?: boolean
+  background?: boolean
+  onGuarded?: RunSettings['onGuarded']
+  maxSteps?: number
+  idempotencyKey?: string
+}
+
+/** `opened`: a new run. `steered`: it entered the running one. `repeated`: this very request was accepted before. */
+export type Sent = { type: 'opened' | 'steered' | 'repeated'; runId: RunId }
+
+/** Accepts a message: when this resolves it is on disk, and its run will reach an end whatever happens. */
+export async function sendMessage(request: SendMessage, desk: Desk): Promise<Sent> {
+  const { engine, world, organizationId } = desk
+  if (!engine) throw new Problem('home-owned', 'Another process runs the agents of this home. Send the message there.')
+  requireContent(request.content)
+
+  const run = newRun(request, desk)
+  const entries = entriesOf(request, desk)
+  const place = engine.dispatcher.reserve()
+  try {
+    const opened = await world.store.runs.open({
+      ...entries,
+      run,
+      policy: request.policy ?? 'enqueue',
+      ...(place ? { claimFor: engine.workerId } : {}),
+    })
+    if (opened.type === 'opened') {
+      if (opened.interrupted) engine.dispatcher.nudge(opened.interrupted)
+      if (opened.run.status === 'running' && place) place.use({ run: opened.run, events: [firstEvent(entries.entry)] })
+      else engine.dispatcher.wake('queue')
+    }
+    return await sentOrRefused(opened, desk)
+  } finally {
+    place?.release()
+  }
+
+  async function sentOrRefused(opened: OpenedRun, at: Desk): Promise<Sent> {
+    switch (opened.type) {
+      case 'opened':
+        return { type: 'opened', runId: opened.run.id }
+      case 'steered':
+      case 'repeated':
+        return { type: opened.type, runId: opened.runId }
+      case 'key-conflict':
+        throw new Problem('conflict', 'This idempotency key was used for another message.', { runId: opened.runId })
+      case 'no-conversation':
+        throw new Problem('not-found', `There is no conversation ${request.conversationId}.`)
+      case 'refused':
+        throw await refusal(opened, { desk: at, organizationId })
+    }
+  }
+}
+
+const firstEvent = ({ event, at }: Entry) => ({ seq: 1, at, event })
+
+function requireContent(content: readonly InputPart[]): void {
+  const isEmpty = content.every((part) => part.type === 'text' && part.text.trim() === '')
+  if (isEmpty) throw new Problem('invalid', 'A message must have some text or an image.')
+}
+
+function newRun({ agent, conversationId, background, idempotencyKey, content, otid }: SendMessage, desk: Desk) {
+  const { randomness, clock, digest } = desk.world
+  const body = canonicalJson({ content, otid: otid ?? null, agent: agent.id } as Json)
+  return {
+    id: `run-${randomness.uuid()}` as const,
+    organizationId: desk.organizationId,
+    agentId: agent.id,
+    conversationId,
+    background: background ?? false,
+    createdAt: clock.now(),
+    metadata: {},
+    ...(idempotencyKey ? { idempotency: { key: idempotencyKey, digest: digest(body) } } : {}),
+  }
+}
+
+function entriesOf(
+  request: SendMessage,
+  { world, defaults }: Desk,
+): Record<'entry' | 'interruption' | 'steering', Entry> {
+  const { content, otid, agent } = request
+  const messageId = `message-${world.randomness.uuid()}` as const
+  const inputs: Input[] = [{ messageId, role: 'user', content, ...(otid ? { otid } : {}) }]
+  const settings: RunSettings = {
+    targets: chainOf(agent),
+    maxSteps: request.maxSteps ?? defaults.maxSteps,
+    maxDurationMs: defaults.maxDurationMs,
+    streamTokens: request.streamTokens ?? true,
+    onGuarded: request.onGuarded ?? 'ask',
+    approvalTtlMs: defaults.approvalTtlMs,
+  }
+  const at = world.clock.now()
+  const entry = (event: TurnEvent): Entry => ({ event, at, changes: [] })
+  return {
+    entry: entry({ type: 'input-accepted', v: 1, inputs, settings }),
+    interruption: entry({ type: 'cancel-requested', v: 1, cause: 'interrupt' }),
+    steering: entry({ type: 'input-steered', v: 1, inputs }),
+  }
+}
+
+/** A refusal names what stands in the way, so that the sender can do something about it. */
+async function refusal(
+  { refusal: reason, runId }: Extract<OpenedRun, { type: 'refused' }>,
+  { desk, organizationId }: { desk: Desk; organizationId: Run['organizationId'] },
+): Promise<Problem> {
+  const details = runId ? { runId } : {}
+  switch (reason) {
+    case 'busy':
+      return new Problem('busy', 'Cannot send a new message: another request is currently being processed.', details)
+    case 'queue-full':
+      return new Problem('queue-full', 'Too many messages are waiting in this conversation. Try again later.', details)
+    case 'pending-approval': {
+      const run = runId && (await desk.world.store.runs.get(organizationId, runId))
+      const events = run ? await desk.world.store.events.read(run.id, 0) : []
+      const calls = events.length > 0 ? openCalls(foldTurn(events.map(({ event }) => event))).filter(isUndecided) : []
+      const message =
+        'Cannot send a new message: the agent is waiting for approval on a tool call. ' +
+        'Please approve or deny the pending request before continuing.'
+      return new Problem('pending-approval', message, { ...details, callIds: calls.map((call) => call.callId) })
+    }
+  }
+}

@@ -1,0 +1,242 @@
+import { sql } from 'kysely'
+import type { RunId } from '../core/id.ts'
+import type { ChunkAppend, ChunkStore, StoredChunk, StreamHead } from '../ports/chunk-store.ts'
+import { StorageError } from '../ports/storage-error.ts'
+import type { Transact, Work } from './database.ts'
+import { type Executor, statement } from './statement.ts'
+
+export type ChunkDatabase = {
+  transact: Transact
+  read<T>(work: Work<T>): Promise<T>
+  /** Names this start of the machine: what was written without fsync under another may be gone. '' where unknown. */
+  bootId: string
+  close(): Promise<void>
+}
+
+export function chunkStore({ transact, read, bootId, close }: ChunkDatabase): ChunkStore {
+  return {
+    open: (runId, fence) => transact((db) => openStream(db, { runId, fence, bootId })),
+    append: (appends) => appendKnowingly(appends, { transact, bootId }),
+    read: (runId, after, limit) =>
+      read(async (db) => {
+        const rows = await db.all(rowsAfter, { run: runId, after, limit })
+        const chunks: StoredChunk[] = []
+        for (const row of rows) {
+          if (chunks.length >= limit) break
+          chunks.push(...decode(row).filter((chunk) => chunk.number > after))
+        }
+        return chunks.slice(0, limit)
+      }),
+    head: (runId) =>
+      read(async (db) => {
+        const row = await db.get(headOf, { run: runId })
+        return row && streamHead(row, bootId)
+      }),
+    unended: (limit) => read(async (db) => (await db.all(unended, { limit })).map((row) => row.run_id)),
+    prune: (endedBefore) =>
+      transact(async (db) => {
+        await db.run(deleteChunks, { before: endedBefore })
+        return db.run(deleteHeads, { before: endedBefore })
+      }),
+    close,
+  }
+}
+
+async function openStream(
+  db: Executor,
+  { runId, fence, bootId }: { runId: RunId; fence: number; bootId: string },
+): Promise<StreamHead | 'fenced'> {
+  const found = await db.get(headOf, { run: runId })
+  const taken = await db.get(takeHead, { run: runId, fence })
+  if (!taken) return 'fenced'
+  // Whoever held it before us may have written a stream that is gone with its head.
+  if (!found) return { last: 0, lastEvent: 0, ended: false, mayHaveLost: fence > 1 }
+  return streamHead(found, bootId)
+}
+
+type Outcome = number | 'fenced' | 'ended'
+
+/** After a commit of unknown outcome the heads tell whether it happened: nobody else writes under these fences. */
+async function appendKnowingly(
+  appends: readonly ChunkAppend[],
+  { transact, bootId }: Pick<ChunkDatabase, 'transact' | 'bootId'>,
+): Promise<Outcome[]> {
+  let outcomes: Outcome[] = []
+  try {
+    return await transact(async (db) => {
+      outcomes = await appendAll(db, appends, bootId)
+      return outcomes
+    })
+  } catch (error) {
+    if (!(error instanceof StorageError && error.fault === 'outcome-unknown')) throw error
+    return transact(async (db) =>
+      (await isWritten(db, appends, outcomes)) ? outcomes : appendAll(db, appends, bootId),
+    )
+  }
+}
+
+/** All of one commit or none, so the first stream that was to be written answers for the rest. */
+async function isWritten(db: Executor, appends: readonly ChunkAppend[], outcomes: Outcome[]): Promise<boolean> {
+  for (const [index, { runId, fence, chunks }] of appends.entries()) {
+    const first = outcomes[index]
+    if (typeof first !== 'number' || chunks.length === 0) continue
+    const head = await db.get(lockHead, { run: runId })
+    return head?.fence === fence && head.last >= first + chunks.length - 1
+  }
+  return false
+}
+
+async function appendAll(db: Executor, appends: readonly ChunkAppend[], bootId: string): Promise<Outcome[]> {
+  const outcomes = new Array<Outcome>(appends.length)
+  // In one order for every process, or two of them could wait for each other.
+  const order = appends.map((append, index) => ({ append, index }))
+  if (order.length > 1) order.sort((one, other) => (one.append.runId < other.append.runId ? -1 : 1))
+  for (const { append, index } of order) outcomes[index] = await appendOne(db, append, bootId)
+  return outcomes
+}
+
+async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Promise<Outcome> {
+  const { runId, fence, floor, chunks, ended, at } = append
+  let event = 0
+  for (const chunk of chunks) if (chunk.event > event) event = chunk.event
+  const moved = await db.get(moveHead, {
+    run: runId,
+    fence,
+    floor,
+    count: chunks.length,
+    event,
+    ended: ended ? 1 : 0,
+    endedAt: ended ? at : null,
+    boot: bootId,
+  })
+  if (!moved) return whyNot(db, runId, fence)
+  const first = moved.last - chunks.length + 1
+  if (chunks.length > 0) await db.run(insert, { run: runId, first, last: moved.last, bodies: encode(chunks) })
+  return first
+}
+
+async function whyNot(db: Executor, runId: RunId, fence: number): Promise<'fenced' | 'ended'> {
+  const head = await db.get(headOf, { run: runId })
+  return head && head.fence === fence && head.ended === 1 ? 'ended' : 'fenced'
+}
+
+type HeadRow = { fence: number; last: number; last_event: number; ended: number; boot_id: string }
+
+const streamHead = ({ last, last_event, ended, boot_id }: HeadRow, bootId: string): StreamHead => ({
+  last,
+  lastEvent: last_event,
+  ended: ended === 1,
+  // A head nobody wrote to yet has no start of the machine and nothing to lose.
+  mayHaveLost: boot_id !== '' && boot_id !== bootId,
+})
+
+/** Each chunk as `<event> <length>\n<body>`: the bodies are JSON already and need no second escaping. */
+export function encode(chunks: ChunkAppend['chunks']): string {
+  let text = ''
+  for (const { event, body } of chunks) text += `${event} ${body.length}\n${body}`
+  return text
+}
+
+export function decode({ first, bodies }: { first: number; bodies: string }): StoredChunk[] {
+  const chunks: StoredChunk[] = []
+  for (let start = 0; start < bodies.length; ) {
+    const space = bodies.indexOf(' ', start)
+    const line = bodies.indexOf('\n', space)
+    const end = line + 1 + Number(bodies.slice(space + 1, line))
+    const event = Number(bodies.slice(start, space))
+    chunks.push({ number: first + chunks.length, event, body: bodies.slice(line + 1, end) })
+    start = end
+  }
+  return chunks
+}
+
+const headOf = statement<{ run: string }>()((db, p) =>
+  db
+    .selectFrom('stream_heads')
+    .select(['fence', 'last', 'last_event', 'ended', 'boot_id'])
+    .where('run_id', '=', p('run')),
+)
+
+const lockHead = statement<{ run: string }>()((db, p, { lock }) =>
+  lock(db.selectFrom('stream_heads').select(['fence', 'last']).where('run_id', '=', p('run'))),
+)
+
+const takeHead = statement<{ run: string; fence: number }>()((db, p) =>
+  db
+    .insertInto('stream_heads')
+    .values({
+      run_id: p('run'),
+      fence: p('fence'),
+      last: sql.lit(0),
+      last_event: sql.lit(0),
+      ended: sql.lit(0),
+      ended_at: null,
+      boot_id: sql.lit(''),
+    })
+    .onConflict((conflict) =>
+      conflict
+        .column('run_id')
+        .doUpdateSet({ fence: sql`excluded.fence` })
+        .where('stream_heads.fence', '<=', sql<number>`excluded.fence`),
+    )
+    .returning('fence'),
+)
+
+const moveHead = statement<{
+  run: string
+  fence: number
+  floor: number
+  count: number
+  event: number
+  ended: number
+  endedAt: number | null
+  boot: string
+}>()((db, p) =>
+  db
+    .updateTable('stream_heads')
+    .set({
+      last: sql`case when "last" > ${p('floor')} then "last" else ${p('floor')} end + ${p('count')}`,
+      last_event: sql`case when last_event > ${p('event')} then last_event else ${p('event')} end`,
+      ended: p('ended'),
+      ended_at: p('endedAt'),
+      boot_id: p('boot'),
+    })
+    .where('run_id', '=', p('run'))
+    .where('fence', '=', p('fence'))
+    .where('ended', '=', sql.lit(0))
+    .returning('last'),
+)
+
+const insert = statement<{ run: string; first: number; last: number; bodies: string }>()((db, p) =>
+  db.insertInto('chunks').values({ run_id: p('run'), first: p('first'), last: p('last'), bodies: p('bodies') }),
+)
+
+const rowsAfter = statement<{ run: string; after: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('chunks')
+    .select(['first', 'bodies'])
+    .where('run_id', '=', p('run'))
+    .where('last', '>', p('after'))
+    .orderBy('first')
+    .limit(p('limit')),
+)
+
+const unended = statement<{ limit: number }>()((db, p) =>
+  db.selectFrom('stream_heads').select('run_id').where('ended', '=', sql.lit(0)).limit(p('limit')),
+)
+
+const deleteChunks = statement<{ before: number }>()((db, p) =>
+  db
+    .deleteFrom('chunks')
+    .where('run_id', 'in', (where) =>
+      where
+        .selectFrom('stream_heads')
+        .select('run_id')
+        .where('ended', '=', sql.lit(1))
+        .where('ended_at', '<', p('before')),
+    ),
+)
+
+const deleteHeads = statement<{ before: number }>()((db, p) =>
+  db.deleteFrom('stream_heads').where('ended', '=', sql.lit(1)).where('ended_at', '<', p('before')),
+)

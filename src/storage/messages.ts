@@ -1,0 +1,174 @@
+import { sql } from 'kysely'
+import type { ConversationId, StepId } from '../core/id.ts'
+import type { Message, MessageBody, NewMessage } from '../core/message.ts'
+import type { MessageStore } from '../ports/store.ts'
+import type { ChangedRun } from './changes.ts'
+import type { Database } from './database.ts'
+import { numberOfRun } from './run-row.ts'
+import { type Executor, statement, type Value } from './statement.ts'
+
+export function messageStore({ read }: Database): MessageStore {
+  return {
+    context: (conversationId) =>
+      read(async (db) => messagesOf(await db.rows(inContext, { conversation: conversationId }))),
+
+    list: (organizationId, conversationId, { limit, after, before, take }) =>
+      read(async (db) => {
+        const values = {
+          organization: organizationId,
+          conversation: conversationId,
+          after: after ?? -1,
+          before: before ?? LAST_POSITION,
+          limit,
+        }
+        if (take === 'oldest') return messagesOf(await db.rows(oldestFirst, values))
+        return messagesOf((await db.rows(newestFirst, values)).reverse())
+      }),
+
+    ofRun: (runId) => read(async (db) => messagesOf(await db.rows(ofRun, { run: runId }))),
+
+    get: (organizationId, id) =>
+      read(async (db) => messagesOf(await db.rows(byId, { organization: organizationId, id })).at(0)),
+  }
+}
+
+/** One statement gives all messages of a commit their places, so that positions have no gap and no double. */
+export async function insertMessages(db: Executor, run: ChangedRun, messages: readonly NewMessage[]): Promise<void> {
+  const at = messages.at(-1)!.createdAt
+  const taken = await db.get(takePositions, { id: run.conversation_id, count: messages.length, at })
+  if (!taken) throw new Error(`conversation ${run.conversation_id} of run ${run.id} does not exist`)
+  let position = taken.next_position - messages.length
+  for (const message of messages) {
+    const { id, runId, stepId, body, createdAt } = message
+    await db.run(insert, {
+      id,
+      organization: run.organization_id,
+      agent: run.agent_id,
+      conversation: run.conversation_id,
+      run: runId,
+      runNumber: run.number,
+      step: stepId ?? null,
+      position: position++,
+      role: body.role,
+      body: JSON.stringify(body),
+      otid: ('otid' in body && body.otid) || null,
+      at: createdAt,
+    })
+  }
+}
+
+export const MESSAGE_COLUMNS = ['id', 'conversation_id', 'run_id', 'step_id', 'position', 'body', 'created_at'] as const
+
+type MessageRow = [
+  id: Message['id'],
+  conversationId: ConversationId,
+  runId: Message['runId'],
+  stepId: StepId | null,
+  position: number,
+  body: string,
+  createdAt: number,
+]
+
+/** Rows of MESSAGE_COLUMNS. Measured per message: 1.2 µs so, 2.0 from objects, 1.7 with one parse over all bodies. */
+export function messagesOf(rows: Value[][]): Message[] {
+  return (rows as MessageRow[]).map(([id, conversationId, runId, stepId, position, json, createdAt]) => {
+    const body = JSON.parse(json) as MessageBody
+    const message: Message = { id, runId, body, createdAt, conversationId, position }
+    if (stepId) message.stepId = stepId
+    return message
+  })
+}
+
+/** The largest a 32-bit position can be. */
+const LAST_POSITION = 2_147_483_647
+
+const takePositions = statement<{ id: string; count: number; at: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ next_position: sql`next_position + ${p('count')}`, last_message_at: p('at') })
+    .where('id', '=', p('id'))
+    .returning('next_position'),
+)
+
+const insert = statement<{
+  id: string
+  organization: string
+  agent: string
+  conversation: string
+  run: string
+  runNumber: number
+  step: string | null
+  position: number
+  role: string
+  body: string
+  otid: string | null
+  at: number
+}>()((db, p) =>
+  db.insertInto('messages').values({
+    id: p('id'),
+    organization_id: p('organization'),
+    agent_id: p('agent'),
+    conversation_id: p('conversation'),
+    run_id: p('run'),
+    run_number: p('runNumber'),
+    step_id: p('step'),
+    position: p('position'),
+    role: p('role'),
+    body: p('body'),
+    otid: p('otid'),
+    created_at: p('at'),
+  }),
+)
+
+const inContext = statement<{ conversation: string }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('conversation_id', '=', p('conversation'))
+    .where('position', '>=', (where) =>
+      where.selectFrom('conversations').select('context_start').where('conversations.id', '=', p('conversation')),
+    )
+    .orderBy('position'),
+)
+
+type Range = { organization: string; conversation: string; after: number; before: number; limit: number }
+
+const oldestFirst = statement<Range>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('conversation_id', '=', p('conversation'))
+    .where('position', '>', p('after'))
+    .where('position', '<', p('before'))
+    .where('organization_id', '=', p('organization'))
+    .orderBy('position')
+    .limit(p('limit')),
+)
+
+const newestFirst = statement<Range>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('conversation_id', '=', p('conversation'))
+    .where('position', '>', p('after'))
+    .where('position', '<', p('before'))
+    .where('organization_id', '=', p('organization'))
+    .orderBy('position', 'desc')
+    .limit(p('limit')),
+)
+
+export const ofRun = statement<{ run: string }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('run_number', '=', numberOfRun(p('run')))
+    .orderBy('position'),
+)
+
+const byId = statement<{ organization: string; id: string }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('id', '=', p('id'))
+    .where('organization_id', '=', p('organization')),
+)

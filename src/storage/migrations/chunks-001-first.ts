@@ -1,0 +1,27 @@
+import type { Migration } from '../migrate.ts'
+
+/** The chunk log: without fsync, and so in a file of its own on SQLite and in unlogged tables on PostgreSQL. */
+export const firstOfChunks: Migration = {
+  number: 1,
+  name: 'first',
+  up: ({ clustered, unlogged }) => [
+    `create ${unlogged} table stream_heads (
+      run_id text not null primary key,
+      fence integer not null,
+      "last" integer not null,
+      last_event integer not null,
+      ended smallint not null,
+      ended_at bigint,
+      boot_id text not null
+    )`,
+    'create index stream_heads_unended on stream_heads (run_id) where ended = 0',
+    'create index stream_heads_ended on stream_heads (ended_at) where ended = 1',
+    `create ${unlogged} table chunks (
+      run_id text not null,
+      "first" integer not null,
+      "last" integer not null,
+      bodies text not null,
+      primary key (run_id, "first")
+    ) ${clustered}`,
+  ],
+}

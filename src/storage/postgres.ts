@@ -1,0 +1,134 @@
+import pg, { type Pool } from 'pg'
+import type { ChunkStore } from '../ports/chunk-store.ts'
+import type { Clock } from '../ports/clock.ts'
+import { chunkStore } from './chunks.ts'
+import type { Database, Transact } from './database.ts'
+import { POSTGRES } from './dialect.ts'
+import { faultOf, toStorageError } from './faults.ts'
+import { groupCommit } from './group-commit.ts'
+import { MIGRATIONS, type Migration, migratePostgres } from './migrate.ts'
+import { clientConfig, type Lane, postgresExecutor, postgresLane } from './postgres-connection.ts'
+import { CHANNEL, postgresNudges } from './postgres-nudges.ts'
+import { assembleStore, type Durability, type OpenedStore } from './store.ts'
+
+export type PostgresOptions = {
+  url: string
+  clock: Clock
+  durability: Durability
+  migrations?: readonly Migration[]
+}
+
+const READ_CONNECTIONS = 4
+
+export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
+  const { url, clock, durability } = options
+  const place = placeOf(url)
+  await migrate(options, place)
+
+  const synchronous = durability === 'strict' ? 'on' : 'off'
+  const writer = postgresLane({ url, place, settings: `set synchronous_commit = ${synchronous}` })
+  const pool = new pg.Pool({ ...clientConfig(url), max: READ_CONNECTIONS, allowExitOnIdle: true })
+  // An idle connection that breaks is replaced; without a listener it would end the process.
+  pool.on('error', () => {})
+  const chunks = postgresChunks({ url, place, pool })
+  const nudges = postgresNudges({ url, clock, isOurs: (processId) => processId === writer.processId() })
+  const commits = groupCommit({
+    transact: writer.transact,
+    soon: clock.soon,
+    announce: () => writer.send(`notify ${CHANNEL}`),
+  })
+  const database: Database = {
+    dialect: POSTGRES,
+    write: commits.write,
+    read: readFrom(pool, place),
+    readAtOnce: readAtOnceFrom(pool, place),
+  }
+
+  let isClosed = false
+  return assembleStore({
+    database,
+    chunks,
+    clock,
+    standing: 'peer',
+    onForeignWrite: nudges.listen,
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await nudges.close()
+      await commits.close()
+      await writer.close()
+      await pool.end()
+    },
+  })
+}
+
+async function migrate({ url, clock, migrations }: PostgresOptions, place: string): Promise<void> {
+  const client = new pg.Client(clientConfig(url))
+  client.on('error', () => {
+    // The query that is under way fails with it.
+  })
+  try {
+    await client.connect()
+    await migratePostgres(client, { track: 'store', migrations: migrations ?? MIGRATIONS.store, clock, place })
+    await migratePostgres(client, { track: 'chunks', migrations: MIGRATIONS.chunks, clock, place })
+  } catch (error) {
+    throw toStorageError(error, place)
+  } finally {
+    await client.end()
+  }
+}
+
+/** A lane of its own: a stream must not wait for the truth's fsync, nor the truth for a stream. */
+function postgresChunks({ url, place, pool }: { url: string; place: string; pool: Pool }): ChunkStore {
+  const lane: Lane = postgresLane({ url, place, settings: 'set synchronous_commit = off' })
+  return chunkStore({
+    transact: lane.transact,
+    read: readFrom(pool, place),
+    // A crash of the server empties the unlogged tables whole, which the missing head tells.
+    bootId: '',
+    close: lane.close,
+  })
+}
+
+function readFrom(pool: Pool, place: string): Database['read'] {
+  const executor = postgresExecutor(pool)
+  return async (work) => {
+    try {
+      try {
+        return await work(executor)
+      } catch (error) {
+        if (faultOf(error) !== 'unreachable') throw error
+        // It may have been a connection that had died in the pool: a second one shows whether the server is away.
+        return await work(executor)
+      }
+    } catch (error) {
+      throw toStorageError(error, place)
+    }
+  }
+}
+
+function readAtOnceFrom(pool: Pool, place: string): Transact {
+  return async (work) => {
+    try {
+      const client = await pool.connect()
+      try {
+        await client.query('begin isolation level repeatable read read only')
+        const answer = await work(postgresExecutor(client))
+        await client.query('commit')
+        client.release()
+        return answer
+      } catch (error) {
+        client.release(true)
+        throw error
+      }
+    } catch (error) {
+      throw toStorageError(error, place)
+    }
+  }
+}
+
+/** For messages: without the password. */
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `PostgreSQL at ${host}${pathname}`
+}

@@ -1,0 +1,170 @@
+import type { Generated } from 'kysely'
+import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, StepId, WorkerId } from '../core/id.ts'
+import type { MessageRole } from '../core/message.ts'
+import type { StepStatus } from '../core/projection.ts'
+import type { RunStatus, StopReason } from '../core/run.ts'
+import type { TargetHandle } from '../core/target.ts'
+
+/** Times are milliseconds, booleans 0 or 1 and JSON is text, in both databases. */
+export type Tables = {
+  agents: AgentsTable
+  conversations: ConversationsTable
+  runs: RunsTable
+  steered_requests: SteeredRequestsTable
+  steps: StepsTable
+  events: EventsTable
+  messages: MessagesTable
+  workers: WorkersTable
+  stream_heads: StreamHeadsTable
+  chunks: ChunksTable
+}
+
+type AgentsTable = {
+  /** Order of insertion: what lists are sorted by. */
+  number: Generated<number>
+  id: AgentId
+  organization_id: OrganizationId
+  name: string
+  system: string
+  model: TargetHandle
+  fallback: string
+  tools: string
+  created_at: number
+  updated_at: number
+}
+
+type ConversationsTable = {
+  number: Generated<number>
+  id: ConversationId
+  organization_id: OrganizationId
+  agent_id: AgentId
+  is_default: number
+  created_at: number
+  last_message_at: number | null
+  context_start: number
+  next_position: number
+}
+
+type RunsTable = {
+  number: Generated<number>
+  id: RunId
+  organization_id: OrganizationId
+  agent_id: AgentId
+  conversation_id: ConversationId
+  project_id: Generated<string | null>
+  base_template_id: Generated<string | null>
+  status: RunStatus
+  /** 1 while an approval is open. */
+  waiting: Generated<number>
+  stop_reason: Generated<StopReason | null>
+  error: Generated<string | null>
+  background: number
+  metadata: string
+  request_config: Generated<string | null>
+  callback_url: Generated<string | null>
+  callback_sent_at: Generated<number | null>
+  callback_status_code: Generated<number | null>
+  callback_error: Generated<string | null>
+  ttft_ns: Generated<number | null>
+  total_duration_ns: Generated<number | null>
+  created_at: number
+  started_at: number | null
+  completed_at: Generated<number | null>
+  expires_at: Generated<number | null>
+  fence: number
+  lease_owner: WorkerId | null
+  next_seq: number
+  deaths: Generated<number>
+  chunk_bound: Generated<number>
+  continues: RunId | null
+  /** 0 for a run that continues after an approval, 1 for every other: the former go first. */
+  queue_rank: number
+  idempotency_key: string | null
+  request_digest: string | null
+}
+
+/** Keys of requests that became steering and so have no run of their own. */
+type SteeredRequestsTable = {
+  organization_id: OrganizationId
+  conversation_id: ConversationId
+  idempotency_key: string
+  request_digest: string
+  run_id: RunId
+}
+
+type StepsTable = {
+  number: Generated<number>
+  id: StepId
+  organization_id: OrganizationId
+  run_id: RunId
+  run_number: number
+  agent_id: AgentId
+  status: StepStatus
+  origin: Generated<string | null>
+  provider_id: Generated<string | null>
+  provider_name: string
+  provider_category: Generated<string | null>
+  model: string
+  model_handle: string
+  model_endpoint: Generated<string | null>
+  context_window_limit: Generated<number | null>
+  prompt_tokens: number
+  completion_tokens: number
+  total_tokens: number
+  cached_input_tokens: number | null
+  cache_write_tokens: Generated<number | null>
+  reasoning_tokens: number | null
+  prompt_tokens_details: Generated<string | null>
+  completion_tokens_details: Generated<string | null>
+  stop_reason: StopReason | null
+  tags: Generated<string | null>
+  tid: Generated<string | null>
+  trace_id: Generated<string | null>
+  request_id: Generated<string | null>
+  feedback: Generated<string | null>
+  project_id: Generated<string | null>
+  error_type: string | null
+  error_data: string | null
+  created_at: number
+}
+
+/** Keyed by the run's number: random ids would touch a page each, numbers of active runs lie side by side. */
+type EventsTable = {
+  run_number: number
+  seq: number
+  organization_id: OrganizationId
+  at: number
+  type: string
+  body: string
+  commit_id: string
+}
+
+type MessagesTable = {
+  id: MessageId
+  organization_id: OrganizationId
+  agent_id: AgentId
+  conversation_id: ConversationId
+  run_id: RunId
+  run_number: number
+  step_id: StepId | null
+  position: number
+  role: MessageRole
+  body: string
+  otid: string | null
+  created_at: number
+}
+
+type WorkersTable = { id: WorkerId; expires_at: number }
+
+type StreamHeadsTable = {
+  run_id: RunId
+  fence: number
+  last: number
+  last_event: number
+  ended: number
+  ended_at: number | null
+  /** The machine's start during which the last chunk was written; '' before the first and where there is none. */
+  boot_id: string
+}
+
+type ChunksTable = { run_id: RunId; first: number; last: number; bodies: string }

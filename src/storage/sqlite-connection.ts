@@ -1,0 +1,100 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Transact, Work } from './database.ts'
+import { SQLITE } from './dialect.ts'
+import { toStorageError } from './faults.ts'
+import type { Compiled, Executor, Statement, Value, Values } from './statement.ts'
+import { turnstile } from './turnstile.ts'
+
+export type SqliteConnection = {
+  database: DatabaseSync
+  transact: Transact
+  /** Reads in one transaction that never asks for the right to write. */
+  readAtOnce: Transact
+  /** Work outside a transaction that must not fall into somebody else's. */
+  exclusively<T>(work: Work<T>): Promise<T>
+  /** Straight to the connection: only for one that nothing else writes through. */
+  executor: Executor
+  /** Stores on this very connection that want to hear of each other's writes. */
+  listeners: Set<() => void>
+}
+
+const connections = new WeakMap<DatabaseSync, SqliteConnection>()
+
+/** One per open database, however many stores share it: their transactions must not run into each other. */
+export function sqliteConnection(database: DatabaseSync, place: string): SqliteConnection {
+  const known = connections.get(database)
+  if (known) return known
+  const connection = connect(database, place)
+  connections.set(database, connection)
+  return connection
+}
+
+function connect(database: DatabaseSync, place: string): SqliteConnection {
+  const executor = sqliteExecutor(database)
+  const beginWriting = database.prepare('begin immediate')
+  const beginReading = database.prepare('begin')
+  const commit = database.prepare('commit')
+  const rollback = database.prepare('rollback')
+  const takeTurn = turnstile()
+
+  const transactFrom = <T>(begin: StatementSync, work: Work<T>) =>
+    takeTurn(async () => {
+      try {
+        begin.run()
+        const answer = await work(executor)
+        commit.run()
+        return answer
+      } catch (error) {
+        // SQLite has already rolled back by itself after some faults, a full disk among them.
+        if (database.isTransaction) rollback.run()
+        throw toStorageError(error, place)
+      }
+    })
+
+  const exclusively = <T>(work: Work<T>) =>
+    takeTurn(async () => {
+      try {
+        return await work(executor)
+      } catch (error) {
+        throw toStorageError(error, place)
+      }
+    })
+
+  const transact: Transact = (work) => transactFrom(beginWriting, work)
+  const readAtOnce: Transact = (work) => transactFrom(beginReading, work)
+  return { database, transact, readAtOnce, exclusively, executor, listeners: new Set() }
+}
+
+function sqliteExecutor(database: DatabaseSync): Executor {
+  const prepared: ({ compiled: Compiled; statement: StatementSync } | undefined)[] = []
+
+  function prepare(statement: Statement<never, unknown>) {
+    const known = prepared[statement.slot]
+    if (known) return known
+    const compiled = statement.compileFor(SQLITE)
+    const fresh = { compiled, statement: database.prepare(compiled.sql) }
+    prepared[statement.slot] = fresh
+    return fresh
+  }
+
+  return {
+    get<V extends Values, Row>(query: Statement<V, Row>, values: V) {
+      const { compiled, statement } = prepare(query)
+      return statement.get(...compiled.bind(values)) as Row | undefined
+    },
+    all<V extends Values, Row>(query: Statement<V, Row>, values: V) {
+      const { compiled, statement } = prepare(query)
+      return statement.all(...compiled.bind(values)) as Row[]
+    },
+    rows(query, values) {
+      const { compiled, statement } = prepare(query)
+      // Each statement is read in one way only, so this is not undone.
+      statement.setReturnArrays(true)
+      return statement.all(...compiled.bind(values)) as unknown as Value[][]
+    },
+    run(query, values) {
+      const { compiled, statement } = prepare(query)
+      return Number(statement.run(...compiled.bind(values)).changes)
+    },
+  }
+}

@@ -1,0 +1,237 @@
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { ChunkStore } from '../ports/chunk-store.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Store } from '../ports/store.ts'
+import { chunkStore } from './chunks.ts'
+import type { Database } from './database.ts'
+import { SQLITE } from './dialect.ts'
+import { faultOf, storageError, toStorageError } from './faults.ts'
+import { groupCommit } from './group-commit.ts'
+import { MIGRATIONS, type Migration, migrateSqlite, newestOf, refuseNewer, sqliteVersion } from './migrate.ts'
+import { takeOwnerLock } from './owner-lock.ts'
+import { type SqliteConnection, sqliteConnection } from './sqlite-connection.ts'
+import { assembleStore, type Durability, type OpenedStore } from './store.ts'
+import type { Standing } from './workers.ts'
+
+export type SqliteOptions = {
+  home: string
+  clock: Clock
+  durability: Durability
+  /** The owner runs turns; a guest reads, and appends what a person asks of a run. */
+  role: 'owner' | 'guest'
+  migrations?: readonly Migration[]
+}
+
+const FOREIGN_WRITE_POLL_MS = 25
+const BUSY_TIMEOUT_MS = 5000
+/** 32 MB of log: a page that many commits change is copied back once (measured: a third less CPU than at 1000). */
+const CHECKPOINT_PAGES = 8_000
+const CACHE_KIB = 65_536
+/** What a burst of writes leaves of the log file after its next checkpoint. */
+const LOG_SIZE_LIMIT = 64 * 1024 * 1024
+
+export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
+  const { home, clock, durability, role } = options
+  const file = join(home, 'holdfast.db')
+  const cleanUp: (() => void)[] = []
+  try {
+    if (role === 'owner') {
+      mkdirSync(home, { recursive: true })
+      // SQLite only says that it cannot open a file; the folder knows why.
+      accessSync(home, constants.W_OK)
+      const lock = takeOwnerLock(join(home, 'owner.lock'), home)
+      cleanUp.unshift(() => lock.release())
+    } else if (!existsSync(file)) {
+      throw storageError('unreachable', file, new Error('no server has run in this home yet'))
+    }
+
+    const writer = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
+    cleanUp.unshift(() => writer.close())
+    prepareFile(writer, durability === 'strict' ? 'full' : 'normal')
+    bringUpToDate(writer, { ...options, file })
+    const reader = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
+    cleanUp.unshift(() => reader.close())
+    const chunks = openChunks(join(home, 'chunks.db'), clock)
+
+    return sqliteStore({
+      writer: sqliteConnection(writer, file),
+      reader: sqliteConnection(reader, file),
+      chunks,
+      clock,
+      standing: role === 'owner' ? 'sole' : 'peer',
+      closeFiles() {
+        for (const close of cleanUp) close()
+      },
+    })
+  } catch (error) {
+    for (const close of cleanUp) close()
+    throw toStorageError(error, file)
+  }
+}
+
+export type SharedOptions = {
+  /** Already open, and perhaps shared by several stores: a simulated cluster in one process. Stays open. */
+  database: DatabaseSync
+  chunkDatabase?: DatabaseSync
+  clock: Clock
+  standing: Standing
+}
+
+/** A store on a database that the caller opened, `:memory:` among them. */
+export async function shareSqliteStore(options: SharedOptions): Promise<OpenedStore> {
+  const { database, chunkDatabase = database, clock, standing } = options
+  const place = database.location() ?? 'the database in memory'
+  try {
+    migrateSqlite(database, { track: 'store', migrations: MIGRATIONS.store, clock, place })
+    migrateSqlite(chunkDatabase, { track: 'chunks', migrations: MIGRATIONS.chunks, clock, place })
+  } catch (error) {
+    throw toStorageError(error, place)
+  }
+  const connection = sqliteConnection(database, place)
+  const chunks = chunksOn(sqliteConnection(chunkDatabase, place), () => {})
+  return sqliteStore({ writer: connection, reader: connection, chunks, clock, standing, closeFiles: () => {} })
+}
+
+type SqliteParts = {
+  writer: SqliteConnection
+  /** The writer itself where there is only one connection. */
+  reader: SqliteConnection
+  chunks: ChunkStore
+  clock: Clock
+  standing: Standing
+  closeFiles(): void
+}
+
+function sqliteStore({ writer, reader, chunks, clock, standing, closeFiles }: SqliteParts): OpenedStore {
+  let isClosed = false
+  const foreign = foreignWrites(writer, clock)
+  const commits = groupCommit({ transact: writer.transact, soon: clock.soon, announce: foreign.tellOthers })
+  const database: Database = {
+    dialect: SQLITE,
+    write: commits.write,
+    read: reader.exclusively,
+    readAtOnce: reader.readAtOnce,
+  }
+  return assembleStore({
+    database,
+    chunks,
+    clock,
+    standing,
+    onForeignWrite: foreign.listen,
+    async close() {
+      foreign.stop()
+      if (isClosed) return
+      isClosed = true
+      await commits.close()
+      closeFiles()
+    },
+  })
+}
+
+function prepareFile(database: DatabaseSync, synchronous: 'full' | 'normal' | 'off'): void {
+  database.exec('pragma journal_mode = wal')
+  database.exec(`pragma synchronous = ${synchronous}`)
+  database.exec(`pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  database.exec(`pragma cache_size = -${CACHE_KIB}`)
+  database.exec(`pragma journal_size_limit = ${LOG_SIZE_LIMIT}`)
+}
+
+function bringUpToDate(writer: DatabaseSync, options: SqliteOptions & { file: string }): void {
+  const { clock, role, file, migrations = MIGRATIONS.store } = options
+  if (role === 'owner') {
+    migrateSqlite(writer, { track: 'store', migrations, clock, place: file, file })
+    return
+  }
+  const version = sqliteVersion(writer, 'store')
+  refuseNewer(version, { place: file, migrations })
+  if (version < newestOf(migrations))
+    throw storageError('unreachable', file, new Error('it is of an older version; start the server once to upgrade it'))
+}
+
+/** The chunk log can be thrown away: after a power cut it may be damaged, and the truth is elsewhere. */
+function openChunks(file: string, clock: Clock): ChunkStore {
+  try {
+    return openChunkFile(file, clock)
+  } catch (error) {
+    if (faultOf(error) !== 'corrupt') throw toStorageError(error, file)
+    setAside(file, clock.now())
+    return openChunkFile(file, clock)
+  }
+}
+
+function openChunkFile(file: string, clock: Clock): ChunkStore {
+  const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
+  try {
+    prepareFile(database, 'off')
+    migrateSqlite(database, { track: 'chunks', migrations: MIGRATIONS.chunks, clock, place: file })
+    return chunksOn(sqliteConnection(database, file), () => {
+      if (database.isOpen) database.close()
+    })
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function chunksOn({ transact, exclusively }: SqliteConnection, close: () => void): ChunkStore {
+  return chunkStore({ transact, read: exclusively, bootId: bootId(), close: () => exclusively(close) })
+}
+
+function setAside(file: string, now: number): void {
+  for (const ending of ['', '-wal', '-shm'])
+    if (existsSync(file + ending)) renameSync(file + ending, `${file}.damaged-${now}${ending}`)
+}
+
+/** Linux names each start of the machine; elsewhere a power cut shows as a stream without its end. */
+function bootId(): string {
+  const file = '/proc/sys/kernel/random/boot_id'
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
+}
+
+type ForeignWrites = { listen: Store['onForeignWrite']; tellOthers(): void; stop(): void }
+
+/** Other processes show in the file's version, other stores on the same connection tell us themselves. */
+function foreignWrites({ database, listeners: shared }: SqliteConnection, clock: Clock): ForeignWrites {
+  const listeners = new Set<() => void>()
+  const tellOurs = () => {
+    for (const listener of [...listeners]) listener()
+  }
+  const read = database.prepare('pragma data_version')
+  const version = () => Number(read.get()?.data_version)
+  let seen = 0
+  let stopPolling: (() => void) | undefined
+
+  function start(): void {
+    seen = version()
+    shared.add(tellOurs)
+    stopPolling = clock.every(FOREIGN_WRITE_POLL_MS, () => {
+      const current = version()
+      if (current === seen) return
+      seen = current
+      tellOurs()
+    })
+  }
+
+  function stop(): void {
+    shared.delete(tellOurs)
+    stopPolling?.()
+    stopPolling = undefined
+  }
+
+  return {
+    listen(listener) {
+      listeners.add(listener)
+      if (!stopPolling) start()
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size === 0) stop()
+      }
+    },
+    tellOthers() {
+      for (const tell of shared) if (tell !== tellOurs) clock.soon(tell)
+    },
+    stop,
+  }
+}

@@ -1,0 +1,41 @@
+import type { ChunkStore } from '../ports/chunk-store.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { SnapshotReader } from '../ports/snapshot.ts'
+import type { Store } from '../ports/store.ts'
+import { agentStore } from './agents.ts'
+import { conversationStore } from './conversations.ts'
+import type { Database } from './database.ts'
+import { eventLog } from './events.ts'
+import { messageStore } from './messages.ts'
+import { runStore } from './runs.ts'
+import { snapshotReader } from './snapshot.ts'
+import { type Standing, workerStore } from './workers.ts'
+
+export type Durability = 'strict' | 'relaxed'
+
+export type OpenedStore = { store: Store; chunks: ChunkStore; snapshot: SnapshotReader }
+
+export type StoreParts = {
+  database: Database
+  chunks: ChunkStore
+  clock: Clock
+  standing: Standing
+  onForeignWrite: Store['onForeignWrite']
+  close: Store['close']
+}
+
+/** The same nouns whatever the database is. */
+export function assembleStore(parts: StoreParts): OpenedStore {
+  const { database, chunks, clock, standing, onForeignWrite, close } = parts
+  const store: Store = {
+    agents: agentStore(database),
+    conversations: conversationStore(database),
+    runs: runStore(database, clock),
+    events: eventLog(database),
+    messages: messageStore(database),
+    workers: workerStore(database, { clock, standing }),
+    onForeignWrite,
+    close,
+  }
+  return { store, chunks, snapshot: snapshotReader(database, clock) }
+}

@@ -1,0 +1,89 @@
+import { readdir, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { AgentId } from '../../core/id.ts'
+import type { Tool } from '../../ports/tool.ts'
+import { defineTool, success } from '../define-tool.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
+import { readIfPresent } from '../read-if-present.ts'
+import { safeFileName, shortDigest } from '../safe-file-name.ts'
+import { writeAtomically } from '../write-atomically.ts'
+import type { World } from './world.ts'
+
+/** An agent's notes in `<home>/notes/<agentId>.md`: a file people can read, with the keys of all writes hidden in it. */
+export function notebook({ home }: Pick<World, 'home'>): Tool[] {
+  const inOrder = oneAtATime()
+  const fileOf = (agentId: AgentId) => join(home, 'notes', `${safeFileName(agentId)}.md`)
+
+  /** Changes the notes unless the file shows that this very call has done so before. */
+  const changeOnce = (agentId: AgentId, idempotencyKey: string, change: (text: string) => string) =>
+    inOrder(agentId, async () => {
+      const file = fileOf(agentId)
+      const attempt = shortDigest(idempotencyKey)
+      const text = (await readIfPresent(file)) ?? ''
+      if (text.split('\n').includes(markerOf(attempt))) return
+      await writeAtomically(file, `${change(text)}${markerOf(attempt)}\n`, attempt)
+    })
+
+  return [
+    defineTool<{ text: string }>({
+      name: 'write_note',
+      description: 'Writes something down in your notebook, which stays when the conversation ends.',
+      inputSchema: {
+        type: 'object',
+        properties: { text: { type: 'string', minLength: 1, maxLength: 4_000 } },
+        required: ['text'],
+        additionalProperties: false,
+      },
+      effects: 'idempotent',
+      run: async ({ text }, { agentId, idempotencyKey }) => {
+        await changeOnce(agentId, idempotencyKey, (notes) => notes + asNote(text))
+        return success(`Noted: ${text}`)
+      },
+    }),
+    defineTool({
+      name: 'read_notes',
+      description: 'Reads everything in your notebook.',
+      inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+      effects: 'none',
+      parallel: true,
+      run: async (_, { agentId }) => {
+        const notes = withoutMarkers((await readIfPresent(fileOf(agentId))) ?? '')
+        return success(notes === '' ? 'The notebook is empty.' : notes)
+      },
+    }),
+    defineTool({
+      name: 'erase_notes',
+      description: 'Erases everything in your notebook, for good. A person has to agree first.',
+      inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+      effects: 'idempotent',
+      needsApproval: true,
+      run: async (_, { agentId, idempotencyKey }) => {
+        // The keys stay: a write that is repeated after the erasure must still find that it was done.
+        await changeOnce(agentId, idempotencyKey, onlyMarkers)
+        await inOrder(agentId, () => removeLeftovers(fileOf(agentId)))
+        return success('The notebook is empty now.')
+      },
+    }),
+  ]
+}
+
+const MARKER_LINE = /^<!-- key [0-9a-f]{32} -->\n?/gm
+const markerOf = (attempt: string): string => `<!-- key ${attempt} -->`
+
+const withoutMarkers = (text: string): string => text.replaceAll(MARKER_LINE, '').trimEnd()
+const onlyMarkers = (text: string): string => (text.match(MARKER_LINE) ?? []).join('')
+
+/** Later lines are indented, so that nothing in a note can look like a marker of its own. */
+const asNote = (text: string): string =>
+  `- ${text
+    .trim()
+    .split(/\r\n|[\n\r\u2028\u2029]/)
+    .join('\n  ')}\n`
+
+/** Interrupted writes that nobody repeated still hold the text of notes. */
+async function removeLeftovers(file: string): Promise<void> {
+  const folder = join(file, '..')
+  const names = await readdir(folder)
+  const leftovers = names.filter((name) => name.startsWith(`.${basename(file)}.`))
+  await Promise.all(leftovers.map((name) => rm(join(folder, name), { force: true })))
+}

@@ -1,0 +1,68 @@
+import { mkdir, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Tool, ToolAnswer } from '../../ports/tool.ts'
+import { defineTool, failure, success } from '../define-tool.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
+import { readIfPresent } from '../read-if-present.ts'
+import { syncFolder } from '../write-atomically.ts'
+import type { World } from './world.ts'
+
+type Postcard = { to: string; message: string }
+
+/** Stands for everything that cannot be taken back but can be looked up: mail, payments, tickets. */
+export function sendPostcard({ clock, home }: Pick<World, 'clock' | 'home'>): Tool {
+  const inOrder = oneAtATime()
+  const outbox = join(home, 'outbox.jsonl')
+  return defineTool<Postcard>({
+    name: 'send_postcard',
+    description: 'Sends a postcard. A person has to agree first.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        to: { type: 'string', minLength: 1, maxLength: 200 },
+        message: { type: 'string', minLength: 1, maxLength: 2_000 },
+      },
+      required: ['to', 'message'],
+      additionalProperties: false,
+    },
+    effects: 'verifiable',
+    needsApproval: true,
+    run: async (postcard, { idempotencyKey, signal }) => {
+      if (signal.aborted) return failure('Stopped before the postcard was sent.')
+      const line = JSON.stringify({ key: idempotencyKey, at: clock.now(), ...postcard })
+      await mkdir(home, { recursive: true, mode: 0o700 })
+      await inOrder(outbox, () => appendLine(outbox, line))
+      await syncFolder(home)
+      return sent(postcard)
+    },
+    verify: async (postcard, { idempotencyKey }) => {
+      const lines = ((await readIfPresent(outbox)) ?? '').split('\n')
+      const isDone = lines.some((line) => keyOf(line) === idempotencyKey)
+      return isDone ? { type: 'done', answer: sent(postcard) } : { type: 'not-done' }
+    },
+  })
+}
+
+const sent = ({ to }: Postcard): ToolAnswer => success(`The postcard to ${to} is in the outbox.`)
+
+/** A line that a crash cut short was never sent, so it has no key. */
+function keyOf(line: string): string | undefined {
+  try {
+    return (JSON.parse(line) as { key?: string }).key
+  } catch {
+    return undefined
+  }
+}
+
+async function appendLine(path: string, line: string): Promise<void> {
+  const file = await open(path, 'a+', 0o600)
+  try {
+    const { size } = await file.stat()
+    const last = size > 0 ? (await file.read(Buffer.alloc(1), 0, 1, size - 1)).buffer.toString() : '\n'
+    // A crash may have left half a line: it must not swallow this one.
+    await file.appendFile(last === '\n' ? `${line}\n` : `\n${line}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ToolContext } from '../ports/tool.ts'
+import { defineTool, success } from './define-tool.ts'
+
+const context = {} as ToolContext
+const declared = { name: 'act', description: '', inputSchema: true }
+
+test('a tool that declares nothing is treated with the most care', () => {
+  const { run: _, ...tool } = defineTool({ ...declared, run: async () => success('') })
+  assert.deepEqual(tool, {
+    ...declared,
+    effects: 'once',
+    parallel: false,
+    needsApproval: false,
+    outputLimit: 50_000,
+    timeoutMs: 120_000,
+  })
+})
+
+test('what a tool throws becomes its answer', async () => {
+  const tool = defineTool({
+    ...declared,
+    run: () => {
+      throw new Error('no paper')
+    },
+  })
+  assert.deepEqual(await tool.run({}, context), { status: 'error', output: 'The tool failed: no paper' })
+})
+
+test('a verification that fails knows nothing', async () => {
+  const tool = defineTool({
+    ...declared,
+    effects: 'verifiable',
+    run: async () => success(''),
+    verify: () => Promise.reject(new Error('offline')),
+  })
+  assert.deepEqual(await tool.verify!({}, context), { type: 'unknown' })
+})
+
+test('a verifiable tool without a way to verify cannot be defined', () => {
+  assert.throws(() => defineTool({ ...declared, effects: 'verifiable', run: async () => success('') }), /no verify/)
+})

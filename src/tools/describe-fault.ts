@@ -1,0 +1,109 @@
+import type { OutputUnit } from '@cfworker/json-schema'
+import type { Json } from '../core/json.ts'
+import type { Tool } from '../ports/tool.ts'
+
+/** Enough to mend a call in one go; more would bury it. */
+const MOST_FAULTS = 5
+
+/** The validator also reports every step on the way down to a fault; these say nothing by themselves. */
+const WRAPPERS = new Set([
+  ...['properties', 'patternProperties', 'additionalProperties', 'items', 'prefixItems', 'contains', 'propertyNames'],
+  ...['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'dependentSchemas', 'unevaluatedProperties'],
+])
+
+/** Sentences for the model: which field, what was expected, what came instead. */
+export function describeFault(tool: Tool, input: Json, errors: readonly OutputUnit[]): string {
+  const leaves = errors.filter((error) => !WRAPPERS.has(error.keyword))
+  const told = Map.groupBy(leaves.length > 0 ? leaves : errors, fieldOf)
+  const sentences = [...told].slice(0, MOST_FAULTS).map(([field, faults]) => {
+    const isChoice = faults.some((fault) => /\/(anyOf|oneOf)\//.test(fault.keywordLocation))
+    const expectations = new Set(faults.map((fault) => expectation(tool, fault)))
+    const subject = field === '' ? 'the whole input' : `"${field}"`
+    return `${subject} ${[...expectations].join(isChoice ? ' or ' : ' and ')}${instead(input, faults[0]!)}`
+  })
+  return `Invalid input for ${tool.name}: ${sentences.join('; ')}.`
+}
+
+type Words = (expected: Json) => string
+
+/** What a keyword asks for, given its value in the schema. */
+const EXPECTATIONS: Record<string, Words> = {
+  type: (types) => `must be ${(Array.isArray(types) ? types : [types]).map(withArticle).join(' or ')}`,
+  enum: (choices) => `must be one of ${(choices as Json[]).map((choice) => JSON.stringify(choice)).join(', ')}`,
+  const: (value) => `must be ${JSON.stringify(value)}`,
+  minimum: (bound) => `must be ${bound} or more`,
+  maximum: (bound) => `must be ${bound} or less`,
+  exclusiveMinimum: (bound) => `must be more than ${bound}`,
+  exclusiveMaximum: (bound) => `must be less than ${bound}`,
+  multipleOf: (step) => `must be a multiple of ${step}`,
+  minLength: (bound) => (bound === 1 ? 'must not be empty' : `must have ${bound} or more characters`),
+  maxLength: (bound) => `must have ${bound} or fewer characters`,
+  pattern: (pattern) => `must match the pattern ${pattern}`,
+  format: (format) => `must be a valid ${format}`,
+  minItems: (bound) => `must have ${bound} or more items`,
+  maxItems: (bound) => `must have ${bound} or fewer items`,
+  uniqueItems: () => 'must not hold the same item twice',
+}
+
+function expectation(tool: Tool, fault: OutputUnit): string {
+  if (fault.keyword === 'required') return `is missing${wantedIn(tool, fault)}`
+  if (fault.keyword === 'false') return `is not a known field${knownIn(tool, fault)}`
+  const words = EXPECTATIONS[fault.keyword]
+  const expected = valueAt(tool.inputSchema, fault.keywordLocation)
+  return words && expected !== undefined ? words(expected) : `is wrong (${fault.error.replace(/\.$/, '')})`
+}
+
+/** A missing field is told with its type: the model can then send it without asking. */
+function wantedIn(tool: Tool, fault: OutputUnit): string {
+  const place = fault.keywordLocation.replace(/required$/, `properties/${missingName(fault)}/type`)
+  const type = valueAt(tool.inputSchema, place)
+  return type === undefined ? '' : `; it ${EXPECTATIONS.type!(type)}`
+}
+
+function knownIn(tool: Tool, fault: OutputUnit): string {
+  const isTopLevel = pointerSteps(fault.instanceLocation).length === 1
+  const known = isTopLevel ? Object.keys(objectAt(valueAt(tool.inputSchema, '#/properties'))) : []
+  return known.length === 0 ? '' : `; known are ${known.map((name) => `"${name}"`).join(', ')}`
+}
+
+function instead(input: Json, fault: OutputUnit): string {
+  if (fault.keyword !== 'type') return ''
+  const value = valueAt(input, fault.instanceLocation)
+  return value === undefined ? '' : `, but it is ${withArticle(kindOf(value))}`
+}
+
+function fieldOf(fault: OutputUnit): string {
+  const steps = pointerSteps(fault.instanceLocation)
+  return (fault.keyword === 'required' ? [...steps, missingName(fault)] : steps).join('.')
+}
+
+/** The validator names the missing property only in its sentence. */
+const missingName = (fault: OutputUnit): string => /property "(.*)"/.exec(fault.error)?.[1] ?? ''
+
+function valueAt(root: Json, pointer: string): Json | undefined {
+  let value: Json | undefined = root
+  for (const step of pointerSteps(pointer)) {
+    if (value === null || typeof value !== 'object' || !Object.hasOwn(value, step)) return undefined
+    value = (value as Record<string, Json>)[step]
+  }
+  return value
+}
+
+const pointerSteps = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => decodeURI(step).replaceAll('~1', '/').replaceAll('~0', '~'))
+
+const objectAt = (value: Json | undefined): Record<string, Json> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {}
+
+function kindOf(value: Json): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+function withArticle(type: Json): string {
+  if (type === 'null') return 'null'
+  return `${/^[aeiou]/.test(String(type)) ? 'an' : 'a'} ${type}`
+}

@@ -1,0 +1,12 @@
+import { createHash } from 'node:crypto'
+
+/** Long enough for every id we make; short enough for every file system. */
+const LONGEST_NAME = 100
+
+/** A file name for an id that a stranger chose: no separators or dots, and two ids never share a name. */
+export function safeFileName(id: string): string {
+  const safe = id.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, LONGEST_NAME)
+  return safe === id && safe !== '' ? safe : `${safe}-${shortDigest(id)}`
+}
+
+export const shortDigest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32)

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { holdfast, lacksTerminal, newHome, startAtTerminal, startHoldfast } from './holdfast.ts'
+
+const CONTROL_C = '\x03'
+const CONTROL_D = '\x04'
+
+// Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
+describe('holdfast chat', { concurrency: 4 }, () => {
+  test('chat without a terminal and without input welcomes, says what to type, and exits 0', async (context) => {
+    const { code, stdout, stderr } = await holdfast(['chat'], { home: newHome(context) })
+    assert.deepEqual([code, stderr], [0, ''])
+    for (const hint of ['what time is it in Tokyo', 'count to 20', 'postcard', 'holdfast demo', 'npm start'])
+      assert.ok(stdout.includes(hint), hint)
+  })
+
+  test('chat without a terminal answers each line of its input and exits 0', async (context) => {
+    const home = newHome(context)
+    const input = 'remember that Ada likes tea\n\nwhat do you remember\n/runs\n/nonsense\n'
+    const { code, stdout, stderr } = await holdfast(['chat'], { home, input })
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /you › remember that Ada likes tea\n.*→ write_note.*✓ write_note: Noted/s)
+    assert.match(stdout, /you › what do you remember\n.*This is in my notebook:\n- Ada likes tea/s)
+    assert.match(stdout, /run-[0-9a-f-]+ {2}completed/)
+    assert.match(stdout, /There is no \/nonsense/)
+    assert.ok(!stdout.includes('\x1b'))
+  })
+
+  test('an approval asked without a terminal stays open, and more input is refused with what to do', async (context) => {
+    const home = newHome(context)
+    const input = 'send a postcard to Ada saying hi\nhello\n'
+    const { code, stdout, stderr } = await holdfast(['chat'], { home, input })
+    assert.equal(code, 4)
+    assert.match(stdout, /send_postcard needs your approval\n\s+to: Ada\n\s+message: hi\n/)
+    assert.match(stdout, /Left open.*holdfast approvals approve run-/s)
+    assert.match(stderr, /waiting for approval/)
+  })
+
+  test('run stops for an approval, another process gives it, and the next start carries it out', async (context) => {
+    const home = newHome(context)
+    const asked = await holdfast(['run', 'send a postcard to Ada saying hi'], { home })
+    assert.equal(asked.code, 11)
+    const [pending] = JSON.parse((await holdfast(['approvals', '--json'], { home })).stdout)
+    assert.match(asked.stderr, new RegExp(`holdfast approvals approve ${pending.run_id}`))
+
+    const wrong = await holdfast(['approvals', 'approve', pending.run_id, 'call-x'], { home })
+    assert.equal(wrong.code, 3)
+    const approved = await holdfast(['approvals', 'approve', pending.run_id], { home })
+    assert.equal(approved.code, 0, approved.stderr)
+
+    const carried = await holdfast(['chat'], { home })
+    assert.equal(carried.code, 0)
+    assert.match(carried.stdout, /An answered approval is carried out.*✓ The postcard to Ada is in the outbox/s)
+    assert.equal(readFileSync(join(home, 'outbox.jsonl'), 'utf8').trim().split('\n').length, 1)
+  })
+
+  test('an approval given by another process is carried out at once by the chat that is running', async (context) => {
+    const home = newHome(context)
+    const chat = startHoldfast(['chat'], { home })
+    chat.type('forget everything\n')
+    await chat.saw('Left open')
+    const [pending] = JSON.parse((await holdfast(['approvals', '--json'], { home })).stdout)
+    const denied = await holdfast(['approvals', 'deny', pending.run_id, '--reason', 'keep them'], { home })
+    assert.equal(denied.code, 0, denied.stderr)
+    chat.type('what do you remember\n')
+    await chat.saw('The notebook is empty')
+    chat.child.stdin.end()
+    assert.equal((await chat.ended).code, 0)
+    const { stdout } = await holdfast(['runs', 'show', pending.run_id], { home })
+    assert.match(stdout, /approval answered: erase_notes denied: keep them/)
+  })
+
+  test('at a terminal: approvals are asked, Ctrl-C cancels a turn, Ctrl-D leaves', {
+    skip: lacksTerminal,
+  }, async (context) => {
+    const home = newHome(context)
+    const chat = startAtTerminal(['chat'], { home })
+    await chat.saw('you ›')
+    // Typed before the question was shown: it must not answer it.
+    chat.type('send a postcard to Ada saying hi\ry\r')
+    await chat.saw('y = yes')
+    chat.type('not today\r')
+    await chat.saw('Reason: not today')
+    await chat.saw('Hello! I am the built-in model')
+
+    chat.type('count to 100\r')
+    await chat.saw('3 of 100')
+    chat.type(CONTROL_C)
+    await chat.saw('Cancelled.')
+    chat.type(CONTROL_D)
+    const { code, stdout } = await chat.ended
+    assert.equal(code, 0)
+    assert.ok(stdout.includes('\x1b[1myou ›'))
+
+    const history = join(home, 'chat-history')
+    assert.equal(readFileSync(history, 'utf8'), 'send a postcard to Ada saying hi\ny\ncount to 100')
+    assert.equal(statSync(history).mode & 0o777, 0o600)
+  })
+
+  test('at a terminal: an approval left open is asked again at the next start', {
+    skip: lacksTerminal,
+  }, async (context) => {
+    const home = newHome(context)
+    const first = startAtTerminal(['chat'], { home })
+    await first.saw('you ›')
+    first.type('send a postcard to Ada saying hi\r')
+    await first.saw('y = yes')
+    first.type(CONTROL_C)
+    await first.saw('Left open')
+    assert.equal((await first.ended).code, 0)
+
+    const second = startAtTerminal(['chat'], { home })
+    await second.saw('An approval is still open')
+    await second.saw('y = yes')
+    second.type('y\r')
+    await second.saw('The postcard to Ada is in the outbox')
+    second.type('/quit\r')
+    assert.equal((await second.ended).code, 0)
+  })
+})

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { holdfast, newHome } from './holdfast.ts'
+
+const UNKNOWN = 'run-00000000-0000-4000-8000-000000000000'
+
+const MISTAKES: { args: string[]; code: number; sentence: RegExp }[] = [
+  { args: ['run', 'hello', '--wat'], code: 2, sentence: /unknown option '--wat'/ },
+  { args: ['rum', 'hello'], code: 2, sentence: /unknown command 'rum'\n\(Did you mean run\?\)/ },
+  { args: ['run'], code: 2, sentence: /missing required argument 'message'/ },
+  { args: ['run', ' '], code: 2, sentence: /A message must have some text/ },
+  { args: ['runs', 'list', '--limit', 'many'], code: 2, sentence: /--limit is "many"/ },
+  { args: ['agents', 'create', 'ada', '--model', 'nonsense'], code: 2, sentence: /not a model handle/ },
+  { args: ['agents', 'create', 'ada', '--tool', 'hammer'], code: 2, sentence: /No such tool: hammer/ },
+  { args: ['agents', 'show', 'nobody'], code: 3, sentence: /There is no agent "nobody"/ },
+  { args: ['chat', '--agent', 'nobody'], code: 3, sentence: /There is no agent "nobody"/ },
+  { args: ['runs', 'show', UNKNOWN], code: 3, sentence: /There is no run/ },
+  { args: ['runs', 'cancel', 'run-1'], code: 3, sentence: /There is no run "run-1"/ },
+  { args: ['approvals', 'approve', UNKNOWN], code: 3, sentence: /There is no run/ },
+]
+
+// Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
+describe('holdfast and mistakes', { concurrency: 4 }, () => {
+  test('every mistake is told in a clear sentence with its own exit code and without a stack trace', async (context) => {
+    const home = newHome(context)
+    const made = MISTAKES.map(({ args }, index) => holdfast(args, { home: `${home}/${index}` }))
+    for (const [index, { args, code, sentence }] of MISTAKES.entries()) {
+      const ended = await made[index]!
+      const what = `holdfast ${args.join(' ')}: ${ended.stderr}`
+      assert.equal(ended.code, code, what)
+      assert.match(ended.stderr, sentence, what)
+      assert.match(ended.stderr, /^holdfast: /, what)
+      assert.doesNotMatch(ended.stderr, /\n\s+at /, what)
+      assert.equal(ended.stdout, '', what)
+    }
+  })
+
+  test('a home that nobody has used yet is empty, not broken', async (context) => {
+    const home = newHome(context)
+    const asked = ['runs', 'agents', 'approvals', 'doctor']
+    const answers = await Promise.all(asked.map((command) => holdfast([command], { home: `${home}/${command}` })))
+    for (const { code, stderr } of answers) assert.deepEqual([code, stderr], [0, ''])
+    const [runs, agents, approvals, doctor] = answers.map(({ stdout }) => stdout)
+    assert.match(runs!, /No runs yet/)
+    assert.match(agents!, /No agents yet/)
+    assert.match(approvals!, /Nothing waits/)
+    assert.match(doctor!, /Everything that must hold does/)
+  })
+
+  test('without a command the help is shown, and --version answers', async (context) => {
+    const home = newHome(context)
+    const help = await holdfast([], { home })
+    assert.equal(help.code, 0)
+    assert.match(help.stdout, /Usage: holdfast/)
+    const { code, stdout } = await holdfast(['--version'], { home })
+    assert.equal(code, 0)
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
+  })
+})

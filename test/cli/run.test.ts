@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { holdfast, newHome, startHoldfast } from './holdfast.ts'
+
+// Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
+describe('holdfast run', { concurrency: 4 }, () => {
+  test('run prints the answer alone on stdout, what was done for it on stderr, and exits 0', async (context) => {
+    const home = newHome(context)
+    const { code, stdout, stderr } = await holdfast(['run', 'what time is it in Tokyo'], { home })
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^Let me look at the clock\.\nIt is .*\(Asia\/Tokyo\)\.\n$/)
+    assert.match(stderr, /→ current_time \{"timeZone":"Asia\/Tokyo"\}\n.*✓ current_time: .*Tokyo/)
+    assert.ok(!(stdout + stderr).includes('\x1b'), 'a pipe gets no colours')
+  })
+
+  test('run --json prints one object with the run, its messages and what it cost', async (context) => {
+    const home = newHome(context)
+    const { code, stdout } = await holdfast(['run', '--json', 'roll two dice'], { home })
+    assert.equal(code, 0)
+    const told = JSON.parse(stdout)
+    assert.match(told.run_id, /^run-/)
+    assert.deepEqual([told.status, told.stop_reason, told.error], ['completed', 'end_turn', null])
+    const roles = told.messages.map((message: { role: string }) => message.role)
+    assert.deepEqual(roles, ['user', 'assistant', 'tool', 'assistant'])
+    assert.equal(told.usage.step_count, 2)
+    assert.ok(told.usage.total_tokens > 0)
+  })
+
+  test('run - reads the message from stdin and --no-stream prints the whole answer at the end', async (context) => {
+    const home = newHome(context)
+    const { code, stdout } = await holdfast(['run', '--no-stream', '-'], { home, input: 'think about the sea\n' })
+    assert.equal(code, 0)
+    assert.match(stdout, /^I thought about the sea\./)
+  })
+
+  test('run tells a failing model by its exit code and says what was tried', async (context) => {
+    const home = newHome(context)
+    const { code, stdout, stderr } = await holdfast(['run', 'fail with auth'], { home })
+    assert.equal(code, 20)
+    assert.equal(stdout, '')
+    assert.match(stderr, /! scripted\/friendly failed \(auth-rejected\).*Nothing is left to try\./)
+    assert.match(stderr, /✗ The model provider rejected the credential\./)
+  })
+
+  test('Ctrl-C cancels the turn, which ends with 130 and keeps what was said', async (context) => {
+    const home = newHome(context)
+    const { child, saw, ended } = startHoldfast(['run', 'tell me a long story'], { home })
+    await saw('lighthouse keeper')
+    child.kill('SIGINT')
+    const { code, stderr } = await ended
+    assert.equal(code, 130)
+    assert.match(stderr, /■ Cancelled\./)
+    const { stdout } = await holdfast(['runs', 'list', '--json'], { home })
+    const [run] = JSON.parse(stdout)
+    assert.deepEqual([run.status, run.stop_reason], ['cancelled', 'cancelled'])
+    const story = JSON.parse((await holdfast(['runs', 'show', run.run_id, '--json'], { home })).stdout)
+    assert.equal(story.messages.at(-1).cut, true)
+  })
+
+  test('another process cancels a run while it streams, and a second owner is refused', async (context) => {
+    const home = newHome(context)
+    const first = startHoldfast(['run', 'count to 100'], { home })
+    await first.saw('1 of 100')
+
+    const second = await holdfast(['run', 'hello'], { home })
+    assert.equal(second.code, 5)
+    assert.match(second.stderr, /^holdfast: .+\n$/)
+    assert.ok(second.stderr.includes(home))
+
+    const [run] = JSON.parse((await holdfast(['runs', '--json'], { home })).stdout)
+    const cancelled = await holdfast(['runs', 'cancel', run.run_id], { home })
+    assert.deepEqual([cancelled.code, cancelled.stderr], [0, ''])
+    const { code, stderr } = await first.ended
+    assert.equal(code, 130, stderr)
+
+    const again = await holdfast(['runs', 'cancel', run.run_id], { home })
+    assert.equal(again.code, 4)
+    assert.match(again.stderr, /is already over: cancelled/)
+  })
+
+  test('being asked to end hands the turn over; the next start finishes it without a death', async (context) => {
+    const home = newHome(context)
+    const { child, saw, ended } = startHoldfast(['run', 'tell me a long story'], { home })
+    await saw('lighthouse keeper')
+    child.kill('SIGTERM')
+    assert.equal((await ended).code, 143)
+
+    const next = startHoldfast(['chat'], { home })
+    await next.saw('A turn was not finished')
+    await next.saw('The text above was abandoned')
+    next.child.kill('SIGINT')
+    next.child.stdin.end()
+    assert.equal((await next.ended).code, 0)
+    const [run] = JSON.parse((await holdfast(['runs', '--json'], { home })).stdout)
+    assert.deepEqual([run.status, run.deaths], ['cancelled', 0])
+  })
+})

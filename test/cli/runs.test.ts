@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { holdfast, newHome, startHoldfast } from './holdfast.ts'
+
+// Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
+describe('holdfast runs', { concurrency: 4 }, () => {
+  test('runs show tells the whole story of a run that lived through kill -9', async (context) => {
+    const home = newHome(context)
+    const first = startHoldfast(['run', 'count to 3'], { home })
+    await first.saw('1 of 3')
+    first.child.kill('SIGKILL')
+    assert.equal((await first.ended).signal, 'SIGKILL')
+    const recovered = await holdfast(['chat'], { home })
+    assert.equal(recovered.code, 0)
+    assert.match(recovered.stdout, /A turn was not finished.*✓ slow_count: Counted from 1 to 3\./s)
+
+    const [run] = JSON.parse((await holdfast(['runs', '--json'], { home })).stdout)
+    const { code, stdout } = await holdfast(['runs', 'show', run.run_id], { home })
+    assert.equal(code, 0)
+    const story = [
+      /completed \(end_turn\)/,
+      /\+0\.000s {2}accepted "count to 3"/,
+      /answered by scripted\/friendly: \d+ \+ \d+ tokens/,
+      /calls slow_count \{"to":3\}/,
+      /tool started: slow_count \(by worker 1/,
+      /worker 1 died/,
+      /tool started: slow_count \(by worker 2/,
+      /tool ended: slow_count, success/,
+      /ended: end_turn/,
+      /2 steps/,
+    ]
+    let place = 0
+    for (const part of story) {
+      const found = stdout.slice(place).search(part)
+      assert.ok(found >= 0, `${part} is missing, or too early, in\n${stdout}`)
+      place += found
+    }
+    const doctor = await holdfast(['doctor', '--json'], { home })
+    assert.equal(doctor.code, 0)
+    assert.deepEqual(JSON.parse(doctor.stdout).violations, [])
+  })
+
+  test('runs show tells attempts, remedies and who cancelled', async (context) => {
+    const home = newHome(context)
+    const failed = JSON.parse((await holdfast(['run', '--json', 'fail with rate limit'], { home })).stdout)
+    assert.equal(failed.stop_reason, 'llm_api_error')
+    const told = (await holdfast(['runs', 'show', failed.run_id], { home })).stdout
+    assert.match(told, /attempt failed: scripted\/friendly, rate-limited \(HTTP 429\)/)
+    assert.match(told, /remedy: wait\..*remedy: give-up\./s)
+    assert.match(told, /ended: llm_api_error\n\s+llm_rate_limit: The model is rate limited\./)
+
+    const asked = await holdfast(['run', 'forget everything'], { home })
+    assert.equal(asked.code, 11)
+    const [pending] = JSON.parse((await holdfast(['approvals', '--json'], { home })).stdout)
+    assert.match((await holdfast(['runs', 'cancel', pending.run_id], { home })).stdout, /is cancelled\./)
+    assert.match((await holdfast(['runs', 'show', pending.run_id], { home })).stdout, /cancel requested by a person/)
+  })
+
+  test('an agent is made with a model, a system prompt and tools, and used by its name', async (context) => {
+    const home = newHome(context)
+    const flags = ['--model', 'nowhere/at-all', 'scripted/friendly', '--system', 'Be brief.', '--tool', 'roll_dice']
+    assert.equal((await holdfast(['agents', 'create', 'gambler', ...flags], { home })).code, 0)
+    const shown = JSON.parse((await holdfast(['agents', 'show', 'gambler', '--json'], { home })).stdout)
+    assert.deepEqual([shown.system, shown.tools, shown.fallback], ['Be brief.', ['roll_dice'], ['scripted/friendly']])
+
+    const { code, stdout, stderr } = await holdfast(['run', '--agent', 'gambler', 'roll a die'], { home })
+    assert.equal(code, 0, stderr)
+    assert.match(stderr, /nowhere\/at-all failed \(model-unknown\).*Going on with the next model/)
+    assert.match(stdout, /You rolled a \d/)
+  })
+})

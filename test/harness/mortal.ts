@@ -1,0 +1,89 @@
+import type { Clock } from '../../src/ports/clock.ts'
+
+/**
+ * A process that can be killed without ending the test: everything it was handed answers only while it lives. After
+ * `kill` its pending promises never resolve, its timers never fire and its calls reach nobody, as after kill -9.
+ */
+export type Life = { readonly isAlive: boolean; readonly signal: AbortSignal; kill(): void }
+
+export function newLife(): Life {
+  const death = new AbortController()
+  return {
+    get isAlive() {
+      return !death.signal.aborted
+    },
+    signal: death.signal,
+    kill: () => death.abort(),
+  }
+}
+
+/** A clock whose timers die with the process, so that the dead do not keep the test alive. */
+export function mortalClock(clock: Clock, life: Life): Clock {
+  const sleep = (ms: number, signal?: AbortSignal) =>
+    clock.sleep(ms, signal ? AbortSignal.any([signal, life.signal]) : life.signal)
+  const every = (ms: number, task: () => void) => {
+    const stop = clock.every(ms, task)
+    life.signal.addEventListener('abort', stop)
+    return stop
+  }
+  return mortal({ ...clock, sleep, every }, life)
+}
+
+const never = new Promise<never>(() => {})
+
+/** The same object, for as long as the life lasts. Plain values and synchronous answers pass through. */
+export function mortal<T extends object>(target: T, life: Life): T {
+  return new Proxy(target, {
+    get(object, key) {
+      const value = Reflect.get(object, key)
+      if (typeof value === 'function') return (...parameters: unknown[]) => call(object, value, parameters, life)
+      if (value !== null && typeof value === 'object' && !(value instanceof AbortSignal)) return mortal(value, life)
+      return value
+    },
+  })
+}
+
+// biome-ignore lint/complexity/noBannedTypes: any method of any port
+function call(object: object, method: Function, parameters: unknown[], life: Life): unknown {
+  if (!life.isAlive) return never
+  const answer = method.apply(
+    object,
+    parameters.map((parameter) => (typeof parameter === 'function' ? whileAlive(parameter, life) : parameter)),
+  )
+  if (answer instanceof Promise) return untilDeath(answer, life)
+  if (answer !== null && typeof answer === 'object' && Symbol.asyncIterator in answer)
+    return mortalIterable(answer as AsyncIterable<unknown>, life)
+  if (answer !== null && typeof answer === 'object') return mortal(answer, life)
+  return answer
+}
+
+// biome-ignore lint/complexity/noBannedTypes: any callback of any port
+const whileAlive =
+  (task: Function, life: Life) =>
+  (...parameters: unknown[]) =>
+    life.isAlive ? task(...parameters) : undefined
+
+function untilDeath<T>(promise: Promise<T>, life: Life): Promise<T> {
+  return promise.then(
+    (value) => (life.isAlive ? (wrapped(value, life) as T) : never),
+    (error) => {
+      if (life.isAlive) throw error
+      return never
+    },
+  )
+}
+
+/** Objects with methods (an opened stream, say) are handed out mortal too; rows are left as they are. */
+function wrapped(value: unknown, life: Life): unknown {
+  const hasMethods =
+    value !== null && typeof value === 'object' && Object.values(value).some((field) => typeof field === 'function')
+  return hasMethods ? mortal(value as object, life) : value
+}
+
+async function* mortalIterable<T>(source: AsyncIterable<T>, life: Life): AsyncGenerator<T> {
+  for await (const item of source) {
+    if (!life.isAlive) await never
+    yield item
+    if (!life.isAlive) await never
+  }
+}

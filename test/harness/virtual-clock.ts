@@ -1,0 +1,65 @@
+import type { Clock } from '../../src/ports/clock.ts'
+
+export type VirtualClock = Clock & {
+  /** Lets `ms` pass, waking whoever sleeps at the moment they asked for, in order. */
+  advance(ms: number): Promise<void>
+  /** Lets everything that can happen without time passing happen. */
+  settle(): Promise<void>
+}
+
+type Sleeper = { at: number; order: number; wake(): void }
+
+/** Time that passes only when a test says so. Everything else (files, promises) is real. */
+export function newVirtualClock(start = Date.UTC(2026, 0, 1)): VirtualClock {
+  let now = start
+  let order = 0
+  const sleepers = new Set<Sleeper>()
+
+  const sleep = (ms: number, signal?: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      if (ms <= 0 || signal?.aborted) return resolve()
+      const sleeper: Sleeper = { at: now + ms, order: order++, wake: done }
+      function done() {
+        sleepers.delete(sleeper)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      sleepers.add(sleeper)
+      signal?.addEventListener('abort', done)
+    })
+
+  const settle = async () => {
+    for (let round = 0; round < 20; round++) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  return {
+    now: () => now,
+    monotonic: () => now - start,
+    sleep,
+    every(ms, task) {
+      const over = new AbortController()
+      const loop = async () => {
+        while (!over.signal.aborted) {
+          await sleep(ms, over.signal)
+          if (!over.signal.aborted) task()
+        }
+      }
+      void loop()
+      return () => over.abort()
+    },
+    soon: (task) => void setImmediate(task),
+    settle,
+    async advance(ms) {
+      const end = now + ms
+      await settle()
+      for (;;) {
+        const next = [...sleepers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at || a.order - b.order)[0]
+        if (!next) break
+        now = next.at
+        next.wake()
+        await settle()
+      }
+      now = end
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import type { Tool, ToolContext } from '../../../src/ports/tool.ts'
+import { defineTool, success } from '../../../src/tools/define-tool.ts'
+
+/**
+ * Tools whose effects are counted outside the process, one line each, so that the parent can see what really happened.
+ * `record` must have written its line before it returns.
+ */
+export function killTools(record: (line: string) => void): Tool[] {
+  const work =
+    (name: string) =>
+    async (_: unknown, { callId, idempotencyKey, runId }: ToolContext) => {
+      await pause()
+      record(JSON.stringify({ tool: name, callId, key: idempotencyKey, runId }))
+      await pause()
+      return success(`${name} did it`)
+    }
+  const inputSchema = { type: 'object' }
+  return [
+    defineTool({ name: 'once', description: 'an effect that must not happen twice', inputSchema, run: work('once') }),
+    defineTool({
+      ...{ name: 'again', description: 'an effect that is recognised by its key', inputSchema, run: work('again') },
+      effects: 'idempotent',
+      parallel: true,
+    }),
+    defineTool({
+      ...{ name: 'guarded', description: 'an effect a person must allow', inputSchema, run: work('guarded') },
+      needsApproval: true,
+    }),
+  ]
+}
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, 3))

@@ -1,0 +1,169 @@
+import type { Agent } from '../../../src/core/agent.ts'
+import type { ConversationId, RunId } from '../../../src/core/id.ts'
+import { Problem } from '../../../src/core/problem.ts'
+import { StorageError } from '../../../src/ports/storage-error.ts'
+import { answerApproval } from '../../../src/service/answer-approval.ts'
+import { cancelRun } from '../../../src/service/cancel-run.ts'
+import type { Desk } from '../../../src/service/desk.ts'
+import { listApprovals } from '../../../src/service/list-approvals.ts'
+import { sendMessage } from '../../../src/service/send-message.ts'
+import { watchRun } from '../../../src/service/watch-run.ts'
+import type { Checker } from './checker.ts'
+import type { Weather } from './faults.ts'
+import type { Kernel } from './kernel.ts'
+
+export type ClientParts = {
+  name: string
+  kernel: Kernel
+  weather: Weather
+  checker: Checker
+  place: { agent: Agent; conversationId: ConversationId }
+  /** A process that is alive right now, if there is one. */
+  anyDesk(): Desk | undefined
+  endsAt: number
+}
+
+const WORDS = [
+  'look',
+  'again',
+  'check',
+  'once',
+  'risky',
+  'look+look',
+  'again+again+look',
+  'once+again',
+  'once+risky',
+  'check+once',
+  'risky+risky+look',
+]
+
+/** A client as they are: sends, retries what got no answer, cancels, approves, watches, comes back, and vanishes. */
+export async function runClient(parts: ClientParts): Promise<void> {
+  const { kernel, weather, endsAt } = parts
+  for (let turn = 0; kernel.now() < endsAt; turn++) {
+    await kernel.delay(kernel.between(0, 3_000))
+    const runId = await send(`${parts.name}-${turn}`, parts)
+    if (runId && !weather.strikes('client-vanishes')) {
+      const watching = watch(runId, parts)
+      if (kernel.chance(0.25)) void later(kernel, () => cancel(runId, parts))
+      if (kernel.chance(0.7)) await Promise.race([watching, kernel.delay(kernel.between(100, 20_000))])
+    }
+    if (kernel.chance(0.8)) await answer(parts)
+  }
+}
+
+const later = async (kernel: Kernel, task: () => Promise<void>) => {
+  await kernel.delay(kernel.between(0, 500))
+  await task()
+}
+
+async function send(key: string, parts: ClientParts): Promise<RunId | undefined> {
+  const { kernel, place, checker } = parts
+  const words = Array.from({ length: kernel.between(0, 3) }, () => kernel.pick(WORDS))
+  const text = [key, ...words].join(' ')
+  const policy = kernel.pick(['enqueue', 'enqueue', 'reject', 'interrupt', 'steer'] as const)
+  const onGuarded = kernel.chance(0.85) ? ('ask' as const) : ('deny' as const)
+  const streamTokens = kernel.chance(0.7)
+  for (let attempt = 0; attempt < 6; attempt++) {
+    const sent = await ask(parts, `send ${text} (${policy})`, (desk) =>
+      sendMessage(
+        { ...place, content: [{ type: 'text', text }], policy, onGuarded, streamTokens, idempotencyKey: key },
+        desk,
+      ),
+    )
+    if (sent === 'refused') return undefined
+    if (sent !== 'no-answer') {
+      checker.memory.accepted.push({ key, runId: sent.runId, text, how: sent.type })
+      return sent.runId
+    }
+    // A steer has no run of its own to be recognised by: sending it again might say it twice.
+    if (policy === 'steer') return undefined
+    await kernel.delay(kernel.between(100, 2_000))
+  }
+  return undefined
+}
+
+const cancelling = new Set<RunId>()
+
+async function cancel(runId: RunId, parts: ClientParts): Promise<void> {
+  cancelling.add(runId)
+  const run = await ask(parts, `cancel ${runId.slice(0, 12)}`, (desk) => cancelRun(runId, desk))
+  cancelling.delete(runId)
+  if (typeof run === 'object') parts.checker.memory.cancelled.push(runId)
+}
+
+async function answer(parts: ClientParts): Promise<void> {
+  const { kernel, checker } = parts
+  const pending = await ask(parts, 'list approvals', (desk) => listApprovals(desk))
+  if (typeof pending !== 'object') return
+  for (const { run, calls } of pending) {
+    if (kernel.chance(0.3)) continue
+    const verdicts = calls.map(({ callId }) =>
+      kernel.chance(0.7) ? { callId, verdict: 'approve' as const } : { callId, verdict: 'deny' as const },
+    )
+    if (kernel.chance(0.2)) void cancel(run.id, parts)
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const next = await ask(parts, `answer ${run.id.slice(0, 12)}`, (desk) => {
+        if (cancelling.has(run.id)) checker.observer.reached("cancel during an approval's commit")
+        return answerApproval({ runId: run.id, verdicts }, desk)
+      })
+      if (next === 'refused') break
+      if (next === 'no-answer') continue
+      checker.memory.answered.push({ runId: run.id, next })
+      if (kernel.chance(0.5)) void watch(next, parts)
+      break
+    }
+  }
+}
+
+async function watch(runId: RunId, parts: ClientParts): Promise<void> {
+  const { kernel, checker } = parts
+  let last = 0
+  for (let visit = 0; visit < 4; visit++) {
+    const desk = parts.anyDesk()
+    if (!desk) return
+    const leave = new AbortController()
+    const patience = kernel.after(kernel.between(50, 15_000), () => leave.abort())
+    const reading = (async () => {
+      for await (const { number, event, chunk } of watchRun(runId, { after: last, signal: leave.signal }, desk)) {
+        checker.saw(runId, number, JSON.stringify(chunk))
+        if (number !== last + 1)
+          checker.violations.push(`I24 a reader of ${runId} got ${number} after ${last} (event ${event})`)
+        last = number
+        if (chunk.message_type === 'done') {
+          if (visit > 0) checker.observer.reached('resume at the last number')
+          return 'done'
+        }
+      }
+      return 'left'
+    })().catch(forgive)
+    const outcome = await Promise.race([reading, kernel.delay(20_000)])
+    patience()
+    leave.abort()
+    if (outcome === 'done' && kernel.chance(0.9)) return
+  }
+}
+
+/** The answer; or that it was refused, which is an answer too; or that none came. */
+async function ask<T>(
+  parts: ClientParts,
+  what: string,
+  call: (desk: Desk) => Promise<T>,
+): Promise<T | 'refused' | 'no-answer'> {
+  const { kernel, name } = parts
+  const desk = parts.anyDesk()
+  if (!desk) return 'no-answer'
+  const answered = call(desk).catch((fault: unknown) => {
+    if (fault instanceof Problem) return 'refused' as const
+    if (fault instanceof StorageError) return 'no-answer' as const
+    throw fault
+  })
+  const answer = await Promise.race([answered, kernel.delay(10_000).then(() => 'no-answer' as const)])
+  kernel.tell(`${name}: ${what}: ${typeof answer === 'string' ? answer : 'ok'}`)
+  return answer
+}
+
+function forgive(fault: unknown): 'left' {
+  if (fault instanceof Problem || fault instanceof StorageError) return 'left'
+  throw fault
+}

@@ -1,0 +1,82 @@
+import type { Kernel } from './kernel.ts'
+
+/** Everything that can go wrong, by port. A seed turns on a random subset. */
+export const FAULTS = [
+  'store-error-before',
+  'store-error-after',
+  'store-busy',
+  'store-full',
+  'store-slow',
+  'chunks-error',
+  'provider-status',
+  'provider-cut',
+  'provider-stall',
+  'provider-nonsense',
+  'tool-dies-before-effect',
+  'tool-dies-after-effect',
+  'tool-deaf',
+  'tool-huge',
+  'tool-throws',
+  'process-kill',
+  'process-pause',
+  'clock-jump',
+  'nudge-lost',
+  'nudge-doubled',
+  'client-vanishes',
+] as const
+
+export type Fault = (typeof FAULTS)[number]
+
+/** How often a fault strikes at each opportunity, where it is on and its time has not passed. */
+const ODDS: Record<Fault, number> = {
+  'store-error-before': 0.03,
+  'store-error-after': 0.03,
+  'store-busy': 0.03,
+  'store-full': 0.01,
+  'store-slow': 0.05,
+  'chunks-error': 0.03,
+  'provider-status': 0.2,
+  'provider-cut': 0.1,
+  'provider-stall': 0.04,
+  'provider-nonsense': 0.1,
+  'tool-dies-before-effect': 0.04,
+  'tool-dies-after-effect': 0.04,
+  'tool-deaf': 0.1,
+  'tool-huge': 0.1,
+  'tool-throws': 0.1,
+  'process-kill': 1,
+  'process-pause': 1,
+  'clock-jump': 1,
+  'nudge-lost': 0.3,
+  'nudge-doubled': 0.3,
+  'client-vanishes': 0.2,
+}
+
+export type Weather = {
+  /** Whether this fault strikes now; counted when it does. */
+  strikes(fault: Fault): boolean
+  isOn(fault: Fault): boolean
+  struck: Map<Fault, number>
+}
+
+/** Faults end at `endsAt`, so that after it everything must come to rest. */
+export function newWeather(
+  kernel: Kernel,
+  { faults, endsAt }: { faults: ReadonlySet<Fault>; endsAt: number },
+): Weather {
+  const struck = new Map<Fault, number>()
+  return {
+    struck,
+    isOn: (fault) => faults.has(fault),
+    strikes(fault) {
+      // Chance is drawn whether or not the fault is on, so that shrinking a seed does not change its other draws.
+      const isDrawn = kernel.chance(ODDS[fault])
+      if (!isDrawn || !faults.has(fault) || kernel.now() >= endsAt) return false
+      struck.set(fault, (struck.get(fault) ?? 0) + 1)
+      return true
+    },
+  }
+}
+
+/** Swarm testing: each seed has its own mixture, so that rare combinations are reached. */
+export const drawFaults = (kernel: Kernel): Set<Fault> => new Set(FAULTS.filter(() => kernel.chance(0.4)))

@@ -1,0 +1,127 @@
+import { seededFraction } from '../../harness/seeded.ts'
+
+/**
+ * Virtual time and seeded scheduling: one heap of things to come, ordered by time and, at the same moment, by chance.
+ * One thing happens, everything that follows from it without time passing settles, then the next. The seed decides all.
+ */
+export type Kernel = {
+  now(): number
+  fraction(): number
+  /** A whole number in [from, to]. */
+  between(from: number, to: number): number
+  chance(probability: number): boolean
+  pick<T>(items: readonly T[]): T
+  uuid(): string
+  after(ms: number, task: () => void): () => void
+  delay(ms: number): Promise<void>
+  /** Runs until nothing is left to do, or `until` is reached. */
+  run(until: number): Promise<void>
+  /** One line of the story; part of the hash that two runs of a seed must share. */
+  tell(line: string): void
+  readonly story: string[]
+  hash(): string
+  events(): number
+}
+
+type Entry = { at: number; tie: number; order: number; task(): void; isCancelled: boolean }
+
+export function newKernel(seed: number): Kernel {
+  const fraction = seededFraction(seed)
+  const heap: Entry[] = []
+  const story: string[] = []
+  let now = 0
+  let order = 0
+  let count = 0
+  let digest = 0x811c9dc5
+
+  const after = (ms: number, task: () => void) => {
+    const entry: Entry = { at: now + Math.max(0, ms), tie: fraction(), order: order++, task, isCancelled: false }
+    push(heap, entry)
+    return () => {
+      entry.isCancelled = true
+    }
+  }
+  const between = (from: number, to: number) => from + Math.floor(fraction() * (to - from + 1))
+
+  return {
+    now: () => now,
+    fraction,
+    between,
+    chance: (probability) => fraction() < probability,
+    pick: (items) => items[Math.floor(fraction() * items.length)]!,
+    uuid() {
+      const hex = () =>
+        Math.floor(fraction() * 0x1_0000_0000)
+          .toString(16)
+          .padStart(8, '0')
+      const [a, b, c, d] = [hex(), hex(), hex(), hex()]
+      return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-8${c.slice(1, 4)}-${c.slice(4)}${d}`
+    },
+    after,
+    delay: (ms) => new Promise((resolve) => after(ms, resolve)),
+    async run(until) {
+      for (;;) {
+        const next = pop(heap)
+        if (!next) return settled()
+        if (next.isCancelled) continue
+        if (next.at > until) {
+          push(heap, next)
+          now = until
+          return
+        }
+        now = next.at
+        count++
+        next.task()
+        await settled()
+      }
+    },
+    tell(line) {
+      const text = `${(now / 1000).toFixed(3)} ${line}`
+      story.push(text)
+      for (let index = 0; index < text.length; index++)
+        digest = Math.imul(digest ^ text.charCodeAt(index), 0x01000193) >>> 0
+    },
+    story,
+    hash: () => digest.toString(16),
+    events: () => count,
+  }
+}
+
+/** All promises that can resolve without another event have resolved when the event loop comes round. */
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+const isBefore = (one: Entry, other: Entry) =>
+  one.at !== other.at ? one.at < other.at : one.tie !== other.tie ? one.tie < other.tie : one.order < other.order
+
+function push(heap: Entry[], entry: Entry): void {
+  heap.push(entry)
+  for (let index = heap.length - 1; index > 0; ) {
+    const parent = (index - 1) >> 1
+    if (!isBefore(heap[index]!, heap[parent]!)) return
+    swap(heap, index, parent)
+    index = parent
+  }
+}
+
+function pop(heap: Entry[]): Entry | undefined {
+  const first = heap[0]
+  const last = heap.pop()
+  if (!first || !last || heap.length === 0) return first
+  heap[0] = last
+  for (let index = 0; ; ) {
+    const left = 2 * index + 1
+    const right = left + 1
+    let least = index
+    if (left < heap.length && isBefore(heap[left]!, heap[least]!)) least = left
+    if (right < heap.length && isBefore(heap[right]!, heap[least]!)) least = right
+    if (least === index) return first
+    swap(heap, index, least)
+    index = least
+  }
+}
+
+function swap(heap: Entry[], one: number, other: number): void {
+  const kept = heap[one]!
+  heap[one] = heap[other]!
+  heap[other] = kept
+}

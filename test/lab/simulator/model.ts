@@ -1,0 +1,88 @@
+import type { Part } from '../../../src/core/answer.ts'
+import type { FailureKind } from '../../../src/core/failure.ts'
+import type { Clock } from '../../../src/ports/clock.ts'
+import type { ModelProvider, ModelRequest, Models } from '../../../src/ports/model.ts'
+import { lastInput, sinceInput } from '../../../src/providers/scripted/current-turn.ts'
+import type { Weather } from './faults.ts'
+import type { Kernel } from './kernel.ts'
+
+type Parts = { kernel: Kernel; weather: Weather; clock: Clock }
+
+const STATUSES: FailureKind[] = [
+  'timeout',
+  'rate-limited',
+  'overloaded',
+  'unreachable',
+  'auth-rejected',
+  'quota-exhausted',
+  'context-overflow',
+  'content-refused',
+  'empty-answer',
+  'invalid-request',
+  'model-unknown',
+]
+
+/** Says what the message asks for ("once again guarded"), step by step; what goes wrong is the weather's. */
+export function simulatedModel(parts: Parts): Models {
+  const provider: ModelProvider = { stream: (request, { signal }) => speak(request, signal, parts) }
+  return { find: (name) => (name === 'sim' ? provider : undefined) }
+}
+
+async function* speak(
+  request: ModelRequest,
+  signal: AbortSignal,
+  { kernel, weather, clock }: Parts,
+): AsyncGenerator<Part> {
+  await clock.sleep(kernel.between(1, 30), signal)
+  if (weather.strikes('provider-status')) {
+    const kind = kernel.pick(STATUSES)
+    const retryAfter = kernel.chance(0.3) ? { retryAfterMs: kernel.between(0, 40_000) } : {}
+    yield { type: 'failure', failure: { kind, detail: `simulated ${kind}`, ...retryAfter } }
+    return
+  }
+  const parts = answerTo(request)
+  const cutAt = weather.strikes('provider-cut') ? kernel.between(0, parts.length) : -1
+  const stallAt = weather.strikes('provider-stall') ? kernel.between(0, parts.length) : -1
+  for (const [index, part] of parts.entries()) {
+    if (signal.aborted || index === cutAt) return
+    if (index === stallAt) {
+      await clock.sleep(30_000, signal)
+      if (!signal.aborted) yield { type: 'failure', failure: { kind: 'timeout', detail: 'simulated stall' } }
+      return
+    }
+    yield weather.strikes('provider-nonsense') ? nonsense(part, kernel) : part
+    await clock.sleep(kernel.between(0, 10), signal)
+  }
+}
+
+/** What servers really send: repeated or missing ids, broken JSON, tools nobody has. */
+function nonsense(part: Part, kernel: Kernel): Part {
+  if (part.type === 'call-start')
+    return { ...part, ...kernel.pick([{ callId: '' }, { callId: 'same' }, { tool: 'nobody-has-it' }]) }
+  if (part.type === 'call-delta') return { ...part, json: kernel.pick(['{"broken":', '[]', '']) }
+  return part
+}
+
+/** Each word of a wish is one step: a `+` joins calls of one answer. Without words left, the model says goodbye. */
+function answerTo(request: ModelRequest): Part[] {
+  const wish = lastInput(request.messages)
+  const steps = sinceInput(request.messages).filter((body) => body.role === 'assistant').length
+  const words = wish.split(' ').slice(1)
+  const word = words[steps]
+  const tools = word?.split('+').filter((name) => request.tools.some((tool) => tool.name === name)) ?? []
+  const text = Array.from(
+    { length: 4 },
+    (_, index): Part => ({ type: 'text-delta', text: `${wish}/${steps}/${index} ` }),
+  )
+  const thought: Part[] = [
+    { type: 'reasoning-delta', text: 'hm ' },
+    { type: 'reasoning-signature', signature: 's' },
+  ]
+  const calls = tools.flatMap((tool, index): Part[] => [
+    { type: 'call-start', index, callId: `call-${wish.split(' ')[0]}-${steps}-${index}`, tool },
+    { type: 'call-delta', index, json: JSON.stringify({ wish, index }) },
+  ])
+  const usage: Part = { type: 'usage', usage: { promptTokens: 10, completionTokens: 5 } }
+  const finish: Part = { type: 'finish', finish: calls.length > 0 ? 'tool-calls' : 'stop' }
+  return [...(calls.length > 0 ? thought : text), ...calls, usage, finish]
+}

@@ -1,0 +1,161 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { Agent } from '../../../src/core/agent.ts'
+import { type ConversationId, DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
+import { shareSqliteStore } from '../../../src/storage/sqlite.ts'
+import { newChecker } from './checker.ts'
+import { runClient } from './clients.ts'
+import { drawFaults, type Fault, newWeather } from './faults.ts'
+import { type Kernel, newKernel } from './kernel.ts'
+import { type SimulatedProcess, startProcess } from './process.ts'
+import { KINDS } from './tools.ts'
+
+export type SeedOptions = {
+  seed: number
+  /** Only these, of what the seed draws: for shrinking. */
+  allow?: ReadonlySet<Fault>
+  clients?: number
+  durationMs?: number
+}
+
+export type SeedReport = {
+  seed: number
+  violations: string[]
+  story: string[]
+  hash: string
+  events: number
+  runs: number
+  faults: Map<Fault, number>
+  reached: Map<string, number>
+}
+
+const DURATION_MS = 25_000
+/** After the faults: long enough for a lease to run out, a deaf tool to be given up and an approval to lapse. */
+const REST_MS = 420_000
+
+/** One bad day: several processes, several clients, a random mixture of faults, then rest. The seed decides all of it. */
+export async function runSeed({
+  seed,
+  allow,
+  clients = 3,
+  durationMs = DURATION_MS,
+}: SeedOptions): Promise<SeedReport> {
+  const kernel = newKernel(seed)
+  const drawn = drawFaults(kernel)
+  const faults = allow ? new Set([...drawn].filter((fault) => allow.has(fault))) : drawn
+  const weather = newWeather(kernel, { faults, endsAt: durationMs })
+  const database = new DatabaseSync(':memory:')
+  const quiet = {
+    now: kernel.now,
+    monotonic: kernel.now,
+    sleep: kernel.delay,
+    every: () => () => {},
+    soon: (task: () => void) => void kernel.after(0, task),
+  }
+  let isReady = false
+  let checker: ReturnType<typeof newChecker> | undefined
+  let places: Place[] = []
+  const processes: SimulatedProcess[] = []
+
+  const prepare = async () => {
+    const opened = await shareSqliteStore({ database, clock: quiet, standing: 'peer' })
+    checker = newChecker(kernel, { database, opened })
+    places = await makePlaces(kernel, opened.store, Math.min(2, clients))
+    isReady = true
+  }
+  const preparing = prepare()
+  while (!isReady) await kernel.run(kernel.now() + 1)
+  await preparing
+  const { observer, outside, violations, reached, atTheEnd } = checker!
+
+  let lives = 0
+  const boot = async () => {
+    const name = `p${++lives}`
+    const onDeath = () => void kernel.after(kernel.between(50, 4_000), () => void boot().catch(fail))
+    processes.push(await startProcess({ name, kernel, weather, database, observer, outside, onDeath }))
+  }
+  const fail = (fault: unknown) => {
+    // A process that cannot start because the store is having a bad moment is started again, as a supervisor would.
+    if (fault instanceof Error && fault.name === 'StorageError') kernel.after(500, () => void boot().catch(fail))
+    else violations.push(`a fault of our own: ${fault instanceof Error ? fault.stack : fault}`)
+  }
+  const anyDesk = () => {
+    const alive = processes.filter((process) => process.isAlive)
+    return alive.length > 0 ? kernel.pick(alive).desk : undefined
+  }
+  for (let index = 0; index < 2; index++) void boot().catch(fail)
+  for (let index = 0; index < clients; index++) {
+    const place = places[index % places.length]!
+    void runClient({ name: `c${index}`, kernel, weather, checker: checker!, place, anyDesk, endsAt: durationMs }).catch(
+      fail,
+    )
+  }
+  void makeTrouble(kernel, { weather, processes, durationMs })
+  await kernel.run(durationMs)
+  kernel.tell('the faults are over')
+  await kernel.run(durationMs + REST_MS)
+  const ending = atTheEnd()
+  let isOver = false
+  void ending.then(() => {
+    isOver = true
+  })
+  while (!isOver) await kernel.run(kernel.now() + 1)
+  for (const process of processes) process.kill('the day is over')
+  const runs = Number(database.prepare('select count(*) as count from runs').get()?.count)
+  database.close()
+  const { story } = kernel
+  return {
+    seed,
+    violations,
+    story,
+    hash: kernel.hash(),
+    events: kernel.events(),
+    runs,
+    faults: weather.struck,
+    reached,
+  }
+}
+
+type Place = { agent: Agent; conversationId: ConversationId }
+
+async function makePlaces(
+  kernel: Kernel,
+  store: Awaited<ReturnType<typeof shareSqliteStore>>['store'],
+  count: number,
+): Promise<Place[]> {
+  const places: Place[] = []
+  for (let index = 0; index < count; index++) {
+    const agent: Agent = {
+      id: `agent-${kernel.uuid()}`,
+      organizationId: DEFAULT_ORGANIZATION,
+      name: `agent ${index}`,
+      system: '',
+      model: 'sim/first',
+      fallback: ['sim/second'],
+      tools: KINDS.map((kind) => kind.name),
+      createdAt: 0,
+      updatedAt: 0,
+    }
+    const conversationId: ConversationId = `conv-${kernel.uuid()}`
+    await store.agents.create(agent, conversationId)
+    places.push({ agent, conversationId })
+  }
+  return places
+}
+
+type Trouble = { weather: ReturnType<typeof newWeather>; processes: SimulatedProcess[]; durationMs: number }
+
+async function makeTrouble(kernel: Kernel, { weather, processes, durationMs }: Trouble): Promise<void> {
+  while (kernel.now() < durationMs) {
+    await kernel.delay(kernel.between(500, 6_000))
+    const alive = processes.filter((process) => process.isAlive)
+    if (alive.length === 0) continue
+    const victim = kernel.pick(alive)
+    const trouble = kernel.pick(['process-kill', 'process-kill', 'process-pause', 'clock-jump'] as const)
+    const jump = kernel.pick([-3_600_000, 3_600_000, -5_000, 5_000])
+    const pause = kernel.between(500, 15_000)
+    if (!weather.strikes(trouble)) continue
+    if (trouble === 'process-kill') victim.kill('trouble')
+    if (trouble === 'process-pause') victim.pause(pause)
+    if (trouble === 'clock-jump') victim.jumpClock(jump)
+  }
+}

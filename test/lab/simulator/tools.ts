@@ -1,0 +1,72 @@
+import type { Effects } from '../../../src/core/tool-call.ts'
+import type { Clock } from '../../../src/ports/clock.ts'
+import type { Tool, ToolAnswer, ToolContext } from '../../../src/ports/tool.ts'
+import { defineTool, failure, success } from '../../../src/tools/define-tool.ts'
+import type { Weather } from './faults.ts'
+import type { Kernel } from './kernel.ts'
+import type { Observer } from './unreliable-store.ts'
+
+/** What really happened, counted where no process can forget it. */
+export type Outside = {
+  /** Each execution that began, with the process that ran it. */
+  begun(tool: string, context: ToolContext): void
+  effect(tool: string, context: ToolContext): void
+  hasHappened(key: string): boolean
+}
+
+type Parts = {
+  kernel: Kernel
+  weather: Weather
+  clock: Clock
+  outside: Outside
+  observer: Observer
+  name: string
+  kill(why: string): void
+}
+
+type Kind = { name: string; effects: Effects; parallel: boolean; needsApproval: boolean }
+
+export const KINDS: Kind[] = [
+  { name: 'look', effects: 'none', parallel: true, needsApproval: false },
+  { name: 'again', effects: 'idempotent', parallel: true, needsApproval: false },
+  { name: 'check', effects: 'verifiable', parallel: false, needsApproval: false },
+  { name: 'once', effects: 'once', parallel: false, needsApproval: false },
+  { name: 'risky', effects: 'once', parallel: false, needsApproval: true },
+]
+
+export const simulatedTools = (parts: Parts): Tool[] => KINDS.map((kind) => simulatedTool(kind, parts))
+
+function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, kill }: Parts): Tool {
+  const run = async (_: unknown, context: ToolContext): Promise<ToolAnswer> => {
+    outside.begun(kind.name, context)
+    const isDeaf = weather.strikes('tool-deaf')
+    await clock.sleep(kernel.between(1, isDeaf ? 8_000 : 200), isDeaf ? undefined : context.signal)
+    if (context.signal.aborted && !isDeaf) return failure('stopped before it did anything')
+    if (weather.strikes('tool-throws')) throw new Error('simulated throw')
+    if (weather.strikes('tool-dies-before-effect')) {
+      observer.reached('crash between intent and effect')
+      kill(`${kind.name} dies before its effect`)
+      return new Promise(() => {})
+    }
+    outside.effect(kind.name, context)
+    if (weather.strikes('tool-dies-after-effect')) {
+      observer.reached('crash between effect and result')
+      kill(`${kind.name} dies after its effect`)
+      return new Promise(() => {})
+    }
+    context.progress('done')
+    return success(weather.strikes('tool-huge') ? 'x'.repeat(60_000) : `${kind.name} happened`)
+  }
+  const verify = async (_: unknown, { idempotencyKey }: ToolContext) =>
+    outside.hasHappened(idempotencyKey)
+      ? { type: 'done' as const, answer: success('it had happened') }
+      : { type: 'not-done' as const }
+  const inputSchema = { type: 'object' }
+  return defineTool({
+    ...kind,
+    description: kind.name,
+    inputSchema,
+    run,
+    ...(kind.effects === 'verifiable' ? { verify } : {}),
+  })
+}

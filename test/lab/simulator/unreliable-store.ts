@@ -1,0 +1,129 @@
+import type { RunId } from '../../../src/core/id.ts'
+import type { ChunkStore } from '../../../src/ports/chunk-store.ts'
+import { StorageError, type StorageFault } from '../../../src/ports/storage-error.ts'
+import type { Append, Store } from '../../../src/ports/store.ts'
+import type { Life } from '../../harness/mortal.ts'
+import type { Fault, Weather } from './faults.ts'
+import type { Kernel } from './kernel.ts'
+
+/** Who is told of every commit, in the moment it happens and before its writer hears of it. */
+export type Observer = {
+  appended(process: string, append: Append): Promise<void>
+  changed(runId: RunId): Promise<void>
+  recovering(process: string, step: 'begins' | 'ends'): void
+  reached(state: string): void
+  report(process: string, fault: unknown, where: string): void
+}
+
+type Place = {
+  name: string
+  kernel: Kernel
+  weather: Weather
+  observer: Observer
+  life: Life
+  inside(task: () => void): void
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: one wrapper for every method of a port
+type Method = (...parameters: any[]) => Promise<any>
+
+const BEFORE: [Fault, StorageFault][] = [
+  ['store-error-before', 'unreachable'],
+  ['store-busy', 'busy'],
+  ['store-full', 'full'],
+]
+
+/** The real store behind a network and a disk that have bad days: calls take time, fail before, and fail after. */
+export function unreliableStore(store: Store, place: Place): Store {
+  const { observer, name } = place
+  const wrap = <T extends object>(room: string, methods: T): T => {
+    const wrapped = Object.entries(methods).map(([method, work]) => [
+      method,
+      through(`${room}.${method}`, work as Method, place),
+    ])
+    return Object.fromEntries(wrapped) as T
+  }
+  const append: Method = async (request: Append) => {
+    const answer = await store.events.append(request)
+    if (answer.type === 'appended') {
+      await observer.appended(name, request)
+      await observer.changed(request.runId)
+    }
+    return answer
+  }
+  const seen =
+    (work: Method, idsOf: (answer: never) => (RunId | undefined)[]): Method =>
+    async (...parameters) => {
+      const answer = await work(...parameters)
+      for (const id of idsOf(answer as never)) if (id) await observer.changed(id)
+      return answer
+    }
+  const { runs } = store
+  const observed = {
+    ...runs,
+    open: seen(runs.open, (answer: Awaited<ReturnType<typeof runs.open>>) =>
+      answer.type === 'opened' ? [answer.run.id, answer.interrupted] : answer.type === 'steered' ? [answer.runId] : [],
+    ),
+    continueAfterApproval: seen(
+      runs.continueAfterApproval,
+      (run: Awaited<ReturnType<typeof runs.continueAfterApproval>>) => [run?.id, run?.continues],
+    ),
+    takeOver: seen(runs.takeOver, (claim: Awaited<ReturnType<typeof runs.takeOver>>) => [claim?.run.id]),
+  } as Store['runs']
+  return {
+    ...store,
+    agents: wrap('agents', store.agents),
+    conversations: wrap('conversations', store.conversations),
+    runs: wrap('runs', observed),
+    events: wrap('events', { ...store.events, append } as Store['events']),
+    messages: wrap('messages', store.messages),
+    workers: wrap('workers', store.workers),
+    onForeignWrite: (listener) =>
+      store.onForeignWrite(() => {
+        if (place.weather.strikes('nudge-lost')) return
+        place.kernel.after(place.kernel.between(0, 20), () => place.inside(listener))
+        if (place.weather.strikes('nudge-doubled'))
+          place.kernel.after(place.kernel.between(0, 200), () => place.inside(listener))
+      }),
+  }
+}
+
+/** A nudge is only a nudge: chunks fail before they are written, and take their time. */
+export function unreliableChunks(chunks: ChunkStore, place: Place): ChunkStore {
+  const { kernel, weather, life } = place
+  const append: ChunkStore['append'] = async (appends) => {
+    await pass(place, 1)
+    if (weather.strikes('chunks-error')) throw new StorageError('busy', 'simulated')
+    if (!life.isAlive) return new Promise(() => {})
+    const answer = await chunks.append(appends)
+    await pass(place, kernel.between(0, 2))
+    return answer
+  }
+  return { ...chunks, append }
+}
+
+function through(method: string, work: Method, place: Place): Method {
+  const { kernel, weather, observer, life } = place
+  return async (...parameters) => {
+    await pass(place, weather.strikes('store-slow') ? kernel.between(50, 2_000) : kernel.between(0, 3))
+    for (const [fault, as] of BEFORE)
+      if (weather.strikes(fault)) throw new StorageError(as, `simulated ${fault} in ${method}`)
+    if (!life.isAlive) return new Promise(() => {})
+    if (method === 'runs.takeOver') observer.recovering(place.name, 'begins')
+    const answer = await work(...parameters)
+    await pass(place, kernel.between(0, 3))
+    if (method === 'runs.takeOver') observer.recovering(place.name, 'ends')
+    if (isWrite(method) && weather.strikes('store-error-after')) {
+      if (method === 'runs.open') observer.reached('commit-unknown on intake')
+      throw new StorageError('outcome-unknown', `simulated error after the commit of ${method}`)
+    }
+    return answer
+  }
+}
+
+const READS = /\.(get|getAnywhere|list|read|steps|expired|nextSeqs|context|ofRun|findByName|defaultOf|heldBy)$/
+const isWrite = (method: string) => !READS.test(method)
+
+/** Time passes in the world; the process may be paused or dead when it is over. */
+const pass = ({ kernel, inside }: Place, ms: number): Promise<void> =>
+  new Promise((resolve) => kernel.after(ms, () => inside(resolve)))

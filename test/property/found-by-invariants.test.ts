@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Chunk } from '../../src/core/chunk.ts'
+import type { LoggedEvent } from '../../src/core/event.ts'
+import { catchUpStream } from '../../src/engine/catch-up-stream.ts'
+import { scriptOf } from '../../src/providers/scripted/script.ts'
+import { answerApproval } from '../../src/service/answer-approval.ts'
+import { cancelRun } from '../../src/service/cancel-run.ts'
+import { checkStore } from '../../src/service/check-store.ts'
+import { success } from '../../src/tools/define-tool.ts'
+import { openHouse } from '../harness/house.ts'
+import { gate, tool } from '../harness/tools.ts'
+
+// Each of these was found by an invariant; each is one promise that was broken once.
+
+test('a cancel that comes while a lost call is being verified is not followed by a start', async (context) => {
+  const isVerifying = gate()
+  const mayTell = gate()
+  const started = gate()
+  const pay = tool(
+    'pay',
+    () => {
+      started.open()
+      return new Promise(() => {})
+    },
+    {
+      effects: 'verifiable',
+      verify: async () => {
+        isVerifying.open()
+        await mayTell.promise
+        return { type: 'not-done' }
+      },
+    },
+  )
+  const house = await openHouse(context, {
+    tools: [pay],
+    script: scriptOf({ calls: [{ tool: 'pay', input: {}, callId: 'c1' }] }, { text: 'done' }),
+  })
+  const runId = await house.send('pay')
+  await started.promise
+  await house.restart()
+  await isVerifying.promise
+  await cancelRun(runId, house.desk)
+  mayTell.open()
+  assert.equal((await house.wait(runId)).status, 'cancelled')
+  const types = (await house.events(runId)).map((event) => event.type)
+  assert.deepEqual(
+    types.slice(types.indexOf('cancel-requested')).filter((type) => type === 'tool-started'),
+    [],
+  )
+  assert.deepEqual((await checkStore(house.desk)).violations, [])
+})
+
+test('a message steered in before an approval is asked is read after it, and the results stay with their calls', async (context) => {
+  const house = await openHouse(context, {
+    tools: [tool('bash', () => success('ran'), { needsApproval: true })],
+    script: scriptOf(
+      { text: 'let me look', calls: [{ tool: 'bash', input: {}, callId: 'c1' }], pace: { chunkSize: 1, delayMs: 20 } },
+      { text: 'done' },
+    ),
+  })
+  const runId = await house.send('go')
+  while (house.requests.length === 0) await house.desk.world.clock.sleep(5)
+  await house.send('and hurry', { policy: 'steer' })
+  assert.equal((await house.wait(runId)).waiting, true)
+  const next = await answerApproval({ runId, verdicts: [{ callId: 'c1', verdict: 'approve' }] }, house.desk)
+  await house.wait(next)
+  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  const roles = (await house.messages()).map(({ body }) => body.role)
+  assert.deepEqual(roles, ['user', 'assistant', 'approval', 'tool', 'user', 'assistant'])
+})
+
+test('thoughts that were seen before a cancel and are not kept are taken back', async (context) => {
+  const house = await openHouse(context, {
+    script: scriptOf({ reasoning: 'let me think about this for a while', stall: true, after: 1 }),
+  })
+  const runId = await house.send('think')
+  const { streams } = house.desk.world
+  for await (const { chunk } of streams.watch(runId, { after: 0, signal: AbortSignal.timeout(5_000) }))
+    if (chunk.message_type === 'reasoning_message') break
+  await cancelRun(runId, house.desk)
+  await house.wait(runId)
+  const types = (await house.chunks(runId)).map((chunk) => chunk.message_type)
+  assert.deepEqual(types, ['reasoning_message', 'message_reset', 'stop_reason', 'done'])
+})
+
+test('a stream whose beginning was lost begins again with a reset', () => {
+  const settings = {
+    ...{ targets: ['a/1' as const], maxSteps: 1, maxDurationMs: 1, streamTokens: true },
+    ...{ onGuarded: 'ask' as const, approvalTtlMs: 1 },
+  }
+  const events: LoggedEvent[] = [
+    { seq: 1, at: 1, event: { type: 'input-accepted', v: 1, inputs: [], settings } },
+    { seq: 2, at: 2, event: { type: 'turn-ended', v: 1, stopReason: 'cancelled' } },
+  ]
+  const written: Chunk[] = []
+  catchUpStream(events, {
+    write: (chunks) => void written.push(...chunks),
+    settle: async () => 0,
+    found: { last: 0, lastEvent: 0, ended: false, mayHaveLost: true },
+  })
+  assert.equal(written[0]?.message_type, 'message_reset')
+})

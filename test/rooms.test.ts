@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join, relative } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const SOURCE = fileURLToPath(new URL('../src', import.meta.url))
+const MAX_LINES = 400
+const FORBIDDEN_NAMES = /(^|[-/])(utils?|helpers?|manager|base|index|types)\.ts$/
+
+type Doors = {
+  /** Rooms it may import from. */
+  rooms: string[]
+  /** npm packages it may import; `node:` means Node's own modules. */
+  packages: string[]
+}
+
+/** The architecture, as a table. A room that is missing here may import nothing. */
+const DOORS: Record<string, Doors> = {
+  core: { rooms: [], packages: [] },
+  ports: { rooms: ['core'], packages: [] },
+  engine: { rooms: ['core', 'ports'], packages: [] },
+  providers: { rooms: ['core', 'ports'], packages: ['node:'] },
+  storage: { rooms: ['core', 'ports'], packages: ['node:', 'kysely', 'pg'] },
+  live: { rooms: ['core', 'ports'], packages: [] },
+  tools: { rooms: ['core', 'ports'], packages: ['node:', '@cfworker/json-schema'] },
+  config: { rooms: ['core', 'ports'], packages: ['node:'] },
+  service: { rooms: ['core', 'ports', 'engine'], packages: [] },
+  cli: { rooms: ['core', 'ports', 'service'], packages: ['node:', 'commander'] },
+  'app.ts': {
+    rooms: ['core', 'ports', 'engine', 'providers', 'storage', 'live', 'tools', 'config', 'service'],
+    packages: ['node:'],
+  },
+  'main.ts': { rooms: ['app.ts', 'cli'], packages: [] },
+}
+
+/** Clock and chance are ports: the simulator must be able to run these rooms on a virtual clock. */
+const PURE_ROOMS = ['core', 'engine', 'live', 'service']
+const CLOCK_OR_CHANCE =
+  /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\b(setTimeout|setInterval|setImmediate|queueMicrotask)\b|\brandomUUID\b|\bperformance\.now\b/
+
+for (const file of sources()) {
+  test(`${file} stays in its room`, () => {
+    assert.deepEqual(faultsOf(file, readFileSync(join(SOURCE, file), 'utf8')), [])
+  })
+}
+
+test('a bad import, a long file, a forbidden name and a bare clock are each seen', () => {
+  const engine = "import { x } from '../storage/events.ts'\nimport fs from 'node:fs'\nawait import('../cli/run-cli.ts')"
+  assert.equal(faultsOf('engine/bad.ts', engine).length, 3)
+  assert.equal(faultsOf('core/long.ts', '\n'.repeat(MAX_LINES + 1)).length, 1)
+  assert.equal(faultsOf('core/string-utils.ts', '').length, 1)
+  assert.equal(faultsOf('engine/late.ts', 'setTimeout(() => {}, 10)').length, 1)
+  assert.equal(faultsOf('attic/any.ts', "import '../core/run.ts'").length, 1)
+})
+
+function faultsOf(file: string, text: string): string[] {
+  const room = file.split('/')[0]!
+  const doors = DOORS[room] ?? { rooms: [], packages: [] }
+  const faults: string[] = []
+  if (text.split('\n').length > MAX_LINES) faults.push(`${file} is over ${MAX_LINES} lines: it is two ideas`)
+  if (FORBIDDEN_NAMES.test(file)) faults.push(`${file} has a name that says nothing`)
+  if (PURE_ROOMS.includes(room) && CLOCK_OR_CHANCE.test(text))
+    faults.push(`${file} touches the clock or chance directly`)
+  for (const target of importsOf(text)) {
+    if (target.startsWith('.')) {
+      const other = relative('.', join(dirname(file), target)).split('/')[0]!
+      if (other !== room && !doors.rooms.includes(other)) faults.push(`${room} may not import ${other} (${file})`)
+    } else {
+      const name = target.startsWith('node:') || builtinModules.includes(target) ? 'node:' : packageName(target)
+      if (!doors.packages.includes(name)) faults.push(`${room} may not import ${target} (${file})`)
+    }
+  }
+  return faults
+}
+
+function importsOf(text: string): string[] {
+  const patterns = [/\bfrom\s+'([^']+)'/g, /^import\s+'([^']+)'/gm, /\bimport\(\s*'([^']+)'\s*\)/g]
+  return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1]!))
+}
+
+const packageName = (target: string): string =>
+  target
+    .split('/')
+    .slice(0, target.startsWith('@') ? 2 : 1)
+    .join('/')
+
+function sources(): string[] {
+  const all = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
+  return all.filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+}

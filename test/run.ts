@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+
+/**
+ * The test command: every suite that fits into five minutes. Heavier ones have commands of their own and a slice here.
+ * `--postgres` runs only what needs PostgreSQL; names after the options run only those files.
+ */
+const { values, positionals } = parseArgs({
+  options: { postgres: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+
+const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort()
+const chosen = positionals.length > 0 ? all.filter((file) => positionals.some((name) => file.includes(name))) : all
+const files = values.postgres ? chosen.filter((file) => file.includes('postgres')) : chosen
+if (files.length === 0) {
+  console.error('no test file has such a name')
+  process.exit(1)
+}
+
+// A test that hangs is a failed test: it is ended and named, not waited for.
+const options = ['--test', '--test-timeout=120000', '--test-reporter=dot', '--test-reporter-destination=stdout']
+const runner = spawn(
+  process.execPath,
+  [...options, '--test-reporter=./test/summary.ts', '--test-reporter-destination=stdout', ...files],
+  { stdio: 'inherit' },
+)
+runner.on('exit', (code) => {
+  process.exitCode = code ?? 1
+})

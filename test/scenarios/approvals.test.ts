@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Verdict } from '../../src/core/approval.ts'
+import type { Problem } from '../../src/core/problem.ts'
+import { scriptOf } from '../../src/providers/scripted/script.ts'
+import { answerApproval } from '../../src/service/answer-approval.ts'
+import { cancelRun } from '../../src/service/cancel-run.ts'
+import { listApprovals } from '../../src/service/list-approvals.ts'
+import { success } from '../../src/tools/define-tool.ts'
+import { assertValidHistory, type House, openHouse } from '../harness/house.ts'
+import { gate, tool } from '../harness/tools.ts'
+import { newVirtualClock } from '../harness/virtual-clock.ts'
+
+// A person is asked once, for one exact call, for as long as it takes; nothing waits in memory.
+
+const ran: string[] = []
+const remember =
+  (name: string) =>
+  (_: unknown, { callId }: { callId: string }) => {
+    ran.push(`${name} ${callId}`)
+    return success(`${name} ran`)
+  }
+const guarded = () => tool('bash', remember('bash'), { needsApproval: true })
+const free = () => tool('print', remember('print'))
+
+const MIXED = scriptOf(
+  {
+    calls: [
+      { tool: 'bash', input: { run: 'ls' }, callId: 'a' },
+      { tool: 'print', input: {}, callId: 'b' },
+      { tool: 'bash', input: { run: 'rm' }, callId: 'c' },
+    ],
+  },
+  { text: 'done' },
+)
+
+async function waitingHouse(context: Parameters<typeof openHouse>[0], more: Parameters<typeof openHouse>[1] = {}) {
+  ran.length = 0
+  const house = await openHouse(context, { tools: [guarded(), free()], script: MIXED, ...more })
+  const run = await house.ask('do three things')
+  assert.equal(run.stopReason, 'requires_approval')
+  assert.deepEqual(ran, [], 'none of an answer runs while one of its calls waits')
+  return { house, run }
+}
+
+const answer = (house: House, runId: string, verdicts: Verdict[]) => answerApproval({ runId, verdicts }, house.desk)
+
+const statuses = async (house: House) =>
+  (await house.messages()).flatMap(({ body }) =>
+    body.role === 'tool' ? body.outcomes.map(({ callId, status }) => `${callId} ${status}`) : [],
+  )
+
+test('several pending calls: the approved and the unguarded run in order, the denied one is told why', async (context) => {
+  const { house, run } = await waitingHouse(context)
+  const next = await answer(house, run.id, [
+    { callId: 'c', verdict: 'deny', reason: 'too dangerous' },
+    { callId: 'a', verdict: 'approve' },
+  ])
+  assert.equal((await house.wait(next)).stopReason, 'end_turn')
+  assert.deepEqual(ran, ['bash a', 'print b'])
+  assert.deepEqual(await statuses(house), ['a success', 'b success', 'c denied'])
+  const messages = await house.messages()
+  assert.deepEqual(
+    messages.map(({ body }) => body.role),
+    ['user', 'assistant', 'approval', 'tool', 'assistant'],
+  )
+  const denied = messages
+    .flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
+    .find(({ callId }) => callId === 'c')
+  assert.match(denied!.output, /too dangerous/)
+  assertValidHistory(messages)
+})
+
+test('a partial answer, an unknown call and other arguments are refused and change nothing', async (context) => {
+  const { house, run } = await waitingHouse(context)
+  const before = await house.events(run.id)
+  const bad: Verdict[][] = [
+    [{ callId: 'a', verdict: 'approve' }],
+    [
+      { callId: 'a', verdict: 'approve' },
+      { callId: 'x', verdict: 'approve' },
+    ],
+    [
+      { callId: 'a', verdict: 'approve' },
+      { callId: 'a', verdict: 'deny' },
+    ],
+    [
+      { callId: 'a', verdict: 'approve', digest: 'of other arguments' },
+      { callId: 'c', verdict: 'approve' },
+    ],
+    [],
+  ]
+  for (const verdicts of bad) await assert.rejects(answer(house, run.id, verdicts), { kind: 'invalid' })
+  assert.deepEqual(await house.events(run.id), before)
+  assert.deepEqual(ran, [])
+})
+
+test('a message while an approval is open is refused with the pending ids', async (context) => {
+  const { house, run } = await waitingHouse(context)
+  for (const policy of ['reject', 'enqueue', 'interrupt', 'steer'] as const)
+    await assert.rejects(house.send('hello', { policy }), (problem: Problem) => {
+      assert.equal(problem.kind, 'pending-approval')
+      assert.equal(problem.details.runId, run.id)
+      assert.deepEqual(problem.details.callIds, ['a', 'c'])
+      assert.match(problem.message, /waiting for approval/)
+      return true
+    })
+})
+
+test('a pending approval survives a crash, is listed, and nothing is asked of a person twice', async (context) => {
+  const { house, run } = await waitingHouse(context)
+  await house.restart()
+  const [pending] = await listApprovals(house.desk)
+  assert.deepEqual(
+    pending?.calls.map(({ callId }) => callId),
+    ['a', 'c'],
+  )
+  const next = await answer(house, run.id, [
+    { callId: 'a', verdict: 'approve' },
+    { callId: 'c', verdict: 'approve' },
+  ])
+  await house.wait(next)
+  assert.deepEqual(ran, ['bash a', 'print b', 'bash c'])
+  assert.deepEqual(await listApprovals(house.desk), [])
+  assert.equal(house.requests.length, 2, 'the model was not asked again for what it had said')
+})
+
+test('a crash right after the answer was accepted: the next process carries it out, once', async (context) => {
+  const reached = gate()
+  let attempts = 0
+  const bash = tool(
+    'bash',
+    () => {
+      attempts++
+      reached.open()
+      return attempts === 1 ? new Promise(() => {}) : success('ran')
+    },
+    { needsApproval: true, effects: 'idempotent' },
+  )
+  const house = await openHouse(context, {
+    tools: [bash],
+    script: scriptOf({ calls: [{ tool: 'bash', input: {}, callId: 'a' }] }, { text: 'done' }),
+  })
+  const run = await house.ask('bash')
+  const next = await answer(house, run.id, [{ callId: 'a', verdict: 'approve' }])
+  await reached.promise
+  await house.crash()
+  await house.restart()
+  assert.equal((await house.wait(next)).stopReason, 'end_turn')
+  assert.deepEqual(await statuses(house), ['a success'])
+  assert.equal(attempts, 2)
+})
+
+test('a repeated answer attaches to the run the first one opened', async (context) => {
+  const { house, run } = await waitingHouse(context)
+  const verdicts: Verdict[] = [
+    { callId: 'a', verdict: 'approve' },
+    { callId: 'c', verdict: 'approve' },
+  ]
+  const [first, second] = await Promise.all([answer(house, run.id, verdicts), answer(house, run.id, verdicts)])
+  assert.equal(first, second)
+  await house.wait(first)
+  assert.equal(await answer(house, run.id, verdicts), first)
+  assert.deepEqual(ran, ['bash a', 'print b', 'bash c'])
+})
+
+test('an answer repeated after its run was cancelled lets the model go on and runs no tool again', async (context) => {
+  const started = gate()
+  let runs = 0
+  const bash = tool(
+    'bash',
+    async (_, { signal }) => {
+      runs++
+      started.open()
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+      return success('stopped')
+    },
+    { needsApproval: true },
+  )
+  const house = await openHouse(context, {
+    tools: [bash],
+    script: scriptOf({ calls: [{ tool: 'bash', input: {}, callId: 'a' }] }, { text: 'done' }),
+  })
+  const run = await house.ask('bash')
+  const first = await answer(house, run.id, [{ callId: 'a', verdict: 'approve' }])
+  await started.promise
+  await cancelRun(first, house.desk)
+  await house.wait(first)
+  const second = await answer(house, run.id, [{ callId: 'a', verdict: 'approve' }])
+  assert.notEqual(second, first)
+  assert.equal((await house.wait(second)).stopReason, 'end_turn')
+  assert.equal(runs, 1)
+  assertValidHistory(await house.messages())
+})
+
+test('an approval nobody answers expires: every call is denied and the conversation is usable', async (context) => {
+  const clock = newVirtualClock()
+  const { house, run } = await waitingHouse(context, {
+    clock,
+    defaults: { approvalTtlMs: 60_000 },
+    script: (request) =>
+      request.messages.some((body) => body.role === 'tool') ? scriptOf({ text: 'hello again' }) : MIXED,
+  })
+  await clock.advance(59_000)
+  assert.equal((await house.get(run.id)).waiting, true)
+  await clock.advance(10_000)
+  const expired = await house.get(run.id)
+  assert.equal(expired.status, 'cancelled')
+  assert.deepEqual(await statuses(house), ['a denied', 'b denied', 'c denied'])
+  const [denied] = (await house.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
+  assert.match(denied!.output, /nobody answered the approval request in time/)
+  assert.equal((await house.ask('hello')).stopReason, 'end_turn')
+  assert.deepEqual(ran, [])
+})
+
+test('an unattended run never waits: guarded calls are denied and the turn goes on', async (context) => {
+  ran.length = 0
+  const house = await openHouse(context, { tools: [guarded(), free()], script: MIXED })
+  const run = await house.ask('do three things', { onGuarded: 'deny' })
+  assert.equal(run.stopReason, 'end_turn')
+  assert.deepEqual(ran, ['print b'])
+  assert.deepEqual(await statuses(house), ['a denied', 'b success', 'c denied'])
+})
+
+test('a result a client computed itself is recorded as given', async (context) => {
+  const { house, run } = await waitingHouse(context)
+  const next = await answer(house, run.id, [
+    { callId: 'a', verdict: 'result', status: 'success', output: 'from the client' },
+    { callId: 'c', verdict: 'result', status: 'error', output: 'it broke' },
+  ])
+  await house.wait(next)
+  assert.deepEqual(ran, ['print b'])
+  assert.deepEqual(await statuses(house), ['a success', 'b success', 'c error'])
+})
+
+test('the run that carries out an approval goes before messages that were already waiting', async (context) => {
+  const mayAnswer = gate()
+  const house = await openHouse(context, {
+    tools: [guarded(), free(), tool('hold', () => mayAnswer.promise.then(() => success('held')))],
+    script: (request) => {
+      const last = JSON.stringify(request.messages.findLast((body) => body.role === 'user'))
+      if (last.includes('later')) return scriptOf({ text: 'later' })
+      return scriptOf(
+        { calls: [{ tool: 'hold', input: {} }] },
+        { calls: [{ tool: 'bash', input: {}, callId: 'a' }] },
+        { text: 'done' },
+      )
+    },
+  })
+  const first = await house.send('first')
+  const later = await house.send('later')
+  mayAnswer.open()
+  assert.equal((await house.wait(first)).stopReason, 'requires_approval')
+  assert.equal((await house.get(later)).status, 'created', 'it waits behind the approval')
+  const next = await answer(house, first, [{ callId: 'a', verdict: 'approve' }])
+  await house.wait(later)
+  const [continued, queued] = [await house.get(next), await house.get(later)]
+  assert.ok(continued.completedAt! <= queued.startedAt!)
+  assertValidHistory(await house.messages())
+})

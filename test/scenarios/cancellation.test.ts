@@ -1,0 +1,379 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RunId } from '../../src/core/id.ts'
+import type { Message } from '../../src/core/message.ts'
+import type { Problem } from '../../src/core/problem.ts'
+import { scriptOf } from '../../src/providers/scripted/script.ts'
+import { answerApproval } from '../../src/service/answer-approval.ts'
+import { cancelRun } from '../../src/service/cancel-run.ts'
+import { watchRun } from '../../src/service/watch-run.ts'
+import { success } from '../../src/tools/define-tool.ts'
+import { assertValidHistory, type House, openHouse } from '../harness/house.ts'
+import { gate, tool } from '../harness/tools.ts'
+import { newVirtualClock } from '../harness/virtual-clock.ts'
+
+// The engine's half of seed 004: cancel at any point gives one terminal state and a conversation that is usable at once.
+
+const outcomesOf = (messages: Message[]) => messages.flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
+
+async function assertUsable(house: House) {
+  const run = await house.ask('are you still there?')
+  assert.equal(run.stopReason, 'end_turn')
+  assertValidHistory(await house.messages())
+}
+
+/** Resolves with the text so far once `count` text chunks were seen. */
+async function watchText(house: House, runId: RunId, count: number): Promise<string> {
+  let text = ''
+  let seen = 0
+  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.desk)) {
+    if (chunk.message_type !== 'assistant_message') continue
+    text += chunk.content
+    if (++seen === count) break
+  }
+  return text
+}
+
+test('a run cancelled before it starts ends cancelled, never runs, and leaves the conversation as it was', async (context) => {
+  const mayFinish = gate()
+  const wait = tool('wait', () => mayFinish.promise.then(() => success('waited')))
+  const house = await openHouse(context, {
+    tools: [wait],
+    script: (request) =>
+      JSON.stringify(request.messages.at(-1)).includes('first')
+        ? scriptOf({ calls: [{ tool: 'wait', input: {} }] })
+        : scriptOf({ text: 'ok' }, { text: 'ok' }),
+  })
+  const first = await house.send('first')
+  const second = await house.send('second')
+  assert.equal((await house.get(second)).status, 'created')
+  const cancelled = await cancelRun(second, house.desk)
+  assert.equal(cancelled.status, 'cancelled')
+  assert.equal(cancelled.stopReason, 'cancelled')
+  mayFinish.open()
+  await house.wait(first)
+  const said = (await house.messages()).filter(({ body }) => body.role === 'user')
+  assert.equal(said.length, 1, 'the input of a run that never ran stays on the run')
+  assertValidHistory(await house.messages())
+  assert.deepEqual(
+    (await house.chunks(second)).map((chunk) => chunk.message_type),
+    ['stop_reason', 'done'],
+  )
+})
+
+test('text streamed before a cancel is kept as a cut answer, and the run is cancelled, not ended', async (context) => {
+  const house = await openHouse(context, {
+    script: scriptOf({
+      text: 'one two three four five six',
+      pace: { chunkSize: 4, delayMs: 5 },
+      stall: true,
+      after: 3,
+    }),
+  })
+  const runId = await house.send('tell me', { streamTokens: true })
+  const seen = await watchText(house, runId, 3)
+  await cancelRun(runId, house.desk)
+  const run = await house.wait(runId)
+  assert.equal(run.status, 'cancelled')
+  assert.equal(run.stopReason, 'cancelled')
+  const last = (await house.messages()).at(-1)
+  assert.ok(last?.body.role === 'assistant' && last.body.cut && last.body.calls.length === 0)
+  assert.deepEqual(last.body.content, [{ type: 'text', text: seen }])
+  const kinds = (await house.chunks(runId)).map((chunk) => chunk.message_type)
+  assert.deepEqual(kinds.slice(-2), ['stop_reason', 'done'])
+  assert.equal(kinds.filter((kind) => kind === 'stop_reason').length, 1)
+})
+
+test('without token streaming nobody has read the text of a cancelled answer, so it is dropped and the input stays', async (context) => {
+  const started = gate()
+  const house = await openHouse(context, {
+    script: () => {
+      started.open()
+      return scriptOf({ text: 'half an answer', stall: true, after: 1 })
+    },
+  })
+  const runId = await house.send('hello', { streamTokens: false })
+  await started.promise
+  await cancelRun(runId, house.desk)
+  assert.equal((await house.wait(runId)).status, 'cancelled')
+  assert.deepEqual(
+    (await house.messages()).map(({ body }) => body.role),
+    ['user'],
+  )
+})
+
+test('a cancel between steps keeps every completed step and starts nothing more', async (context) => {
+  let toolRuns = 0
+  const print = tool('print', async () => {
+    toolRuns++
+    await cancelRun(runId, house.desk)
+    return success('printed')
+  })
+  const house = await openHouse(context, {
+    tools: [print],
+    script: scriptOf(
+      { calls: [{ tool: 'print', input: {} }] },
+      { calls: [{ tool: 'print', input: {} }] },
+      { text: 'end' },
+    ),
+  })
+  const runId = await house.send('print')
+  const run = await house.wait(runId)
+  assert.equal(run.stopReason, 'cancelled')
+  assert.equal(toolRuns, 1)
+  const messages = await house.messages()
+  assert.deepEqual(
+    messages.map(({ body }) => body.role),
+    ['user', 'assistant', 'tool'],
+  )
+  assert.equal(outcomesOf(messages)[0]?.status, 'success', 'a tool that finished has its real result')
+  assert.equal(house.requests.length, 1)
+})
+
+test('a cancel during several tools: the running one is told to stop, the ones behind it are denied', async (context) => {
+  const running = gate()
+  const aborted = gate()
+  const slow = tool('slow', async (_, { signal }) => {
+    running.open()
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+    aborted.open()
+    return success('stopped in time')
+  })
+  const house = await openHouse(context, {
+    tools: [slow],
+    script: scriptOf({ calls: ['a', 'b', 'c'].map((callId) => ({ tool: 'slow', input: {}, callId })) }, { text: 'x' }),
+  })
+  const runId = await house.send('go')
+  await running.promise
+  await cancelRun(runId, house.desk)
+  await aborted.promise
+  const run = await house.wait(runId)
+  assert.equal(run.status, 'cancelled')
+  const outcomes = outcomesOf(await house.messages())
+  assert.deepEqual(
+    outcomes.map(({ callId, status }) => [callId, status]),
+    [
+      ['a', 'success'],
+      ['b', 'denied'],
+      ['c', 'denied'],
+    ],
+  )
+  for (const denied of outcomes.slice(1)) assert.match(denied.output, /cancelled before this call started/)
+  assertValidHistory(await house.messages())
+})
+
+test('a tool that ignores the abort is given up after five seconds, and is never called denied', async (context) => {
+  const clock = newVirtualClock()
+  const running = gate()
+  const deaf = tool('deaf', () => {
+    running.open()
+    return new Promise(() => {})
+  })
+  const house = await openHouse(context, {
+    clock,
+    tools: [deaf],
+    script: scriptOf({ calls: [{ tool: 'deaf', input: {} }] }),
+  })
+  const runId = await house.send('go')
+  await running.promise
+  await cancelRun(runId, house.desk)
+  await clock.advance(4_900)
+  assert.equal((await house.get(runId)).status, 'running')
+  await clock.advance(200)
+  const run = await house.wait(runId)
+  assert.equal(run.status, 'cancelled')
+  const [outcome] = outcomesOf(await house.messages())
+  assert.equal(outcome?.status, 'unknown')
+  assert.match(outcome.output, /cancelled while this call was running/)
+})
+
+test('an abort reaches the provider at once, also one that is deaf to it', async (context) => {
+  const called = gate()
+  const deafProvider = {
+    stream: async function* () {
+      called.open()
+      await new Promise(() => {})
+    },
+  }
+  const house = await openHouse(context, { clock: newVirtualClock(), providers: () => ({ test: deafProvider }) })
+  const runId = await house.send('hello')
+  await called.promise
+  await cancelRun(runId, house.desk)
+  // No virtual time passes at all.
+  assert.equal((await house.wait(runId)).status, 'cancelled')
+})
+
+const guardedTool = (name: string, work?: () => ReturnType<typeof success>) => tool(name, work, { needsApproval: true })
+
+test('cancelling while an approval is open denies every call, guarded or not, without asking the model', async (context) => {
+  let runs = 0
+  const count = () => {
+    runs++
+    return success('ran')
+  }
+  const house = await openHouse(context, {
+    tools: [guardedTool('bash', count), tool('print', count)],
+    script: (request) =>
+      JSON.stringify(request.messages.at(-1)).includes('three')
+        ? scriptOf({
+            calls: [
+              { tool: 'bash', input: { run: 'ls' }, callId: 'a' },
+              { tool: 'print', input: {}, callId: 'b' },
+              { tool: 'bash', input: { run: 'pwd' }, callId: 'c' },
+            ],
+          })
+        : scriptOf({ text: 'hello' }),
+  })
+  const waiting = await house.ask('call three tools')
+  assert.equal(waiting.stopReason, 'requires_approval')
+  assert.equal(waiting.status, 'completed')
+  await assert.rejects(house.send('hello?'), (problem: Problem) => {
+    assert.equal(problem.kind, 'pending-approval')
+    assert.deepEqual(problem.details.callIds, ['a', 'c'])
+    return true
+  })
+  const requests = house.requests.length
+  const cancelled = await cancelRun(waiting.id, house.desk)
+  assert.equal(cancelled.status, 'cancelled')
+  assert.equal(cancelled.stopReason, 'cancelled')
+  const messages = await house.messages()
+  assert.deepEqual(
+    messages.map(({ body }) => body.role),
+    ['user', 'assistant', 'approval', 'tool'],
+  )
+  const outcomes = outcomesOf(messages)
+  assert.deepEqual(
+    outcomes.map(({ callId, status }) => [callId, status]),
+    [
+      ['a', 'denied'],
+      ['b', 'denied'],
+      ['c', 'denied'],
+    ],
+  )
+  for (const outcome of outcomes) assert.match(outcome.output, /Denied: the run was cancelled/)
+  assert.equal(house.requests.length, requests)
+  assert.equal(runs, 0)
+  const answer = answerApproval({ runId: waiting.id, verdicts: [{ callId: 'a', verdict: 'approve' }] }, house.desk)
+  await assert.rejects(answer, /No tool call is currently awaiting approval/)
+  await assertUsable(house)
+})
+
+test('after a cancelled approval the agent is not stuck waiting: other tools run', async (context) => {
+  const house = await openHouse(context, {
+    tools: [guardedTool('bash'), tool('print')],
+    script: (request) => {
+      const last = JSON.stringify(request.messages.findLast((body) => body.role === 'user'))
+      return scriptOf({ calls: [{ tool: last.includes('bash') ? 'bash' : 'print', input: {} }] }, { text: 'done' })
+    },
+  })
+  const waiting = await house.ask('bash')
+  await cancelRun(waiting.id, house.desk)
+  const run = await house.ask('print')
+  assert.equal(run.stopReason, 'end_turn')
+  assert.equal((await house.get(waiting.id)).status, 'cancelled')
+  assertValidHistory(await house.messages())
+})
+
+test('every message of a cancelled run is in the conversation, and the conversation has no other', async (context) => {
+  const house = await openHouse(context, {
+    tools: [guardedTool('bash')],
+    script: scriptOf({ calls: [{ tool: 'bash', input: {} }] }),
+  })
+  const waiting = await house.ask('bash', { background: true, streamTokens: true })
+  const before = await house.desk.world.store.messages.ofRun(waiting.id)
+  assert.equal(before.length, 2, 'the request that waits is already in the conversation')
+  await cancelRun(waiting.id, house.desk)
+  const ofRun = await house.desk.world.store.messages.ofRun(waiting.id)
+  const inContext = await house.messages()
+  assert.deepEqual(
+    ofRun.map(({ id }) => id),
+    inContext.map(({ id }) => id),
+  )
+})
+
+test('a second cancel changes nothing, and a settled run is returned unchanged', async (context) => {
+  const stalled = gate()
+  const house = await openHouse(context, {
+    script: () => {
+      stalled.open()
+      return scriptOf({ stall: true })
+    },
+  })
+  const runId = await house.send('hello')
+  await stalled.promise
+  await Promise.all([cancelRun(runId, house.desk), cancelRun(runId, house.desk)])
+  const first = await house.wait(runId)
+  const events = await house.events(runId)
+  const again = await cancelRun(runId, house.desk)
+  assert.deepEqual(again, first)
+  assert.deepEqual(await house.events(runId), events)
+  assert.equal(events.filter((event) => event.type === 'turn-ended').length, 1)
+})
+
+test('a cancel after the end leaves the completed run as it is', async (context) => {
+  const house = await openHouse(context, { script: scriptOf({ text: 'hi' }) })
+  const run = await house.ask('hello')
+  assert.deepEqual(await cancelRun(run.id, house.desk), run)
+  assert.equal(run.stopReason, 'end_turn')
+})
+
+test('a cancel together with the step limit ends cancelled: the cancel wins', async (context) => {
+  const print = tool('print', async () => {
+    await cancelRun(runId, house.desk)
+    return success('printed')
+  })
+  const house = await openHouse(context, {
+    tools: [print],
+    script: scriptOf({ calls: [{ tool: 'print', input: {} }] }, { text: 'x' }),
+  })
+  const runId = await house.send('print', { maxSteps: 1 })
+  assert.equal((await house.wait(runId)).stopReason, 'cancelled')
+})
+
+test('a cancel and an approval at the same moment: exactly one of them wins, whichever', async (context) => {
+  let runs = 0
+  const bash = guardedTool('bash', () => {
+    runs++
+    return success('ran')
+  })
+  const house = await openHouse(context, {
+    tools: [bash],
+    script: scriptOf({ calls: [{ tool: 'bash', input: {}, callId: 'a' }] }, { text: 'done' }),
+  })
+  for (let round = 0; round < 10; round++) {
+    const before = runs
+    const waiting = await house.ask(`bash ${round}`)
+    const [cancelled, answered] = await Promise.allSettled([
+      cancelRun(waiting.id, house.desk),
+      answerApproval({ runId: waiting.id, verdicts: [{ callId: 'a', verdict: 'approve' }] }, house.desk),
+    ])
+    const settled = await house.get(waiting.id)
+    if (answered.status === 'fulfilled') {
+      await house.wait(answered.value)
+      assert.equal(settled.status, 'completed')
+      assert.equal(runs, before + 1)
+    } else {
+      assert.equal(cancelled.status, 'fulfilled')
+      assert.equal(settled.status, 'cancelled')
+      assert.equal(runs, before)
+    }
+    assertValidHistory(await house.messages())
+  }
+})
+
+test('a cancel accepted while the process dies is honoured by the next one', async (context) => {
+  const stalled = gate()
+  const house = await openHouse(context, {
+    script: () => {
+      stalled.open()
+      return scriptOf({ stall: true })
+    },
+  })
+  const runId = await house.send('hello')
+  await stalled.promise
+  await cancelRun(runId, house.desk)
+  await house.crash()
+  await house.restart()
+  const run = await house.wait(runId)
+  assert.equal(run.stopReason, 'cancelled')
+})

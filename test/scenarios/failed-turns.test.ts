@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ErrorType, FailureKind } from '../../src/core/failure.ts'
+import type { StopReason } from '../../src/core/run.ts'
+import { scriptOf } from '../../src/providers/scripted/script.ts'
+import { showRun } from '../../src/service/show-run.ts'
+import { success } from '../../src/tools/define-tool.ts'
+import { assertValidHistory, openHouse } from '../harness/house.ts'
+import { gate, tool } from '../harness/tools.ts'
+import { newVirtualClock } from '../harness/virtual-clock.ts'
+
+// Why a run failed is on the run, by one table; what stays in the history follows one rule.
+
+const TABLE: [FailureKind, StopReason, ErrorType][] = [
+  ['timeout', 'llm_api_error', 'llm_timeout'],
+  ['rate-limited', 'llm_api_error', 'llm_rate_limit'],
+  ['auth-rejected', 'llm_api_error', 'llm_authentication'],
+  ['empty-answer', 'invalid_llm_response', 'llm_empty_response'],
+  ['overloaded', 'llm_api_error', 'llm_error'],
+  ['content-refused', 'llm_api_error', 'llm_error'],
+  ['quota-exhausted', 'insufficient_credits', 'llm_error'],
+]
+
+for (const [kind, stopReason, errorType] of TABLE) {
+  test(`a turn that fails with ${kind} records ${stopReason} and ${errorType} on the run and in its stream`, async (context) => {
+    const clock = newVirtualClock()
+    const house = await openHouse(context, { clock, script: scriptOf({ fail: { kind, detail: `simulated ${kind}` } }) })
+    const runId = await house.send('hello')
+    await clock.advance(120_000)
+    const run = await house.wait(runId)
+    assert.equal(run.status, 'failed')
+    assert.equal(run.stopReason, stopReason)
+    assert.equal(run.error?.errorType, errorType)
+    assert.equal(run.error.detail, `simulated ${kind}`)
+    assert.ok(run.completedAt)
+    const chunks = await house.chunks(runId)
+    assert.deepEqual(
+      chunks.slice(-3).map((chunk) => chunk.message_type),
+      ['stop_reason', 'error_message', 'done'],
+    )
+    assert.deepEqual(await house.messages(), [], 'the conversation is as it was')
+    const [accepted] = await house.events(runId)
+    assert.ok(accepted?.type === 'input-accepted' && accepted.inputs.length === 1, 'the input stays on the run')
+  })
+}
+
+test('a fault of our own ends the run error / internal_error and is reported, never left running', async (context) => {
+  const broken = {
+    name: 'broken',
+    description: '',
+    inputSchema: {},
+    effects: 'once',
+    parallel: false,
+    needsApproval: false,
+  } as const
+  const house = await openHouse(context, {
+    // A tool object that breaks the executor itself, not its own work.
+    tools: [
+      {
+        ...broken,
+        timeoutMs: Number.NaN,
+        get outputLimit(): number {
+          throw new Error('unexpected')
+        },
+        run: async () => success('x'),
+      },
+    ],
+    script: scriptOf({ calls: [{ tool: 'broken', input: {} }] }, { text: 'x' }),
+  })
+  const run = await house.ask('go')
+  assert.equal(run.status, 'failed')
+  assert.equal(run.stopReason, 'error')
+  assert.equal(run.error?.errorType, 'internal_error')
+  assert.match(run.error.detail ?? '', /unexpected/)
+  assert.equal(house.faults.length, 1)
+  assertValidHistory(await house.messages())
+})
+
+test('a resent message after a failed turn does not double it', async (context) => {
+  let attempts = 0
+  const house = await openHouse(context, {
+    script: () =>
+      attempts++ === 0 ? scriptOf({ fail: { kind: 'auth-rejected', detail: 'no' } }) : scriptOf({ text: 'hi' }),
+  })
+  assert.equal((await house.ask('hello')).status, 'failed')
+  assert.equal((await house.ask('hello')).status, 'completed')
+  assert.deepEqual(
+    (await house.messages()).map(({ body }) => body.role),
+    ['user', 'assistant'],
+  )
+})
+
+test('a turn that fails after its first answer keeps everything committed', async (context) => {
+  const house = await openHouse(context, {
+    tools: [tool('print')],
+    script: scriptOf(
+      { text: 'first', calls: [{ tool: 'print', input: {} }] },
+      { fail: { kind: 'auth-rejected', detail: 'revoked' } },
+    ),
+  })
+  const run = await house.ask('go')
+  assert.equal(run.error?.errorType, 'llm_authentication')
+  assert.deepEqual(
+    (await house.messages()).map(({ body }) => body.role),
+    ['user', 'assistant', 'tool'],
+  )
+  assertValidHistory(await house.messages())
+})
+
+test('text of a failed attempt is followed by a reset and never reaches the history', async (context) => {
+  const clock = newVirtualClock()
+  const house = await openHouse(context, {
+    clock,
+    script: scriptOf({ text: 'half of it', cutAfter: 1, pace: { chunkSize: 4, delayMs: 0 } }, { text: 'the whole' }),
+  })
+  const runId = await house.send('hello')
+  await clock.advance(5_000)
+  assert.equal((await house.wait(runId)).stopReason, 'end_turn')
+  const chunks = await house.chunks(runId)
+  const kinds = chunks.map((chunk) => chunk.message_type)
+  assert.deepEqual(kinds, [
+    'assistant_message',
+    'message_reset',
+    'attempt_failed',
+    'assistant_message',
+    'stop_reason',
+    'usage_statistics',
+    'done',
+  ])
+  const [abandoned, reset, , kept] = chunks
+  assert.ok(
+    abandoned?.message_type === 'assistant_message' &&
+      reset?.message_type === 'message_reset' &&
+      kept?.message_type === 'assistant_message',
+  )
+  assert.equal(reset.id, abandoned.id)
+  assert.notEqual(kept.id, abandoned.id, 'it continues under a new message id')
+  const answer = (await house.messages()).at(-1)
+  assert.equal(answer?.id, kept.id, 'stream and history agree on ids')
+  assert.deepEqual(answer.body.role === 'assistant' && answer.body.content, [{ type: 'text', text: 'the whole' }])
+})
+
+test('a lost primary is answered by the fallback in the same turn, and the next turn asks the primary first', async (context) => {
+  const asked: string[] = []
+  const house = await openHouse(context, {
+    fallback: ['test/second'],
+    script: (request) => {
+      asked.push(request.model)
+      return request.model === 'model'
+        ? scriptOf({ fail: { kind: 'auth-rejected', detail: 'revoked' } })
+        : scriptOf({ text: 'from the second' })
+    },
+  })
+  const run = await house.ask('hello')
+  assert.equal(run.stopReason, 'end_turn')
+  const { steps } = await showRun(run.id, house.desk)
+  assert.deepEqual(
+    steps.map((step) => step.target),
+    ['test/second'],
+    'which model answered is on the run',
+  )
+  await house.ask('again')
+  assert.deepEqual(asked, ['model', 'second', 'model', 'second'])
+})
+
+test('the step limit ends the turn after the last allowed step, with its results', async (context) => {
+  const house = await openHouse(context, {
+    tools: [tool('print')],
+    script: () => scriptOf(...Array.from({ length: 20 }, () => ({ calls: [{ tool: 'print', input: {} }] }))),
+  })
+  const run = await house.ask('loop', { maxSteps: 3 })
+  assert.equal(run.status, 'completed')
+  assert.equal(run.stopReason, 'max_steps')
+  assert.equal((await showRun(run.id, house.desk)).steps.length, 3)
+  assertValidHistory(await house.messages())
+})
+
+test('the time limit stops a model that never ends, and says so', async (context) => {
+  const clock = newVirtualClock()
+  const house = await openHouse(context, {
+    clock,
+    defaults: { maxDurationMs: 60_000 },
+    script: scriptOf({ stall: true }),
+  })
+  const runId = await house.send('hello')
+  await clock.advance(59_000)
+  assert.equal((await house.get(runId)).status, 'running')
+  await clock.advance(2_000)
+  const run = await house.wait(runId)
+  assert.equal(run.status, 'failed')
+  assert.equal(run.error?.errorType, 'time_limit')
+})
+
+test('an unknown tool and bad arguments become error results that tell the model what is available', async (context) => {
+  let runs = 0
+  const strict = tool('strict', () => success(`${++runs}`), {
+    inputSchema: { type: 'object', properties: { count: { type: 'integer' } }, required: ['count'] },
+  })
+  const house = await openHouse(context, {
+    tools: [strict],
+    script: scriptOf(
+      {
+        calls: [
+          { tool: 'missing', input: {} },
+          { tool: 'strict', rawJson: '{"count": ' },
+          { tool: 'strict', input: { count: 'many' } },
+          { tool: 'strict', input: { count: 1 } },
+        ],
+      },
+      { text: 'done' },
+    ),
+  })
+  const run = await house.ask('go')
+  assert.equal(run.stopReason, 'end_turn')
+  const outcomes = (await house.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['error', 'error', 'error', 'success'],
+  )
+  assert.match(outcomes[0]!.output, /no tool named "missing".*Available tools: strict/)
+  assert.match(outcomes[1]!.output, /not valid JSON/)
+  assert.match(outcomes[2]!.output, /count/)
+  assert.equal(runs, 1)
+})
+
+test('repeated and missing call ids still give every call an outcome of its own', async (context) => {
+  const house = await openHouse(context, {
+    tools: [tool('print')],
+    script: scriptOf(
+      { calls: ['same', 'same', ''].map((callId) => ({ tool: 'print', input: {}, callId })) },
+      { text: 'done' },
+    ),
+  })
+  await house.ask('go')
+  const outcomes = (await house.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
+  assert.equal(new Set(outcomes.map(({ callId }) => callId)).size, 3)
+  assertValidHistory(await house.messages())
+})
+
+test('an output over the limit is cut for the model and kept whole in a file', async (context) => {
+  const { readFileSync } = await import('node:fs')
+  const talkative = tool('talk', () => success('x'.repeat(500)), { outputLimit: 100 })
+  const house = await openHouse(context, {
+    tools: [talkative],
+    script: scriptOf({ calls: [{ tool: 'talk', input: {} }] }, { text: 'done' }),
+  })
+  await house.ask('go')
+  const [outcome] = (await house.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
+  assert.match(outcome!.output, /function output was truncated: 500 characters/)
+  assert.equal(readFileSync(outcome!.spill!, 'utf8').length, 500)
+})
+
+test('a tool over its timeout is told to stop and its answer, if it gives one, is recorded', async (context) => {
+  const clock = newVirtualClock()
+  const started = gate()
+  const slow = tool(
+    'slow',
+    async (_, { signal }) => {
+      started.open()
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+      return { status: 'error', output: 'stopped at the timeout' }
+    },
+    { timeoutMs: 1_000 },
+  )
+  const house = await openHouse(context, {
+    clock,
+    tools: [slow],
+    script: scriptOf({ calls: [{ tool: 'slow', input: {} }] }, { text: 'done' }),
+  })
+  const runId = await house.send('go')
+  await started.promise
+  await clock.advance(1_100)
+  assert.equal((await house.wait(runId)).stopReason, 'end_turn')
+  const [outcome] = (await house.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
+  assert.equal(outcome!.output, 'stopped at the timeout')
+})

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Effects } from '../../src/core/tool-call.ts'
+import type { Tool, Verification } from '../../src/ports/tool.ts'
+import { scriptOf } from '../../src/providers/scripted/script.ts'
+import { success } from '../../src/tools/define-tool.ts'
+import { assertValidHistory, type House, openHouse } from '../harness/house.ts'
+import { gate, tool } from '../harness/tools.ts'
+
+// Any crash is recovered without a person, and what a second execution would mean is decided by the tool's own word.
+
+const outcomes = async (house: House) =>
+  (await house.messages()).flatMap(({ body }) =>
+    body.role === 'tool' ? body.outcomes.map(({ callId, status }) => `${callId} ${status}`) : [],
+  )
+
+/** A tool that hangs in its first execution and answers in the second. */
+function interruptedOnce(effects: Effects, more: Partial<Tool> = {}) {
+  const started = gate()
+  const keys: string[] = []
+  const work = tool(
+    'work',
+    (_, { idempotencyKey }) => {
+      keys.push(idempotencyKey)
+      started.open()
+      return keys.length === 1 ? new Promise(() => {}) : success('second time')
+    },
+    { effects, ...more },
+  )
+  return { work, started, keys }
+}
+
+async function crashIn(
+  context: Parameters<typeof openHouse>[0],
+  { work, started }: ReturnType<typeof interruptedOnce>,
+) {
+  const house = await openHouse(context, {
+    tools: [work],
+    script: scriptOf({ calls: [{ tool: 'work', input: {}, callId: 'a' }] }, { text: 'done' }),
+  })
+  const runId = await house.send('go')
+  await started.promise
+  await house.crash()
+  await house.restart()
+  const run = await house.wait(runId)
+  assert.equal(run.stopReason, 'end_turn')
+  assertValidHistory(await house.messages())
+  return house
+}
+
+test('a started call without effects simply runs again', async (context) => {
+  const interrupted = interruptedOnce('none')
+  assert.deepEqual(await outcomes(await crashIn(context, interrupted)), ['a success'])
+  assert.equal(interrupted.keys.length, 2)
+})
+
+test('a started idempotent call runs again with the same key', async (context) => {
+  const interrupted = interruptedOnce('idempotent')
+  assert.deepEqual(await outcomes(await crashIn(context, interrupted)), ['a success'])
+  assert.equal(interrupted.keys.length, 2)
+  assert.equal(interrupted.keys[0], interrupted.keys[1])
+})
+
+test('a started once call is never run again: its outcome is unknown and the model is told', async (context) => {
+  const interrupted = interruptedOnce('once')
+  assert.deepEqual(await outcomes(await crashIn(context, interrupted)), ['a unknown'])
+  assert.equal(interrupted.keys.length, 1)
+})
+
+const VERIFICATIONS: [string, Verification, string, number][] = [
+  ['did happen', { type: 'done', answer: success('it is there') }, 'a success', 1],
+  ['did not happen', { type: 'not-done' }, 'a success', 2],
+  ['cannot be known', { type: 'unknown' }, 'a unknown', 1],
+]
+for (const [what, verification, outcome, executions] of VERIFICATIONS) {
+  test(`a started verifiable call is asked first: what ${what} ends as "${outcome}" after ${executions} execution(s)`, async (context) => {
+    const interrupted = interruptedOnce('verifiable', { verify: async () => verification })
+    assert.deepEqual(await outcomes(await crashIn(context, interrupted)), [outcome])
+    assert.equal(interrupted.keys.length, executions)
+  })
+}
+
+test('a crash during the model call repeats the call, resets the text that was seen, and the input is there once', async (context) => {
+  const streaming = gate()
+  let calls = 0
+  const house = await openHouse(context, {
+    script: () => {
+      if (calls++ === 0)
+        return scriptOf({ text: 'abandoned text', stall: true, after: 2, pace: { chunkSize: 5, delayMs: 0 } })
+      return scriptOf({ text: 'whole' })
+    },
+  })
+  const runId = await house.send('hello')
+  const { watchRun } = await import('../../src/service/watch-run.ts')
+  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.desk)) {
+    if (chunk.message_type === 'assistant_message') {
+      streaming.open()
+      break
+    }
+  }
+  await streaming.promise
+  await house.crash()
+  await house.restart()
+  assert.equal((await house.wait(runId)).stopReason, 'end_turn')
+  assert.deepEqual(
+    (await house.messages()).map(({ body }) => body.role),
+    ['user', 'assistant'],
+  )
+  const kinds = (await house.chunks(runId)).map((chunk) => chunk.message_type)
+  assert.equal(kinds.filter((kind) => kind === 'message_reset').length, 1)
+  assert.deepEqual(kinds.slice(-3), ['stop_reason', 'usage_statistics', 'done'])
+})
+
+test('a run that kills its worker three times at one step ends worker_lost, it does not loop', async (context) => {
+  let deaths = 0
+  let dying = gate()
+  const deadly = tool(
+    'deadly',
+    () => {
+      deaths++
+      dying.open()
+      return new Promise(() => {})
+    },
+    { effects: 'none' },
+  )
+  const house = await openHouse(context, {
+    tools: [deadly],
+    script: scriptOf({ calls: [{ tool: 'deadly', input: {} }] }, { text: 'x' }),
+  })
+  const runId = await house.send('go')
+  for (let death = 0; death < 3; death++) {
+    await dying.promise
+    dying = gate()
+    await house.crash()
+    await house.restart()
+  }
+  const run = await house.wait(runId)
+  assert.equal(run.status, 'failed')
+  assert.equal(run.error?.errorType, 'worker_lost')
+  assert.equal(deaths, 3)
+  assertValidHistory(await house.messages())
+})
+
+test('a step that ends well clears the count of deaths', async (context) => {
+  let dying = gate()
+  const interruptions = new Set<string>()
+  const flaky = tool(
+    'flaky',
+    (_, { callId }) => {
+      if (interruptions.has(callId)) return success('fine')
+      interruptions.add(callId)
+      dying.open()
+      return new Promise(() => {})
+    },
+    { effects: 'none' },
+  )
+  const steps = ['a', 'b', 'c', 'd'].map((callId) => ({ calls: [{ tool: 'flaky', input: {}, callId }] }))
+  const house = await openHouse(context, { tools: [flaky], script: scriptOf(...steps, { text: 'made it' }) })
+  const runId = await house.send('go')
+  for (let death = 0; death < 4; death++) {
+    await dying.promise
+    dying = gate()
+    await house.crash()
+    await house.restart()
+  }
+  assert.equal((await house.wait(runId)).stopReason, 'end_turn')
+})
+
+test('a clean stop hands the run back without a death, and the next process goes on', async (context) => {
+  const stalled = gate()
+  let calls = 0
+  const house = await openHouse(context, {
+    script: () => {
+      stalled.open()
+      return calls++ === 0 ? scriptOf({ stall: true }) : scriptOf({ text: 'done' })
+    },
+  })
+  const runId = await house.send('hello')
+  await stalled.promise
+  await house.stop()
+  await house.restart()
+  const run = await house.wait(runId)
+  assert.equal(run.stopReason, 'end_turn')
+  assert.equal((await house.events(runId)).filter((event) => event.type === 'worker-lost').length, 0)
+})
+
+test('runs that waited in the queue when the process died are run in order by the next one', async (context) => {
+  const stalled = gate()
+  const order: string[] = []
+  let calls = 0
+  const house = await openHouse(context, {
+    script: (request) => {
+      order.push(JSON.stringify(request.messages.at(-1)).match(/number \d/)?.[0] ?? '')
+      stalled.open()
+      return calls++ === 0 ? scriptOf({ stall: true }) : scriptOf({ text: 'done' })
+    },
+  })
+  await house.send('number 1')
+  await house.send('number 2')
+  const last = await house.send('number 3')
+  await stalled.promise
+  await house.restart()
+  await house.wait(last)
+  assert.deepEqual(order, ['number 1', 'number 1', 'number 2', 'number 3'])
+  assertValidHistory(await house.messages())
+})

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { NumberedChunk } from '../../src/core/chunk.ts'
+import type { RunId } from '../../src/core/id.ts'
+import { READER_BOUND } from '../../src/live/fan-out.ts'
+import { scriptOf } from '../../src/providers/scripted/script.ts'
+import { watchRun } from '../../src/service/watch-run.ts'
+import { success } from '../../src/tools/define-tool.ts'
+import { type House, openHouse } from '../harness/house.ts'
+import { gate, tool } from '../harness/tools.ts'
+
+// Every run has a stream: dense numbers from 1, exactly the rest after any number, one terminal chunk, last.
+
+async function readAll(house: House, runId: RunId, after = 0): Promise<NumberedChunk[]> {
+  const seen: NumberedChunk[] = []
+  for await (const chunk of watchRun(runId, { after, signal: AbortSignal.timeout(10_000) }, house.desk))
+    seen.push(chunk)
+  return seen
+}
+
+const STORY = scriptOf(
+  {
+    reasoning: 'let me think',
+    text: 'I will print it.',
+    calls: [{ tool: 'print', input: {} }],
+    pace: { chunkSize: 3, delayMs: 0 },
+  },
+  { text: 'It is printed, as you can see.', pace: { chunkSize: 3, delayMs: 0 } },
+)
+
+test('numbers are dense from 1, and resuming after any number gives exactly the rest, also after a restart', async (context) => {
+  const house = await openHouse(context, { tools: [tool('print')], script: STORY })
+  const run = await house.ask('print')
+  const whole = await readAll(house, run.id)
+  assert.deepEqual(
+    whole.map(({ number }) => number),
+    whole.map((_, index) => index + 1),
+  )
+  assert.ok(whole.length > 10)
+  for (let after = 0; after <= whole.length; after++)
+    assert.deepEqual(await readAll(house, run.id, after), after === whole.length ? [] : whole.slice(after))
+  await house.restart()
+  assert.deepEqual(await readAll(house, run.id, 5), whole.slice(5))
+})
+
+test('there is exactly one terminal chunk, last, and it says why the run ended', async (context) => {
+  const house = await openHouse(context, { tools: [tool('print')], script: STORY })
+  const run = await house.ask('print')
+  const kinds = (await readAll(house, run.id)).map(({ chunk }) => chunk.message_type)
+  assert.equal(kinds.filter((kind) => kind === 'done').length, 1)
+  assert.equal(kinds.at(-1), 'done')
+})
+
+test('the text a watcher read is the text in the history, under the same ids', async (context) => {
+  const house = await openHouse(context, { tools: [tool('print')], script: STORY })
+  const run = await house.ask('print')
+  const streamed = new Map<string, string>()
+  for (const { chunk } of await readAll(house, run.id))
+    if (chunk.message_type === 'assistant_message')
+      streamed.set(chunk.id, (streamed.get(chunk.id) ?? '') + chunk.content)
+  const stored = (await house.messages()).flatMap(({ id, body }) =>
+    body.role === 'assistant'
+      ? [[id, body.content.map((part) => (part.type === 'text' ? part.text : '')).join('')] as const]
+      : [],
+  )
+  assert.deepEqual([...streamed], stored)
+})
+
+test('without token streaming, whole messages are streamed, and the numbers are as dense', async (context) => {
+  const house = await openHouse(context, { tools: [tool('print')], script: STORY })
+  const run = await house.ask('print', { streamTokens: false })
+  const kinds = (await readAll(house, run.id)).map(({ chunk }) => chunk.message_type)
+  assert.deepEqual(kinds, [
+    'reasoning_message',
+    'assistant_message',
+    'tool_call_message',
+    'tool_return_message',
+    'assistant_message',
+    'stop_reason',
+    'usage_statistics',
+    'done',
+  ])
+})
+
+test('a watcher that comes in the middle sees what was and what comes, with nothing between', async (context) => {
+  const inTool = gate()
+  const mayGoOn = gate()
+  const print = tool('print', async (_, { progress }) => {
+    progress('half way')
+    inTool.open()
+    await mayGoOn.promise
+    return success('printed')
+  })
+  const house = await openHouse(context, { tools: [print], script: STORY })
+  const runId = await house.send('print')
+  await inTool.promise
+  const readers = [readAll(house, runId), readAll(house, runId)]
+  mayGoOn.open()
+  await house.wait(runId)
+  const [first, second] = await Promise.all(readers)
+  assert.deepEqual(first, second)
+  assert.deepEqual(first, await readAll(house, runId))
+  assert.ok(first!.some(({ chunk }) => chunk.message_type === 'tool_progress' && chunk.text === 'half way'))
+})
+
+test('a reader that stops reading is dropped at a bound, slows nobody, and can resume', async (context) => {
+  const mayGoOn = gate()
+  const house = await openHouse(context, {
+    tools: [tool('hold', () => mayGoOn.promise.then(() => success('held')))],
+    script: scriptOf(
+      { text: 'start', calls: [{ tool: 'hold', input: {} }] },
+      { text: 'x'.repeat(READER_BOUND + 500), pace: { chunkSize: 1, delayMs: 0 } },
+    ),
+  })
+  const runId = await house.send('go')
+  const lazy = watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.desk)
+  const first = await lazy.next()
+  assert.ok(!first.done)
+  mayGoOn.open()
+  await house.wait(runId)
+  let last = first.value.number
+  let ending: unknown
+  for (;;) {
+    const next = await lazy.next()
+    if (next.done) {
+      ending = next.value
+      break
+    }
+    assert.equal(next.value.number, last + 1, 'until it is dropped it misses nothing')
+    last = next.value.number
+  }
+  assert.equal(ending, 'behind')
+  const rest = await readAll(house, runId, last)
+  assert.equal(rest[0]?.number, last + 1)
+  assert.equal(rest.at(-1)?.chunk.message_type, 'done')
+})
+
+test('a run whose writer died between its last commit and its last chunk still ends its stream', async (context) => {
+  const house = await openHouse(context, { script: scriptOf({ text: 'hi' }) })
+  // The truth goes on, the chunk log does not: what a kill between the two writes leaves behind.
+  const { streams } = house.desk.world
+  house.desk.world.streams = {
+    ...streams,
+    async open(runId, options) {
+      const stream = await streams.open(runId, options)
+      return stream === 'fenced' ? stream : { ...stream, write: () => {} }
+    },
+  }
+  const run = await house.ask('hello', { streamTokens: false })
+  assert.equal(run.stopReason, 'end_turn')
+  await house.crash()
+  await house.restart()
+  const kinds = (await readAll(house, run.id)).map(({ chunk }) => chunk.message_type)
+  assert.deepEqual(kinds, ['assistant_message', 'stop_reason', 'usage_statistics', 'done'])
+})
+
+test('numbering goes on from the bound when it is reached: a long stream stays dense', async (context) => {
+  const house = await openHouse(context, {
+    script: scriptOf({ text: 'y'.repeat(10_500), pace: { chunkSize: 1, delayMs: 0 } }),
+  })
+  const run = await house.ask('talk')
+  const whole = await readAll(house, run.id)
+  assert.deepEqual(
+    whole.map(({ number }) => number),
+    whole.map((_, index) => index + 1),
+  )
+  assert.ok((await house.get(run.id)).chunkBound > whole.length)
+})

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import type { Appended } from '../../src/ports/store.ts'
+import type { Promised } from './contract.ts'
+import {
+  AT,
+  asGuest,
+  asHolder,
+  cancelled,
+  changes,
+  collect,
+  completes,
+  ended,
+  entry,
+  fault,
+  givenAgent,
+  givenRunning,
+  givenWaiting,
+  newId,
+  ORGANIZATION,
+  openRun,
+  says,
+  steered,
+  typesOf,
+} from './given.ts'
+
+const newsOf = (appended: Appended) => {
+  assert.equal(appended.type, 'appended')
+  return appended as Extract<Appended, { type: 'appended' }>
+}
+
+export const APPENDS: Promised = {
+  'a holder appends facts and intents, and gets them back in order': async ({ store }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    const appended = newsOf(
+      await store.events.append(asHolder(run, { facts: [entry(fault('one'))], intents: [entry(fault('two'))] })),
+    )
+    assert.equal(appended.intentsKept, true)
+    assert.deepEqual(
+      appended.news.map(({ seq }) => seq),
+      [2, 3],
+    )
+    assert.deepEqual(appended.news, await store.events.read(run.id, 1))
+    assert.equal((await store.runs.get(ORGANIZATION, run.id))?.nextSeq, 4)
+  },
+
+  'a stale holder writes nothing, not one row': async ({ store, snapshot }) => {
+    const home = await givenAgent(store)
+    const run = await givenRunning(store, home)
+    await store.runs.handBack(run.id, run.fence)
+    const next = await store.runs.takeOver(newId.worker(), { quarantine: 'free', quarantineFrom: 2, at: AT })
+    assert.equal(next?.run.fence, run.fence + 1)
+    const before = JSON.stringify(await collect(snapshot.runs()))
+
+    const step = { id: newId.step(), runId: run.id, status: 'success' as const, target: 'test/model', createdAt: AT }
+    const usage = { promptTokens: 1, completionTokens: 1 }
+    const appended = await store.events.append(
+      asHolder(run, {
+        facts: [entry(fault('late'), says(run.id, 'late'), { type: 'add-step', step: { ...step, usage } })],
+        intents: [entry(ended, completes)],
+      }),
+    )
+
+    assert.deepEqual(appended, { type: 'refused' })
+    assert.equal(JSON.stringify(await collect(snapshot.runs())), before)
+    assert.deepEqual(await store.messages.context(home.conversationId), [])
+    assert.deepEqual(await store.runs.steps(run.id), [])
+    assert.equal((await store.conversations.get(ORGANIZATION, home.conversationId))?.nextPosition, 0)
+  },
+
+  'when the log moved, facts are kept, intents are dropped and the news is in log order': async ({ store }) => {
+    const home = await givenAgent(store)
+    const run = await givenRunning(store, home)
+    await store.events.append(asGuest(run, ['running'], { facts: [entry(cancelled)] }))
+    const appended = newsOf(
+      await store.events.append(
+        asHolder(run, { facts: [entry(fault('fact'), says(run.id, 'kept'))], intents: [entry(ended, completes)] }),
+      ),
+    )
+    assert.equal(appended.intentsKept, false)
+    assert.deepEqual(typesOf(appended.news), ['cancel-requested', 'fault-met'])
+    assert.deepEqual(
+      appended.news.map(({ seq }) => seq),
+      [2, 3],
+    )
+    assert.deepEqual(await store.events.read(run.id, 1), appended.news)
+    assert.equal((await store.messages.context(home.conversationId)).length, 1)
+    assert.equal((await store.runs.get(ORGANIZATION, run.id))?.status, 'running')
+  },
+
+  'an append of nothing brings the news, and tells a stale holder that it is one': async ({ store }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    assert.deepEqual(newsOf(await store.events.append(asHolder(run))).news, [])
+    await store.events.append(asGuest(run, ['running'], { facts: [entry(steered)] }))
+    assert.deepEqual(typesOf(newsOf(await store.events.append(asHolder(run))).news), ['input-steered'])
+    const stale = { ...run, fence: run.fence - 1 }
+    assert.deepEqual(await store.events.append(asHolder(stale)), { type: 'refused' })
+  },
+
+  'a commit that is tried again is written once': async ({ store }) => {
+    const home = await givenAgent(store)
+    const run = await givenRunning(store, home)
+    const append = asHolder(run, {
+      facts: [entry(fault('fact'), says(run.id, 'once'))],
+      intents: [entry(fault('intent'))],
+    })
+    const first = await store.events.append(append)
+    await store.events.append(asGuest(run, ['running'], { facts: [entry(cancelled)] }))
+    const again = newsOf(await store.events.append({ ...append, isRetry: true }))
+    assert.equal(first.type, 'appended')
+    assert.equal(again.intentsKept, true)
+    assert.deepEqual(typesOf(again.news), ['fault-met', 'fault-met', 'cancel-requested'])
+    assert.equal((await store.messages.context(home.conversationId)).length, 1)
+    const fresh = asHolder(run, { seen: 5, facts: [entry(fault('new'))], isRetry: true })
+    assert.deepEqual(
+      newsOf(await store.events.append(fresh)).news.map(({ seq }) => seq),
+      [5],
+    )
+  },
+
+  'a holder cannot write to a run that has ended': async ({ store }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    await store.events.append(asHolder(run, { intents: [entry(ended, completes)] }))
+    const late = await store.events.append(asHolder(run, { seen: 3, facts: [entry(fault('late'))] }))
+    assert.deepEqual(late, { type: 'refused' })
+  },
+
+  'a guest may write only in the phases it names': async ({ store }) => {
+    const home = await givenAgent(store)
+    const run = await givenRunning(store, home)
+    const cancel = { facts: [entry(cancelled)] }
+    assert.equal((await store.events.append(asGuest(run, ['created'], cancel))).type, 'refused')
+    assert.equal((await store.events.append(asGuest(run, ['created', 'running'], cancel))).type, 'appended')
+
+    const waiting = await givenWaiting(store, await givenAgent(store))
+    assert.equal((await store.events.append(asGuest(waiting, ['completed'], cancel))).type, 'refused')
+    assert.equal((await store.events.append(asGuest(waiting, ['waiting'], cancel))).type, 'appended')
+  },
+
+  'intents of a guest are all or nothing': async ({ store }) => {
+    const waiting = await givenWaiting(store, await givenAgent(store))
+    const over = changes({ status: 'cancelled', waiting: false, stopReason: 'cancelled', expiresAt: null })
+    const cancel = { facts: [entry(cancelled)], intents: [entry(ended, over)] }
+    const late = await store.events.append(asGuest(waiting, ['waiting'], { ...cancel, seen: waiting.nextSeq - 1 }))
+    assert.deepEqual(late, { type: 'refused' })
+    assert.equal((await store.events.read(waiting.id, 0)).length, waiting.nextSeq - 1)
+
+    assert.equal((await store.events.append(asGuest(waiting, ['waiting'], cancel))).type, 'appended')
+    const run = await store.runs.get(ORGANIZATION, waiting.id)
+    assert.equal(run?.status, 'cancelled')
+    assert.equal(run?.waiting, false)
+    assert.equal(run?.expiresAt, undefined)
+  },
+
+  'the run row says what the changes said, and keeps what they did not mention': async ({ store }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    const error = { errorType: 'llm_error' as const, message: 'no' }
+    const change = { status: 'failed' as const, stopReason: 'error' as const, error, completedAt: AT + 5 }
+    await store.events.append(asHolder(run, { facts: [entry(ended, changes({ ...change, releaseLease: true }))] }))
+    const { leaseOwner, ...rest } = run
+    assert.ok(leaseOwner)
+    assert.deepEqual(await store.runs.get(ORGANIZATION, run.id), { ...rest, ...change, nextSeq: 3 })
+  },
+
+  'steps come back as they were written': async ({ store }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    const usage = { promptTokens: 12, completionTokens: 3, cachedTokens: 4, reasoningTokens: 1 }
+    const plain = { promptTokens: 1, completionTokens: 2 }
+    const base = { runId: run.id, target: 'test/model/with/slashes', createdAt: AT }
+    const error = { errorType: 'llm_timeout' as const, message: 'slow' }
+    const steps = [
+      { id: newId.step(), status: 'success' as const, usage, ...base },
+      {
+        id: newId.step(),
+        status: 'failed' as const,
+        usage: plain,
+        error,
+        stopReason: 'llm_api_error' as const,
+        ...base,
+      },
+    ]
+    const facts = steps.map((step) => entry(fault('step'), { type: 'add-step', step }))
+    await store.events.append(asHolder(run, { facts }))
+    assert.deepEqual(await store.runs.steps(run.id), steps)
+  },
+
+  'positions in a conversation are dense, whoever writes at the same time': async ({ store }) => {
+    const home = await givenAgent(store)
+    const first = await givenRunning(store, home)
+    const append = (count: number) =>
+      asHolder(first, {
+        facts: [entry(fault('many'), ...Array.from({ length: count }, () => says(first.id, 'hello')))],
+      })
+    await Promise.all([store.events.append(append(3)), store.events.append(append(1)), store.events.append(append(4))])
+    const messages = await store.messages.context(home.conversationId)
+    assert.deepEqual(
+      messages.map(({ position }) => position),
+      [0, 1, 2, 3, 4, 5, 6, 7],
+    )
+    const conversation = await store.conversations.get(ORGANIZATION, home.conversationId)
+    assert.equal(conversation?.nextPosition, 8)
+    assert.equal(conversation?.lastMessageAt, AT)
+  },
+
+  'one append that breaks a constraint does not fail the others of its commit': async ({ store }) => {
+    const homes = await Promise.all(Array.from({ length: 5 }, () => givenAgent(store)))
+    const runs = await Promise.all(homes.map((home) => givenRunning(store, home)))
+    const taken = says(runs[0]!.id, 'first')
+    await store.events.append(asHolder(runs[0]!, { facts: [entry(fault('first'), taken)] }))
+
+    const answers = await Promise.allSettled(
+      runs.slice(1).map((run, index) => {
+        const message = index === 1 ? taken : says(run.id, 'own')
+        return store.events.append(asHolder(run, { facts: [entry(fault('next'), message)] }))
+      }),
+    )
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+    )
+    assert.equal((await store.events.read(runs[2]!.id, 0)).length, 1)
+    for (const run of [runs[1]!, runs[3]!, runs[4]!]) assert.equal((await store.events.read(run.id, 0)).length, 2)
+  },
+
+  'of an approval answered and cancelled at once exactly one wins': async ({ store, another }) => {
+    const elsewhere = await another()
+    for (let round = 0; round < 10; round++) {
+      const home = await givenAgent(store)
+      const waiting = await givenWaiting(store, home)
+      const continuing = openRun(home, { run: { continues: waiting.id } })
+      const answered = entry(
+        { type: 'approval-answered', v: 1, decisions: [], responseId: newId.message(), continuedBy: continuing.run.id },
+        says(waiting.id, 'approved'),
+        changes({ waiting: false, expiresAt: null }),
+      )
+      const over = changes({ status: 'cancelled', waiting: false, stopReason: 'cancelled', expiresAt: null })
+      const answer = asGuest(waiting, ['waiting'], { intents: [answered] })
+      const cancel = asGuest(waiting, ['waiting'], {
+        intents: [entry(cancelled, says(waiting.id, 'denied')), entry(ended, over)],
+      })
+      const [run, cancelAnswer] = await Promise.all([
+        store.runs.continueAfterApproval({ answer, run: continuing.run, entry: continuing.entry }),
+        elsewhere.store.events.append(cancel),
+      ])
+      const won = [run !== undefined, cancelAnswer.type === 'appended']
+      assert.equal(won.filter(Boolean).length, 1, `round ${round}: ${won}`)
+      assert.equal((await store.messages.context(home.conversationId)).length, 1)
+      const row = await store.runs.get(ORGANIZATION, waiting.id)
+      assert.equal(row?.status, run ? 'completed' : 'cancelled')
+      assert.equal((await store.runs.get(ORGANIZATION, continuing.run.id)) !== undefined, run !== undefined)
+    }
+  },
+}

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import type { Promised } from './contract.ts'
+import {
+  AT,
+  asHolder,
+  changes,
+  claimNext,
+  entry,
+  fault,
+  finish,
+  givenAgent,
+  givenRunning,
+  givenWaiting,
+  mustOpen,
+  newId,
+  ORGANIZATION,
+  openRun,
+  typesOf,
+} from './given.ts'
+
+const FREE = { quarantine: 'free' as const, quarantineFrom: 2, at: AT }
+const BUSY = { ...FREE, quarantine: 'busy' as const }
+
+export const CLAIMS: Promised = {
+  'the oldest run that may start is claimed, with its events': async ({ store }) => {
+    const first = await givenAgent(store)
+    const second = await givenAgent(store)
+    const runs = [first, first, second]
+    const opened = []
+    for (const home of runs) opened.push(mustOpen(await store.runs.open(openRun(home))))
+    const workerId = newId.worker()
+
+    const claim = await claimNext(store, workerId)
+    assert.equal(claim?.run.id, opened[0]?.id)
+    assert.equal(claim?.run.status, 'running')
+    assert.equal(claim?.run.fence, 1)
+    assert.equal(claim?.run.leaseOwner, workerId)
+    assert.ok(claim?.run.startedAt)
+    assert.deepEqual(typesOf(claim!.events), ['input-accepted'])
+    // The second of the first conversation stands behind the one that runs.
+    assert.equal((await claimNext(store, workerId))?.run.id, opened[2]?.id)
+    assert.equal(await claimNext(store, workerId), undefined)
+  },
+
+  'a claimer is told whether nothing is queued or everything is blocked': async ({ store }) => {
+    const workerId = newId.worker()
+    assert.equal(await store.runs.claimNext(workerId), undefined)
+    const home = await givenAgent(store)
+    const running = await givenRunning(store, home)
+    await store.runs.open(openRun(home))
+    assert.equal(await store.runs.claimNext(workerId), 'blocked')
+    await finish(store, running)
+    assert.notEqual(await store.runs.claimNext(workerId), 'blocked')
+    assert.equal(await store.runs.claimNext(workerId), undefined)
+  },
+
+  'two workers never claim the same run, nor two of one conversation': async ({ store, another }) => {
+    const elsewhere = await another()
+    const homes = await Promise.all(Array.from({ length: 6 }, () => givenAgent(store)))
+    for (const home of homes) for (let count = 0; count < 3; count++) await store.runs.open(openRun(home))
+    const claims = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => claimNext(index % 2 ? store : elsewhere.store)),
+    )
+    const taken = claims.flatMap((claim) => (claim ? [claim.run] : []))
+    assert.equal(new Set(taken.map(({ conversationId }) => conversationId)).size, taken.length)
+    for (let claim = await claimNext(store); claim; ) {
+      taken.push(claim.run)
+      claim = await claimNext(store)
+    }
+    assert.equal(taken.length, 6)
+  },
+
+  'a run of a live worker is not taken over': async ({ store }) => {
+    await givenRunning(store, await givenAgent(store))
+    assert.equal(await store.runs.takeOver(newId.worker(), FREE), undefined)
+  },
+
+  'a run of a dead worker is taken over, and the death is on record': async ({ store }) => {
+    const workerId = newId.worker()
+    const run = mustOpen(await store.runs.open(openRun(await givenAgent(store), { claimFor: workerId })))
+    // Its lease has lapsed.
+    await store.workers.beat(workerId, -1)
+    const survivor = newId.worker()
+    const claim = await store.runs.takeOver(survivor, FREE)
+    assert.equal(claim?.run.id, run.id)
+    assert.equal(claim?.run.fence, 2)
+    assert.equal(claim?.run.deaths, 1)
+    assert.equal(claim?.run.leaseOwner, survivor)
+    assert.deepEqual(claim?.events.at(-1), { seq: 2, at: AT, event: { type: 'worker-lost', v: 1, fence: 1 } })
+    assert.equal(claim?.run.nextSeq, 3)
+  },
+
+  'a worker that left is dead at once': async ({ store }) => {
+    const workerId = newId.worker()
+    const run = await givenRunning(store, await givenAgent(store), workerId)
+    await store.workers.leave(workerId)
+    assert.equal((await store.runs.takeOver(newId.worker(), FREE))?.run.id, run.id)
+  },
+
+  'a run that was handed back is taken over without a death': async ({ store }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    await store.runs.handBack(run.id, run.fence)
+    const claim = await store.runs.takeOver(newId.worker(), BUSY)
+    assert.equal(claim?.run.fence, 2)
+    assert.equal(claim?.run.deaths, 0)
+    assert.deepEqual(typesOf(claim!.events), ['input-accepted'])
+  },
+
+  'a stale holder hands nothing back': async ({ store }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    await store.runs.handBack(run.id, run.fence - 1)
+    assert.equal(await store.runs.takeOver(newId.worker(), FREE), undefined)
+  },
+
+  'a run that killed its workers waits until it can be recovered alone': async ({ store }) => {
+    const suspect = mustOpen(await store.runs.open(openRun(await givenAgent(store), { claimFor: newId.worker() })))
+    assert.equal((await store.runs.takeOver(newId.worker(), BUSY))?.run.deaths, 1)
+    // The next death would be its second.
+    assert.equal(await store.runs.takeOver(newId.worker(), BUSY), undefined)
+    const claim = await store.runs.takeOver(newId.worker(), FREE)
+    assert.equal(claim?.run.id, suspect.id)
+    assert.equal(claim?.run.deaths, 2)
+  },
+
+  'a committed step clears the deaths': async ({ store }) => {
+    await store.runs.open(openRun(await givenAgent(store), { claimFor: newId.worker() }))
+    const claim = await store.runs.takeOver(newId.worker(), FREE)
+    await store.events.append(asHolder(claim!.run, { facts: [entry(fault('step'), changes({ deaths: 0 }))] }))
+    assert.equal((await store.runs.get(ORGANIZATION, claim!.run.id))?.deaths, 0)
+  },
+
+  'two workers never take over the same run': async ({ store, another }) => {
+    const elsewhere = await another()
+    const runs = []
+    for (let count = 0; count < 4; count++) {
+      const request = openRun(await givenAgent(store), { claimFor: newId.worker() })
+      runs.push(mustOpen(await store.runs.open(request)).id)
+    }
+    const survivor = newId.worker()
+    await store.workers.beat(survivor, 60_000)
+    const claims = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => (index % 2 ? store : elsewhere.store).runs.takeOver(survivor, FREE)),
+    )
+    const taken = claims.flatMap((claim) => (claim ? [claim.run.id] : []))
+    assert.equal(new Set(taken).size, taken.length)
+    for (const id of taken) assert.equal((await store.runs.getAnywhere(id))?.fence, 2)
+  },
+
+  'chunk numbers are bounded by the run row, for the holder only': async ({ store }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    assert.equal(run.chunkBound, 10_000)
+    assert.equal(await store.runs.raiseChunkBound(run.id, run.fence), 20_000)
+    assert.equal(await store.runs.raiseChunkBound(run.id, run.fence - 1), undefined)
+    assert.equal((await store.runs.get(ORGANIZATION, run.id))?.chunkBound, 20_000)
+  },
+
+  'approvals that lapsed are found, the oldest first': async ({ store }) => {
+    const waiting = await givenWaiting(store, await givenAgent(store))
+    assert.deepEqual(await store.runs.expired(waiting.expiresAt!, 10), [])
+    assert.deepEqual(await store.runs.expired(waiting.expiresAt! + 1, 10), [waiting])
+  },
+
+  'the next sequence numbers of many runs come in one answer': async ({ store }) => {
+    const runs = []
+    for (let count = 0; count < 40; count++) runs.push(await givenRunning(store, await givenAgent(store)))
+    await finish(store, runs[0]!)
+    const next = await store.runs.nextSeqs([...runs.map(({ id }) => id), newId.run()])
+    assert.equal(next.size, 40)
+    assert.equal(next.get(runs[0]!.id), 3)
+    assert.equal(next.get(runs[39]!.id), 2)
+  },
+}

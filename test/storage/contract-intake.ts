@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { QUEUE_BOUND } from '../../src/core/admission.ts'
+import type { Run } from '../../src/core/run.ts'
+import type { OpenRun, Store } from '../../src/ports/store.ts'
+import type { Promised } from './contract.ts'
+import {
+  AT,
+  accepted,
+  asGuest,
+  asHolder,
+  changes,
+  claimNext,
+  collect,
+  entry,
+  finish,
+  givenAgent,
+  givenRunning,
+  givenWaiting,
+  mustOpen,
+  newId,
+  ORGANIZATION,
+  OTHER_ORGANIZATION,
+  openRun,
+  typesOf,
+  waits,
+} from './given.ts'
+
+export const INTAKE: Promised = {
+  'a run is opened with its input as event 1': async ({ store }) => {
+    const home = await givenAgent(store)
+    const request = openRun(home, { run: { metadata: { why: 'test' }, background: true } })
+    const run = mustOpen(await store.runs.open(request))
+    assert.deepEqual(run, await store.runs.get(ORGANIZATION, run.id))
+    assert.equal(run.status, 'created')
+    assert.deepEqual(run.metadata, { why: 'test' })
+    assert.deepEqual(await store.events.read(run.id, 0), [{ seq: 1, at: AT, event: accepted }])
+  },
+
+  'a run in a free conversation is claimed in the commit that opens it': async ({ store }) => {
+    const workerId = newId.worker()
+    const run = mustOpen(await store.runs.open(openRun(await givenAgent(store), { claimFor: workerId })))
+    assert.equal(run.status, 'running')
+    assert.equal(run.fence, 1)
+    assert.equal(run.leaseOwner, workerId)
+    assert.equal(run.startedAt, AT)
+  },
+
+  'a run behind another is not claimed when it is opened': async ({ store }) => {
+    const home = await givenAgent(store)
+    await store.runs.open(openRun(home))
+    const second = mustOpen(await store.runs.open(openRun(home, { claimFor: newId.worker() })))
+    assert.equal(second.status, 'created')
+    assert.equal(second.leaseOwner, undefined)
+  },
+
+  'a conversation that is not there, or is somebody else’s, opens nothing': async ({ store }) => {
+    const home = await givenAgent(store)
+    const elsewhere = { ...home, conversationId: newId.conversation() }
+    assert.deepEqual(await store.runs.open(openRun(elsewhere)), { type: 'no-conversation' })
+    const foreign = openRun(home, { run: { organizationId: OTHER_ORGANIZATION } })
+    assert.deepEqual(await store.runs.open(foreign), { type: 'no-conversation' })
+    const wrongAgent = openRun({ ...home, agentId: newId.agent() })
+    assert.deepEqual(await store.runs.open(wrongAgent), { type: 'no-conversation' })
+  },
+
+  'reject refuses while a run runs or waits its turn, and leaves no trace': async ({ store, snapshot }) => {
+    const home = await givenAgent(store)
+    const running = await givenRunning(store, home)
+    const refused = await store.runs.open(openRun(home, { policy: 'reject' }))
+    assert.deepEqual(refused, { type: 'refused', refusal: 'busy', runId: running.id })
+    assert.equal((await collect(snapshot.runs())).length, 1)
+  },
+
+  'enqueue keeps the order of arrival up to the bound, and then refuses': async ({ store }) => {
+    const home = await givenAgent(store)
+    const running = await givenRunning(store, home)
+    const requests: OpenRun[] = Array.from({ length: QUEUE_BOUND }, () => openRun(home))
+    const answers = await Promise.all(requests.map((request) => store.runs.open(request)))
+    for (const answer of answers) assert.equal(answer.type, 'opened')
+    const oneMore = await store.runs.open(openRun(home))
+    assert.deepEqual(oneMore, { type: 'refused', refusal: 'queue-full', runId: running.id })
+
+    await finish(store, running)
+    for (const request of requests) {
+      const claim = await claimNext(store)
+      assert.equal(claim?.run.id, request.run.id)
+      await finish(store, claim!.run)
+    }
+    assert.equal(await claimNext(store), undefined)
+  },
+
+  'interrupt asks the running run to stop and opens the next': async ({ store }) => {
+    const home = await givenAgent(store)
+    const running = await givenRunning(store, home)
+    const opened = await store.runs.open(openRun(home, { policy: 'interrupt', claimFor: newId.worker() }))
+    assert.equal(mustOpen(opened).status, 'created')
+    assert.equal(opened.type === 'opened' && opened.interrupted, running.id)
+    assert.deepEqual(typesOf(await store.events.read(running.id, 1)), ['cancel-requested'])
+  },
+
+  'steer goes into the running run, and opens one where none runs': async ({ store }) => {
+    const home = await givenAgent(store)
+    const running = await givenRunning(store, home)
+    const steered = await store.runs.open(openRun(home, { policy: 'steer' }))
+    assert.deepEqual(steered, { type: 'steered', runId: running.id })
+    assert.deepEqual(typesOf(await store.events.read(running.id, 1)), ['input-steered'])
+
+    await finish(store, running)
+    assert.equal((await store.runs.open(openRun(home, { policy: 'steer' }))).type, 'opened')
+  },
+
+  'every policy is refused while an approval is open': async ({ store }) => {
+    const home = await givenAgent(store)
+    const waiting = await givenWaiting(store, home)
+    for (const policy of ['reject', 'enqueue', 'interrupt', 'steer'] as const) {
+      const refused = await store.runs.open(openRun(home, { policy }))
+      assert.deepEqual(refused, { type: 'refused', refusal: 'pending-approval', runId: waiting.id })
+    }
+  },
+
+  'a repeated request finds its run, and another body under its key is a conflict': async ({ store }) => {
+    const home = await givenAgent(store)
+    const idempotency = { key: 'k', digest: 'd' }
+    const run = mustOpen(await store.runs.open(openRun(home, { run: { idempotency } })))
+    const again = await store.runs.open(openRun(home, { run: { idempotency }, policy: 'reject' }))
+    assert.deepEqual(again, { type: 'repeated', runId: run.id })
+    const other = await store.runs.open(openRun(home, { run: { idempotency: { key: 'k', digest: 'other' } } }))
+    assert.deepEqual(other, { type: 'key-conflict', runId: run.id })
+    assert.equal((await store.runs.open(openRun(await givenAgent(store), { run: { idempotency } }))).type, 'opened')
+  },
+
+  'a repeated request that had been steered is not steered twice': async ({ store }) => {
+    const home = await givenAgent(store)
+    const running = await givenRunning(store, home)
+    const request = () => openRun(home, { policy: 'steer', run: { idempotency: { key: 'k', digest: 'd' } } })
+    assert.deepEqual(await store.runs.open(request()), { type: 'steered', runId: running.id })
+    await finish(store, running)
+    assert.deepEqual(await store.runs.open(request()), { type: 'repeated', runId: running.id })
+  },
+
+  'the same request sent twice at once opens one run': async ({ store, another }) => {
+    const elsewhere = await another()
+    const home = await givenAgent(store)
+    const request = () => openRun(home, { run: { idempotency: { key: 'k', digest: 'd' } } })
+    const answers = await Promise.all([
+      store.runs.open(request()),
+      elsewhere.store.runs.open(request()),
+      store.runs.open(request()),
+    ])
+    assert.deepEqual(answers.map(({ type }) => type).sort(), ['opened', 'repeated', 'repeated'])
+  },
+
+  'of many that open and claim at once, in two processes, one runs': async ({ store, another, snapshot }) => {
+    const elsewhere = await another()
+    const home = await givenAgent(store)
+    const stores = [store, elsewhere.store]
+    await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        stores[index % 2]!.runs.open(openRun(home, { claimFor: newId.worker() })),
+      ),
+    )
+    await Promise.all(stores.flatMap(({ runs }) => [runs.claimNext(newId.worker()), runs.claimNext(newId.worker())]))
+    const runs = (await collect(snapshot.runs())).map(({ run }) => run)
+    assert.equal(runs.length, 12)
+    assert.equal(runs.filter(({ status }) => status === 'running').length, 1)
+  },
+
+  'the run that continues after an approval is opened with its answer and goes first': async ({ store }) => {
+    const home = await givenAgent(store)
+    const waiting = await givenRunning(store, home)
+    const queued = mustOpen(await store.runs.open(openRun(home)))
+    await stopForApproval(store, waiting)
+    assert.equal(await claimNext(store), undefined)
+
+    const fresh = (await store.runs.get(ORGANIZATION, waiting.id))!
+    const { run, entry: input } = openRun(home, { run: { continues: waiting.id } })
+    const answer = asGuest(fresh, ['waiting'], { intents: [answeredBy(run.id)] })
+    const continuing = await store.runs.continueAfterApproval({ answer, run, entry: input })
+    assert.equal(continuing?.status, 'created')
+    assert.equal(continuing?.continues, waiting.id)
+    assert.equal((await store.runs.get(ORGANIZATION, waiting.id))?.waiting, false)
+
+    const claim = await claimNext(store)
+    assert.equal(claim?.run.id, run.id)
+    await finish(store, claim!.run)
+    assert.equal((await claimNext(store))?.run.id, queued.id)
+  },
+
+  'a continuing run can be claimed in the commit that answers': async ({ store }) => {
+    const home = await givenAgent(store)
+    const waiting = await givenWaiting(store, home)
+    const { run, entry: input } = openRun(home, { run: { continues: waiting.id } })
+    const answer = asGuest(waiting, ['waiting'], { intents: [answeredBy(run.id)] })
+    const claimFor = newId.worker()
+    const continuing = await store.runs.continueAfterApproval({ answer, run, entry: input, claimFor })
+    assert.equal(continuing?.status, 'running')
+    assert.equal(continuing?.fence, 1)
+    const again = { answer: { ...answer, commitId: 'again' }, run: { ...run, id: newId.run() }, entry: input }
+    assert.equal(await store.runs.continueAfterApproval(again), undefined)
+    assert.equal(await store.runs.get(ORGANIZATION, again.run.id), undefined)
+  },
+}
+
+const answeredBy = (continuedBy: OpenRun['run']['id']) =>
+  entry(
+    { type: 'approval-answered', v: 1, decisions: [], responseId: newId.message(), continuedBy },
+    changes({ waiting: false, expiresAt: null }),
+  )
+
+async function stopForApproval(store: Store, run: Run): Promise<void> {
+  const end = { type: 'turn-ended', v: 1, stopReason: 'requires_approval' } as const
+  await store.events.append(asHolder(run, { intents: [entry(end, waits)] }))
+}

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import type { Promised } from './contract.ts'
+import {
+  AT,
+  asGuest,
+  asHolder,
+  cancelled,
+  collect,
+  entry,
+  fault,
+  finish,
+  givenAgent,
+  givenRunning,
+  givenWaiting,
+  mustOpen,
+  newId,
+  ORGANIZATION,
+  OTHER_ORGANIZATION,
+  openRun,
+  says,
+} from './given.ts'
+
+export const READS: Promised = {
+  'an agent comes back as it was made, with its default conversation': async ({ store }) => {
+    const { agentId, conversationId } = await givenAgent(store)
+    const agent = await store.agents.get(ORGANIZATION, agentId)
+    assert.equal(agent?.name, 'keeper')
+    assert.deepEqual(agent?.tools, ['note'])
+    assert.deepEqual(await store.agents.findByName(ORGANIZATION, 'keeper'), agent)
+    const conversation = await store.conversations.defaultOf(ORGANIZATION, agentId)
+    assert.equal(conversation?.id, conversationId)
+    assert.equal(conversation?.isDefault, true)
+    const second = { ...conversation!, id: newId.conversation(), isDefault: false, createdAt: AT + 1 }
+    await store.conversations.create(second)
+    assert.deepEqual(await store.conversations.get(ORGANIZATION, second.id), second)
+    assert.deepEqual(await store.conversations.list(ORGANIZATION, agentId), [second, conversation])
+  },
+
+  'lists are newest first, in pages': async ({ store }) => {
+    const made = []
+    for (let count = 0; count < 5; count++) made.unshift((await givenAgent(store)).agentId)
+    const first = await store.agents.list(ORGANIZATION, { limit: 2 })
+    const second = await store.agents.list(ORGANIZATION, { limit: 2, before: first[1]!.id })
+    const third = await store.agents.list(ORGANIZATION, { limit: 2, before: second[1]!.id })
+    assert.deepEqual(
+      [...first, ...second, ...third].map(({ id }) => id),
+      made,
+    )
+    assert.deepEqual(await store.agents.list(ORGANIZATION, { limit: 2, before: newId.agent() }), [])
+  },
+
+  'runs are listed by any mix of filters, newest first': async ({ store }) => {
+    const home = await givenAgent(store)
+    const elsewhere = await givenAgent(store)
+    const done = await givenRunning(store, home)
+    await finish(store, done)
+    const running = await givenRunning(store, home)
+    const queued = mustOpen(await store.runs.open(openRun(home)))
+    const waiting = await givenWaiting(store, elsewhere)
+    const list = async (filter: Parameters<typeof store.runs.list>[1], limit = 10, before?: string) => {
+      const page = before ? { limit, before } : { limit }
+      return (await store.runs.list(ORGANIZATION, filter, page)).map(({ id }) => id)
+    }
+    assert.deepEqual(await list({}), [waiting.id, queued.id, running.id, done.id])
+    assert.deepEqual(await list({ agentId: home.agentId }), [queued.id, running.id, done.id])
+    assert.deepEqual(await list({ conversationId: home.conversationId, statuses: ['created', 'running'] }), [
+      queued.id,
+      running.id,
+    ])
+    assert.deepEqual(await list({ waiting: true }), [waiting.id])
+    assert.deepEqual(await list({ statuses: ['completed'], waiting: false }), [done.id])
+    assert.deepEqual(await list({}, 2, queued.id), [running.id, done.id])
+    assert.deepEqual(await list({ statuses: [] }), [])
+  },
+
+  'messages are paged by position from either end': async ({ store }) => {
+    const home = await givenAgent(store)
+    const run = await givenRunning(store, home)
+    const facts = ['a', 'b', 'c', 'd', 'e'].map((text) => entry(fault(text), says(run.id, text)))
+    await store.events.append(asHolder(run, { facts }))
+    const page = async (options: { limit: number; after?: number; before?: number }, take: 'oldest' | 'newest') =>
+      (await store.messages.list(ORGANIZATION, home.conversationId, { ...options, take })).map(
+        ({ position }) => position,
+      )
+    assert.deepEqual(await page({ limit: 2 }, 'oldest'), [0, 1])
+    assert.deepEqual(await page({ limit: 2, after: 1 }, 'oldest'), [2, 3])
+    assert.deepEqual(await page({ limit: 2 }, 'newest'), [3, 4])
+    assert.deepEqual(await page({ limit: 2, before: 3 }, 'newest'), [1, 2])
+    const all = await store.messages.context(home.conversationId)
+    assert.deepEqual(await store.messages.ofRun(run.id), all)
+    assert.deepEqual(await store.messages.get(ORGANIZATION, all[2]!.id), all[2])
+  },
+
+  'what the model sees begins at the last compaction': async ({ store }) => {
+    const { agentId } = await givenAgent(store)
+    const conversation = {
+      id: newId.conversation(),
+      organizationId: ORGANIZATION,
+      agentId,
+      isDefault: false,
+      createdAt: AT,
+      contextStart: 2,
+      nextPosition: 0,
+    }
+    await store.conversations.create(conversation)
+    const run = await givenRunning(store, { agentId, conversationId: conversation.id })
+    const facts = ['old', 'old', 'new', 'new'].map((text) => entry(fault(text), says(run.id, text)))
+    await store.events.append(asHolder(run, { facts }))
+    const context = await store.messages.context(conversation.id)
+    assert.deepEqual(
+      context.map(({ position }) => position),
+      [2, 3],
+    )
+  },
+
+  'ids of another organisation look like ids of nothing': async ({ store }) => {
+    const home = await givenAgent(store)
+    const run = await givenRunning(store, home)
+    await store.events.append(asHolder(run, { facts: [entry(fault('said'), says(run.id, 'secret'))] }))
+    const [message] = await store.messages.context(home.conversationId)
+    const theirs = OTHER_ORGANIZATION
+    assert.equal(await store.agents.get(theirs, home.agentId), undefined)
+    assert.equal(await store.agents.findByName(theirs, 'keeper'), undefined)
+    assert.deepEqual(await store.agents.list(theirs, { limit: 10 }), [])
+    assert.equal(await store.conversations.get(theirs, home.conversationId), undefined)
+    assert.equal(await store.conversations.defaultOf(theirs, home.agentId), undefined)
+    assert.deepEqual(await store.conversations.list(theirs, home.agentId), [])
+    assert.equal(await store.runs.get(theirs, run.id), undefined)
+    assert.deepEqual(await store.runs.list(theirs, { agentId: home.agentId }, { limit: 10 }), [])
+    assert.deepEqual(await store.runs.list(theirs, {}, { limit: 10, before: run.id }), [])
+    assert.deepEqual(await store.messages.list(theirs, home.conversationId, { limit: 10, take: 'oldest' }), [])
+    assert.equal(await store.messages.get(theirs, message!.id), undefined)
+  },
+
+  'a snapshot has every run with its events and messages, over all pages': async ({ store, snapshot }) => {
+    const expected = []
+    for (let count = 0; count < 60; count++) {
+      const run = await givenRunning(store, await givenAgent(store))
+      await store.events.append(asHolder(run, { facts: [entry(fault('said'), says(run.id, `number ${count}`))] }))
+      expected.push(run.id)
+    }
+    const runs = await collect(snapshot.runs())
+    assert.deepEqual(
+      runs.map(({ run }) => run.id),
+      expected,
+    )
+    for (const { events, messages } of runs) assert.deepEqual([events.length, messages.length], [2, 1])
+    const conversations = await collect(snapshot.conversations())
+    assert.equal(conversations.length, 60)
+    for (const { conversation, messages } of conversations) assert.equal(messages.length, conversation.nextPosition)
+  },
+
+  'a snapshot names the workers that are alive': async ({ store, snapshot }) => {
+    const workerId = newId.worker()
+    await store.workers.beat(workerId, 60_000)
+    assert.deepEqual(await snapshot.liveWorkers(), new Set([workerId]))
+    await store.workers.beat(workerId, -1)
+    assert.deepEqual(await snapshot.liveWorkers(), new Set())
+  },
+
+  'a write of another process is noticed': async ({ store, another }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    const noticed = Promise.withResolvers<void>()
+    const stop = store.onForeignWrite(() => noticed.resolve())
+    const elsewhere = await another()
+    await elsewhere.store.events.append(asGuest(run, ['running'], { facts: [entry(cancelled)] }))
+    await noticed.promise
+    stop()
+    assert.equal((await store.runs.nextSeqs([run.id])).get(run.id), 3)
+  },
+
+  'a closed store refuses writes and says so': async ({ store }) => {
+    await store.close()
+    await assert.rejects(givenAgent(store), { name: 'StorageError' })
+  },
+}

@@ -1,0 +1,28 @@
+import { test } from 'node:test'
+import { APPENDS } from './contract-appends.ts'
+import { CLAIMS } from './contract-claims.ts'
+import { INTAKE } from './contract-intake.ts'
+import { READS } from './contract-reads.ts'
+import { STREAMS } from './contract-streams.ts'
+import type { Given } from './given.ts'
+
+/** What every database keeps: the promise in plain words, and how it is tried. */
+export type Promised = Record<string, (given: Given) => Promise<void>>
+
+export type OpenForTest = () => Promise<{ given: Given; close(): Promise<void> }>
+
+const CONTRACT: Promised = { ...APPENDS, ...INTAKE, ...CLAIMS, ...READS, ...STREAMS }
+
+export function keepsTheContract(database: string, open: OpenForTest): void {
+  for (const [promise, attempt] of Object.entries(CONTRACT))
+    test(`${database}: ${promise}`, { timeout: 30_000 }, async () => {
+      const { given, close } = await open()
+      try {
+        await attempt(given)
+      } finally {
+        await close()
+      }
+    })
+}
+
+export const promises = Object.keys(CONTRACT)

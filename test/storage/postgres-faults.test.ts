@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { realClock as clock } from '../../src/config/real-clock.ts'
+import { StorageError, type StorageFault } from '../../src/ports/storage-error.ts'
+import { MIGRATIONS, type Migration } from '../../src/storage/migrate.ts'
+import { openPostgresStore } from '../../src/storage/postgres.ts'
+import { postgresServer, startPostgres } from '../harness/postgres.ts'
+import { cuttingProxy } from './cutting-proxy.ts'
+import {
+  asHolder,
+  claimNext,
+  ended,
+  entry,
+  fault,
+  givenAgent,
+  givenRunning,
+  mustOpen,
+  newId,
+  ORGANIZATION,
+  openRun,
+  says,
+  typesOf,
+} from './given.ts'
+
+const probe = await startPostgres()
+const skip = 'skip' in probe ? probe.skip : false
+if (!('skip' in probe)) await probe.stop()
+
+for (const when of ['before', 'after'] as const) {
+  test(`an append whose line is cut ${when} its commit is written exactly once`, { skip }, async (context) => {
+    const { store, proxy } = await givenProxied(context)
+    const home = await givenAgent(store)
+    const run = await givenRunning(store, home)
+    proxy.cutAtNextCommit(when)
+    const append = asHolder(run, { facts: [entry(fault('fact'), says(run.id, 'once'))], intents: [entry(ended)] })
+    const appended = await store.events.append(append)
+    assert.ok(appended.type === 'appended')
+    assert.equal(appended.intentsKept, true)
+    assert.deepEqual(typesOf(appended.news), ['fault-met', 'turn-ended'])
+    assert.deepEqual(await store.events.read(run.id, 1), appended.news)
+    assert.equal((await store.messages.context(home.conversationId)).length, 1)
+  })
+
+  test(`a run whose line is cut ${when} its commit is opened exactly once`, { skip }, async (context) => {
+    const { store, proxy } = await givenProxied(context)
+    const home = await givenAgent(store)
+    proxy.cutAtNextCommit(when)
+    const workerId = newId.worker()
+    const run = mustOpen(await store.runs.open(openRun(home, { claimFor: workerId })))
+    assert.equal(run.leaseOwner, workerId)
+    assert.equal((await store.runs.list(ORGANIZATION, {}, { limit: 10 })).length, 1)
+  })
+
+  test(`a claim whose line is cut ${when} its commit is not forgotten`, { skip }, async (context) => {
+    const { store, proxy } = await givenProxied(context)
+    const run = mustOpen(await store.runs.open(openRun(await givenAgent(store))))
+    proxy.cutAtNextCommit(when)
+    const claim = await claimNext(store)
+    assert.equal(claim?.run.id, run.id)
+    assert.equal(claim?.run.fence, 1)
+  })
+
+  test(`chunks whose line is cut ${when} their commit are numbered once`, { skip }, async (context) => {
+    const { chunks, proxy } = await givenProxied(context)
+    const runId = newId.run()
+    await chunks.open(runId, 1)
+    proxy.cutAtNextCommit(when)
+    const append = { runId, fence: 1, floor: 0, chunks: [{ event: 0, body: '1' }], ended: false, at: 0 }
+    assert.deepEqual(await chunks.append([append]), [1])
+    assert.equal((await chunks.read(runId, 0, 10)).length, 1)
+  })
+}
+
+test('steering whose line is cut is reported as unknown, never repeated on a guess', { skip }, async (context) => {
+  const { store, proxy } = await givenProxied(context)
+  const home = await givenAgent(store)
+  const run = await givenRunning(store, home)
+  proxy.cutAtNextCommit('after')
+  await assert.rejects(store.runs.open(openRun(home, { policy: 'steer' })), isFault('outcome-unknown'))
+  assert.deepEqual(typesOf(await store.events.read(run.id, 1)), ['input-steered'])
+})
+
+test('while the server is away every call says so, and all goes on when it is back', { skip }, async (context) => {
+  const server = await postgresServer()
+  if (!server || 'skip' in server || !server.crash || !server.restart) return context.skip('the server is not ours')
+  const { store, chunks } = await givenStore(context)
+  const home = await givenAgent(store)
+  const run = await givenRunning(store, home)
+  await chunks.open(run.id, 1)
+  await server.crash()
+  try {
+    const append = asHolder(run, { facts: [entry(fault('away'))] })
+    await assert.rejects(store.events.append(append), isFault('unreachable'))
+    await assert.rejects(store.runs.get(ORGANIZATION, run.id), isFault('unreachable'))
+  } finally {
+    await server.restart()
+  }
+  const appended = await store.events.append(asHolder(run, { facts: [entry(fault('back'))] }))
+  assert.equal(appended.type, 'appended')
+  assert.equal((await store.events.read(run.id, 0)).length, 2)
+  // The crash emptied the unlogged tables; whoever takes the run over is told.
+  const head = await chunks.open(run.id, 2)
+  assert.ok(head !== 'fenced' && head.mayHaveLost)
+})
+
+test('a server that cannot be reached is named without its password', async () => {
+  const url = 'postgres://someone:secret@127.0.0.1:1/nowhere'
+  await assert.rejects(openPostgresStore({ url, clock, durability: 'strict' }), (error) => {
+    assert.ok(isFault('unreachable')(error))
+    assert.match((error as Error).message, /127\.0\.0\.1:1\/nowhere/)
+    assert.doesNotMatch((error as Error).message, /secret/)
+    return true
+  })
+})
+
+test('two processes that start at once migrate once, and a newer database is refused', { skip }, async (context) => {
+  const server = await startPostgres()
+  assert.ok(!('skip' in server))
+  context.after(server.stop)
+  const second: Migration = { number: 2, name: 'second', up: () => ['alter table agents add column mood text'] }
+  const migrations = [...MIGRATIONS.store, second]
+  const start = () => openPostgresStore({ url: server.url, clock, durability: 'strict', migrations })
+  for (const { store, chunks } of await Promise.all([start(), start(), start()])) {
+    await chunks.close()
+    await store.close()
+  }
+  const older = openPostgresStore({ url: server.url, clock, durability: 'strict' })
+  await assert.rejects(older, isFault('newer-version'))
+})
+
+async function givenStore(context: TestContext) {
+  const server = await startPostgres()
+  assert.ok(!('skip' in server))
+  const opened = await openPostgresStore({ url: server.url, clock, durability: 'strict' })
+  context.after(async () => {
+    await opened.chunks.close()
+    await opened.store.close()
+    await server.stop()
+  })
+  return opened
+}
+
+async function givenProxied(context: TestContext) {
+  const server = await startPostgres()
+  assert.ok(!('skip' in server))
+  const proxy = await cuttingProxy(server.url)
+  const opened = await openPostgresStore({ url: proxy.url, clock, durability: 'strict' })
+  context.after(async () => {
+    await opened.chunks.close()
+    await opened.store.close()
+    await proxy.close()
+    await server.stop()
+  })
+  return { ...opened, proxy }
+}
+
+const isFault = (expected: StorageFault) => (error: unknown) => {
+  assert.ok(error instanceof StorageError, String(error))
+  assert.equal(error.fault, expected)
+  return true
+}

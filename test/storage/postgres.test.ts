@@ -1,0 +1,33 @@
+import { test } from 'node:test'
+import { realClock as clock } from '../../src/config/real-clock.ts'
+import { openPostgresStore } from '../../src/storage/postgres.ts'
+import type { OpenedStore } from '../../src/storage/store.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { keepsTheContract, promises } from './contract.ts'
+
+const first = await startPostgres()
+if ('skip' in first) for (const promise of promises) test(`PostgreSQL: ${promise}`, { skip: first.skip }, () => {})
+else {
+  await first.stop()
+  keepsTheContract('PostgreSQL', async () => {
+    const server = await startPostgres()
+    if ('skip' in server) throw new Error(server.skip)
+    const opened: OpenedStore[] = []
+    const open = async () => {
+      const store = await openPostgresStore({ url: server.url, clock, durability: 'strict' })
+      opened.push(store)
+      return store
+    }
+    const given = { ...(await open()), another: open }
+    return {
+      given,
+      async close() {
+        for (const { store, chunks } of opened) {
+          await chunks.close()
+          await store.close()
+        }
+        await server.stop()
+      },
+    }
+  })
+}
