@@ -15,9 +15,9 @@ export class SideFailed extends Error {}
 export type Workshop = {
   /** A new empty folder, gone with the workshop. */
   folder(): string
-  /** Runs one job in a fresh process from source. */
+  /** Runs one job in a fresh process, from plain JavaScript. */
   measure(side: SideName, job: JobOf): Promise<Measured>
-  /** The same from plain JavaScript; answers with the time from spawn to the first line it printed. */
+  /** The same; answers with the time from spawn to the first line it printed. */
   timeToFirstLine(side: SideName, job: JobOf): Promise<{ ms: number; result: Measured }>
   /** Runs a job that is to be killed in its middle. */
   crash(side: SideName, job: JobOf): Promise<void>
@@ -35,21 +35,23 @@ export async function openWorkshop(): Promise<Workshop> {
   const address = await firstLine(source)
   const dist = process.env.BENCH_DIST ?? new URL('../dist/', import.meta.url).href
 
-  function start(script: string, job: JobOf): ChildProcess {
+  function start(side: SideName, job: JobOf): ChildProcess {
     const flags = [...(process.env.BENCH_NODE_FLAGS?.split(' ') ?? []), ...(job.type === 'idle' ? ['--expose-gc'] : [])]
     const argument = JSON.stringify({ ...job, source: address, dist })
-    return spawn(process.execPath, [...flags, script, argument], { stdio: ['ignore', 'pipe', 'inherit'] })
+    return spawn(process.execPath, [...flags, join(plain, `${side}-side.js`), argument], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
   }
 
   return {
     folder: () => mkdtempSync(join(root, 'home-')),
     async measure(side, job) {
-      const child = start(inBench(`${side}-side.ts`), job)
+      const child = start(side, job)
       return resultOf(side, await linesOf(child, side))
     },
     async timeToFirstLine(side, job) {
       const from = performance.now()
-      const child = start(join(plain, `${side}-side.js`), job)
+      const child = start(side, job)
       let ms = 0
       child.stdout!.once('data', () => {
         ms = performance.now() - from
@@ -57,7 +59,7 @@ export async function openWorkshop(): Promise<Workshop> {
       return { result: resultOf(side, await linesOf(child, side)), ms }
     },
     async crash(side, job) {
-      const child = start(inBench(`${side}-side.ts`), job)
+      const child = start(side, job)
       const signal = await new Promise((resolve) => child.once('close', (_, by) => resolve(by)))
       if (signal !== 'SIGKILL') throw new SideFailed(`the ${side} side was to be killed in mid-turn and was not`)
     },
@@ -70,7 +72,7 @@ export async function openWorkshop(): Promise<Workshop> {
 
 const inBench = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
 
-/** The bench as JavaScript, so that no side pays for type stripping when its start is timed. */
+/** The bench as JavaScript, so that no side pays for type stripping in its start or its heap. */
 function stripBench(folder: string): string {
   const bench = fileURLToPath(new URL('.', import.meta.url))
   const target = mkdtempSync(`${folder}-`)

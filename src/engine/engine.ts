@@ -4,6 +4,7 @@ import { cancelRun } from './cancel-run.ts'
 import { type Dispatcher, newDispatcher } from './dispatcher.ts'
 import { type Endings, newEndings } from './endings.ts'
 import { finishStream } from './finish-stream.ts'
+import { newOrphans } from './orphans.ts'
 import type { World } from './world.ts'
 
 export const LEASE_MS = 10_000
@@ -26,6 +27,7 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
   const workerId: WorkerId = `worker-${world.randomness.uuid()}`
   const endings = newEndings()
   const dispatcher = newDispatcher(world, { workerId, maxRunning, endings })
+  const orphans = newOrphans(world.store, { workerId, running: dispatcher.running })
   await world.store.workers.beat(workerId, LEASE_MS)
 
   const stopBeating = world.clock.every(HEARTBEAT_MS, () => void beat())
@@ -70,6 +72,7 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
         })
       }
       for (const runId of await streams.unended(100)) if (!isRunningHere(runId)) await finishStream(runId, world)
+      await orphans.handBack()
     } catch (fault) {
       world.report(fault, 'sweep')
     }

@@ -1,4 +1,4 @@
-import type { AgentId, ConversationId, OrganizationId, RunId } from '../core/id.ts'
+import type { AgentId, ConversationId, MessageId, OrganizationId, RunId } from '../core/id.ts'
 import { settle, type ToolCall, type ToolOutcome } from '../core/tool-call.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Digest } from '../ports/digest.ts'
@@ -9,6 +9,8 @@ import { callDigest } from './resolve-calls.ts'
 export const ABORT_GRACE_MS = 5_000
 
 export type CallHome = {
+  /** The answer the calls belong to: a model may repeat a call, id and all, in a later one. */
+  answerId: MessageId
   organizationId: OrganizationId
   agentId: AgentId
   conversationId: ConversationId
@@ -81,7 +83,7 @@ async function givenUp(clock: Clock, signal: AbortSignal, done: AbortSignal): Pr
 }
 
 function contextOf(call: ToolCall, home: CallHome, signal: AbortSignal): ToolContext {
-  const { organizationId, agentId, conversationId, runId, digest } = home
+  const { organizationId, agentId, conversationId, runId, answerId, digest } = home
   return {
     signal,
     agentId,
@@ -89,7 +91,7 @@ function contextOf(call: ToolCall, home: CallHome, signal: AbortSignal): ToolCon
     runId,
     callId: call.callId,
     // Bound to the answer's call and not to the worker, so that every execution of it has the same key.
-    idempotencyKey: digest([organizationId, conversationId, call.callId, call.digest].join('\n')),
+    idempotencyKey: digest([organizationId, conversationId, answerId, call.callId, call.digest].join('\n')),
     progress: (text) => home.progress(call.callId, text),
   }
 }

@@ -124,7 +124,7 @@ async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenera
     }
     case 'run-tools': {
       for (const call of action.calls)
-        if (!inFlight.has(call.callId)) inFlight.set(call.callId, executeCall(call, opened.home))
+        if (!inFlight.has(call.callId)) inFlight.set(call.callId, executeCall(call, homeOf(opened)))
       const outcome = await Promise.race([...inFlight.values(), opened.left])
       // This process leaves: whoever takes over decides by the tool's declared effects.
       if (outcome === 'left') return
@@ -133,7 +133,7 @@ async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenera
       return
     }
     case 'verify-call': {
-      const verified = await verifyCall(action.call, opened.home)
+      const verified = await verifyCall(action.call, homeOf(opened))
       const { callId } = action.call
       switch (verified.type) {
         case 'done':
@@ -158,12 +158,14 @@ async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenera
   }
 }
 
+const homeOf = ({ home, journal }: Opened): CallHome => ({ ...home, answerId: journal.turn.step!.answerId })
+
 type Opened = {
   fence: number
   journal: Journal
   stream: Awaited<ReturnType<World['streams']['open']>> & object
   caller: ModelCaller
-  home: CallHome
+  home: Omit<CallHome, 'answerId'>
   inFlight: Map<string, Promise<ToolOutcome>>
   left: Promise<'left'>
   timeSpent: number
@@ -200,7 +202,7 @@ async function open({ run, events }: Claim, world: World, stop: Stop): Promise<O
   }
   const progress = (callId: string, text: string) =>
     stream.write([{ message_type: 'tool_progress', tool_call_id: callId, text }], 0)
-  const home: CallHome = {
+  const home: Omit<CallHome, 'answerId'> = {
     ...{ organizationId, agentId, conversationId, runId, tools, spill, clock, digest, progress },
     signal: stop.tools,
   }

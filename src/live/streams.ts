@@ -22,14 +22,15 @@ type StreamParts = { chunks: ChunkStore; clock: Clock; report(fault: unknown, wh
  */
 export function newStreams({ chunks, clock, report }: StreamParts): Streams {
   const fanOut = newFanOut()
-  let pending = new Map<RunId, Pending>()
+  // By writer and not by run: two who finish the same stream at once must not share an append.
+  let pending = new Map<Writer, Pending>()
   let flushing: Promise<void> | undefined
   let isScheduled = false
 
   function write(writer: Writer, written: readonly Chunk[], event: number) {
     if (writer.state !== 'open' || written.length === 0) return
-    const gathered = pending.get(writer.runId) ?? { writer, chunks: [], ended: false }
-    pending.set(writer.runId, gathered)
+    const gathered = pending.get(writer) ?? { writer, chunks: [], ended: false }
+    pending.set(writer, gathered)
     for (const chunk of written) {
       gathered.chunks.push({ event, body: JSON.stringify(chunk), chunk })
       if (chunk.message_type === 'done') {

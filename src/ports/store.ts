@@ -99,6 +99,8 @@ export type RunStore = {
     workerId: WorkerId,
     options: { quarantine: 'free' | 'busy'; quarantineFrom: number; at: number },
   ): Promise<Claim | undefined>
+  /** The running runs this worker holds, for a worker that may not have heard of a claim it was given. */
+  heldBy(workerId: WorkerId): Promise<{ id: RunId; fence: number }[]>
   /** Gives the lease back without a death: a clean shutdown. */
   handBack(runId: RunId, fence: number): Promise<void>
   get(organizationId: OrganizationId, id: RunId): Promise<Run | undefined>

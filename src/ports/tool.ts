@@ -17,7 +17,11 @@ export type ToolContext = {
 
 export type ToolAnswer = { status: 'success' | 'error'; output: string }
 
-/** What a `verifiable` tool knows about an execution that was interrupted. */
+/**
+ * What a `verifiable` tool knows about an execution that was interrupted. After `not-done` the call runs again. A worker
+ * whose lease ran out may be paused rather than dead and finish later: a tool that cannot exclude that its first
+ * execution still happens should answer `unknown`.
+ */
 export type Verification = { type: 'done'; answer: ToolAnswer } | { type: 'not-done' } | { type: 'unknown' }
 
 export type Tool = {

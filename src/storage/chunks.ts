@@ -49,10 +49,19 @@ async function openStream(
   const found = await db.get(headOf, { run: runId })
   const taken = await db.get(takeHead, { run: runId, fence })
   if (!taken) return 'fenced'
-  // Whoever held it before us may have written a stream that is gone with its head.
-  if (!found) return { last: 0, lastEvent: 0, ended: false, mayHaveLost: fence > 1 }
-  return streamHead(found, bootId)
+  if (found) return streamHead(found, bootId)
+  // Most likely nobody opened it before. But a former holder may have written a stream that is gone with its head.
+  const mayHaveLost = fence > 1 && (await headsMayBeLost(db, bootId))
+  return { last: 0, lastEvent: 0, ended: false, mayHaveLost }
 }
+
+async function headsMayBeLost(db: Executor, bootId: string): Promise<boolean> {
+  const sentinel = await db.get(headOf, { run: SENTINEL })
+  return !sentinel || (sentinel.boot_id !== '' && sentinel.boot_id !== bootId)
+}
+
+/** A head that was there from the beginning, under the start of the machine that made the file. */
+export const SENTINEL = 'sentinel'
 
 type Outcome = number | 'fenced' | 'ended'
 

@@ -14,9 +14,9 @@ const LAST = '~'
 /** Chunk numbers that may be given out between two writes of the run row. */
 const CHUNK_STRIDE = 10_000
 
-export type RunClaims = Pick<RunStore, 'claimNext' | 'takeOver' | 'handBack' | 'raiseChunkBound'>
+export type RunClaims = Pick<RunStore, 'claimNext' | 'takeOver' | 'heldBy' | 'handBack' | 'raiseChunkBound'>
 
-export function runClaims({ write }: Database, clock: Clock): RunClaims {
+export function runClaims({ read, write }: Database, clock: Clock): RunClaims {
   return {
     claimNext: (workerId) => {
       const { work, ...job } = claiming(workerId, (db) => db.get(claim, { worker: workerId, at: clock.now() }))
@@ -28,6 +28,8 @@ export function runClaims({ write }: Database, clock: Clock): RunClaims {
 
     takeOver: (workerId, options) =>
       write(claiming(workerId, (db) => takeOver(db, workerId, { ...options, now: leaseNow(clock) }))),
+
+    heldBy: (workerId) => read((db) => db.all(held, { worker: workerId })),
 
     handBack: (runId, fence) =>
       write({
@@ -179,6 +181,14 @@ const lockHeld = statement<{ id: string; fence: number; worker: string }>()((db,
       .where('fence', '=', p('fence'))
       .where('lease_owner', '=', p('worker')),
   ),
+)
+
+const held = statement<{ worker: string }>()((db, p) =>
+  db
+    .selectFrom('runs')
+    .select(['id', 'fence'])
+    .where('status', '=', sql.lit('running' as const))
+    .where('lease_owner', '=', p('worker')),
 )
 
 const release = statement<{ id: RunId; fence: number }>()((db, p) =>

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
-import { chunkStore } from './chunks.ts'
+import { chunkStore, SENTINEL } from './chunks.ts'
 import type { Database } from './database.ts'
 import { SQLITE } from './dialect.ts'
 import { faultOf, storageError, toStorageError } from './faults.ts'
@@ -166,6 +166,8 @@ function openChunkFile(file: string, clock: Clock): ChunkStore {
   try {
     prepareFile(database, 'off')
     migrateSqlite(database, { track: 'chunks', migrations: MIGRATIONS.chunks, clock, place: file })
+    const stamp = `update stream_heads set boot_id = ? where run_id = '${SENTINEL}' and boot_id = ''`
+    database.prepare(stamp).run(bootId())
     return chunksOn(sqliteConnection(database, file), () => {
       if (database.isOpen) database.close()
     })

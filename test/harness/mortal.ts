@@ -36,19 +36,23 @@ export function mortal<T extends object>(target: T, life: Life): T {
   return new Proxy(target, {
     get(object, key) {
       const value = Reflect.get(object, key)
-      if (typeof value === 'function') return (...parameters: unknown[]) => call(object, value, parameters, life)
+      if (typeof value === 'function')
+        return (...parameters: unknown[]) => call(object, value as Callable, parameters, life)
       if (value !== null && typeof value === 'object' && !(value instanceof AbortSignal)) return mortal(value, life)
       return value
     },
   })
 }
 
-// biome-ignore lint/complexity/noBannedTypes: any method of any port
-function call(object: object, method: Function, parameters: unknown[], life: Life): unknown {
+type Callable = (...parameters: unknown[]) => unknown
+
+function call(object: object, method: Callable, parameters: unknown[], life: Life): unknown {
   if (!life.isAlive) return never
   const answer = method.apply(
     object,
-    parameters.map((parameter) => (typeof parameter === 'function' ? whileAlive(parameter, life) : parameter)),
+    parameters.map((parameter) =>
+      typeof parameter === 'function' ? whileAlive(parameter as Callable, life) : parameter,
+    ),
   )
   if (answer instanceof Promise) return untilDeath(answer, life)
   if (answer !== null && typeof answer === 'object' && Symbol.asyncIterator in answer)
@@ -57,9 +61,8 @@ function call(object: object, method: Function, parameters: unknown[], life: Lif
   return answer
 }
 
-// biome-ignore lint/complexity/noBannedTypes: any callback of any port
 const whileAlive =
-  (task: Function, life: Life) =>
+  (task: Callable, life: Life) =>
   (...parameters: unknown[]) =>
     life.isAlive ? task(...parameters) : undefined
 

@@ -204,3 +204,20 @@ test('runs that waited in the queue when the process died are run in order by th
   assert.deepEqual(order, ['number 1', 'number 1', 'number 2', 'number 3'])
   assertValidHistory(await house.messages())
 })
+
+test('a call the model repeats in a later answer, id and arguments and all, is another call with another key', async (context) => {
+  const keys: string[] = []
+  const write = tool(
+    'write',
+    (_, { idempotencyKey }) => {
+      keys.push(idempotencyKey)
+      return success('written')
+    },
+    { effects: 'idempotent' },
+  )
+  const same = { calls: [{ tool: 'write', input: { text: 'hello' }, callId: 'call_0' }] }
+  const house = await openHouse(context, { tools: [write], script: scriptOf(same, same, { text: 'done' }) })
+  await house.ask('write it twice')
+  assert.equal(keys.length, 2)
+  assert.notEqual(keys[0], keys[1])
+})

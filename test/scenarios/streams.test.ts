@@ -4,6 +4,7 @@ import type { NumberedChunk } from '../../src/core/chunk.ts'
 import type { RunId } from '../../src/core/id.ts'
 import { READER_BOUND } from '../../src/live/fan-out.ts'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
+import { cancelRun } from '../../src/service/cancel-run.ts'
 import { watchRun } from '../../src/service/watch-run.ts'
 import { success } from '../../src/tools/define-tool.ts'
 import { type House, openHouse } from '../harness/house.ts'
@@ -165,4 +166,22 @@ test('numbering goes on from the bound when it is reached: a long stream stays d
     whole.map((_, index) => index + 1),
   )
   assert.ok((await house.get(run.id)).chunkBound > whole.length)
+})
+
+test('two who finish the same stream at the same moment give it one end', async (context) => {
+  const mayGoOn = gate()
+  const house = await openHouse(context, {
+    tools: [tool('hold', () => mayGoOn.promise.then(() => success('held')))],
+    script: scriptOf({ calls: [{ tool: 'hold', input: {} }] }, { text: 'done' }),
+  })
+  await house.send('first')
+  const queued = await house.send('second')
+  await cancelRun(queued, house.desk)
+  const readings = await Promise.all([readAll(house, queued), readAll(house, queued), readAll(house, queued)])
+  for (const reading of readings)
+    assert.deepEqual(
+      reading.map(({ chunk }) => chunk.message_type),
+      ['stop_reason', 'done'],
+    )
+  mayGoOn.open()
 })

@@ -14,6 +14,8 @@ export const firstOfChunks: Migration = {
       ended_at bigint,
       boot_id text not null
     )`,
+    // Gone when the tables were emptied by a crash of PostgreSQL: then heads that are missing may have been there.
+    `insert into stream_heads (run_id, fence, "last", last_event, ended, boot_id) values ('sentinel', 0, 0, 0, 1, '')`,
     'create index stream_heads_unended on stream_heads (run_id) where ended = 0',
     'create index stream_heads_ended on stream_heads (ended_at) where ended = 1',
     `create ${unlogged} table chunks (

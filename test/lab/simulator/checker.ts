@@ -23,6 +23,7 @@ export type Checker = {
   memory: Memory
   violations: string[]
   reached: Map<string, number>
+  died(process: string): void
   /** What every reader saw: a number of a stream has one content. */
   saw(runId: RunId, number: number, body: string): void
   atTheEnd(): Promise<void>
@@ -38,8 +39,9 @@ export function newChecker(
   const reached = new Map<string, number>()
   const logs = new Map<RunId, string[]>()
   const chunkBodies = new Map<string, string>()
-  const effects = new Map<string, { tool: string; place: string; count: number }>()
-  const keys = new Map<string, string>()
+  const effects = new Map<string, { tool: string; place: string; by: string[] }>()
+  const dead = new Set<string>()
+  const happened = new Set<string>()
   const recovering = new Set<string>()
   const memory: Memory = { accepted: [], cancelled: [], answered: [] }
 
@@ -104,19 +106,28 @@ export function newChecker(
       if (mine.length === 0) violate(`I3 ${runId}: ${tool} ${callId} began before its start was on disk`)
       kernel.tell(`${tool} ${callId} begins (fence ${fence})`)
     },
-    effect(tool, { runId, callId, conversationId, idempotencyKey }) {
+    effect(tool, { runId, callId, conversationId, idempotencyKey }, process) {
       const place = `${tool} ${callId} in ${conversationId.slice(0, 12)}`
       kernel.tell(`${place} takes effect`)
-      const known = effects.get(idempotencyKey) ?? { tool, place: `${runId} ${callId}`, count: 0 }
-      effects.set(idempotencyKey, { ...known, count: known.count + 1 })
-      const before = keys.get(`${runId} ${callId}`)
-      if (before !== undefined && before !== idempotencyKey) violate(`I28 ${place}: executed under two keys`)
-      keys.set(`${runId} ${callId}`, idempotencyKey)
+      const known = effects.get(idempotencyKey) ?? { tool, place: `${runId} ${callId}`, by: [] }
+      if (known.by.length > 0 && !mayHappenAgain(tool, known.by, process))
+        violate(`I28 ${tool} ${known.place} took effect in ${known.by} and again in ${process}`)
+      effects.set(idempotencyKey, { ...known, by: [...known.by, process] })
+      happened.add(`${runId} ${callId}`)
       const started = starts.all(runId).map(({ body }) => JSON.parse(String(body)) as { callId: string; fence: number })
       const fence = Number(fenceOf.get(runId)?.fence)
       if (started.some((event) => event.callId === callId && event.fence < fence)) reach('lease lost while a tool runs')
     },
     hasHappened: (key) => effects.has(key),
+  }
+
+  /**
+   * Tools without effects and idempotent ones may. A verifiable one may if another worker, paused and not dead, was
+   * still at it: no check can see what has not happened yet.
+   */
+  function mayHappenAgain(tool: string, by: string[], process: string): boolean {
+    if (tool === 'look' || tool === 'again') return true
+    return tool === 'check' && !by.includes(process) && by.some((other) => !dead.has(other))
   }
 
   async function atTheEnd() {
@@ -137,7 +148,7 @@ export function newChecker(
         if (
           event.type === 'tool-ended' &&
           event.outcome.status === 'success' &&
-          !keys.has(`${run.id} ${event.outcome.callId}`)
+          !happened.has(`${run.id} ${event.outcome.callId}`)
         )
           violate(`I28 ${run.id}: ${event.outcome.callId} is recorded as done and never happened`)
       const stored = await chunks.read(run.id, 0, 100_000)
@@ -149,8 +160,6 @@ export function newChecker(
     blame(checkTogether({ runs: summaries }))
     for await (const record of snapshot.conversations()) blame(checkConversation(record))
     for (const [text, count] of texts) if (count > 1) violate(`I8 "${text}" is in the history ${count} times`)
-    for (const { tool, place, count } of effects.values())
-      if (count > 1 && tool !== 'look' && tool !== 'again') violate(`I28 ${tool} ${place} took effect ${count} times`)
     checkMemory(recorded)
   }
 
@@ -185,5 +194,5 @@ export function newChecker(
     chunkBodies.set(place, body)
   }
 
-  return { observer, outside, memory, violations, reached, saw, atTheEnd }
+  return { observer, outside, memory, violations, reached, died: (process) => void dead.add(process), saw, atTheEnd }
 }

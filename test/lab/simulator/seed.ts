@@ -65,12 +65,15 @@ export async function runSeed({
   const preparing = prepare()
   while (!isReady) await kernel.run(kernel.now() + 1)
   await preparing
-  const { observer, outside, violations, reached, atTheEnd } = checker!
+  const { observer, outside, violations, reached, died, atTheEnd } = checker!
 
   let lives = 0
   const boot = async () => {
     const name = `p${++lives}`
-    const onDeath = () => void kernel.after(kernel.between(50, 4_000), () => void boot().catch(fail))
+    const onDeath = () => {
+      died(name)
+      kernel.after(kernel.between(50, 4_000), () => void boot().catch(fail))
+    }
     processes.push(await startProcess({ name, kernel, weather, database, observer, outside, onDeath }))
   }
   const fail = (fault: unknown) => {

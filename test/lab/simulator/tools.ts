@@ -10,7 +10,7 @@ import type { Observer } from './unreliable-store.ts'
 export type Outside = {
   /** Each execution that began, with the process that ran it. */
   begun(tool: string, context: ToolContext): void
-  effect(tool: string, context: ToolContext): void
+  effect(tool: string, context: ToolContext, process: string): void
   hasHappened(key: string): boolean
 }
 
@@ -36,7 +36,7 @@ export const KINDS: Kind[] = [
 
 export const simulatedTools = (parts: Parts): Tool[] => KINDS.map((kind) => simulatedTool(kind, parts))
 
-function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, kill }: Parts): Tool {
+function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, kill, name }: Parts): Tool {
   const run = async (_: unknown, context: ToolContext): Promise<ToolAnswer> => {
     outside.begun(kind.name, context)
     const isDeaf = weather.strikes('tool-deaf')
@@ -48,7 +48,7 @@ function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, 
       kill(`${kind.name} dies before its effect`)
       return new Promise(() => {})
     }
-    outside.effect(kind.name, context)
+    outside.effect(kind.name, context, name)
     if (weather.strikes('tool-dies-after-effect')) {
       observer.reached('crash between effect and result')
       kill(`${kind.name} dies after its effect`)

@@ -1,0 +1,22 @@
+import type { RunId, WorkerId } from '../core/id.ts'
+import type { Store } from '../ports/store.ts'
+
+type Parts = { workerId: WorkerId; running(): RunId[] }
+
+/**
+ * Runs this worker holds and does not run: a claim whose commit went through although its answer was lost. Nobody else
+ * would ever take them, because this worker lives. One that is found twice in a row is handed back; if its claim was
+ * only slow, the fence makes the late turn stop.
+ */
+export function newOrphans({ runs }: Pick<Store, 'runs'>, { workerId, running }: Parts): { handBack(): Promise<void> } {
+  let suspects = new Map<RunId, number>()
+  return {
+    async handBack() {
+      const held = await runs.heldBy(workerId)
+      const here = new Set(running())
+      const strangers = held.filter(({ id }) => !here.has(id))
+      for (const { id, fence } of strangers) if (suspects.get(id) === fence) await runs.handBack(id, fence)
+      suspects = new Map(strangers.map(({ id, fence }) => [id, fence]))
+    },
+  }
+}
