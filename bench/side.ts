@@ -77,9 +77,13 @@ async function carryOut(job: Job, side: Side): Promise<Partial<Measured>> {
       return { ...result, turns: job.turns, messages: await countAll(side, measured) }
     }
     case 'idle': {
-      const warmUp = await side.newConversations(job.warmUp)
+      const rounds = [await side.newConversations(job.warmUp), await side.newConversations(job.turns)]
       const measured = await side.newConversations(job.turns)
-      await runAll(side, warmUp, job.lanes)
+      // What the process lets go of once, it lets go of in the rounds before: it would hide what conversations hold.
+      for (const round of rounds) {
+        await runAll(side, round, job.lanes)
+        await settledHeap()
+      }
       const before = await settledHeap()
       await runAll(side, measured, job.lanes)
       const heapBytes = (await settledHeap()) - before

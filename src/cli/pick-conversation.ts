@@ -1,11 +1,12 @@
 import type { Agent, Conversation } from '../core/agent.ts'
+import { listConversations } from '../service/conversations.ts'
 import type { Desk } from '../service/desk.ts'
 import { findConversation } from '../service/find-agent.ts'
 import { listRuns } from '../service/show-run.ts'
 
 /** Where the talk stopped: the conversation with an unfinished turn, or else the one spoken in last. */
 export async function lastConversation(agent: Agent, desk: Desk): Promise<Conversation> {
-  const all = await desk.world.store.conversations.list(desk.organizationId, agent.id)
+  const all = await listConversations(agent, desk)
   const [unfinished] = [
     ...(await listRuns({ agentId: agent.id, statuses: ['running', 'created'] }, 1, desk)),
     ...(await listRuns({ agentId: agent.id, waiting: true }, 1, desk)),
@@ -13,21 +14,6 @@ export async function lastConversation(agent: Agent, desk: Desk): Promise<Conver
   const open = all.find((one) => one.id === unfinished?.conversationId)
   const newest = [...all].sort((a, b) => spokenAt(b) - spokenAt(a))[0]
   return open ?? newest ?? findConversation(agent, undefined, desk)
-}
-
-export async function newConversation(agent: Agent, desk: Desk): Promise<Conversation> {
-  const { store, clock, randomness } = desk.world
-  const conversation: Conversation = {
-    id: `conv-${randomness.uuid()}`,
-    organizationId: desk.organizationId,
-    agentId: agent.id,
-    isDefault: false,
-    createdAt: clock.now(),
-    contextStart: 0,
-    nextPosition: 0,
-  }
-  await store.conversations.create(conversation)
-  return conversation
 }
 
 const spokenAt = ({ lastMessageAt, createdAt }: Conversation): number => lastMessageAt ?? createdAt

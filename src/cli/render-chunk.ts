@@ -31,7 +31,7 @@ export function renderChunk(telling: Telling, chunk: Chunk, look: Look): { telli
       return note({ ...telling, tools: named(telling, chunk.tool_calls) }, lines)
     }
     case 'tool_return_message':
-      return note(telling, [resultText(telling, chunk.tool_return, look)])
+      return note(telling, [resultText(chunk.name, chunk.tool_return, look)])
     case 'tool_progress':
       return progress(telling, chunk, look)
     case 'attempt_failed': {
@@ -41,6 +41,10 @@ export function renderChunk(telling: Telling, chunk: Chunk, look: Look): { telli
     case 'message_reset': {
       const why = RESET_WORDS[chunk.reason] ?? `the model failed: ${safeText(chunk.reason)}`
       return note(telling, [`  ${paint.yellow('↺ The text above was abandoned')}: ${why}.`])
+    }
+    case 'worker_lost': {
+      const again = chunk.deaths > 1 ? ` (${chunk.deaths} times at this step)` : ''
+      return note(telling, [`  ${paint.yellow('↺ The process running this turn died')}${again}; another one goes on.`])
     }
     case 'stop_reason': {
       const sentence = STOP_WORDS[chunk.stop_reason]
@@ -130,8 +134,7 @@ export function argumentLines(json: string): string {
 
 const shownValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-function resultText({ tools }: Telling, { tool_call_id, status, tool_return }: WireReturn, { paint }: Look): string {
-  const name = tools[tool_call_id]
+function resultText(name: string, { status, tool_return }: WireReturn, { paint }: Look): string {
   const mark = status === 'success' ? paint.green('✓') : paint.red('✗')
   return `  ${mark} ${name ? `${name}: ` : ''}${indented(fewLines(safeText(tool_return)), '    ')}`
 }

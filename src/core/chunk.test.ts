@@ -56,7 +56,7 @@ test('a result is told under the message that will hold it; all but success is a
     })
   const result = (status: 'success' | 'error') => [
     {
-      ...{ message_type: 'tool_return_message', id: 'message-2' },
+      ...{ message_type: 'tool_return_message', id: 'message-2', name: 'thing' },
       tool_return: { tool_call_id: 'c1', status, tool_return: 'done' },
     },
   ]

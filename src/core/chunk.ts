@@ -10,7 +10,7 @@ export type Chunk =
   | { message_type: 'reasoning_message'; id: MessageId; reasoning: string }
   | { message_type: 'tool_call_message'; id: MessageId; tool_calls: WireCall[] }
   | { message_type: 'approval_request_message'; id: MessageId; tool_calls: WireCall[] }
-  | { message_type: 'tool_return_message'; id: MessageId; tool_return: WireReturn }
+  | { message_type: 'tool_return_message'; id: MessageId; name: string; tool_return: WireReturn }
   | { message_type: 'stop_reason'; stop_reason: StopReason }
   | { message_type: 'error_message'; error_type: ErrorType; message: string; detail: string | null }
   | {
@@ -24,6 +24,8 @@ export type Chunk =
   | { message_type: 'message_reset'; id: MessageId | null; reason: string }
   | { message_type: 'attempt_failed'; target: string; kind: string; detail: string; remedy: string }
   | { message_type: 'tool_progress'; tool_call_id: string; text: string }
+  /** The process that ran this died; another goes on. Tools that may run again do. */
+  | { message_type: 'worker_lost'; deaths: number }
   /** Exactly one, last. */
   | { message_type: 'done' }
 
@@ -63,8 +65,13 @@ export function renderEvent(turn: Turn, event: TurnEvent, { wasStreamed }: { was
         status: status === 'success' ? 'success' : 'error',
         tool_return: output,
       }
-      return turn.step ? [{ message_type: 'tool_return_message', id: turn.step.resultsId, tool_return: wire }] : []
+      const name = turn.step?.calls.find((call) => call.callId === callId)?.tool ?? ''
+      return turn.step
+        ? [{ message_type: 'tool_return_message', id: turn.step.resultsId, name, tool_return: wire }]
+        : []
     }
+    case 'worker-lost':
+      return [{ message_type: 'worker_lost', deaths: turn.deaths + 1 }]
     case 'turn-ended':
       return renderEnd(turn, event)
     case 'input-accepted':
@@ -72,7 +79,6 @@ export function renderEvent(turn: Turn, event: TurnEvent, { wasStreamed }: { was
     case 'tool-started':
     case 'approval-answered':
     case 'cancel-requested':
-    case 'worker-lost':
     case 'fault-met':
       return []
   }

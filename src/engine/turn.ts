@@ -98,7 +98,10 @@ async function drive(opened: Opened, { run, stop, world }: { run: Run; stop: Sto
       const action = nextAction(journal.turn, run.fence)
       if (action.type === 'park') return
       // What has started is still awaited (until the grace is over); nothing new begins.
-      if (stop.cause() === 'leaving' && (action.type !== 'run-tools' || stop.left.aborted)) return
+      if (stop.cause() === 'leaving' && (action.type !== 'run-tools' || stop.left.aborted)) {
+        if (!(await endIfCancelled(journal, stop))) return
+        continue
+      }
       try {
         for await (const batch of perform(action, opened, stop)) await journal.commit(batch)
       } catch (fault) {
@@ -111,6 +114,15 @@ async function drive(opened: Opened, { run, stop, world }: { run: Run; stop: Sto
   } finally {
     timeLimit.abort()
   }
+}
+
+/** A cancel that was accepted before this process began to leave is carried out by it, not left to the next one. */
+async function endIfCancelled(journal: Journal, stop: Stop): Promise<boolean> {
+  if (stop.left.aborted) return false
+  await journal.commit({ facts: [] })
+  if (!journal.turn.cancel) return false
+  stop.stayForCancel()
+  return true
 }
 
 async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenerator<Batch> {
@@ -267,6 +279,8 @@ type Stop = {
   cause(): StopCause | undefined
   abort(cause: StopCause): void
   leave(toolGraceMs: number): void
+  /** The end is near and needs nothing of the world: worth staying for. */
+  stayForCancel(): void
   dispose(): void
 }
 
@@ -295,6 +309,10 @@ function newStop({ clock }: Pick<World, 'clock'>): Stop {
         tools.abort()
         left.abort()
       })
+    },
+    stayForCancel() {
+      cause = 'cancel'
+      tools.abort()
     },
     dispose: () => over.abort(),
   }

@@ -35,6 +35,7 @@ test('text goes on in its line and everything else gets lines of its own', () =>
     {
       message_type: 'tool_return_message',
       id,
+      name: 'clock',
       tool_return: { tool_call_id: 'call-1', status: 'success', tool_return: 'noon' },
     },
     text('It is noon.'),

@@ -377,3 +377,22 @@ test('a cancel accepted while the process dies is honoured by the next one', asy
   const run = await house.wait(runId)
   assert.equal(run.stopReason, 'cancelled')
 })
+
+test('a cancel accepted just before a clean stop is carried out by the process that leaves', async (context) => {
+  const stalled = gate()
+  const house = await openHouse(context, {
+    script: () => {
+      stalled.open()
+      return scriptOf({ stall: true })
+    },
+  })
+  const runId = await house.send('hello')
+  await stalled.promise
+  const cancelling = cancelRun(runId, house.desk)
+  await cancelling
+  await house.stop()
+  await house.restart()
+  const events = await house.events(runId)
+  assert.equal((await house.get(runId)).status, 'cancelled')
+  assert.ok(!events.some((event) => event.type === 'worker-lost'))
+})

@@ -1,6 +1,6 @@
+import { createConversation } from '../../service/conversations.ts'
 import { listMessages } from '../../service/list-messages.ts'
 import { listRuns } from '../../service/show-run.ts'
-import { newConversation } from '../pick-conversation.ts'
 import { renderMessage } from '../render-message.ts'
 import { runLine } from '../render-run.ts'
 import type { Talk } from './talk.ts'
@@ -41,7 +41,7 @@ const SLASHES: Record<string, Slash> = {
   new: {
     what: 'starts a new conversation with the same agent',
     async run(talk) {
-      talk.conversation = await newConversation(talk.agent, talk.desk)
+      talk.conversation = await createConversation(talk.agent, talk.desk)
       talk.screen.line('  A new conversation. The old one is kept.')
       return undefined
     },

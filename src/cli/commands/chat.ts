@@ -1,4 +1,5 @@
 import { Problem } from '../../core/problem.ts'
+import { createConversation } from '../../service/conversations.ts'
 import { listMessages } from '../../service/list-messages.ts'
 import { chatHistory } from '../chat/chat-history.ts'
 import { type Keyboard, pipedKeyboard, terminalKeyboard } from '../chat/keyboard.ts'
@@ -8,7 +9,7 @@ import { HOW_TO_TALK, welcome, welcomeBack } from '../chat/welcome.ts'
 import { type Context, withApp } from '../context.ts'
 import { TERMINATED } from '../exit-codes.ts'
 import { agentOrFirst } from '../first-agent.ts'
-import { lastConversation, newConversation } from '../pick-conversation.ts'
+import { lastConversation } from '../pick-conversation.ts'
 import { PERSON, renderMessage } from '../render-message.ts'
 import { tellFault } from '../tell-fault.ts'
 
@@ -29,7 +30,7 @@ export async function chat(options: ChatOptions, context: Context): Promise<numb
   try {
     return await withApp(context, 'owner', async ({ desk, settings }) => {
       const agent = await agentOrFirst(options.agent, desk)
-      const conversation = await (options.new ? newConversation : lastConversation)(agent, desk)
+      const conversation = await (options.new ? createConversation : lastConversation)(agent, desk)
       const keyboard = openKeyboard(settings.home, context)
       leaving.signal.addEventListener('abort', () => keyboard.close())
       try {
