@@ -1,12 +1,13 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import type { Context, Environment, Open } from './context.ts'
 import { USAGE } from './exit-codes.ts'
 import { tellFault } from './tell-fault.ts'
 import { newScreen } from './terminal.ts'
 
+export type CliOptions = { openApp: Open; environment: Environment; version: string }
+
 /** The command line: parses, loads the one command that was asked for, and answers with the exit code. */
-export async function runCli(argv: string[], options: { openApp: Open; environment: Environment }): Promise<number> {
+export async function runCli(argv: string[], { version, ...options }: CliOptions): Promise<number> {
   const { environment } = options
   const context: Context = {
     ...options,
@@ -21,7 +22,9 @@ export async function runCli(argv: string[], options: { openApp: Open; environme
     exit = code
   }
   try {
-    await programFor(context, ends).parseAsync(argv.length > 0 ? argv : ['--help'], { from: 'user' })
+    await programFor(context, ends)
+      .version(version)
+      .parseAsync(argv.length > 0 ? argv : ['--help'], { from: 'user' })
     return exit
   } catch (fault) {
     if (fault instanceof CommanderError) return fault.exitCode === 0 ? 0 : USAGE
@@ -32,7 +35,6 @@ export async function runCli(argv: string[], options: { openApp: Open; environme
 function programFor(context: Context, ends: (code: number) => void): Command {
   const program = new Command('holdfast')
     .description('Agents that stay alive: nothing is lost, stuck, done twice or hidden.')
-    .version(version())
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'holdfast: ')) })
     .showHelpAfterError('`holdfast --help` lists what there is.')
@@ -131,11 +133,6 @@ function addApprovals(program: Command, context: Context): void {
     .argument('<run>')
     .option('--reason <text>', 'told to the agent')
     .action(async (run, flags) => (await load()).deny(run, flags, context))
-}
-
-function version(): string {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(manifest) as { version: string }).version
 }
 
 /** `holdfast runs | head` closes the pipe early; that is no fault, and the work itself goes on. */

@@ -47,13 +47,14 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
       throw storageError('unreachable', file, new Error('no server has run in this home yet'))
     }
 
+    const isNewHome = !existsSync(file)
     const writer = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
     cleanUp.unshift(() => writer.close())
     prepareFile(writer, durability === 'strict' ? 'full' : 'normal')
     bringUpToDate(writer, { ...options, file })
     const reader = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
     cleanUp.unshift(() => reader.close())
-    const chunks = openChunks(join(home, 'chunks.db'), clock)
+    const chunks = openChunks(join(home, 'chunks.db'), { clock, isNewHome })
 
     return sqliteStore({
       writer: sqliteConnection(writer, file),
@@ -151,21 +152,26 @@ function bringUpToDate(writer: DatabaseSync, options: SqliteOptions & { file: st
 }
 
 /** The chunk log can be thrown away: after a power cut it may be damaged, and the truth is elsewhere. */
-function openChunks(file: string, clock: Clock): ChunkStore {
+function openChunks(file: string, { clock, isNewHome }: { clock: Clock; isNewHome: boolean }): ChunkStore {
+  const replaces = isNewHome || existsSync(file) ? 'nothing' : 'a-lost-one'
   try {
-    return openChunkFile(file, clock)
+    return openChunkFile(file, { clock, replaces })
   } catch (error) {
     if (faultOf(error) !== 'corrupt') throw toStorageError(error, file)
     setAside(file, clock.now())
-    return openChunkFile(file, clock)
+    return openChunkFile(file, { clock, replaces: 'a-lost-one' })
   }
 }
 
-function openChunkFile(file: string, clock: Clock): ChunkStore {
+type ChunkFile = { clock: Clock; replaces: 'nothing' | 'a-lost-one' }
+
+function openChunkFile(file: string, { clock, replaces }: ChunkFile): ChunkStore {
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
   try {
     prepareFile(database, 'off')
     migrateSqlite(database, { track: 'chunks', migrations: MIGRATIONS.chunks, clock, place: file })
+    // Without the sentinel a missing head is a loss: the file that had it is gone.
+    if (replaces === 'a-lost-one') database.exec(`delete from stream_heads where run_id = '${SENTINEL}'`)
     const stamp = `update stream_heads set boot_id = ? where run_id = '${SENTINEL}' and boot_id = ''`
     database.prepare(stamp).run(bootId())
     return chunksOn(sqliteConnection(database, file), () => {

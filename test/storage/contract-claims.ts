@@ -106,6 +106,18 @@ export const CLAIMS: Promised = {
     assert.deepEqual(typesOf(claim!.events), ['input-accepted'])
   },
 
+  'a worker can ask which running runs it holds': async ({ store }) => {
+    const workerId = newId.worker()
+    const held = await givenRunning(store, await givenAgent(store), workerId)
+    const done = await givenRunning(store, await givenAgent(store), workerId)
+    await givenRunning(store, await givenAgent(store), newId.worker())
+    await finish(store, done)
+    assert.deepEqual(
+      (await store.runs.heldBy(workerId)).map(({ id, fence }) => [id, fence]),
+      [[held.id, held.fence]],
+    )
+  },
+
   'a stale holder hands nothing back': async ({ store }) => {
     const run = await givenRunning(store, await givenAgent(store))
     await store.runs.handBack(run.id, run.fence - 1)

@@ -110,6 +110,19 @@ test('a damaged chunk log is set aside and the truth still opens', async (contex
   assert.ok(readdirSync(home).some((name) => name.startsWith('chunks.db.damaged-')))
 })
 
+test('a chunk log that somebody removed is a loss, and its numbers are not given out again', async (context) => {
+  const home = newHome(context)
+  const first = await open({ home })
+  const runId = newId.run()
+  await first.chunks.open(runId, 1)
+  await first.close()
+  for (const name of readdirSync(home).filter((file) => file.startsWith('chunks.db'))) rmSync(join(home, name))
+  const second = await open({ home })
+  context.after(second.close)
+  const head = await second.chunks.open(runId, 2)
+  assert.ok(head !== 'fenced' && head.mayHaveLost)
+})
+
 test('a stream written before the machine went down may have lost its end', async (context) => {
   const home = newHome(context)
   const first = await open({ home })
@@ -126,6 +139,8 @@ test('a stream written before the machine went down may have lost its end', asyn
   context.after(second.close)
   const lost = { last: 1, lastEvent: 0, ended: false, mayHaveLost: true }
   assert.deepEqual(await second.chunks.open(runId, 2), lost)
+  const unknown = await second.chunks.open(newId.run(), 2)
+  assert.ok(unknown !== 'fenced' && unknown.mayHaveLost, 'its head may have been lost whole')
   // A crash before the first new chunk must not make it look whole.
   assert.deepEqual(await second.chunks.open(runId, 3), lost)
   assert.deepEqual(await second.chunks.append([{ ...append, fence: 3, floor: 10_000 }]), [10_001])

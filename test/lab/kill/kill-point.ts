@@ -1,15 +1,32 @@
+import type { Part } from '../../../src/core/answer.ts'
+import type { ModelProvider } from '../../../src/ports/model.ts'
 import type { Store } from '../../../src/ports/store.ts'
 
 /** `events.append:7:before`: die at the seventh call of that method, before or after it has done its work. */
 export type KillPoint = { method: string; count: number; side: 'before' | 'after' }
 
-export const KILLABLE_METHODS = [
-  'events.append',
-  'runs.open',
-  'runs.claimNext',
-  'runs.takeOver',
-  'runs.continueAfterApproval',
-]
+/** Every call at which a death may matter, and how many of them a short life makes. */
+const CALLS_IN_A_LIFE: Record<string, number> = {
+  'events.append': 60,
+  'events.read': 6,
+  'runs.open': 8,
+  'runs.claimNext': 6,
+  'runs.takeOver': 4,
+  'runs.continueAfterApproval': 3,
+  'runs.handBack': 3,
+  'workers.beat': 1,
+  'messages.context': 8,
+  'chunks.append': 40,
+  'tool.effect': 8,
+  'model.part': 60,
+}
+
+export const KILLABLE_METHODS = Object.keys(CALLS_IN_A_LIFE)
+
+export function chooseKillPoint(method: string, fraction: () => number): string {
+  const count = 1 + Math.floor(fraction() * CALLS_IN_A_LIFE[method]!)
+  return `${method}:${count}:${fraction() < 0.5 ? 'before' : 'after'}`
+}
 
 export function parseKillPoint(text: string): KillPoint {
   const [method, count, side] = text.split(':')
@@ -18,17 +35,58 @@ export function parseKillPoint(text: string): KillPoint {
   return { method, count: Number(count), side }
 }
 
-/** A store that ends the whole process, as kill -9 does, at one exact call. */
-export function killableStore(store: Store, { method, count, side }: KillPoint): Store {
-  const [room, name] = method.split('.') as ['events' | 'runs', string]
-  let calls = 0
-  const target = store[room] as unknown as Record<string, (...parameters: unknown[]) => Promise<unknown>>
-  const wrapped = async (...parameters: unknown[]) => {
-    const isDue = ++calls === count
-    if (isDue && side === 'before') process.kill(process.pid, 'SIGKILL')
-    const answer = await target[name]!(...parameters)
-    if (isDue && side === 'after') process.kill(process.pid, 'SIGKILL')
-    return answer
-  }
-  return { ...store, [room]: { ...target, [name]: wrapped } }
+/** Ends the whole process, as kill -9 does, at one exact call. Without a point it lets everything pass. */
+export type Trap = {
+  enter(method: string): Crossing
+  around<T>(method: string, work: () => Promise<T>): Promise<T>
 }
+type Crossing = { leave(): void }
+
+export function newTrap(point: KillPoint | undefined): Trap {
+  let calls = 0
+  const die = () => process.kill(process.pid, 'SIGKILL')
+  const enter = (method: string): Crossing => {
+    const isDue = point?.method === method && ++calls === point.count
+    if (isDue && point.side === 'before') die()
+    return { leave: () => isDue && point.side === 'after' && die() }
+  }
+  return {
+    enter,
+    async around(method, work) {
+      const crossing = enter(method)
+      const answer = await work()
+      crossing.leave()
+      return answer
+    },
+  }
+}
+
+/** A store whose calls go through the trap. */
+export function trappedStore(store: Store, trap: Trap): Store {
+  const trapped = <Room extends object>(name: string, room: Room): Room => {
+    const methods = Object.entries(room).map(([method, work]) => {
+      const call = `${name}.${method}`
+      if (!KILLABLE_METHODS.includes(call)) return [method, work]
+      return [method, (...parameters: unknown[]) => trap.around(call, () => work(...parameters))]
+    })
+    return Object.fromEntries(methods) as Room
+  }
+  return {
+    ...store,
+    events: trapped('events', store.events),
+    runs: trapped('runs', store.runs),
+    messages: trapped('messages', store.messages),
+    workers: trapped('workers', store.workers),
+  }
+}
+
+/** A model whose parts go through the trap one by one. */
+export const trappedModel = (model: ModelProvider, trap: Trap): ModelProvider => ({
+  async *stream(request, options): AsyncGenerator<Part> {
+    for await (const part of model.stream(request, options)) {
+      const crossing = trap.enter('model.part')
+      yield part
+      crossing.leave()
+    }
+  },
+})

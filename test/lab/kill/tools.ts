@@ -1,16 +1,19 @@
 import type { Tool, ToolContext } from '../../../src/ports/tool.ts'
 import { defineTool, success } from '../../../src/tools/define-tool.ts'
+import type { Trap } from './kill-point.ts'
 
 /**
  * Tools whose effects are counted outside the process, one line each, so that the parent can see what really happened.
  * `record` must have written its line before it returns.
  */
-export function killTools(record: (line: string) => void): Tool[] {
+export function killTools(record: (line: string) => void, trap?: Trap): Tool[] {
   const work =
     (name: string) =>
     async (_: unknown, { callId, idempotencyKey, runId }: ToolContext) => {
       await pause()
+      const crossing = trap?.enter('tool.effect')
       record(JSON.stringify({ tool: name, callId, key: idempotencyKey, runId }))
+      crossing?.leave()
       await pause()
       return success(`${name} did it`)
     }

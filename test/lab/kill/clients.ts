@@ -1,0 +1,146 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Agent } from '../../../src/core/agent.ts'
+import type { ConversationId, RunId } from '../../../src/core/id.ts'
+import { Problem } from '../../../src/core/problem.ts'
+import { StorageError } from '../../../src/ports/storage-error.ts'
+import { answerApproval } from '../../../src/service/answer-approval.ts'
+import { cancelRun } from '../../../src/service/cancel-run.ts'
+import { createAgent } from '../../../src/service/create-agent.ts'
+import type { Desk } from '../../../src/service/desk.ts'
+import { findAgent, findConversation } from '../../../src/service/find-agent.ts'
+import { listApprovals } from '../../../src/service/list-approvals.ts'
+import { sendMessage } from '../../../src/service/send-message.ts'
+import { watchRun } from '../../../src/service/watch-run.ts'
+import { seededFraction } from '../../harness/seeded.ts'
+
+export type Load = {
+  seed: number
+  /** Conversations every life talks in, and conversations of this life alone. */
+  places: number
+  ownPlaces: number
+  draining: AbortSignal
+  tell(what: string, value?: object): void
+}
+
+type Place = { agent: Agent; conversationId: ConversationId; name: string }
+
+const WISHES = ['plain', 'tools', 'parallel', 'guarded', 'fail', 'long']
+const PATIENCE_MS = 5_000
+/** A client that was refused comes back soon, and not at once. */
+const PAUSE_MS = 20
+
+/** Clients that send, watch, cancel and approve until they are told to drain, and then wait until all is quiet. */
+export async function talkUntilDrained(desk: Desk, load: Load): Promise<void> {
+  const { seed, draining, tell } = load
+  const fraction = seededFraction(seed)
+  const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
+
+  const places = await preparePlaces()
+  tell('ready')
+  await Promise.all(places.map((place, index) => talk(place, index)))
+  await waitUntilQuiet()
+  tell('idle')
+
+  async function preparePlaces(): Promise<Place[]> {
+    const shared = Array.from({ length: load.places }, (_, index) => `lab ${index}`)
+    const own = Array.from({ length: load.ownPlaces }, (_, index) => `life ${seed} ${index}`)
+    const prepared: Place[] = []
+    for (const name of [...shared, ...own]) {
+      const agent = await findAgent(name, desk).catch((problem) => {
+        if (!(problem instanceof Problem)) throw problem
+        return createAgent({ name, model: 'lab/model', tools: ['once', 'again', 'guarded'] }, desk)
+      })
+      prepared.push({ agent, name, conversationId: (await findConversation(agent, undefined, desk)).id })
+    }
+    return prepared
+  }
+
+  /** One client: sends one message after the other, watches, and now and then cancels, retries or lets go. */
+  async function talk(place: Place, index: number): Promise<void> {
+    for (let turn = 0; !draining.aborted; turn++) {
+      const key = `${seed}-${index}-${turn}`
+      await tolerate(async () => {
+        const runId = await send(place, { key, text: `${key} ${pick(WISHES)}` })
+        if (fraction() < 0.2) await cancel(runId)
+        else await watch(runId)
+      })
+    }
+  }
+
+  async function send({ agent, conversationId }: Place, { key, text }: { key: string; text: string }): Promise<RunId> {
+    const request = { agent, conversationId, content: [{ type: 'text' as const, text }], idempotencyKey: key }
+    const { runId } = await sendMessage(request, desk)
+    tell('accepted', { key, runId, conversationId })
+    if (fraction() < 0.1) {
+      const again = await sendMessage(request, desk)
+      tell('repeated', { key, runId, next: again.runId })
+    }
+    return runId
+  }
+
+  async function watch(runId: RunId): Promise<void> {
+    let last = 0
+    let reason: string | undefined
+    const signal = AbortSignal.timeout(PATIENCE_MS)
+    // A client that loses its line comes back with the last number it saw.
+    while (!signal.aborted && !(await tolerate(follow))) await sleep(PAUSE_MS)
+    if (!signal.aborted) tell('watched', { runId, last, ...(reason ? { reason } : {}) })
+
+    async function follow() {
+      for await (const { number, chunk } of watchRun(runId, { after: last, signal }, desk)) {
+        last = number
+        if (chunk.message_type === 'stop_reason') reason = chunk.stop_reason
+        tell('saw', { runId, number, body: JSON.stringify(chunk) })
+      }
+    }
+  }
+
+  async function cancel(runId: RunId): Promise<void> {
+    await sleep(Math.floor(fraction() * 10))
+    const run = await cancelRun(runId, desk)
+    if (run.stopReason !== 'end_turn') tell('cancelled', { runId })
+  }
+
+  async function answerWhatWaits(): Promise<void> {
+    for (const { run, calls } of await listApprovals(desk)) {
+      const verdicts = calls.map(({ callId }) =>
+        fraction() < 0.7
+          ? { callId, verdict: 'approve' as const }
+          : { callId, verdict: 'deny' as const, reason: 'lab' },
+      )
+      try {
+        tell('answered', { runId: run.id, next: await answerApproval({ runId: run.id, verdicts }, desk) })
+      } catch (problem) {
+        // Another client answered first: that is what the harness wants to happen.
+        if (!(problem instanceof Problem)) throw problem
+      }
+    }
+  }
+
+  /** Refusals and a store that is away are part of a bad day; whatever else is thrown is a bug and ends the process. */
+  async function tolerate(work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work()
+      return true
+    } catch (problem) {
+      if (problem instanceof StorageError) tell('refused', { fault: problem.fault, text: problem.message })
+      else if (!(problem instanceof Problem)) throw problem
+    }
+    if (!draining.aborted) await sleep(PAUSE_MS)
+    await answerWhatWaits().catch((problem) => {
+      if (!(problem instanceof StorageError)) throw problem
+    })
+    return false
+  }
+
+  async function waitUntilQuiet(): Promise<void> {
+    const statuses = { statuses: ['created' as const, 'running' as const] }
+    for (let isQuiet = false; !isQuiet; await sleep(PAUSE_MS)) {
+      await tolerate(async () => {
+        await answerWhatWaits()
+        const open = await desk.world.store.runs.list(desk.organizationId, statuses, { limit: 1 })
+        isQuiet = open.length === 0 && (await listApprovals(desk)).length === 0
+      })
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Told } from './check.ts'
+
+const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
+const PATIENCE_MS = 90_000
+
+export type LifeOptions = {
+  home: string
+  effects: string
+  seed: number
+  killAt?: string
+  databaseUrl?: string
+  places?: number
+  ownPlaces?: number
+  durability?: 'strict' | 'relaxed'
+  onTold(line: Told): void
+}
+
+export type Life = ReturnType<typeof startLife>
+
+/** One process under the parent's eyes. What it tells is kept, so that a condition can be waited for at any time. */
+export function startLife(options: LifeOptions) {
+  const child: ChildProcess = spawn(process.execPath, [WORKER], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...environmentOf(options) },
+  })
+  let errors = ''
+  let isOver = false
+  const heard: Told[] = []
+  const listeners = new Set<(line: Told) => void>()
+  child.stderr!.on('data', (text) => {
+    errors = (errors + text).slice(-4_000)
+  })
+  child.stdin!.on('error', () => {
+    // It died before it could be told: that is the point of the harness.
+  })
+  createInterface({ input: child.stdout! }).on('line', (text) => {
+    const line = parseTold(text)
+    if (!line) return
+    options.onTold(line)
+    if (line.what !== 'saw') heard.push(line)
+    for (const listener of [...listeners]) listener(line)
+  })
+  const exited = new Promise<void>((resolve) => {
+    child.on('close', () => {
+      isOver = true
+      resolve()
+    })
+  })
+
+  return {
+    exited,
+    pid: () => child.pid!,
+    isOver: () => isOver,
+    /** By its own hand or ours, and not by a bug. */
+    isKilled: () => child.signalCode === 'SIGKILL',
+    /** The line, heard before or from now on; undefined if it died or the time was up first. */
+    async hears(what: string, { withinMs = PATIENCE_MS, from = 0 } = {}): Promise<Told | undefined> {
+      const known = heard.slice(from).find((line) => line.what === what)
+      if (known) return known
+      const { promise, resolve } = Promise.withResolvers<Told | undefined>()
+      const listen = (line: Told) => line.what === what && resolve(line)
+      const timer = setTimeout(() => resolve(undefined), withinMs)
+      listeners.add(listen)
+      void exited.then(() => resolve(undefined))
+      const line = await promise
+      clearTimeout(timer)
+      listeners.delete(listen)
+      return line
+    },
+    /** For `hears({ from })`: only what is told after this moment. */
+    now: () => heard.length,
+    async endsWithin(ms: number): Promise<boolean> {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, ms)
+      await Promise.race([exited, promise])
+      clearTimeout(timer)
+      return isOver
+    },
+    order: (order: 'drain' | 'stop' | 'fill' | 'make-room') => child.stdin!.write(`${order}\n`),
+    pause: () => child.kill('SIGSTOP'),
+    resume: () => child.kill('SIGCONT'),
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
+    errors: () => errors.slice(-2_000),
+  }
+}
+
+function environmentOf(options: LifeOptions): Record<string, string> {
+  const { home, effects, seed, killAt, databaseUrl, places, ownPlaces, durability = 'relaxed' } = options
+  return {
+    HOLDFAST_HOME: home,
+    HOLDFAST_DURABILITY: durability,
+    KILL_EFFECTS: effects,
+    KILL_SEED: String(seed),
+    ...(killAt ? { KILL_AT: killAt } : {}),
+    ...(databaseUrl ? { DATABASE_URL: databaseUrl } : {}),
+    ...(places !== undefined ? { KILL_PLACES: String(places) } : {}),
+    ...(ownPlaces !== undefined ? { KILL_OWN_PLACES: String(ownPlaces) } : {}),
+  }
+}
+
+/** The last line of a killed process may be half a line. */
+function parseTold(line: string): Told | undefined {
+  try {
+    return JSON.parse(line) as Told
+  } catch {
+    return undefined
+  }
+}
