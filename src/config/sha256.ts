@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Digest } from '../ports/digest.ts'
 
-export const sha256: Digest = (text) => createHash('sha256').update(text).digest('hex')
+export const sha256: Digest = (text) => hash('sha256', text, 'hex')

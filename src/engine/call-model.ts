@@ -96,47 +96,47 @@ async function attempt(answerId: MessageId, { target, turn, journal, caller }: A
   const told = await journal.history()
   const messages = toModelHistory([...told, ...turn.pending.map(inputBody)])
   const request = { model: parsed.model, system: caller.system, messages, tools: caller.tools }
-  for await (const part of partsOf(provider, request, caller.signal)) {
+  const take = (part: Part) => {
     takePart(draft, part)
-    if (turn.settings.streamTokens) {
-      const delta = deltaChunk(answerId, part)
-      if (delta) caller.stream.write([delta], 0)
-    }
+    if (!turn.settings.streamTokens) return
+    const delta = deltaChunk(answerId, part)
+    if (delta) caller.stream.write([delta], 0)
   }
+  await untilAborted(consume(provider, request, { signal: caller.signal, take }), caller.signal)
   return draft
 }
 
-/**
- * The provider's parts until it ends or the signal aborts, whichever is first: a provider that is deaf to the abort is
- * left behind. One that throws has failed its attempt, not the run.
- */
-async function* partsOf(
+type Consumer = { signal: AbortSignal; take(part: Part): void }
+
+/** Takes what the provider says. One that throws has failed its attempt, not the run. */
+async function consume(
   provider: ModelProvider,
   request: Parameters<ModelProvider['stream']>[0],
-  signal: AbortSignal,
-): AsyncGenerator<Part> {
-  const parts = provider.stream(request, { signal })[Symbol.asyncIterator]()
-  let leave: () => void = () => {}
-  const onAbort = () => leave()
-  signal.addEventListener('abort', onAbort)
+  { signal, take }: Consumer,
+): Promise<void> {
   try {
-    while (!signal.aborted) {
-      const next = await new Promise<IteratorResult<Part> | 'aborted'>((resolve, reject) => {
-        leave = () => resolve('aborted')
-        parts.next().then(resolve, reject)
-      })
-      if (next === 'aborted' || next.done) return
-      yield next.value
+    for await (const part of provider.stream(request, { signal })) {
+      // After the abort nobody listens: the attempt is over, whatever still arrives.
+      if (signal.aborted) return
+      take(part)
     }
   } catch (error) {
     if (signal.aborted) return
     const detail = error instanceof Error ? error.message : String(error)
-    yield { type: 'failure', failure: { kind: 'unreachable', detail: `the provider broke: ${detail}` } }
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-    // Lets the provider close its connection; nothing it does from here on matters to the attempt.
-    parts.return?.().catch(() => {})
+    take({ type: 'failure', failure: { kind: 'unreachable', detail: `the provider broke: ${detail}` } })
   }
+}
+
+/** Resolves with the work or at the abort, whichever is first: a provider that is deaf to it is left behind. */
+function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const finish = () => {
+      signal.removeEventListener('abort', finish)
+      resolve()
+    }
+    signal.addEventListener('abort', finish)
+    work.then(finish, reject)
+  })
 }
 
 function deltaChunk(id: MessageId, part: Part): Chunk | undefined {

@@ -29,15 +29,24 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
   const dispatcher = newDispatcher(world, { workerId, maxRunning, endings })
   const orphans = newOrphans(world.store, { workerId, running: dispatcher.running })
   await world.store.workers.beat(workerId, LEASE_MS)
+  let beating: Promise<void> | undefined
+  let sweeping: Promise<void> | undefined = sweep().finally(() => {
+    sweeping = undefined
+  })
 
-  const stopBeating = world.clock.every(HEARTBEAT_MS, () => void beat())
+  const stopBeating = world.clock.every(HEARTBEAT_MS, () => {
+    // Apart from each other: a sweep that takes long must not cost the lease.
+    beating = beat()
+    sweeping ??= sweep().finally(() => {
+      sweeping = undefined
+    })
+  })
   const stopListening = world.store.onForeignWrite(() => {
     dispatcher.nudgeAll()
     dispatcher.wake('queue')
     endings.announceAll()
   })
   dispatcher.wake('queue-and-dead')
-  void sweep()
 
   return {
     workerId,
@@ -47,6 +56,8 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
       stopBeating()
       stopListening()
       await dispatcher.stop(toolGraceMs)
+      // The store is closed next: nothing of ours may still be using it.
+      await Promise.all([beating, sweeping])
       await world.store.workers.leave(workerId)
     },
   }
@@ -55,7 +66,6 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
     try {
       await world.store.workers.beat(workerId, LEASE_MS)
       dispatcher.wake('queue-and-dead')
-      await sweep()
     } catch (fault) {
       world.report(fault, 'heartbeat')
     }

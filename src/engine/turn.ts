@@ -6,7 +6,7 @@ import { StorageError } from '../ports/storage-error.ts'
 import type { Claim } from '../ports/store.ts'
 import { callModel, type ModelCaller, type StopCause } from './call-model.ts'
 import { catchUpStream } from './catch-up-stream.ts'
-import { type CallHome, executeCall, verifyCall } from './execute-call.ts'
+import { type CallHome, executeCall, OVER, verifyCall } from './execute-call.ts'
 import { type Batch, decide, type Journal, LeaseLost, openJournal } from './journal.ts'
 import { withPatience } from './patience.ts'
 import type { World } from './world.ts'
@@ -112,7 +112,7 @@ async function drive(opened: Opened, { run, stop, world }: { run: Run; stop: Sto
       }
     }
   } finally {
-    timeLimit.abort()
+    timeLimit.abort(OVER)
   }
 }
 
@@ -314,6 +314,6 @@ function newStop({ clock }: Pick<World, 'clock'>): Stop {
       cause = 'cancel'
       tools.abort()
     },
-    dispose: () => over.abort(),
+    dispose: () => over.abort(OVER),
   }
 }

@@ -8,11 +8,17 @@ import { newFanOut } from './fan-out.ts'
 import { watchStream } from './watch-stream.ts'
 
 /** While nobody watches, chunks may gather this long before they are written: nobody has seen them yet. */
-const UNWATCHED_DELAY_MS = 25
+const UNWATCHED_DELAY_MS = 250
 const RETRY_MS = 250
 
 type Writer = StreamOptions & { runId: RunId; last: number; floor: number; state: 'open' | 'ended' | 'fenced' }
-type Pending = { writer: Writer; chunks: { event: number; body: string; chunk: Chunk }[]; ended: boolean }
+type Pending = {
+  writer: Writer
+  chunks: { event: number; body: string; chunk: Chunk }[]
+  ended: boolean
+  /** Somebody waits for it: a watcher, a turn that settles, or its time has come. */
+  isDue: boolean
+}
 
 type StreamParts = { chunks: ChunkStore; clock: Clock; report(fault: unknown, where: string): void }
 
@@ -23,13 +29,14 @@ type StreamParts = { chunks: ChunkStore; clock: Clock; report(fault: unknown, wh
 export function newStreams({ chunks, clock, report }: StreamParts): Streams {
   const fanOut = newFanOut()
   // By writer and not by run: two who finish the same stream at once must not share an append.
-  let pending = new Map<Writer, Pending>()
+  const pending = new Map<Writer, Pending>()
   let flushing: Promise<void> | undefined
+  let nextFlush: Promise<void> | undefined
   let isScheduled = false
 
   function write(writer: Writer, written: readonly Chunk[], event: number) {
     if (writer.state !== 'open' || written.length === 0) return
-    const gathered = pending.get(writer) ?? { writer, chunks: [], ended: false }
+    const gathered = pending.get(writer) ?? { writer, chunks: [], ended: false, isDue: false }
     pending.set(writer, gathered)
     for (const chunk of written) {
       gathered.chunks.push({ event, body: JSON.stringify(chunk), chunk })
@@ -38,17 +45,24 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
         writer.state = 'ended'
       }
     }
-    schedule(gathered.ended || fanOut.isWatched(writer.runId))
+    if (gathered.ended || fanOut.isWatched(writer.runId)) {
+      gathered.isDue = true
+      flushSoon()
+    } else flushLater()
   }
 
-  function schedule(isUrgent: boolean) {
-    if (isUrgent) return clock.soon(flushSoon)
+  function flushLater() {
     if (isScheduled) return
     isScheduled = true
     void clock.sleep(UNWATCHED_DELAY_MS).then(() => {
       isScheduled = false
-      flushSoon()
+      flushAll()
     })
+  }
+
+  function flushAll() {
+    for (const gathered of pending.values()) gathered.isDue = true
+    flushSoon()
   }
 
   /** Nobody awaits this one; a turn that cares meets the same fault in `settle`. */
@@ -56,16 +70,22 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
     flush().catch((fault) => report(fault, 'chunk log'))
   }
 
-  /** One write at a time; what arrives meanwhile shares the next one. */
-  async function flush(): Promise<void> {
-    while (flushing) await flushing
-    if (pending.size === 0) return
-    const batch = [...pending.values()]
-    pending = new Map()
-    flushing = keep(batch).finally(() => {
-      flushing = undefined
-    })
-    await flushing
+  /** One write at a time; what arrives meanwhile shares the next one, and so do all who ask in the same tick. */
+  function flush(): Promise<void> {
+    nextFlush ??= (async () => {
+      await new Promise<void>((resolve) => clock.soon(resolve))
+      while (flushing) await flushing
+      nextFlush = undefined
+      // What nobody waits for goes on gathering: one row for a long text costs less than ten for its pieces.
+      const batch = [...pending.values()].filter((gathered) => gathered.isDue)
+      if (batch.length === 0) return
+      for (const { writer } of batch) pending.delete(writer)
+      flushing = keep(batch).finally(() => {
+        flushing = undefined
+      })
+      await flushing
+    })()
+    return nextFlush
   }
 
   async function keep(batch: Pending[]): Promise<void> {
@@ -127,7 +147,9 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
       found,
       write: (written, event) => write(writer, written, event),
       async settle() {
-        await flush()
+        const gathered = pending.get(writer)
+        if (gathered) gathered.isDue = true
+        if (gathered || flushing) await flush()
         return writer.last
       },
     }
@@ -135,7 +157,11 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
 
   return {
     open,
-    watch: (runId, options) => watchStream(runId, { ...options, chunks, clock, fanOut }),
+    watch(runId, options) {
+      // What gathered while nobody watched is due now.
+      flushAll()
+      return watchStream(runId, { ...options, chunks, clock, fanOut })
+    },
     unended: (limit) => chunks.unended(limit),
     async isGone(runId) {
       const head = await chunks.head(runId)

@@ -51,5 +51,5 @@ async function firstOf(reader: ReturnType<FanOut['subscribe']>, clock: Clock, si
   const over = new AbortController()
   const either = AbortSignal.any([signal, over.signal])
   await Promise.race([reader.ready(either), clock.sleep(POLL_MS, either)])
-  over.abort()
+  over.abort('over')
 }

@@ -19,7 +19,7 @@ export async function waitForRun(
     const run = await world.store.runs.get(organizationId, runId)
     if (!run) throw new Problem('not-found', `There is no run "${runId}".`)
     if (isOver(run) || signal.aborted) {
-      over.abort()
+      over.abort('over')
       return run
     }
     await next

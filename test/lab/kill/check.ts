@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { openApp } from '../../../src/app.ts'
 import type { LoggedEvent } from '../../../src/core/event.ts'
-import type { Message } from '../../../src/core/message.ts'
+import { type Message, textOf } from '../../../src/core/message.ts'
 import { isSettled, type Run } from '../../../src/core/run.ts'
 import { checkStore } from '../../../src/service/check-store.ts'
 import type { Desk } from '../../../src/service/desk.ts'
 import { watchRun } from '../../../src/service/watch-run.ts'
+import { readCommits, staleCommits } from './commits.ts'
 
 /** What a client of a killed process was told before it died. */
 export type Told = {
@@ -15,18 +16,33 @@ export type Told = {
   conversationId?: string
   next?: string
   number?: number
-  id?: string
+  body?: string
+  reason?: string
+  fault?: string
   text?: string
+  workerId?: string
+  runs?: number
+  ms?: number
+  openedMs?: number
+  slowest?: { id: string; deaths: number }
 }
 
 type Effect = { tool: string; callId: string; key: string; runId: string }
 type Record = { run: Run; events: LoggedEvent[]; messages: Message[] }
-type Parts = { home: string; effects: string; told: Told[]; databaseUrl?: string }
+type Parts = {
+  home: string
+  effects: string
+  told: Told[]
+  databaseUrl?: string
+  /** Whether chunks may be missing: only after PostgreSQL itself has crashed. */
+  chunks?: 'all-kept' | 'may-be-lost'
+}
 
 export type Check = { accepted: number; runs: number; effects: number; violations: string[] }
 
 /** Everything that was told must be true, everything accepted must have ended, and nothing may have happened twice. */
-export async function checkAfterKills({ home, effects: file, told, databaseUrl }: Parts): Promise<Check> {
+export async function checkAfterKills(parts: Parts): Promise<Check> {
+  const { home, effects: file, told, databaseUrl, chunks = 'all-kept' } = parts
   const environment = { HOLDFAST_HOME: home, ...(databaseUrl ? { DATABASE_URL: databaseUrl } : {}) }
   const app = await openApp({ environment, role: 'guest' })
   try {
@@ -37,10 +53,12 @@ export async function checkAfterKills({ home, effects: file, told, databaseUrl }
     const effects = existsSync(file) ? readFileSync(file, 'utf8').split('\n').flatMap(parseEffect) : []
     const violations = [
       ...broken.map(({ invariant, where, detail }) => `${invariant} ${where}: ${detail}`),
-      ...checkTold(told, records),
+      ...told.flatMap((line) => checkLine(line, records)),
       ...checkEnded(records),
+      ...checkIntake(records),
       ...checkEffects(effects, records),
-      ...(await checkStreams(told, records, desk)),
+      ...(await checkStreams(told, records, { desk, chunks })),
+      ...staleCommits(await readCommits(parts)),
     ]
     const accepted = told.filter(({ what }) => what === 'accepted').length
     return { accepted, runs: records.size, effects: effects.length, violations }
@@ -49,27 +67,47 @@ export async function checkAfterKills({ home, effects: file, told, databaseUrl }
   }
 }
 
-function checkTold(told: Told[], records: Map<string, Record>): string[] {
-  return told.flatMap((line) => {
-    const record = line.runId ? records.get(line.runId) : undefined
-    if (line.runId && !record)
-      return [`told ${line.what} of ${line.runId}, which is not there: an acknowledged run was lost`]
-    if (line.what === 'cancelled' && record!.run.stopReason !== 'cancelled') {
-      const isWaitingPredecessor = record!.run.stopReason === 'requires_approval'
-      const isEarlierEnd = record!.events.some(({ event }) => event.type === 'turn-ended') && !hasCancel(record!)
-      if (!isWaitingPredecessor && !isEarlierEnd)
-        return [`a cancel of ${line.runId} was accepted and the run ended ${record!.run.stopReason}`]
+function checkLine(line: Told, records: Map<string, Record>): string[] {
+  const record = line.runId ? records.get(line.runId) : undefined
+  if (!line.runId) return []
+  if (!record) return [`told ${line.what} of ${line.runId}, which is not there: an acknowledged run was lost`]
+  const { stopReason } = record.run
+  switch (line.what) {
+    case 'cancelled': {
+      const isWaitingPredecessor = stopReason === 'requires_approval'
+      const isEarlierEnd = record.events.some(({ event }) => event.type === 'turn-ended') && !hasCancel(record)
+      const isKept = stopReason === 'cancelled' || isWaitingPredecessor || isEarlierEnd
+      return isKept ? [] : [`a cancel of ${line.runId} was accepted and the run ended ${stopReason}`]
     }
-    if (line.what === 'answered' && !records.has(line.next!))
-      return [`the run ${line.next} opened by an approval was lost`]
-    return []
-  })
+    case 'answered':
+      return records.has(line.next!) ? [] : [`the run ${line.next} opened by an approval was lost`]
+    case 'repeated':
+      return line.next === line.runId ? [] : [`${line.key} was sent again and became ${line.next} beside ${line.runId}`]
+    case 'watched': {
+      // Who waits for a person may still be cancelled by one.
+      const isKept = line.reason === stopReason || (line.reason === 'requires_approval' && stopReason === 'cancelled')
+      return isKept ? [] : [`a watcher of ${line.runId} was told it ended ${line.reason} and it ended ${stopReason}`]
+    }
+  }
+  return []
 }
 
 const hasCancel = ({ events }: Record) => events.some(({ event }) => event.type === 'cancel-requested')
 
 const checkEnded = (records: Map<string, Record>): string[] =>
   [...records.values()].flatMap(({ run }) => (isSettled(run) ? [] : [`${run.id} is still ${run.status}: it is stuck`]))
+
+/** Each message carries its key in its text, so a message taken in twice is two runs with the same words. */
+function checkIntake(records: Map<string, Record>): string[] {
+  const opened = [...records.values()].flatMap(({ run, events }) => {
+    const first = events[0]?.event
+    if (first?.type !== 'input-accepted' || first.continues) return []
+    return first.inputs.map((input) => ({ id: run.id, text: textOf(input.content) }))
+  })
+  return [...Map.groupBy(opened, ({ text }) => text)]
+    .filter(([, runs]) => runs.length > 1)
+    .map(([text, runs]) => `"${text}" was taken in ${runs.length} times: ${runs.map(({ id }) => id).join(', ')}`)
+}
 
 /** Effects are counted outside. `once` and guarded ones at most once, exactly once where success was recorded. */
 function checkEffects(effects: Effect[], records: Map<string, Record>): string[] {
@@ -97,27 +135,39 @@ function checkEffects(effects: Effect[], records: Map<string, Record>): string[]
   ]
 }
 
+type StreamParts = { desk: Desk; chunks: 'all-kept' | 'may-be-lost' }
+
 /** A chunk a watcher saw is still there under its number, and every stream has one end, last. */
-async function checkStreams(told: Told[], records: Map<string, Record>, desk: Desk): Promise<string[]> {
-  const seenBy = Map.groupBy(
+async function checkStreams(told: Told[], records: Map<string, Record>, parts: StreamParts): Promise<string[]> {
+  const seen = Map.groupBy(
     told.filter(({ what }) => what === 'saw'),
     ({ runId }) => runId!,
   )
   const violations: string[] = []
-  for (const { run } of records.values()) {
-    const chunks = new Map<number, string>()
-    let dones = 0
-    let last = 0
-    for await (const { number, chunk } of watchRun(run.id, { signal: AbortSignal.timeout(10_000) }, desk)) {
-      if (number !== last + 1) violations.push(`${run.id}: chunk ${number} follows ${last}`)
-      last = number
-      if (chunk.message_type === 'assistant_message') chunks.set(number, chunk.content)
-      if (chunk.message_type === 'done') dones++
-    }
-    if (dones !== 1) violations.push(`${run.id}: its stream has ${dones} ends`)
-    for (const { number, text } of seenBy.get(run.id) ?? [])
-      if (chunks.get(number!) !== text)
-        violations.push(`${run.id}: chunk ${number} was "${text}" and is "${chunks.get(number!)}"`)
+  for (const { run } of records.values())
+    if (isSettled(run)) violations.push(...(await checkStream(run, seen.get(run.id) ?? [], parts)))
+  return violations
+}
+
+async function checkStream(run: Run, seen: Told[], { desk, chunks }: StreamParts): Promise<string[]> {
+  const violations: string[] = []
+  const kept = new Map<number, string>()
+  let dones = 0
+  let last = 0
+  for await (const { number, chunk } of watchRun(run.id, { signal: AbortSignal.timeout(10_000) }, desk)) {
+    const isMarked = chunk.message_type === 'message_reset' && chunk.reason === 'numbers-lost'
+    if (number !== last + 1 && !(chunks === 'may-be-lost' && isMarked && number > last))
+      violations.push(`${run.id}: chunk ${number} follows ${last}`)
+    last = number
+    kept.set(number, JSON.stringify(chunk))
+    if (chunk.message_type === 'done') dones++
+  }
+  if (dones !== 1) violations.push(`${run.id}: its stream has ${dones} ends`)
+  // What two watchers were told under one number must agree even where nothing is kept of it.
+  for (const { number, body } of seen) {
+    const now = kept.get(number!)
+    if (now === undefined && chunks === 'may-be-lost') kept.set(number!, body!)
+    else if (now !== body) violations.push(`${run.id}: chunk ${number} was ${body} and is ${now}`)
   }
   return violations
 }

@@ -1,135 +1,158 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { seededFraction } from '../../harness/seeded.ts'
 import { checkAfterKills, type Told } from './check.ts'
-import { KILLABLE_METHODS } from './kill-point.ts'
+import { chooseKillPoint, KILLABLE_METHODS } from './kill-point.ts'
+import { type Life, startLife } from './life.ts'
+import { runPostgresKills } from './postgres-kills.ts'
 
-const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
+export type KillOptions = { kills: number; seed: number; database?: 'sqlite' | 'postgres' }
 
-export type KillOptions = { kills: number; seed: number; databaseUrl?: string }
 export type KillReport = {
   kills: number
   accepted: number
   runs: number
   effects: number
-  /** From each restart to the first sign of life of the new process, in milliseconds. */
+  /**
+   * Milliseconds until every interrupted run moved again: on SQLite from the start of the next process, on PostgreSQL
+   * from the kill, with the lease that has to run out.
+   */
   recoveries: number[]
   violations: string[]
+  /** How often a process died at the very call it was to die at. */
+  struck: Record<string, number>
 }
 
+/** Homes that are killed side by side: while one starts, the other works. */
+const HOMES = 2
+
 /**
- * Kills a real process on real files again and again, at exact calls of the store and at random moments, then lets the
+ * Kills real processes on real files again and again, at exact calls of the ports and at random moments, then lets the
  * last life finish and compares what clients were told with what is there.
  */
-export async function runKills({ kills, seed, databaseUrl }: KillOptions): Promise<KillReport> {
+export async function runKills({ kills, seed, database = 'sqlite' }: KillOptions): Promise<KillReport> {
+  if (database === 'postgres') return runPostgresKills({ kills, seed })
+  const homes = Math.min(HOMES, kills)
+  const shares = Array.from({ length: homes }, (_, home) => Math.floor((kills + home) / homes))
+  return mergeReports(await Promise.all(shares.map((share, home) => killHome({ kills: share, seed: seed + home / 2 }))))
+}
+
+export const mergeReports = (reports: readonly KillReport[]): KillReport =>
+  reports.reduce((one, other) => ({
+    kills: one.kills + other.kills,
+    accepted: one.accepted + other.accepted,
+    runs: one.runs + other.runs,
+    effects: one.effects + other.effects,
+    recoveries: [...one.recoveries, ...other.recoveries],
+    violations: [...one.violations, ...other.violations],
+    struck: addCounts(one.struck, other.struck),
+  }))
+
+async function killHome({ kills, seed }: { kills: number; seed: number }): Promise<KillReport> {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-kill-'))
   const effects = join(home, 'effects.jsonl')
-  const fraction = seededFraction(seed)
+  const fraction = seededFraction(seed * 2)
+  const nextMethod = shuffledForEver(KILLABLE_METHODS, fraction)
   const told: Told[] = []
-  const recoveries: number[] = []
+  const struck: Record<string, number> = {}
+  const violations: string[] = []
+  const begin = (life: number, killAt?: string) =>
+    startLife({
+      ...{ home, effects, seed: seed * 10_000 + life, ...(killAt ? { killAt } : {}) },
+      onTold: (line) => told.push(line),
+    })
   try {
     for (let kill = 0; kill < kills; kill++) {
-      const atCall = fraction() < 0.5
-      const life = startLife({
-        home,
-        effects,
-        seed: seed * 10_000 + kill,
-        ...(atCall ? { killAt: killPoint(fraction) } : {}),
-        ...(databaseUrl ? { databaseUrl } : {}),
-      })
-      life.onTold((line) => told.push(line))
-      const ready = await life.first('ready')
-      if (ready !== undefined) recoveries.push(ready)
-      // A life that is to die at an exact call gets a moment to reach it, and dies anyway if it does not.
-      await life.endsWithin(atCall ? 600 : 20 + fraction() * 250)
+      const way = chooseWay(fraction, nextMethod)
+      const life = begin(kill, way.type === 'at-call' ? way.killAt : undefined)
+      const died = await WAYS[way.type](life, way)
+      if (died && way.type === 'at-call') struck[way.method] = (struck[way.method] ?? 0) + 1
       await life.kill()
+      if (!life.isKilled() && way.type !== 'stopped') violations.push(`a life ended by itself: ${life.errors()}`)
     }
-    const last = startLife({ home, effects, seed: seed * 10_000 + kills, ...(databaseUrl ? { databaseUrl } : {}) })
-    last.onTold((line) => told.push(line))
-    await last.first('ready')
-    last.drain()
-    const idle = await last.first('idle')
-    const report = await checkAfterKills({ home, effects, told, ...(databaseUrl ? { databaseUrl } : {}) })
-    const stuck = idle === undefined ? [`the last life did not come to rest: ${last.errors()}`] : []
+    const last = begin(kills)
+    await last.hears('ready')
+    last.order('drain')
+    if (!(await last.hears('idle'))) violations.push(`the last life did not come to rest: ${last.errors()}`)
+    await last.endsWithin(10_000)
     await last.kill()
-    return { kills, recoveries, ...report, violations: [...stuck, ...report.violations] }
+    if (process.env.SHOW_SLOW)
+      for (const line of told)
+        if (line.what === 'moving' && line.ms! > 1500) {
+          console.log(JSON.stringify(line))
+          const { DatabaseSync } = await import('node:sqlite')
+          const db = new DatabaseSync(join(home, 'holdfast.db'), { readOnly: true })
+          for (const row of db
+            .prepare(
+              'select seq, at, type, commit_id from events join runs on runs.number = run_number where runs.id = ?',
+            )
+            .all(line.slowest!.id))
+            console.log(JSON.stringify(row))
+        }
+    const { violations: found, ...report } = await checkAfterKills({ home, effects, told })
+    return { kills, struck, recoveries: recoveriesIn(told), ...report, violations: [...violations, ...found] }
   } finally {
     rmSync(home, { recursive: true, force: true })
   }
 }
 
-function killPoint(fraction: () => number): string {
-  const method = KILLABLE_METHODS[Math.floor(fraction() ** 2 * KILLABLE_METHODS.length)]!
-  const count = 1 + Math.floor(fraction() * (method === 'events.append' ? 60 : 6))
-  return `${method}:${count}:${fraction() < 0.5 ? 'before' : 'after'}`
+if (process.env.SHOW_SLOW) process.on('exit', () => {})
+const recoveriesIn = (told: readonly Told[]): number[] =>
+  told.flatMap((line) => (line.what === 'moving' && line.runs! > 0 ? [line.ms!] : []))
+
+/** How a life ends; `ms` is how long it is left alone first. */
+type Way = { type: 'at-call'; method: string; killAt: string } | { type: 'early' | 'late' | 'stopped'; ms: number }
+
+function chooseWay(fraction: () => number, nextMethod: () => string): Way {
+  const chance = fraction()
+  if (chance < 0.55) {
+    const method = nextMethod()
+    return { type: 'at-call', method, killAt: chooseKillPoint(method, fraction) }
+  }
+  if (chance < 0.65) return { type: 'early', ms: 100 + fraction() * 400 }
+  if (chance < 0.7) return { type: 'stopped', ms: fraction() * 30 }
+  return { type: 'late', ms: fraction() * 200 }
 }
 
-type LifeOptions = { home: string; effects: string; seed: number; killAt?: string; databaseUrl?: string }
+/** Each resolves with whether the life ended before we had to end it. */
+const WAYS: Record<Way['type'], (life: Life, way: Way) => Promise<boolean>> = {
+  async 'at-call'(life, way) {
+    await life.hears('ready')
+    if (way.type === 'at-call' && way.method === 'runs.handBack') {
+      await life.endsWithin(60)
+      life.order('stop')
+    }
+    return life.endsWithin(400)
+  },
+  // Perhaps in the middle of its own recovery: a death of whoever recovers is recovered too.
+  early: (life, way) => life.endsWithin(msOf(way)),
+  // Not before it recovered, so that a slow recovery is measured and not cut off.
+  async late(life, way) {
+    await life.hears('moving')
+    return life.endsWithin(msOf(way))
+  },
+  async stopped(life, way) {
+    await life.hears('ready')
+    await life.endsWithin(60)
+    life.order('stop')
+    return life.endsWithin(msOf(way))
+  },
+}
 
-function startLife({ home, effects, seed, killAt, databaseUrl }: LifeOptions) {
-  const started = performance.now()
-  const child: ChildProcess = spawn(process.execPath, [WORKER], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      ...{ HOLDFAST_HOME: home, KILL_EFFECTS: effects, KILL_SEED: String(seed), HOLDFAST_DURABILITY: 'relaxed' },
-      ...(killAt ? { KILL_AT: killAt } : {}),
-      ...(databaseUrl ? { DATABASE_URL: databaseUrl } : {}),
-    },
-  })
-  let errors = ''
-  child.stderr!.on('data', (text) => {
-    errors += text
-  })
-  child.stdin!.on('error', () => {
-    // It died before it could be told: that is the point of the harness.
-  })
-  const listeners = new Set<(line: Told) => void>()
-  createInterface({ input: child.stdout! }).on('line', (line) => {
-    const told = parseTold(line)
-    if (told) for (const listener of listeners) listener(told)
-  })
-  const exited = new Promise<void>((resolve) => child.on('close', () => resolve()))
-  return {
-    onTold: (listener: (line: Told) => void) => listeners.add(listener),
-    /** Milliseconds until this was told; undefined if it died (or a minute passed) first. */
-    first: (what: string) =>
-      new Promise<number | undefined>((resolve) => {
-        const timer = setTimeout(() => resolve(undefined), 60_000)
-        const finish = (value: number | undefined) => {
-          clearTimeout(timer)
-          resolve(value)
-        }
-        listeners.add((line) => line.what === what && finish(performance.now() - started))
-        void exited.then(() => finish(undefined))
-      }),
-    async endsWithin(ms: number) {
-      const timer = new AbortController()
-      const wait = new Promise<void>((resolve) => {
-        const handle = setTimeout(resolve, ms)
-        timer.signal.addEventListener('abort', () => clearTimeout(handle))
-      })
-      await Promise.race([exited, wait])
-      timer.abort()
-    },
-    drain: () => child.stdin!.write('drain\n'),
-    async kill() {
-      child.kill('SIGKILL')
-      await exited
-    },
-    errors: () => errors.slice(-2_000),
+const msOf = (way: Way): number => (way.type === 'at-call' ? 0 : way.ms)
+
+/** Every method is struck before one is struck again. */
+function shuffledForEver<T>(items: readonly T[], fraction: () => number): () => T {
+  let left: T[] = []
+  return () => {
+    if (left.length === 0) left = [...items]
+    return left.splice(Math.floor(fraction() * left.length), 1)[0]!
   }
 }
 
-/** The last line of a killed process may be half a line. */
-function parseTold(line: string): Told | undefined {
-  try {
-    return JSON.parse(line) as Told
-  } catch {
-    return undefined
-  }
+function addCounts(one: Record<string, number>, other: Record<string, number>): Record<string, number> {
+  const sum = { ...one }
+  for (const [name, count] of Object.entries(other)) sum[name] = (sum[name] ?? 0) + count
+  return sum
 }

@@ -4,7 +4,14 @@ import type { Run } from '../../../src/core/run.ts'
 import type { Store } from '../../../src/ports/store.ts'
 
 /** How many runs the former life left in the middle, and how long after the start of this process all went on. */
-export type Moved = { runs: number; ms: number }
+export type Moved = {
+  runs: number
+  ms: number
+  /** When the engine began, for whoever wants to know what the start of the process itself took. */
+  openedMs: number
+  /** The run that moved last, and how often it had lost its process before. */
+  slowest?: { id: string; deaths: number }
+}
 
 const POLL_MS = 5
 
@@ -13,7 +20,7 @@ const POLL_MS = 5
  * more than the note of its death.
  */
 export function watchRecovery(): { watch(store: Store): Store; moving(): Promise<Moved> } {
-  const found = Promise.withResolvers<{ store: Store; interrupted: Run[] }>()
+  const found = Promise.withResolvers<{ store: Store; interrupted: Run[]; openedMs: number }>()
   let isFirst = true
   return {
     watch: (store) => ({
@@ -25,28 +32,32 @@ export function watchRecovery(): { watch(store: Store): Store; moving(): Promise
           if (isFirst) {
             isFirst = false
             const interrupted = await store.runs.list(DEFAULT_ORGANIZATION, { statuses: ['running'] }, { limit: 1_000 })
-            found.resolve({ store, interrupted })
+            found.resolve({ store, interrupted, openedMs: performance.now() })
           }
           return store.workers.beat(workerId, leaseMs)
         },
       },
     }),
     async moving() {
-      const { store, interrupted } = await found.promise
+      const { store, interrupted, openedMs } = await found.promise
       let still = interrupted
+      let last: Run | undefined
       while (still.length > 0) {
         const now = await Promise.all(still.map((run) => store.runs.getAnywhere(run.id)))
+        last = still[0]
         still = still.filter((before, index) => isStill(before, now[index]))
         if (still.length > 0) await sleep(POLL_MS)
       }
       // performance.now() counts from the start of the process.
-      return { runs: interrupted.length, ms: performance.now() }
+      const ms = performance.now()
+      const slowest = last && { id: last.id, deaths: last.deaths }
+      return { runs: interrupted.length, ms, openedMs, ...(slowest ? { slowest } : {}) }
     },
   }
 }
 
 function isStill(before: Run, now: Run | undefined): boolean {
-  if (!now || now.status !== 'running') return false
+  if (now?.status !== 'running') return false
   const notes = now.deaths > before.deaths ? 1 : 0
   return now.nextSeq <= before.nextSeq + notes
 }

@@ -35,11 +35,16 @@ const app = await openApp({
   wrapStore: (store) => recovery.watch(trappedStore(store, trap)),
 })
 const draining = new AbortController()
+const stopping = Promise.withResolvers<never>()
+let isStopping = false
 const orders: Record<string, () => void> = {
   drain: () => draining.abort(),
   fill: tap.fill,
   'make-room': tap.makeRoom,
-  stop: () => void app.close().then(() => process.exit(0)),
+  stop() {
+    isStopping = true
+    void app.close().then(() => process.exit(0))
+  },
 }
 createInterface({ input: process.stdin }).on('line', (order) => orders[order]?.())
 
@@ -51,6 +56,10 @@ await talkUntilDrained(app.desk, {
   ownPlaces: Number(KILL_OWN_PLACES),
   draining: draining.signal,
   tell,
+}).catch((problem) => {
+  // The clients of a process that closes its store under them may say what they like.
+  if (!isStopping) throw problem
+  return stopping.promise
 })
 await app.close()
 process.exit(0)

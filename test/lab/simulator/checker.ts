@@ -1,21 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { LoggedEvent } from '../../../src/core/event.ts'
+import type { LoggedEvent, TurnEvent } from '../../../src/core/event.ts'
 import type { RunId } from '../../../src/core/id.ts'
 import { checkConversation, checkRun, checkStream, checkTogether, summarize } from '../../../src/core/invariants/all.ts'
 import type { Violation } from '../../../src/core/invariants/record.ts'
-import { isSettled } from '../../../src/core/run.ts'
+import { textOf } from '../../../src/core/message.ts'
+import { isSettled, type Run } from '../../../src/core/run.ts'
 import type { Append } from '../../../src/ports/store.ts'
 import type { OpenedStore } from '../../../src/storage/store.ts'
+import { attemptFaults } from './attempt-check.ts'
 import type { Kernel } from './kernel.ts'
+import { type Memory, memoryFaults, newMemory } from './memory.ts'
+import { orderFaults } from './order-check.ts'
+import { newRequestCheck } from './request-check.ts'
 import type { Outside } from './tools.ts'
 import type { Observer } from './unreliable-store.ts'
-
-/** What clients were told and must still be true at the end. */
-export type Memory = {
-  accepted: { key: string; runId: RunId; text: string; how: 'opened' | 'steered' | 'repeated' }[]
-  cancelled: RunId[]
-  answered: { runId: RunId; next: RunId }[]
-}
 
 export type Checker = {
   observer: Observer
@@ -23,11 +21,17 @@ export type Checker = {
   memory: Memory
   violations: string[]
   reached: Map<string, number>
+  violate(text: string): void
   died(process: string): void
+  /** From here on nothing goes wrong any more, so nothing may look as if it had. */
+  weatherIsFair(): void
   /** What every reader saw: a number of a stream has one content. */
   saw(runId: RunId, number: number, body: string): void
   atTheEnd(): Promise<void>
 }
+
+/** What has no place in a log while nothing goes wrong. */
+const BAD_WEATHER: readonly TurnEvent['type'][] = ['worker-lost', 'attempt-failed', 'fault-met']
 
 /** Watches a simulation from outside its processes: every commit as it happens, every effect, and the end. */
 export function newChecker(
@@ -37,13 +41,20 @@ export function newChecker(
   const { store, chunks, snapshot } = opened
   const violations: string[] = []
   const reached = new Map<string, number>()
-  const logs = new Map<RunId, string[]>()
+  const logs = new Map<RunId, { bodies: string[]; events: LoggedEvent[] }>()
   const chunkBodies = new Map<string, string>()
   const effects = new Map<string, { tool: string; place: string; by: string[] }>()
   const dead = new Set<string>()
   const happened = new Set<string>()
-  const recovering = new Set<string>()
-  const memory: Memory = { accepted: [], cancelled: [], answered: [] }
+  const processes = new Map<string, string>()
+  /** Leases that were, or may have been, given back: `run fence`. */
+  const returning = new Set<string>()
+  const returned = new Set<string>()
+  const bills = new Map<number, string | undefined>()
+  /** What each process that is looking for abandoned runs could have found when it began. */
+  const looking = new Map<string, Set<string>>()
+  const memory = newMemory()
+  let isFair = false
 
   const reach = (state: string) => void reached.set(state, (reached.get(state) ?? 0) + 1)
   const violate = (text: string) => {
@@ -54,11 +65,25 @@ export function newChecker(
   const blame = (found: readonly Violation[]) => {
     for (const { invariant, where, detail } of found) violate(`${invariant} ${where}: ${detail}`)
   }
+  const requests = newRequestCheck({ database, processOf: (workerId) => processes.get(workerId) })
 
+  const logOf = database.prepare(
+    'select seq, at, body from events where run_number = (select number from runs where id = ?) order by seq',
+  )
   const starts = database.prepare(
     `select body from events where run_number = (select number from runs where id = ?) and type = 'tool-started'`,
   )
   const fenceOf = database.prepare('select fence from runs where id = ?')
+  const rightOf = database.prepare('select lease_owner, fence from runs where id = ?')
+  const abandoned = database.prepare(
+    `select id from runs where status = 'running' and (lease_owner is null or not exists (
+       select 1 from workers where workers.id = runs.lease_owner and workers.expires_at > ?))`,
+  )
+  const queuedBefore = database.prepare(
+    `select earlier.id from runs as earlier join runs as taken on taken.conversation_id = earlier.conversation_id
+     where taken.id = ? and earlier.status = 'created' and earlier.number < taken.number
+       and earlier.queue_rank <= taken.queue_rank`,
+  )
 
   const observer: Observer = {
     reached: reach,
@@ -67,35 +92,83 @@ export function newChecker(
       // The only faults a simulated world may produce are the store's: anything else is a bug of ours.
       if (!(fault instanceof Error && fault.name === 'StorageError'))
         violate(`a fault of our own in ${where}: ${fault}`)
+      else if (isFair) violate(`a fault in fair weather in ${where}: ${fault.message}`)
     },
-    recovering(process, step) {
-      if (step === 'ends') recovering.delete(process)
-      else recovering.add(process)
-      if (recovering.size > 1) reach('two processes racing to recover one run')
+    beats: (process, workerId) => void processes.set(workerId, process),
+    recovering(process) {
+      looking.set(process, new Set(abandoned.all(Math.floor(kernel.now())).map(({ id }) => String(id))))
     },
+    recovered(process, claim) {
+      looking.delete(process)
+      if (!claim) return
+      const { id, fence } = claim.run
+      for (const candidates of looking.values())
+        if (candidates.has(id)) reach('two processes racing to recover one run')
+      const last = claim.events.at(-1)?.event
+      const isDeathTold = last?.type === 'worker-lost' && last.fence === fence - 1
+      const lease = `${id} ${fence - 1}`
+      if (!returning.has(lease) && !isDeathTold) violate(`I14 ${id}: its worker was lost and its log does not tell`)
+      if (returned.has(lease) && isDeathTold) violate(`I14 ${id}: it was handed back and its log tells of a death`)
+      kernel.tell(`${process} takes over ${id}`)
+    },
+    claimed(process, { run }) {
+      kernel.tell(`${process} claims ${run.id}`)
+      for (const { id } of queuedBefore.all(run.id)) violate(`I15 ${run.id} was taken from the queue before ${id}`)
+    },
+    handingBack: (runId, fence) => void returning.add(`${runId} ${fence}`),
+    handedBack(runId, fence) {
+      const row = rightOf.get(runId)
+      if (row?.lease_owner === null && row.fence === fence) returned.add(`${runId} ${fence}`)
+    },
+    asked(process, request) {
+      for (const fault of requests.faultsOf(process, request)) violate(fault)
+    },
+    answered: (bill) => void bills.set(bill, undefined),
     async appended(process, { runId, writer, facts, intents }: Append) {
       const names = [...facts, ...intents].map(({ event }) => event.type)
-      kernel.tell(`${process} commits to ${runId.slice(0, 12)}: ${names.join(', ')}`)
-      const run = await store.runs.getAnywhere(runId)
-      if (writer.type === 'holder' && run && run.fence !== writer.fence)
-        violate(`I11 ${runId}: a worker with fence ${writer.fence} wrote although the fence is ${run.fence}`)
+      kernel.tell(`${process} commits to ${runId}: ${names.join(', ') || 'nothing'}`)
+      const fence = Number(fenceOf.get(runId)?.fence)
+      if (writer.type === 'holder' && fence !== writer.fence)
+        violate(`I11 ${runId}: a worker with fence ${writer.fence} wrote although the fence is ${fence}`)
     },
     async changed(runId) {
       const run = await store.runs.getAnywhere(runId)
       if (!run) return violate(`${runId} is gone`)
-      const [events, messages] = [await store.events.read(runId, 0), await store.messages.ofRun(runId)]
-      compareWithBefore(runId, events)
+      const events = readLog(run)
+      const messages = await store.messages.ofRun(runId)
       blame(checkRun({ run, events, messages }))
+      for (const fault of attemptFaults(events)) violate(`${fault} (${runId})`)
     },
   }
 
   /** Committed rows never change: the log of a moment ago is a prefix of the log of now. */
-  function compareWithBefore(runId: RunId, events: LoggedEvent[]) {
-    const before = logs.get(runId) ?? []
-    const now = events.map((event) => JSON.stringify(event))
-    const isPrefix = now.length >= before.length && before.every((line, index) => line === now[index])
-    if (!isPrefix) violate(`I6 ${runId}: an event that was committed has changed or is gone`)
-    logs.set(runId, now)
+  function readLog({ id, conversationId }: Run): LoggedEvent[] {
+    const rows = logOf.all(id) as { seq: number; at: number; body: string }[]
+    const known = logs.get(id) ?? { bodies: [], events: [] }
+    const isPrefix = rows.length >= known.bodies.length && known.bodies.every((body, index) => body === rows[index]?.body)
+    if (!isPrefix) violate(`I6 ${id}: an event that was committed has changed or is gone`)
+    for (const { seq, at, body } of rows.slice(known.bodies.length)) {
+      const event = JSON.parse(body) as TurnEvent
+      known.bodies.push(body)
+      known.events.push({ seq, at, event })
+      hear(id, event)
+      if (event.type !== 'input-accepted' && event.type !== 'input-steered') continue
+      for (const input of event.inputs) requests.heard(textOf(input.content), conversationId)
+    }
+    logs.set(id, known)
+    return known.events
+  }
+
+  function hear(runId: RunId, event: TurnEvent) {
+    if (isFair && BAD_WEATHER.includes(event.type)) violate(`${event.type} in fair weather (${runId})`)
+    if (event.type === 'worker-lost') kernel.tell(`${runId} has lost its worker`)
+    if (event.type === 'answer-cut' && (event as { calls?: unknown }).calls)
+      violate(`I19 ${runId}: a cut answer has calls`)
+    if (event.type !== 'answer-received') return
+    const bill = event.usage.promptTokens
+    if (!bills.has(bill)) violate(`I3 ${runId}: an answer is recorded that the model never finished`)
+    else if (bills.get(bill)) violate(`I8 an answer is recorded in ${bills.get(bill)} and in ${runId}`)
+    bills.set(bill, runId)
   }
 
   const outside: Outside = {
@@ -104,12 +177,13 @@ export function newChecker(
       const started = starts.all(runId).map(({ body }) => JSON.parse(String(body)) as { callId: string; fence: number })
       const mine = started.filter((event) => event.callId === callId)
       if (mine.length === 0) violate(`I3 ${runId}: ${tool} ${callId} began before its start was on disk`)
-      kernel.tell(`${tool} ${callId} begins (fence ${fence})`)
+      kernel.tell(`${tool} ${callId} begins in ${runId} (fence ${fence})`)
     },
-    effect(tool, { runId, callId, conversationId, idempotencyKey }, process) {
-      const place = `${tool} ${callId} in ${conversationId.slice(0, 12)}`
-      kernel.tell(`${place} takes effect`)
+    effect(tool, { runId, callId, idempotencyKey }, process) {
+      kernel.tell(`${tool} ${callId} takes effect in ${runId}, run by ${process}`)
       const known = effects.get(idempotencyKey) ?? { tool, place: `${runId} ${callId}`, by: [] }
+      if (known.place !== `${runId} ${callId}`)
+        violate(`I28 ${tool} ${runId} ${callId} has the idempotency key of ${known.place}`)
       if (known.by.length > 0 && !mayHappenAgain(tool, known.by, process))
         violate(`I28 ${tool} ${known.place} took effect in ${known.by} and again in ${process}`)
       effects.set(idempotencyKey, { ...known, by: [...known.by, process] })
@@ -126,24 +200,22 @@ export function newChecker(
    * still at it: no check can see what has not happened yet.
    */
   function mayHappenAgain(tool: string, by: string[], process: string): boolean {
-    if (tool === 'look' || tool === 'again') return true
+    if (tool === 'look' || tool === 'again' || tool === 'slow') return true
     return tool === 'check' && !by.includes(process) && by.some((other) => !dead.has(other))
   }
 
   async function atTheEnd() {
     const summaries = []
     const texts = new Map<string, number>()
-    const recorded = new Map<RunId, string>()
+    const recorded = new Map<RunId, { run: Run; events: LoggedEvent[] }>()
     for await (const record of snapshot.runs()) {
       const { run, events, messages } = record
       blame(checkRun(record))
       summaries.push(summarize(record))
       if (!isSettled(run)) violate(`I13 ${run.id} is still ${run.waiting ? 'waiting' : run.status} when all is quiet`)
-      recorded.set(run.id, JSON.stringify(events))
+      recorded.set(run.id, { run, events })
       for (const { body } of messages)
-        if (body.role === 'user')
-          for (const part of body.content)
-            if (part.type === 'text') texts.set(part.text, (texts.get(part.text) ?? 0) + 1)
+        if (body.role === 'user') texts.set(textOf(body.content), (texts.get(textOf(body.content)) ?? 0) + 1)
       for (const { event } of events)
         if (
           event.type === 'tool-ended' &&
@@ -160,39 +232,24 @@ export function newChecker(
     blame(checkTogether({ runs: summaries }))
     for await (const record of snapshot.conversations()) blame(checkConversation(record))
     for (const [text, count] of texts) if (count > 1) violate(`I8 "${text}" is in the history ${count} times`)
-    checkMemory(recorded)
-  }
-
-  function checkMemory(recorded: Map<RunId, string>) {
-    const runOfKey = new Map<string, RunId>()
-    for (const { key, runId, text } of memory.accepted) {
-      const log = recorded.get(runId)
-      if (log === undefined) violate(`I7 ${runId} was acknowledged and is not there`)
-      else if (!log.includes(JSON.stringify(text)))
-        violate(`I7 "${text}" was acknowledged and is not in the log of ${runId}`)
-      const known = runOfKey.get(key)
-      if (known !== undefined && known !== runId) violate(`I8 the key ${key} opened ${known} and ${runId}`)
-      runOfKey.set(key, runId)
-    }
-    for (const runId of memory.cancelled) {
-      const log = JSON.parse(recorded.get(runId) ?? '[]') as LoggedEvent[]
-      const cancelAt = log.findIndex(({ event }) => event.type === 'cancel-requested')
-      const ends = log.filter(({ event }) => event.type === 'turn-ended')
-      const last = ends.at(-1)?.event
-      const isCancelled =
-        last?.type === 'turn-ended' && (last.stopReason === 'cancelled' || last.error?.errorType === 'time_limit')
-      if (cancelAt >= 0 && !isCancelled) violate(`I20 a cancel of ${runId} was accepted and it ended otherwise`)
-    }
-    for (const { runId, next } of memory.answered)
-      if (!recorded.has(next)) violate(`I21 the answer to ${runId} was accepted and its run ${next} is not there`)
+    for (const fault of [...orderFaults(database), ...memoryFaults(memory, recorded)]) violate(fault)
   }
 
   function saw(runId: RunId, number: number, body: string) {
     const place = `${runId} ${number}`
     const known = chunkBodies.get(place)
-    if (known !== undefined && known !== body) violate(`I24 chunk ${place} has two contents`)
+    if (known !== undefined && known !== body) violate(`I24 chunk ${number} of ${runId} has two contents`)
     chunkBodies.set(place, body)
   }
 
-  return { observer, outside, memory, violations, reached, died: (process) => void dead.add(process), saw, atTheEnd }
+  return {
+    ...{ observer, outside, memory, violations, reached, violate, saw, atTheEnd },
+    died(process) {
+      dead.add(process)
+      looking.delete(process)
+    },
+    weatherIsFair() {
+      isFair = true
+    },
+  }
 }

@@ -5,7 +5,7 @@ import { StorageError } from '../../../src/ports/storage-error.ts'
 import { answerApproval } from '../../../src/service/answer-approval.ts'
 import { cancelRun } from '../../../src/service/cancel-run.ts'
 import type { Desk } from '../../../src/service/desk.ts'
-import { listApprovals } from '../../../src/service/list-approvals.ts'
+import { listApprovals, type PendingApproval } from '../../../src/service/list-approvals.ts'
 import { sendMessage } from '../../../src/service/send-message.ts'
 import { watchRun } from '../../../src/service/watch-run.ts'
 import type { Checker } from './checker.ts'
@@ -29,6 +29,7 @@ const WORDS = [
   'check',
   'once',
   'risky',
+  'slow',
   'look+look',
   'again+again+look',
   'once+again',
@@ -39,11 +40,11 @@ const WORDS = [
 
 /** A client as they are: sends, retries what got no answer, cancels, approves, watches, comes back, and vanishes. */
 export async function runClient(parts: ClientParts): Promise<void> {
-  const { kernel, weather, endsAt } = parts
+  const { kernel, weather, endsAt, name } = parts
   for (let turn = 0; kernel.now() < endsAt; turn++) {
     await kernel.delay(kernel.between(0, 3_000))
-    const runId = await send(`${parts.name}-${turn}`, parts)
-    if (runId && !weather.strikes('client-vanishes')) {
+    const runId = await send(`${name}-${turn}`, parts)
+    if (runId && !weather.strikes('client-vanishes', name)) {
       const watching = watch(runId, parts)
       if (kernel.chance(0.25)) void later(kernel, () => cancel(runId, parts))
       if (kernel.chance(0.7)) await Promise.race([watching, kernel.delay(kernel.between(100, 20_000))])
@@ -64,32 +65,31 @@ async function send(key: string, parts: ClientParts): Promise<RunId | undefined>
   const policy = kernel.pick(['enqueue', 'enqueue', 'reject', 'interrupt', 'steer'] as const)
   const onGuarded = kernel.chance(0.85) ? ('ask' as const) : ('deny' as const)
   const streamTokens = kernel.chance(0.7)
+  const maxSteps = kernel.pick([1, 2, 6, 6, 6])
+  const request = { ...place, content: [{ type: 'text' as const, text }], policy, onGuarded, streamTokens, maxSteps }
+  let runId: RunId | undefined
   for (let attempt = 0; attempt < 6; attempt++) {
     const sent = await ask(parts, `send ${text} (${policy})`, (desk) =>
-      sendMessage(
-        { ...place, content: [{ type: 'text', text }], policy, onGuarded, streamTokens, idempotencyKey: key },
-        desk,
-      ),
+      sendMessage({ ...request, idempotencyKey: key }, desk),
     )
-    if (sent === 'refused') return undefined
+    if (sent === 'refused') return runId
     if (sent !== 'no-answer') {
       checker.memory.accepted.push({ key, runId: sent.runId, text, how: sent.type })
-      return sent.runId
+      runId = sent.runId
+      // Now and then a client that had its answer asks again: a proxy retried, a user pressed twice.
+      if (kernel.chance(0.9)) return runId
     }
-    // A steer has no run of its own to be recognised by: sending it again might say it twice.
-    if (policy === 'steer') return undefined
     await kernel.delay(kernel.between(100, 2_000))
   }
-  return undefined
+  return runId
 }
 
-const cancelling = new Set<RunId>()
-
 async function cancel(runId: RunId, parts: ClientParts): Promise<void> {
+  const { cancelling, cancelled } = parts.checker.memory
   cancelling.add(runId)
-  const run = await ask(parts, `cancel ${runId.slice(0, 12)}`, (desk) => cancelRun(runId, desk))
+  const run = await ask(parts, `cancel ${runId}`, (desk) => cancelRun(runId, desk))
   cancelling.delete(runId)
-  if (typeof run === 'object') parts.checker.memory.cancelled.push(runId)
+  if (typeof run === 'object') cancelled.push(runId)
 }
 
 async function answer(parts: ClientParts): Promise<void> {
@@ -98,27 +98,39 @@ async function answer(parts: ClientParts): Promise<void> {
   if (typeof pending !== 'object') return
   for (const { run, calls } of pending) {
     if (kernel.chance(0.3)) continue
-    const verdicts = calls.map(({ callId }) =>
-      kernel.chance(0.7) ? { callId, verdict: 'approve' as const } : { callId, verdict: 'deny' as const },
-    )
+    const { verdicts, isMistaken } = drawVerdicts(calls, kernel)
     if (kernel.chance(0.2)) void cancel(run.id, parts)
-    for (let attempt = 0; attempt < 2; attempt++) {
-      const next = await ask(parts, `answer ${run.id.slice(0, 12)}`, (desk) => {
-        if (cancelling.has(run.id)) checker.observer.reached("cancel during an approval's commit")
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const next = await ask(parts, `answer ${run.id}`, (desk) => {
+        if (checker.memory.cancelling.has(run.id)) checker.observer.reached("cancel during an approval's commit")
         return answerApproval({ runId: run.id, verdicts }, desk)
       })
       if (next === 'refused') break
       if (next === 'no-answer') continue
+      if (isMistaken && attempt === 0)
+        checker.violate(`I21 an approval of other arguments was accepted for ${run.id}`)
       checker.memory.answered.push({ runId: run.id, next })
       if (kernel.chance(0.5)) void watch(next, parts)
-      break
+      if (kernel.chance(0.8)) break
     }
   }
 }
 
-async function watch(runId: RunId, parts: ClientParts): Promise<void> {
+/** Now and then a person was shown an older call than the one that waits. */
+function drawVerdicts(calls: PendingApproval['calls'], kernel: Kernel) {
+  const isMistaken = kernel.chance(0.1) && calls.length > 0
+  const verdicts = calls.map(({ callId, digest }) => {
+    if (isMistaken) return { callId, verdict: 'approve' as const, digest: 'of other arguments' }
+    if (kernel.chance(0.3)) return { callId, verdict: 'deny' as const }
+    return { callId, verdict: 'approve' as const, ...(kernel.chance(0.5) ? { digest } : {}) }
+  })
+  return { verdicts, isMistaken }
+}
+
+export async function watch(runId: RunId, parts: ClientParts): Promise<void> {
   const { kernel, checker } = parts
   let last = 0
+  let hasEnded = false
   for (let visit = 0; visit < 4; visit++) {
     const desk = parts.anyDesk()
     if (!desk) return
@@ -128,24 +140,24 @@ async function watch(runId: RunId, parts: ClientParts): Promise<void> {
       for await (const { number, event, chunk } of watchRun(runId, { after: last, signal: leave.signal }, desk)) {
         checker.saw(runId, number, JSON.stringify(chunk))
         if (number !== last + 1)
-          checker.violations.push(`I24 a reader of ${runId} got ${number} after ${last} (event ${event})`)
+          checker.violate(`I24 a reader of ${runId} got ${number} after ${last} (event ${event})`)
+        if (hasEnded) checker.violate(`I25 a reader of ${runId} got ${number} after the end`)
         last = number
-        if (chunk.message_type === 'done') {
-          if (visit > 0) checker.observer.reached('resume at the last number')
-          return 'done'
-        }
+        if (chunk.message_type === 'done') return 'done'
       }
+      if (hasEnded && !leave.signal.aborted) checker.observer.reached('resume at the last number')
       return 'left'
     })().catch(forgive)
     const outcome = await Promise.race([reading, kernel.delay(20_000)])
     patience()
     leave.abort()
-    if (outcome === 'done' && kernel.chance(0.9)) return
+    if (outcome === 'done') hasEnded = true
+    if (hasEnded && kernel.chance(0.8)) return
   }
 }
 
 /** The answer; or that it was refused, which is an answer too; or that none came. */
-async function ask<T>(
+export async function ask<T>(
   parts: ClientParts,
   what: string,
   call: (desk: Desk) => Promise<T>,

@@ -6,6 +6,7 @@ export const FAULTS = [
   'store-error-after',
   'store-busy',
   'store-full',
+  'store-full-midway',
   'store-slow',
   'chunks-error',
   'provider-status',
@@ -14,6 +15,7 @@ export const FAULTS = [
   'provider-nonsense',
   'tool-dies-before-effect',
   'tool-dies-after-effect',
+  'tool-poison',
   'tool-deaf',
   'tool-huge',
   'tool-throws',
@@ -33,6 +35,7 @@ const ODDS: Record<Fault, number> = {
   'store-error-after': 0.03,
   'store-busy': 0.03,
   'store-full': 0.01,
+  'store-full-midway': 0.01,
   'store-slow': 0.05,
   'chunks-error': 0.03,
   'provider-status': 0.2,
@@ -41,6 +44,7 @@ const ODDS: Record<Fault, number> = {
   'provider-nonsense': 0.1,
   'tool-dies-before-effect': 0.04,
   'tool-dies-after-effect': 0.04,
+  'tool-poison': 1,
   'tool-deaf': 0.1,
   'tool-huge': 0.1,
   'tool-throws': 0.1,
@@ -52,9 +56,12 @@ const ODDS: Record<Fault, number> = {
   'client-vanishes': 0.2,
 }
 
+/** A call that kills whoever runs it does so for ever: it is the run that has to end. */
+const LASTING: ReadonlySet<Fault> = new Set(['tool-poison'])
+
 export type Weather = {
-  /** Whether this fault strikes now; counted when it does. */
-  strikes(fault: Fault): boolean
+  /** Whether this fault strikes now; counted and told when it does. */
+  strikes(fault: Fault, where?: string): boolean
   isOn(fault: Fault): boolean
   struck: Map<Fault, number>
 }
@@ -68,11 +75,12 @@ export function newWeather(
   return {
     struck,
     isOn: (fault) => faults.has(fault),
-    strikes(fault) {
+    strikes(fault, where) {
       // Chance is drawn whether or not the fault is on, so that shrinking a seed does not change its other draws.
       const isDrawn = kernel.chance(ODDS[fault])
-      if (!isDrawn || !faults.has(fault) || kernel.now() >= endsAt) return false
+      if (!isDrawn || !faults.has(fault) || (kernel.now() >= endsAt && !LASTING.has(fault))) return false
       struck.set(fault, (struck.get(fault) ?? 0) + 1)
+      kernel.tell(`fault ${fault}${where ? ` in ${where}` : ''}`)
       return true
     },
   }

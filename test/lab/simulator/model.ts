@@ -5,8 +5,9 @@ import type { ModelProvider, ModelRequest, Models } from '../../../src/ports/mod
 import { lastInput, sinceInput } from '../../../src/providers/scripted/current-turn.ts'
 import type { Weather } from './faults.ts'
 import type { Kernel } from './kernel.ts'
+import type { Observer } from './unreliable-store.ts'
 
-type Parts = { kernel: Kernel; weather: Weather; clock: Clock }
+type Parts = { kernel: Kernel; weather: Weather; clock: Clock; observer: Observer; name: string }
 
 const STATUSES: FailureKind[] = [
   'timeout',
@@ -31,18 +32,21 @@ export function simulatedModel(parts: Parts): Models {
 async function* speak(
   request: ModelRequest,
   signal: AbortSignal,
-  { kernel, weather, clock }: Parts,
+  { kernel, weather, clock, observer, name }: Parts,
 ): AsyncGenerator<Part> {
+  observer.asked(name, request)
   await clock.sleep(kernel.between(1, 30), signal)
-  if (weather.strikes('provider-status')) {
+  if (weather.strikes('provider-status', `a request of ${name}`)) {
     const kind = kernel.pick(STATUSES)
     const retryAfter = kernel.chance(0.3) ? { retryAfterMs: kernel.between(0, 40_000) } : {}
     yield { type: 'failure', failure: { kind, detail: `simulated ${kind}`, ...retryAfter } }
     return
   }
-  const parts = answerTo(request)
-  const cutAt = weather.strikes('provider-cut') ? kernel.between(0, parts.length) : -1
-  const stallAt = weather.strikes('provider-stall') ? kernel.between(0, parts.length) : -1
+  // A number of its own on the bill of every answer: what is recorded can be traced to what was said.
+  const bill = kernel.between(1_000, 1_000_000_000)
+  const parts = answerTo(request, bill)
+  const cutAt = weather.strikes('provider-cut', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
+  const stallAt = weather.strikes('provider-stall', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
   for (const [index, part] of parts.entries()) {
     if (signal.aborted || index === cutAt) return
     if (index === stallAt) {
@@ -50,7 +54,8 @@ async function* speak(
       if (!signal.aborted) yield { type: 'failure', failure: { kind: 'timeout', detail: 'simulated stall' } }
       return
     }
-    yield weather.strikes('provider-nonsense') ? nonsense(part, kernel) : part
+    if (part.type === 'finish') observer.answered(bill)
+    yield weather.strikes('provider-nonsense', name) ? nonsense(part, kernel) : part
     await clock.sleep(kernel.between(0, 10), signal)
   }
 }
@@ -64,7 +69,7 @@ function nonsense(part: Part, kernel: Kernel): Part {
 }
 
 /** Each word of a wish is one step: a `+` joins calls of one answer. Without words left, the model says goodbye. */
-function answerTo(request: ModelRequest): Part[] {
+function answerTo(request: ModelRequest, bill: number): Part[] {
   const wish = lastInput(request.messages)
   const steps = sinceInput(request.messages).filter((body) => body.role === 'assistant').length
   const words = wish.split(' ').slice(1)
@@ -82,7 +87,7 @@ function answerTo(request: ModelRequest): Part[] {
     { type: 'call-start', index, callId: `call-${wish.split(' ')[0]}-${steps}-${index}`, tool },
     { type: 'call-delta', index, json: JSON.stringify({ wish, index }) },
   ])
-  const usage: Part = { type: 'usage', usage: { promptTokens: 10, completionTokens: 5 } }
+  const usage: Part = { type: 'usage', usage: { promptTokens: bill, completionTokens: 5 } }
   const finish: Part = { type: 'finish', finish: calls.length > 0 ? 'tool-calls' : 'stop' }
   return [...(calls.length > 0 ? thought : text), ...calls, usage, finish]
 }

@@ -25,6 +25,8 @@ export type SimulatedProcess = {
   /** Nothing in it happens for so long: a garbage collection, a laptop lid, SIGSTOP. */
   pause(ms: number): void
   jumpClock(ms: number): void
+  /** As a time server would. */
+  setClockRight(): void
 }
 
 export type ProcessParts = {
@@ -65,7 +67,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
   const world: World = {
     store: mortal(store, life),
     streams: newStreams({ chunks: mortal(chunks, life), clock, report }),
-    models: simulatedModel({ kernel, weather, clock }),
+    models: simulatedModel({ kernel, weather, clock, observer, name }),
     tools: toolRegistry(simulatedTools({ kernel, weather, clock, outside, kill, name, observer })),
     spill: { save: async (callId) => `spill/${callId}` },
     clock,
@@ -97,6 +99,9 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     jumpClock(ms) {
       kernel.tell(`the clock of ${name} jumps by ${ms} ms`)
       skew += ms
+    },
+    setClockRight() {
+      skew = 0
     },
   }
 }

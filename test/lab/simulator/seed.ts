@@ -1,10 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Agent } from '../../../src/core/agent.ts'
 import { type ConversationId, DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
+import { HEARTBEAT_MS } from '../../../src/engine/engine.ts'
 import { shareSqliteStore } from '../../../src/storage/sqlite.ts'
 import { newChecker } from './checker.ts'
-import { runClient } from './clients.ts'
+import { type ClientParts, runClient } from './clients.ts'
+import { spendEvening } from './evening.ts'
 import { drawFaults, type Fault, newWeather } from './faults.ts'
+import { onFullDisk } from './full-disk.ts'
 import { type Kernel, newKernel } from './kernel.ts'
 import { type SimulatedProcess, startProcess } from './process.ts'
 import { KINDS } from './tools.ts'
@@ -43,7 +46,9 @@ export async function runSeed({
   const drawn = drawFaults(kernel)
   const faults = allow ? new Set([...drawn].filter((fault) => allow.has(fault))) : drawn
   const weather = newWeather(kernel, { faults, endsAt: durationMs })
-  const database = new DatabaseSync(':memory:')
+  let isReady = false
+  const bare = new DatabaseSync(':memory:')
+  const database = onFullDisk(bare, weather, () => isReady)
   const quiet = {
     now: kernel.now,
     monotonic: kernel.now,
@@ -51,14 +56,13 @@ export async function runSeed({
     every: () => () => {},
     soon: (task: () => void) => void kernel.after(0, task),
   }
-  let isReady = false
   let checker: ReturnType<typeof newChecker> | undefined
   let places: Place[] = []
   const processes: SimulatedProcess[] = []
 
   const prepare = async () => {
     const opened = await shareSqliteStore({ database, clock: quiet, standing: 'peer' })
-    checker = newChecker(kernel, { database, opened })
+    checker = newChecker(kernel, { database: bare, opened })
     places = await makePlaces(kernel, opened.store, Math.min(2, clients))
     isReady = true
   }
@@ -72,7 +76,7 @@ export async function runSeed({
     const name = `p${++lives}`
     const onDeath = () => {
       died(name)
-      kernel.after(kernel.between(50, 4_000), () => void boot().catch(fail))
+      kernel.after(restartDelay(kernel), () => void boot().catch(fail))
     }
     processes.push(await startProcess({ name, kernel, weather, database, observer, outside, onDeath }))
   }
@@ -86,25 +90,28 @@ export async function runSeed({
     return alive.length > 0 ? kernel.pick(alive).desk : undefined
   }
   for (let index = 0; index < 2; index++) void boot().catch(fail)
-  for (let index = 0; index < clients; index++) {
-    const place = places[index % places.length]!
-    void runClient({ name: `c${index}`, kernel, weather, checker: checker!, place, anyDesk, endsAt: durationMs }).catch(
-      fail,
-    )
-  }
+  const clientsOf = (role: string) =>
+    Array.from({ length: clients }, (_, index): ClientParts => {
+      const place = places[index % places.length]!
+      return { name: `${role}${index}`, kernel, weather, checker: checker!, place, anyDesk, endsAt: durationMs }
+    })
+  for (const client of clientsOf('c')) void runClient(client).catch(fail)
   void makeTrouble(kernel, { weather, processes, durationMs })
   await kernel.run(durationMs)
   kernel.tell('the faults are over')
-  await kernel.run(durationMs + REST_MS)
-  const ending = atTheEnd()
-  let isOver = false
-  void ending.then(() => {
-    isOver = true
-  })
-  while (!isOver) await kernel.run(kernel.now() + 1)
+  if (await comesToRest(kernel, bare, durationMs + REST_MS)) {
+    kernel.tell('the evening begins')
+    checker!.weatherIsFair()
+    for (const process of processes) process.setClockRight()
+    const evening = Promise.all(clientsOf('e').slice(0, places.length).map(spendEvening)).catch(fail)
+    await whenOver(kernel, evening, 1_000)
+    await comesToRest(kernel, bare, kernel.now() + REST_MS)
+  }
+  if (kernel.isExhausted()) checker!.violate('I13 something goes round in circles: the day has too many events')
+  await whenOver(kernel, atTheEnd(), 1)
   for (const process of processes) process.kill('the day is over')
-  const runs = Number(database.prepare('select count(*) as count from runs').get()?.count)
-  database.close()
+  const runs = Number(bare.prepare('select count(*) as count from runs').get()?.count)
+  bare.close()
   const { story } = kernel
   return {
     seed,
@@ -116,6 +123,35 @@ export async function runSeed({
     faults: weather.struck,
     reached,
   }
+}
+
+/** Half of the time in step with the heartbeats of those that started together, so that they race for the same runs. */
+function restartDelay(kernel: Kernel): number {
+  const delay = kernel.between(50, 4_000)
+  return kernel.chance(0.5) ? delay : HEARTBEAT_MS - (kernel.now() % HEARTBEAT_MS)
+}
+
+/** Lets time pass until nothing is open any more, and then some: what is late must have its chance to do harm. */
+async function comesToRest(kernel: Kernel, database: DatabaseSync, until: number): Promise<boolean> {
+  const open = database.prepare(
+    `select 1 from runs where status in ('created', 'running') or waiting = 1
+     union all select 1 from stream_heads where ended = 0`,
+  )
+  for (let quiet = 0; kernel.now() < until && !kernel.isExhausted(); ) {
+    await kernel.run(kernel.now() + 5_000)
+    quiet = open.get() ? 0 : quiet + 1
+    if (quiet === 5) return true
+  }
+  return false
+}
+
+async function whenOver(kernel: Kernel, work: Promise<unknown>, stepMs: number): Promise<void> {
+  let isOver = false
+  void work.finally(() => {
+    isOver = true
+  })
+  while (!isOver && !(stepMs > 1 && kernel.isExhausted())) await kernel.run(kernel.now() + stepMs)
+  if (isOver) await work
 }
 
 type Place = { agent: Agent; conversationId: ConversationId }

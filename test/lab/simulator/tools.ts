@@ -32,30 +32,42 @@ export const KINDS: Kind[] = [
   { name: 'check', effects: 'verifiable', parallel: false, needsApproval: false },
   { name: 'once', effects: 'once', parallel: false, needsApproval: false },
   { name: 'risky', effects: 'once', parallel: false, needsApproval: true },
+  { name: 'slow', effects: 'none', parallel: false, needsApproval: false },
 ]
+
+/** So long that a cancel which does not reach it is seen. */
+const SLOW_MS = 12_000
+
+/** A wish whose calls kill every process that runs them: one of each client's. */
+const isPoison = (input: unknown): boolean => /^c\d+-2 /.test(String((input as { wish?: string }).wish))
 
 export const simulatedTools = (parts: Parts): Tool[] => KINDS.map((kind) => simulatedTool(kind, parts))
 
 function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, kill, name }: Parts): Tool {
-  const run = async (_: unknown, context: ToolContext): Promise<ToolAnswer> => {
+  const run = async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
     outside.begun(kind.name, context)
-    const isDeaf = weather.strikes('tool-deaf')
-    await clock.sleep(kernel.between(1, isDeaf ? 8_000 : 200), isDeaf ? undefined : context.signal)
+    const isDeaf = weather.strikes('tool-deaf', kind.name)
+    const longest = kind.name === 'slow' ? SLOW_MS : isDeaf ? 8_000 : 200
+    await clock.sleep(kernel.between(kind.name === 'slow' ? SLOW_MS / 4 : 1, longest), isDeaf ? undefined : context.signal)
+    if (kind.effects === 'idempotent' && isPoison(input) && weather.strikes('tool-poison', kind.name)) {
+      kill(`${kind.name} is poison`)
+      return new Promise(() => {})
+    }
     if (context.signal.aborted && !isDeaf) return failure('stopped before it did anything')
-    if (weather.strikes('tool-throws')) throw new Error('simulated throw')
-    if (weather.strikes('tool-dies-before-effect')) {
+    if (weather.strikes('tool-throws', kind.name)) throw new Error('simulated throw')
+    if (weather.strikes('tool-dies-before-effect', kind.name)) {
       observer.reached('crash between intent and effect')
       kill(`${kind.name} dies before its effect`)
       return new Promise(() => {})
     }
     outside.effect(kind.name, context, name)
-    if (weather.strikes('tool-dies-after-effect')) {
+    if (weather.strikes('tool-dies-after-effect', kind.name)) {
       observer.reached('crash between effect and result')
       kill(`${kind.name} dies after its effect`)
       return new Promise(() => {})
     }
     context.progress('done')
-    return success(weather.strikes('tool-huge') ? 'x'.repeat(60_000) : `${kind.name} happened`)
+    return success(weather.strikes('tool-huge', kind.name) ? 'x'.repeat(60_000) : `${kind.name} happened`)
   }
   const verify = async (_: unknown, { idempotencyKey }: ToolContext) =>
     outside.hasHappened(idempotencyKey)

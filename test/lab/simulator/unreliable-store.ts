@@ -1,7 +1,8 @@
-import type { RunId } from '../../../src/core/id.ts'
+import type { RunId, WorkerId } from '../../../src/core/id.ts'
 import type { ChunkStore } from '../../../src/ports/chunk-store.ts'
+import type { ModelRequest } from '../../../src/ports/model.ts'
 import { StorageError, type StorageFault } from '../../../src/ports/storage-error.ts'
-import type { Append, Store } from '../../../src/ports/store.ts'
+import type { Append, Claim, Store } from '../../../src/ports/store.ts'
 import type { Life } from '../../harness/mortal.ts'
 import type { Fault, Weather } from './faults.ts'
 import type { Kernel } from './kernel.ts'
@@ -10,7 +11,20 @@ import type { Kernel } from './kernel.ts'
 export type Observer = {
   appended(process: string, append: Append): Promise<void>
   changed(runId: RunId): Promise<void>
-  recovering(process: string, step: 'begins' | 'ends'): void
+  /** A process looks for runs of dead workers, and what it found. */
+  recovering(process: string): void
+  recovered(process: string, claim: Claim | undefined): void
+  /** A process took a queued run. */
+  claimed(process: string, claim: Claim): void
+  /** A process gives a run back, if it still holds it. */
+  handingBack(runId: RunId, fence: number): void
+  handedBack(runId: RunId, fence: number): void
+  /** A process registers under this worker id. */
+  beats(process: string, workerId: WorkerId): void
+  /** A process asks a model. */
+  asked(process: string, request: ModelRequest): void
+  /** The model said an answer to its end; the number is on the bill. */
+  answered(bill: number): void
   reached(state: string): void
   report(process: string, fault: unknown, where: string): void
 }
@@ -59,6 +73,21 @@ export function unreliableStore(store: Store, place: Place): Store {
       return answer
     }
   const { runs } = store
+  const takeOver: Method = async (...parameters) => {
+    const claim: Claim | undefined = await (runs.takeOver as Method)(...parameters)
+    observer.recovered(name, claim)
+    if (claim) await observer.changed(claim.run.id)
+    return claim
+  }
+  const claimNext: Method = async (workerId: WorkerId) => {
+    const claim = await runs.claimNext(workerId)
+    if (claim && claim !== 'blocked') observer.claimed(name, claim)
+    return claim
+  }
+  const beat: Method = async (workerId: WorkerId, leaseMs: number) => {
+    observer.beats(name, workerId)
+    return store.workers.beat(workerId, leaseMs)
+  }
   const observed = {
     ...runs,
     open: seen(runs.open, (answer: Awaited<ReturnType<typeof runs.open>>) =>
@@ -68,7 +97,13 @@ export function unreliableStore(store: Store, place: Place): Store {
       runs.continueAfterApproval,
       (run: Awaited<ReturnType<typeof runs.continueAfterApproval>>) => [run?.id, run?.continues],
     ),
-    takeOver: seen(runs.takeOver, (claim: Awaited<ReturnType<typeof runs.takeOver>>) => [claim?.run.id]),
+    takeOver,
+    claimNext,
+    async handBack(runId: RunId, fence: number) {
+      observer.handingBack(runId, fence)
+      await runs.handBack(runId, fence)
+      observer.handedBack(runId, fence)
+    },
   } as Store['runs']
   return {
     ...store,
@@ -77,12 +112,12 @@ export function unreliableStore(store: Store, place: Place): Store {
     runs: wrap('runs', observed),
     events: wrap('events', { ...store.events, append } as Store['events']),
     messages: wrap('messages', store.messages),
-    workers: wrap('workers', store.workers),
+    workers: wrap('workers', { ...store.workers, beat } as Store['workers']),
     onForeignWrite: (listener) =>
       store.onForeignWrite(() => {
-        if (place.weather.strikes('nudge-lost')) return
+        if (place.weather.strikes('nudge-lost', name)) return
         place.kernel.after(place.kernel.between(0, 20), () => place.inside(listener))
-        if (place.weather.strikes('nudge-doubled'))
+        if (place.weather.strikes('nudge-doubled', name))
           place.kernel.after(place.kernel.between(0, 200), () => place.inside(listener))
       }),
   }
@@ -93,7 +128,7 @@ export function unreliableChunks(chunks: ChunkStore, place: Place): ChunkStore {
   const { kernel, weather, life } = place
   const append: ChunkStore['append'] = async (appends) => {
     await pass(place, 1)
-    if (weather.strikes('chunks-error')) throw new StorageError('busy', 'simulated')
+    if (weather.strikes('chunks-error', place.name)) throw new StorageError('busy', 'simulated')
     if (!life.isAlive) return new Promise(() => {})
     const answer = await chunks.append(appends)
     await pass(place, kernel.between(0, 2))
@@ -103,17 +138,20 @@ export function unreliableChunks(chunks: ChunkStore, place: Place): ChunkStore {
 }
 
 function through(method: string, work: Method, place: Place): Method {
-  const { kernel, weather, observer, life } = place
+  const { kernel, weather, observer, life, name } = place
+  const where = `${method} of ${name}`
   return async (...parameters) => {
-    await pass(place, weather.strikes('store-slow') ? kernel.between(50, 2_000) : kernel.between(0, 3))
+    if (method === 'runs.takeOver') observer.recovering(name)
+    await pass(place, weather.strikes('store-slow', where) ? kernel.between(50, 2_000) : kernel.between(0, 3))
     for (const [fault, as] of BEFORE)
-      if (weather.strikes(fault)) throw new StorageError(as, `simulated ${fault} in ${method}`)
+      if (weather.strikes(fault, where)) {
+        if (method === 'runs.takeOver') observer.recovered(name, undefined)
+        throw new StorageError(as, `simulated ${fault} in ${method}`)
+      }
     if (!life.isAlive) return new Promise(() => {})
-    if (method === 'runs.takeOver') observer.recovering(place.name, 'begins')
     const answer = await work(...parameters)
     await pass(place, kernel.between(0, 3))
-    if (method === 'runs.takeOver') observer.recovering(place.name, 'ends')
-    if (isWrite(method) && weather.strikes('store-error-after')) {
+    if (isWrite(method) && weather.strikes('store-error-after', where)) {
       if (method === 'runs.open') observer.reached('commit-unknown on intake')
       throw new StorageError('outcome-unknown', `simulated error after the commit of ${method}`)
     }

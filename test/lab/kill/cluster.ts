@@ -1,0 +1,86 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Check, checkAfterKills, type Told } from './check.ts'
+import { query } from './commits.ts'
+import { type Life, startLife } from './life.ts'
+
+export type Cluster = Awaited<ReturnType<typeof openCluster>>
+
+/** A running run and the fence of the process that holds it. `deaths` is how often it lost one before. */
+export type HeldRun = { id: string; fence: number; deaths: number }
+
+const POLL_MS = 50
+
+/** Processes that share one PostgreSQL database and count their effects in one file. */
+export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; seed: number }) {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-cluster-'))
+  const effects = join(folder, 'effects.jsonl')
+  const told: Told[] = []
+  const lives: Life[] = []
+  let started = 0
+
+  return {
+    told,
+    /** A process of its own home; `url` where it does not reach the database directly. */
+    start(place: number, { url = databaseUrl, killAt }: { url?: string; killAt?: string } = {}): Life {
+      const home = join(folder, String(place))
+      mkdirSync(home, { recursive: true })
+      const life = startLife({
+        ...{ home, effects, databaseUrl: url, places: 3, ownPlaces: 3, ...(killAt ? { killAt } : {}) },
+        seed: seed * 10_000 + started++,
+        onTold: (line) => told.push(line),
+      })
+      lives.push(life)
+      return life
+    },
+    async heldBy(life: Life): Promise<HeldRun[]> {
+      const worker = (await life.hears('started'))?.workerId
+      const held = `select id, fence, deaths from runs where status = 'running' and lease_owner = $1`
+      return worker ? query<HeldRun>(databaseUrl, held, [worker]) : []
+    },
+    /** Milliseconds until somebody else went on with all of these; undefined when the time was up first. */
+    async takenOver(held: readonly HeldRun[], withinMs: number): Promise<number | undefined> {
+      const began = performance.now()
+      const still = `select id from runs join unnest($1::text[], $2::int[]) as held (run, old) on id = run
+        where status = 'running' and fence = old`
+      const values = [held.map(({ id }) => id), held.map(({ fence }) => fence)]
+      while (performance.now() - began < withinMs) {
+        if ((await query(databaseUrl, still, values)).length === 0) return performance.now() - began
+        await sleep(POLL_MS)
+      }
+      return undefined
+    },
+    /** Lets every living process finish all there is, ends them, and compares what was told with what is there. */
+    async finish(chunks: 'all-kept' | 'may-be-lost' = 'all-kept'): Promise<Check> {
+      const living = lives.filter((life) => !life.isOver())
+      for (const life of living) life.order('drain')
+      const restless = await Promise.all(
+        living.map(async (life) => ((await life.hears('idle')) ? [] : [`a process did not rest: ${life.errors()}`])),
+      )
+      await Promise.all(living.map((life) => life.endsWithin(15_000)))
+      await this.close()
+      const check = await checkAfterKills({ home: join(folder, '0'), effects, told, databaseUrl, chunks })
+      return { ...check, violations: [...restless.flat(), ...check.violations] }
+    },
+    async close() {
+      await Promise.all(lives.map((life) => life.kill()))
+    },
+    dispose: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** Opens a cluster for one piece of work and leaves nothing behind. */
+export async function withCluster<T>(
+  options: { databaseUrl: string; seed: number },
+  work: (cluster: Cluster) => Promise<T>,
+): Promise<T> {
+  const cluster = await openCluster(options)
+  try {
+    return await work(cluster)
+  } finally {
+    await cluster.close()
+    cluster.dispose()
+  }
+}

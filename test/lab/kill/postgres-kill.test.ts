@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { postgresServer, startPostgres } from '../../harness/postgres.ts'
+import { runKills } from './harness.ts'
+import { TAKEOVER_MS } from './postgres-kills.ts'
+import {
+  type Outcome,
+  pauseLongerThanTheLease,
+  restartPostgres,
+  type Scenario,
+  spoilTheLine,
+} from './postgres-scenarios.ts'
+
+const KILLS = Number(process.env.KILLS ?? 10)
+const SEED = Number(process.env.SEED ?? 1)
+
+const probe = await startPostgres()
+const skip = 'skip' in probe ? probe.skip : false
+if (!('skip' in probe)) await probe.stop()
+
+// Side by side: most of the time they wait for a lease to run out.
+suite('two processes on one PostgreSQL', { skip, concurrency: true, timeout: 110_000 }, () => {
+  test(`${KILLS} kills lose, double and wedge nothing, and the other process goes on in time`, async () => {
+    const report = await runKills({ kills: KILLS, seed: SEED, database: 'postgres' })
+    assert.deepEqual(report.violations, [])
+    assert.ok(report.accepted > 0, 'the load was there')
+    assert.ok(report.recoveries.length > 0, 'runs were interrupted')
+    assert.ok(Math.max(...report.recoveries) < TAKEOVER_MS, `slowest takeover: ${Math.max(...report.recoveries)} ms`)
+  })
+
+  test('a process that was paused longer than its lease writes not one row of a run it lost', () =>
+    passes(pauseLongerThanTheLease))
+
+  test('a line that is late, slow, cut and half open loses, doubles and wedges nothing', () => passes(spoilTheLine))
+})
+
+test('a crash of PostgreSQL under load loses no run and gives no chunk number two contents', {
+  skip,
+}, async (context) => {
+  const server = await postgresServer()
+  if (!server || 'skip' in server || !server.crash || !server.restart) return context.skip('the server is not ours')
+  const { crash, restart } = server
+  await passes((scenario) => restartPostgres(scenario, { crash, restart }))
+})
+
+async function passes(scenario: (scenario: Scenario) => Promise<Outcome>): Promise<void> {
+  const database = await startPostgres()
+  assert.ok(!('skip' in database))
+  try {
+    const { violations, accepted, takeoverMs = 0 } = await scenario({ databaseUrl: database.url, seed: SEED })
+    assert.deepEqual(violations, [])
+    assert.ok(accepted > 0, 'the load was there')
+    assert.ok(takeoverMs < TAKEOVER_MS, `taken over after ${takeoverMs} ms`)
+  } finally {
+    await database.stop()
+  }
+}

@@ -1,0 +1,65 @@
+import { LEASE_MS } from '../../../src/engine/engine.ts'
+import { startPostgres } from '../../harness/postgres.ts'
+import { seededFraction } from '../../harness/seeded.ts'
+import { type Cluster, type HeldRun, withCluster } from './cluster.ts'
+import type { KillReport } from './harness.ts'
+import { chooseKillPoint, KILLABLE_METHODS } from './kill-point.ts'
+import type { Life } from './life.ts'
+
+/** What a process on another machine may take to go on with what a dead one held. */
+export const TAKEOVER_MS = LEASE_MS + 2_000
+/** After this it is not slow but stuck. */
+const STUCK_MS = 3 * LEASE_MS
+
+/** Two processes share the work on one PostgreSQL; one is killed, at a call or at random, while the other goes on. */
+export async function runPostgresKills({ kills, seed }: { kills: number; seed: number }): Promise<KillReport> {
+  const server = await startPostgres()
+  if ('skip' in server) throw new Error(server.skip)
+  try {
+    return await withCluster({ databaseUrl: server.url, seed }, (cluster) => killOneOfTwo(cluster, { kills, seed }))
+  } finally {
+    await server.stop()
+  }
+}
+
+async function killOneOfTwo(cluster: Cluster, { kills, seed }: { kills: number; seed: number }): Promise<KillReport> {
+  const fraction = seededFraction(seed)
+  const struck: Record<string, number> = {}
+  const takeovers: Promise<number | undefined>[] = []
+  const violations: string[] = []
+  const pair = [await ready(cluster.start(0)), await ready(cluster.start(1))]
+
+  for (let kill = 0; kill < kills; kill++) {
+    const place = Math.floor(fraction() * 2)
+    const victim = pair[place]!
+    await victim.endsWithin(20 + fraction() * 300)
+    await victim.kill()
+    if (!victim.isKilled()) violations.push(`a process ended by itself: ${victim.errors()}`)
+    takeovers.push(measured(cluster, await cluster.heldBy(victim)))
+
+    const method = KILLABLE_METHODS[Math.floor(fraction() * KILLABLE_METHODS.length)]!
+    const killAt = fraction() < 0.5 ? chooseKillPoint(method, fraction) : undefined
+    const next = cluster.start(place, killAt ? { killAt } : {})
+    // The other one keeps working whatever becomes of this one; it may die again at its call before it is ready.
+    await next.hears('ready')
+    pair[place] = next
+    if (killAt && (await next.endsWithin(400))) struck[method] = (struck[method] ?? 0) + 1
+  }
+  for (const [place, life] of pair.entries()) if (life.isOver()) await ready(cluster.start(place))
+  const times = await Promise.all(takeovers)
+  const { violations: found, ...report } = await cluster.finish()
+  const stuck = times.flatMap((ms) => (ms === undefined ? [`runs were not taken over within ${STUCK_MS} ms`] : []))
+  const recoveries = times.filter((ms) => ms !== undefined && ms > 0) as number[]
+  return { kills, struck, recoveries, ...report, violations: [...violations, ...stuck, ...found] }
+}
+
+/** Runs that died before are recovered one at a time, so only those of this death are measured. */
+async function measured(cluster: Cluster, held: readonly HeldRun[]): Promise<number | undefined> {
+  const fresh = held.filter(({ deaths }) => deaths === 0)
+  return fresh.length === 0 ? 0 : cluster.takenOver(fresh, STUCK_MS)
+}
+
+async function ready(life: Life): Promise<Life> {
+  if (!(await life.hears('ready'))) throw new Error(`a process did not start: ${life.errors()}`)
+  return life
+}

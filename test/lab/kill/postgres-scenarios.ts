@@ -1,0 +1,122 @@
+import { LEASE_MS } from '../../../src/engine/engine.ts'
+import type { Server } from '../../harness/postgres.ts'
+import type { Check } from './check.ts'
+import { type Cluster, withCluster } from './cluster.ts'
+import { startFaultProxy } from './fault-proxy.ts'
+import type { Life } from './life.ts'
+
+export type Scenario = { databaseUrl: string; seed: number }
+/** `takeoverMs` is from the moment the other process fell silent. */
+export type Outcome = Check & { takeoverMs?: number }
+
+const STUCK_MS = 3 * LEASE_MS
+
+/**
+ * A process is stopped in the middle of its runs for longer than its lease, another one takes them over, and then it
+ * wakes up and believes that no time has passed.
+ */
+export const pauseLongerThanTheLease = (scenario: Scenario): Promise<Outcome> =>
+  withCluster(scenario, async (cluster) => {
+    const { sleeper } = await startPair(cluster)
+    const held = await pauseInTheMiddle(sleeper, cluster)
+    const takeoverMs = await cluster.takenOver(held, STUCK_MS)
+    const from = sleeper.now()
+    sleeper.resume()
+    const isFine = await sleeper.hears('accepted', { from, withinMs: STUCK_MS })
+    const check = await cluster.finish()
+    return {
+      ...check,
+      ...(takeoverMs === undefined ? {} : { takeoverMs }),
+      violations: [
+        ...(takeoverMs === undefined ? [`nobody took the runs of a stopped process over within ${STUCK_MS} ms`] : []),
+        ...(isFine ? [] : [`the process that woke up does not work: ${sleeper.errors()}`]),
+        ...check.violations,
+      ],
+    }
+  })
+
+/** PostgreSQL dies under load as in a power cut and comes back on the same data. */
+export const restartPostgres = (
+  scenario: Scenario,
+  server: Required<Pick<Server, 'crash' | 'restart'>>,
+): Promise<Outcome> =>
+  withCluster(scenario, async (cluster) => {
+    const pair = Object.values(await startPair(cluster))
+    const from = pair.map((life) => life.now())
+    await server.crash()
+    // While it is away both are refused, and say so.
+    await Promise.all(pair.map((life, index) => life.hears('refused', { from: from[index]! })))
+    await server.restart()
+    const silent = await withoutProgress(pair)
+    const check = await cluster.finish('may-be-lost')
+    return { ...check, violations: [...silent, ...check.violations] }
+  })
+
+/** One of two processes reaches PostgreSQL over a line that is late, slow, cut and at last half open. */
+export const spoilTheLine = (scenario: Scenario): Promise<Outcome> =>
+  withCluster(scenario, async (cluster) => {
+    const proxy = await startFaultProxy(scenario.databaseUrl)
+    try {
+      const { sleeper: far } = await startPair(cluster, proxy.url)
+      const silent: string[] = []
+      for (const weather of ['delay', 'slow', 'through'] as const) {
+        proxy.set(weather)
+        for (let cut = 0; cut < 2; cut++) {
+          silent.push(...(await withoutProgress([far])))
+          proxy.cut()
+        }
+      }
+      silent.push(...(await withoutProgress([far])))
+
+      proxy.set('half-open')
+      const held = await cluster.heldBy(far)
+      const takeoverMs = await cluster.takenOver(held, STUCK_MS)
+      proxy.set('through')
+      proxy.cut()
+      silent.push(...(await withoutProgress([far])))
+      const check = await cluster.finish()
+      const stuck = takeoverMs === undefined ? [`nobody took over behind a half-open line within ${STUCK_MS} ms`] : []
+      return {
+        ...check,
+        ...(takeoverMs === undefined ? {} : { takeoverMs }),
+        violations: [...stuck, ...silent, ...check.violations],
+      }
+    } finally {
+      await proxy.close()
+    }
+  })
+
+async function startPair(cluster: Cluster, url?: string): Promise<{ sleeper: Life; other: Life }> {
+  const sleeper = cluster.start(0, url ? { url } : {})
+  if (!(await sleeper.hears('ready'))) throw new Error(`a process did not start: ${sleeper.errors()}`)
+  const other = cluster.start(1)
+  if (!(await other.hears('ready'))) throw new Error(`a process did not start: ${other.errors()}`)
+  await sleeper.hears('accepted')
+  await other.hears('accepted')
+  return { sleeper, other }
+}
+
+/** Stops it while it holds runs; if it holds none at that very moment it is let go and stopped again. */
+async function pauseInTheMiddle(life: Life, cluster: Cluster) {
+  for (;;) {
+    life.pause()
+    const held = await cluster.heldBy(life)
+    if (held.length > 0) return held
+    const from = life.now()
+    life.resume()
+    await life.hears('accepted', { from })
+  }
+}
+
+/** Each must take one more message in and show one more run to its end. */
+async function withoutProgress(lives: readonly Life[]): Promise<string[]> {
+  const silent = await Promise.all(
+    lives.map(async (life) => {
+      const from = life.now()
+      const heard =
+        (await life.hears('accepted', { from, withinMs: STUCK_MS })) && (await life.hears('watched', { from }))
+      return heard ? [] : [`a process no longer works: ${life.errors()}`]
+    }),
+  )
+  return silent.flat()
+}

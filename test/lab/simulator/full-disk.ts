@@ -1,0 +1,37 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Weather } from './faults.ts'
+
+/**
+ * The database as it is when its disk fills up in the middle of a transaction: a statement fails after others of the
+ * same commit have written. Only writes are struck; whoever checks may still look.
+ */
+export function onFullDisk(database: DatabaseSync, weather: Weather, isReady: () => boolean): DatabaseSync {
+  const strike = (sql: string) => {
+    if (!isReady() || !database.isTransaction || !weather.strikes('store-full-midway', sql.split(' ', 3).join(' '))) return
+    throw Object.assign(new Error('database or disk is full'), { errcode: 13, code: 'ERR_SQLITE_ERROR' })
+  }
+  const prepare = (sql: string): StatementSync => {
+    const statement = database.prepare(sql)
+    return /^\s*(insert|update|delete)/i.test(sql) ? striking(statement, () => strike(sql)) : statement
+  }
+  return new Proxy(database, {
+    get(target, key) {
+      if (key === 'prepare') return prepare
+      const value = Reflect.get(target, key, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+/** A plain object and not a proxy: this is on the way of every statement. */
+function striking(statement: StatementSync, strike: () => void): StatementSync {
+  const struck = (method: 'run' | 'get' | 'all') => {
+    const work = statement[method].bind(statement) as (...parameters: unknown[]) => unknown
+    return (...parameters: unknown[]) => {
+      strike()
+      return work(...parameters)
+    }
+  }
+  const setReturnArrays = statement.setReturnArrays.bind(statement)
+  return { run: struck('run'), get: struck('get'), all: struck('all'), setReturnArrays } as unknown as StatementSync
+}

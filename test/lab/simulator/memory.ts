@@ -1,0 +1,65 @@
+import type { LoggedEvent } from '../../../src/core/event.ts'
+import type { RunId } from '../../../src/core/id.ts'
+import { isSettled, type Run } from '../../../src/core/run.ts'
+
+/** What clients were told and must still be true at the end. */
+export type Memory = {
+  accepted: { key: string; runId: RunId; text: string; how: 'opened' | 'steered' | 'repeated' }[]
+  /** Cancels that have no answer yet. */
+  cancelling: Set<RunId>
+  cancelled: RunId[]
+  answered: { runId: RunId; next: RunId }[]
+}
+
+export const newMemory = (): Memory => ({ accepted: [], cancelling: new Set(), cancelled: [], answered: [] })
+
+type Recorded = ReadonlyMap<RunId, { run: Run; events: LoggedEvent[] }>
+
+/** What clients were told against what is there. */
+export function memoryFaults({ accepted, cancelled, answered }: Memory, recorded: Recorded): string[] {
+  return [
+    ...acceptedFaults(accepted, recorded),
+    ...cancelled.flatMap((runId) => cancelFaults(runId, recorded)),
+    ...answeredFaults(answered, recorded),
+  ]
+}
+
+function acceptedFaults(accepted: Memory['accepted'], recorded: Recorded): string[] {
+  const faults: string[] = []
+  const runOfKey = new Map<string, RunId>()
+  for (const { key, runId, text } of accepted) {
+    const found = recorded.get(runId)
+    if (!found) faults.push(`I7 ${runId} was acknowledged and is not there`)
+    else if (!JSON.stringify(found.events).includes(JSON.stringify(text)))
+      faults.push(`I7 "${text}" was acknowledged and is not in the log of ${runId}`)
+    const known = runOfKey.get(key)
+    if (known !== undefined && known !== runId) faults.push(`I8 the key ${key} opened ${known} and ${runId}`)
+    runOfKey.set(key, runId)
+  }
+  return faults
+}
+
+function cancelFaults(runId: RunId, recorded: Recorded): string[] {
+  const events = recorded.get(runId)?.events ?? []
+  const hasCancel = events.some(({ event }) => event.type === 'cancel-requested')
+  const last = events.findLast(({ event }) => event.type === 'turn-ended')?.event
+  const isCancelled =
+    last?.type === 'turn-ended' && (last.stopReason === 'cancelled' || last.error?.errorType === 'time_limit')
+  return hasCancel && !isCancelled ? [`I20 a cancel of ${runId} was accepted and it ended otherwise`] : []
+}
+
+/** A repeated answer leads to the run the first one opened, unless that run failed or was cancelled. */
+function answeredFaults(answered: Memory['answered'], recorded: Recorded): string[] {
+  const faults: string[] = []
+  const nextOf = new Map<RunId, RunId>()
+  for (const { runId, next } of answered) {
+    if (!recorded.has(next)) faults.push(`I21 the answer to ${runId} was accepted and its run ${next} is not there`)
+    const known = nextOf.get(runId)
+    const first = known && recorded.get(known)?.run
+    const wentWrong = first && isSettled(first) && first.status !== 'completed'
+    if (known !== undefined && known !== next && !wentWrong)
+      faults.push(`I21 the answer to ${runId} opened ${known} and again ${next}`)
+    if (known === undefined) nextOf.set(runId, next)
+  }
+  return faults
+}

@@ -1,0 +1,95 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { TurnEvent } from '../../../src/core/event.ts'
+import { historyFaults } from '../../../src/core/history.ts'
+import type { ConversationId } from '../../../src/core/id.ts'
+import { type Input, inputBody, type MessageBody, textOf } from '../../../src/core/message.ts'
+import type { ModelRequest } from '../../../src/ports/model.ts'
+import { lastInput } from '../../../src/providers/scripted/current-turn.ts'
+
+export type RequestCheck = {
+  /** What is wrong with this request. `holder` is the process that holds a run, if anybody does. */
+  faultsOf(process: string, request: ModelRequest): string[]
+  /** A text is known to belong to this conversation. */
+  heard(text: string, conversationId: ConversationId): void
+}
+
+type Parts = { database: DatabaseSync; processOf(workerId: string): string | undefined }
+
+/** What a model is sent must be the conversation, whole and once, and go to the target the log has come to. */
+export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
+  const conversations = new Map<string, ConversationId>()
+  const running = database.prepare(
+    `select id, number, lease_owner, continues from runs where conversation_id = ? and status = 'running'`,
+  )
+  const log = database.prepare('select body from events where run_number = ? order by seq')
+  const stored = database.prepare('select id, body from messages where conversation_id = ? order by position')
+
+  return {
+    heard: (text, conversationId) => void conversations.set(text, conversationId),
+    faultsOf(process, { messages, model }) {
+      const wish = lastInput(messages)
+      const faults = historyFaults(messages).map((fault) => `I2 "${wish}" is asked with a broken history: ${fault}`)
+      const conversation = conversations.get(wish)
+      const run = conversation && running.get(conversation)
+      if (!conversation || !run || processOf(String(run.lease_owner)) !== process) return faults
+      const events = log.all(run.number!).map(({ body }) => JSON.parse(String(body)) as TurnEvent)
+      const inputs = events.flatMap(inputsOf)
+      // One that lost its lease and does not know yet may still ask for another run.
+      if (run.continues === null && !inputs.some((input) => textOf(input.content) === wish)) return faults
+      return [
+        ...faults,
+        ...targetFaults(String(run.id), model, events),
+        ...historyGaps(String(run.id), messages, { stored: stored.all(conversation) as Stored[], inputs }),
+      ]
+    },
+  }
+}
+
+const inputsOf = (event: TurnEvent): Input[] =>
+  event.type === 'input-accepted' || event.type === 'input-steered' ? event.inputs : []
+
+function targetFaults(run: string, model: string, events: TurnEvent[]): string[] {
+  const first = events[0]
+  if (first?.type !== 'input-accepted') return []
+  const moves = events.filter((event) => event.type === 'attempt-failed' && event.remedy === 'next-target').length
+  const expected = first.settings.targets[moves]
+  return expected === `sim/${model}` ? [] : [`I16 ${run}: ${model} is asked, its log has come to ${expected}`]
+}
+
+type Stored = { id: string; body: string }
+
+/** The request is what is stored and then what was accepted; a steer that just came may still be missing. */
+function historyGaps(
+  run: string,
+  messages: readonly MessageBody[],
+  { stored, inputs }: { stored: Stored[]; inputs: Input[] },
+): string[] {
+  const known = new Set(stored.map(({ id }) => id))
+  const told = stored.map(({ body }) => JSON.parse(body) as MessageBody).filter(isShown)
+  const pending = inputs.filter(({ messageId }) => !known.has(messageId)).map(inputBody)
+  const expected = [...told, ...pending].map(brief)
+  const sent = messages.map(brief)
+  const isRight = sent.length >= told.length && sent.every((line, index) => line === expected[index])
+  if (isRight) return []
+  const place = sent.findIndex((line, index) => line !== expected[index])
+  const at = place < 0 ? sent.length : place
+  return [`I9 ${run}: message ${at} of its request is ${sent[at] ?? 'missing'}, stored is ${expected[at] ?? 'nothing'}`]
+}
+
+const isShown = (body: MessageBody): boolean =>
+  body.role !== 'approval' && !(body.role === 'assistant' && body.content.length === 0 && body.calls.length === 0)
+
+function brief(body: MessageBody): string {
+  switch (body.role) {
+    case 'user':
+    case 'system':
+      return `${body.role} "${textOf(body.content)}"`
+    case 'assistant':
+      return `answer "${textOf(body.content)}" [${body.calls.map((call) => call.callId)}]`
+    case 'tool':
+      return `results [${body.outcomes.map((outcome) => `${outcome.callId} ${outcome.status}`)}]`
+    case 'approval':
+    case 'summary':
+      return body.role
+  }
+}
