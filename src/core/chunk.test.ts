@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { renderEvent } from './chunk.ts'
+import { NOTHING_TOLD, renderEvent } from './chunk.ts'
 import type { TurnEvent } from './event.ts'
 import type { RunSettings } from './run.ts'
 import type { ToolCall } from './tool-call.ts'
@@ -25,7 +25,7 @@ const answer = (calls: ToolCall[] = []): TurnEvent => ({
   ...{ calls, finish: 'stop', usage: { promptTokens: 2, completionTokens: 3 }, inputsRead: 0, streamedTo: 2 },
 })
 const render = (log: TurnEvent[], event: TurnEvent, wasStreamed = true) =>
-  renderEvent(foldTurn(log), event, { wasStreamed })
+  renderEvent(foldTurn(log), event, wasStreamed ? 'all' : NOTHING_TOLD)
 const typesOf = (chunks: ReturnType<typeof render>) => chunks.map((chunk) => chunk.message_type)
 
 test('text that was streamed as it came is not told again; text that was not is told whole', () => {

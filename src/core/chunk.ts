@@ -36,27 +36,21 @@ export type WireReturn = { tool_call_id: string; status: 'success' | 'error'; to
 export type NumberedChunk = { number: number; event: number; chunk: Chunk }
 
 /**
- * What watchers are told of a committed event. `turn` is the turn before it. Text that was streamed as it came is not
- * told again; whoever finishes another worker's stream passes `wasStreamed: false` where the deltas are missing.
+ * What watchers are told of a committed event. `turn` is the turn before it, `told` what the stream already holds of an
+ * answer: that is not told again.
  */
-export function renderEvent(turn: Turn, event: TurnEvent, { wasStreamed }: { wasStreamed: boolean }): Chunk[] {
+export function renderEvent(turn: Turn, event: TurnEvent, told: Told): Chunk[] {
   // The stream of a run ends when it starts to wait for a person; what follows is told by the continuing run.
   if (turn.phase !== 'going') return []
   switch (event.type) {
     case 'answer-received':
-      return [...(wasStreamed ? [] : renderContent(event)), ...renderCalls(turn, event)]
+      return [...renderContent(event, told), ...renderCalls(turn, event)]
     case 'answer-cut':
-      return wasStreamed ? [] : renderContent(event)
+      return renderContent(event, told)
     case 'attempt-failed': {
       const { failure, remedy, target } = event
-      const told: Chunk = {
-        message_type: 'attempt_failed',
-        target: turn.settings.targets[target] ?? '',
-        kind: failure.kind,
-        detail: failure.detail,
-        remedy,
-      }
-      return [told]
+      const { kind, detail } = failure
+      return [{ message_type: 'attempt_failed', target: turn.settings.targets[target] ?? '', kind, detail, remedy }]
     }
     case 'tool-ended': {
       const { callId, status, output } = event.outcome
@@ -84,13 +78,30 @@ export function renderEvent(turn: Turn, event: TurnEvent, { wasStreamed }: { was
   }
 }
 
+/** How much of an answer its stream holds: everything, or so much of its text and of its reasoning. */
+export type Told = 'all' | { text: string; reasoning: string }
+
+export const NOTHING_TOLD: Told = { text: '', reasoning: '' }
+
 type AnswerEvent = Extract<TurnEvent, { type: 'answer-received' | 'answer-cut' }>
 
-function renderContent({ answerId, content }: AnswerEvent): Chunk[] {
+/** What the stream holds of an answer is its beginning, or it is not of this answer at all. */
+export function isBeginningOf({ content }: AnswerEvent, told: Exclude<Told, 'all'>): boolean {
+  const whole = (type: 'text' | 'reasoning') =>
+    content.flatMap((part) => (part.type === type ? [part.text] : [])).join('')
+  return whole('text').startsWith(told.text) && whole('reasoning').startsWith(told.reasoning)
+}
+
+function renderContent({ answerId, content }: AnswerEvent, told: Told): Chunk[] {
+  if (told === 'all') return []
+  const skip = { text: told.text.length, reasoning: told.reasoning.length }
   return content.flatMap((part): Chunk[] => {
-    if (part.type === 'text') return [{ message_type: 'assistant_message', id: answerId, content: part.text }]
-    if (part.type === 'reasoning') return [{ message_type: 'reasoning_message', id: answerId, reasoning: part.text }]
-    return []
+    if (part.type === 'redacted-reasoning') return []
+    const rest = part.text.slice(skip[part.type])
+    skip[part.type] = Math.max(0, skip[part.type] - part.text.length)
+    if (rest === '') return []
+    if (part.type === 'text') return [{ message_type: 'assistant_message', id: answerId, content: rest }]
+    return [{ message_type: 'reasoning_message', id: answerId, reasoning: rest }]
   })
 }
 

@@ -1,4 +1,4 @@
-import { renderEvent } from '../core/chunk.ts'
+import { NOTHING_TOLD, renderEvent } from '../core/chunk.ts'
 import type { LoggedEvent, TurnEvent } from '../core/event.ts'
 import type { MessageBody } from '../core/message.ts'
 import { type Entry, project } from '../core/projection.ts'
@@ -83,7 +83,7 @@ export function openJournal(parts: JournalParts): Journal {
 
   function take({ seq, event }: LoggedEvent) {
     const wasStreamed = isAnswer(event) && event.streamedTo > 0
-    stream.write(renderEvent(turn, event, { wasStreamed }), seq)
+    stream.write(renderEvent(turn, event, wasStreamed ? 'all' : NOTHING_TOLD), seq)
     turn = apply(turn, event)
     seen = seq + 1
   }

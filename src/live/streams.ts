@@ -1,6 +1,6 @@
 import type { Chunk, NumberedChunk } from '../core/chunk.ts'
-import type { MessageId, RunId } from '../core/id.ts'
-import type { ChunkAppend, ChunkStore, StoredChunk } from '../ports/chunk-store.ts'
+import type { RunId } from '../core/id.ts'
+import type { ChunkAppend, ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { FoundStream, RunStream, StreamOptions, Streams } from '../ports/streams.ts'
@@ -10,8 +10,16 @@ import { watchStream } from './watch-stream.ts'
 /** While nobody watches, chunks may gather this long before they are written: nobody has seen them yet. */
 const UNWATCHED_DELAY_MS = 250
 const RETRY_MS = 250
+const TAIL_PAGE = 500
 
-type Writer = StreamOptions & { runId: RunId; last: number; floor: number; state: 'open' | 'ended' | 'fenced' }
+type Writer = StreamOptions & {
+  runId: RunId
+  /** The last number the store gave out, and the last it will have given out when all that was written is kept. */
+  last: number
+  written: number
+  floor: number
+  state: 'open' | 'ended' | 'fenced'
+}
 type Pending = {
   writer: Writer
   chunks: { event: number; body: string; chunk: Chunk }[]
@@ -40,6 +48,7 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
     pending.set(writer, gathered)
     for (const chunk of written) {
       gathered.chunks.push({ event, body: JSON.stringify(chunk), chunk })
+      writer.written++
       if (chunk.message_type === 'done') {
         gathered.ended = true
         writer.state = 'ended'
@@ -133,9 +142,9 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
     if (head === 'fenced') return 'fenced'
     const { last, ended, mayHaveLost } = head
     const state = ended ? 'ended' : 'open'
-    const writer: Writer = { ...options, runId, last, floor: mayHaveLost ? options.bound : 0, state }
-    const tail = last > 0 && !ended ? await chunks.read(runId, last - 1, 1) : []
-    const dangling = danglingText(tail[0])
+    const floor = mayHaveLost ? options.bound : 0
+    const writer: Writer = { ...options, runId, last, written: Math.max(last, floor), floor, state }
+    const dangling = last > 0 && !ended ? await danglingText(chunks, runId, last) : undefined
     const found: FoundStream = {
       last,
       ended,
@@ -148,6 +157,8 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
       write: (written, event) => write(writer, written, event),
       async settle() {
         const gathered = pending.get(writer)
+        const isAwaited = writer.state !== 'open' || fanOut.isWatched(runId)
+        if (!isAwaited) return writer.written
         if (gathered) gathered.isDue = true
         if (gathered || flushing) await flush()
         return writer.last
@@ -170,10 +181,19 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
   }
 }
 
-/** Text that renders no event was being streamed when its writer stopped. */
-function danglingText(tail: StoredChunk | undefined): MessageId | undefined {
-  if (tail?.event !== 0) return undefined
-  const chunk = JSON.parse(tail.body) as Chunk
-  const isText = chunk.message_type === 'assistant_message' || chunk.message_type === 'reasoning_message'
-  return isText ? chunk.id : undefined
+/** Text that renders no event was being streamed when its writer stopped: the deltas at the end, of one message. */
+async function danglingText(chunks: ChunkStore, runId: RunId, last: number): Promise<FoundStream['dangling']> {
+  let found: FoundStream['dangling']
+  for (let before = last; before > 0; before -= TAIL_PAGE) {
+    const page = await chunks.read(runId, Math.max(0, before - TAIL_PAGE), Math.min(TAIL_PAGE, before))
+    for (const { event, body } of page.reverse()) {
+      const chunk = event === 0 ? (JSON.parse(body) as Chunk) : undefined
+      const isDelta = chunk?.message_type === 'assistant_message' || chunk?.message_type === 'reasoning_message'
+      if (!isDelta || (found && found.id !== chunk.id)) return found
+      found ??= { id: chunk.id, text: '', reasoning: '' }
+      if (chunk.message_type === 'assistant_message') found.text = chunk.content + found.text
+      else found.reasoning = chunk.reasoning + found.reasoning
+    }
+  }
+  return found
 }

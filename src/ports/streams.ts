@@ -4,7 +4,11 @@ import type { MessageId, RunId } from '../core/id.ts'
 /** A run's live stream as its turn writes it. Writing never waits; `settle` does. */
 export type RunStream = {
   write(chunks: readonly Chunk[], event: number): void
-  /** Resolves when everything written so far is kept; answers with the number of the last chunk. */
+  /**
+   * Resolves when everything written so far that anybody may have seen is kept; answers with the number of the last
+   * chunk. What nobody has seen may be lost with this process: whoever goes on finds less in the stream than the log
+   * says, and tells the rest.
+   */
   settle(): Promise<number>
   /** What a former writer left. */
   readonly found: FoundStream
@@ -14,8 +18,8 @@ export type FoundStream = {
   last: number
   lastEvent: number
   ended: boolean
-  /** The message whose text was being streamed when the former writer stopped. */
-  dangling?: MessageId
+  /** The message that was being streamed when the former writer stopped, and what the stream holds of it. */
+  dangling?: { id: MessageId; text: string; reasoning: string }
   mayHaveLost: boolean
 }
 

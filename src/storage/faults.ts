@@ -38,6 +38,7 @@ const OF_SYSTEM: Record<string, StorageFault> = {
 const OF_POSTGRES: Record<string, StorageFault> = {
   '53100': 'full',
   '25006': 'read-only',
+  '25P03': 'unreachable',
   '57P01': 'unreachable',
   '57P02': 'unreachable',
   '57P03': 'unreachable',

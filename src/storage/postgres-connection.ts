@@ -8,6 +8,11 @@ import { turnstile } from './turnstile.ts'
 /** How long a server that says nothing is waited for before the connection counts as lost. */
 const ANSWER_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 5_000
+/**
+ * A process that is stopped or cut off in the middle of a transaction must not keep its rows locked: others could not
+ * take its runs over. Half a lease, so that the rows are free when the lease has run out.
+ */
+const IDLE_TRANSACTION_MS = 5_000
 /** Deadlocks and serialisation failures pass as soon as the other one is through. */
 const REPEATS = 5
 
@@ -49,7 +54,8 @@ export function postgresLane({ url, place, settings }: LaneOptions): Lane {
     client.on('error', () => drop(client))
     client.on('end', () => drop(client))
     await client.connect()
-    const { rows } = await client.query(`${settings}; select pg_backend_pid() as id`).then(lastResult)
+    const patience = `set idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS}`
+    const { rows } = await client.query(`${settings}; ${patience}; select pg_backend_pid() as id`).then(lastResult)
     current = { client, processId: rows[0].id }
     return current
   }

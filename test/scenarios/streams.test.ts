@@ -185,3 +185,37 @@ test('two who finish the same stream at the same moment give it one end', async 
     )
   mayGoOn.open()
 })
+
+test('an answer nobody watched and whose chunks died with the process is told whole, once, by the next one', async (context) => {
+  const inTool = gate()
+  let runs = 0
+  const hang = tool(
+    'hang',
+    () => {
+      inTool.open()
+      return runs++ === 0 ? new Promise(() => {}) : success('done')
+    },
+    { effects: 'none' },
+  )
+  const house = await openHouse(context, {
+    tools: [hang],
+    script: scriptOf(
+      {
+        reasoning: 'hm, hm',
+        text: 'I will do it now.',
+        calls: [{ tool: 'hang', input: {} }],
+        pace: { chunkSize: 4, delayMs: 0 },
+      },
+      { text: 'It is done.' },
+    ),
+  })
+  const runId = await house.send('do it')
+  await inTool.promise
+  await house.crash()
+  await house.restart()
+  await house.wait(runId)
+  const told = new Map<string, string>()
+  for (const { chunk } of await readAll(house, runId))
+    if (chunk.message_type === 'assistant_message') told.set(chunk.id, (told.get(chunk.id) ?? '') + chunk.content)
+  assert.deepEqual([...told.values()], ['I will do it now.', 'It is done.'])
+})

@@ -83,6 +83,8 @@ function checkLine(line: Told, records: Map<string, Record>): string[] {
       return records.has(line.next!) ? [] : [`the run ${line.next} opened by an approval was lost`]
     case 'repeated':
       return line.next === line.runId ? [] : [`${line.key} was sent again and became ${line.next} beside ${line.runId}`]
+    case 'hung':
+      return [`a watcher of ${line.runId} was still waiting seconds after the run had ended`]
     case 'watched': {
       // Who waits for a person may still be cancelled by one.
       const isKept = line.reason === stopReason || (line.reason === 'requires_approval' && stopReason === 'cancelled')

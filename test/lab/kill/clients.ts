@@ -85,6 +85,7 @@ export async function talkUntilDrained(desk: Desk, load: Load): Promise<void> {
     // A client that loses its line comes back with the last number it saw.
     while (!signal.aborted && !(await tolerate(follow))) await sleep(PAUSE_MS)
     if (!signal.aborted) tell('watched', { runId, last, ...(reason ? { reason } : {}) })
+    else await tolerate(() => lookAfter(runId))
 
     async function follow() {
       for await (const { number, chunk } of watchRun(runId, { after: last, signal }, desk)) {
@@ -93,6 +94,13 @@ export async function talkUntilDrained(desk: Desk, load: Load): Promise<void> {
         tell('saw', { runId, number, body: JSON.stringify(chunk) })
       }
     }
+  }
+
+  /** A watcher that gave up says whether it waited in vain: the run had ended and nobody told. */
+  async function lookAfter(runId: RunId): Promise<void> {
+    const run = await desk.world.store.runs.getAnywhere(runId)
+    const isLongOver = run?.completedAt !== undefined && Date.now() - run.completedAt > PATIENCE_MS / 2
+    if (isLongOver) tell('hung', { runId })
   }
 
   async function cancel(runId: RunId): Promise<void> {

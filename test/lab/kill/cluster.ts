@@ -30,6 +30,8 @@ export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; 
       const life = startLife({
         ...{ home, effects, databaseUrl: url, places: 3, ownPlaces: 3, ...(killAt ? { killAt } : {}) },
         seed: seed * 10_000 + started++,
+        // A crash of PostgreSQL loses what was only promised to be written soon.
+        durability: 'strict',
         onTold: (line) => told.push(line),
       })
       lives.push(life)

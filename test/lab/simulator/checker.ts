@@ -145,7 +145,8 @@ export function newChecker(
   function readLog({ id, conversationId }: Run): LoggedEvent[] {
     const rows = logOf.all(id) as { seq: number; at: number; body: string }[]
     const known = logs.get(id) ?? { bodies: [], events: [] }
-    const isPrefix = rows.length >= known.bodies.length && known.bodies.every((body, index) => body === rows[index]?.body)
+    const isPrefix =
+      rows.length >= known.bodies.length && known.bodies.every((body, index) => body === rows[index]?.body)
     if (!isPrefix) violate(`I6 ${id}: an event that was committed has changed or is gone`)
     for (const { seq, at, body } of rows.slice(known.bodies.length)) {
       const event = JSON.parse(body) as TurnEvent

@@ -107,8 +107,7 @@ async function answer(parts: ClientParts): Promise<void> {
       })
       if (next === 'refused') break
       if (next === 'no-answer') continue
-      if (isMistaken && attempt === 0)
-        checker.violate(`I21 an approval of other arguments was accepted for ${run.id}`)
+      if (isMistaken && attempt === 0) checker.violate(`I21 an approval of other arguments was accepted for ${run.id}`)
       checker.memory.answered.push({ runId: run.id, next })
       if (kernel.chance(0.5)) void watch(next, parts)
       if (kernel.chance(0.8)) break

@@ -7,7 +7,8 @@ import type { Weather } from './faults.ts'
  */
 export function onFullDisk(database: DatabaseSync, weather: Weather, isReady: () => boolean): DatabaseSync {
   const strike = (sql: string) => {
-    if (!isReady() || !database.isTransaction || !weather.strikes('store-full-midway', sql.split(' ', 3).join(' '))) return
+    if (!isReady() || !database.isTransaction || !weather.strikes('store-full-midway', sql.split(' ', 3).join(' ')))
+      return
     throw Object.assign(new Error('database or disk is full'), { errcode: 13, code: 'ERR_SQLITE_ERROR' })
   }
   const prepare = (sql: string): StatementSync => {

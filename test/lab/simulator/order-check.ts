@@ -25,7 +25,8 @@ export function orderFaults(database: DatabaseSync): string[] {
     if (event.type === 'input-accepted' && !event.continues && waiting.has(conversation))
       faults.push(`I10 ${run} was accepted although ${waiting.get(conversation)} waits for a person`)
     if (event.type === 'turn-ended' && event.stopReason === 'requires_approval') waiting.set(conversation, run)
-    const isExit = event.type === 'approval-answered' || (event.type === 'turn-ended' && event.stopReason === 'cancelled')
+    const isExit =
+      event.type === 'approval-answered' || (event.type === 'turn-ended' && event.stopReason === 'cancelled')
     if (isExit && waiting.get(conversation) === run) waiting.delete(conversation)
     if (!WORK.includes(event.type) || hasWorked.has(run)) continue
     hasWorked.add(run)

@@ -48,7 +48,10 @@ function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, 
     outside.begun(kind.name, context)
     const isDeaf = weather.strikes('tool-deaf', kind.name)
     const longest = kind.name === 'slow' ? SLOW_MS : isDeaf ? 8_000 : 200
-    await clock.sleep(kernel.between(kind.name === 'slow' ? SLOW_MS / 4 : 1, longest), isDeaf ? undefined : context.signal)
+    await clock.sleep(
+      kernel.between(kind.name === 'slow' ? SLOW_MS / 4 : 1, longest),
+      isDeaf ? undefined : context.signal,
+    )
     if (kind.effects === 'idempotent' && isPoison(input) && weather.strikes('tool-poison', kind.name)) {
       kill(`${kind.name} is poison`)
       return new Promise(() => {})

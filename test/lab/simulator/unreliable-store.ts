@@ -74,7 +74,10 @@ export function unreliableStore(store: Store, place: Place): Store {
     }
   const { runs } = store
   const takeOver: Method = async (...parameters) => {
-    const claim: Claim | undefined = await (runs.takeOver as Method)(...parameters)
+    const claim: Claim | undefined = await (runs.takeOver as Method)(...parameters).catch((fault) => {
+      observer.recovered(name, undefined)
+      throw fault
+    })
     observer.recovered(name, claim)
     if (claim) await observer.changed(claim.run.id)
     return claim

@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Check, checkAfterKills, type Told } from './check.ts'
+import { type Life, startLife } from './life.ts'
+
+/** One way to run out of room. `skip` is why it cannot be tried on this machine. */
+export type Filling = {
+  skip: string | false
+  /** Makes the place the home is to be in; the answer takes it away again. */
+  prepare(home: string): () => void
+  fill(life: Life, home: string): void
+  makeRoom(life: Life, home: string): void
+}
+
+const REFUSALS = 20
+
+/** Sends are refused while there is no room; when room is made everything goes on by itself and ends. */
+export async function runDiskFull(filling: Filling, { seed, kill }: { seed: number; kill: 'never' | 'while-full' }) {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-full-'))
+  const home = join(folder, 'home')
+  const effects = join(folder, 'effects.jsonl')
+  mkdirSync(home)
+  const takeAway = filling.prepare(home)
+  const told: Told[] = []
+  const begin = (life: number) =>
+    startLife({ home, effects, seed: seed * 10 + life, durability: 'strict', onTold: (line) => told.push(line) })
+  let life = begin(0)
+  try {
+    await need(life, 'watched')
+    filling.fill(life, home)
+    // More than once: a process that cannot write stays alive and keeps saying why.
+    let refusal = await need(life, 'refused', life.now())
+    for (let more = 0; more < REFUSALS; more++) refusal = await need(life, 'refused', life.now())
+    if (kill === 'while-full') {
+      await life.kill()
+      filling.makeRoom(life, home)
+      life = begin(1)
+      await need(life, 'ready')
+    } else filling.makeRoom(life, home)
+    await need(life, 'watched', life.now())
+    life.order('drain')
+    await need(life, 'idle')
+    if (!(await life.endsWithin(10_000))) throw new Error(`it did not close: ${life.errors()}`)
+    await life.kill()
+    if (process.env.SHOW_SLOW) execFileSync('cp', ['-r', home, '/tmp/df-home'])
+    if (process.env.SHOW_SLOW) console.log(life.errors())
+    return { refusal, check: await checkAfterKills({ home, effects, told }) }
+  } finally {
+    await life.kill()
+    takeAway()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+export type DiskFull = { refusal: Told; check: Check }
+
+async function need(life: Life, what: string, from = 0): Promise<Told> {
+  const line = await life.hears(what, { from, withinMs: 30_000 })
+  if (!line) throw new Error(`never "${what}": ${life.errors()}`)
+  return line
+}
+
+/** SQLite's own limit: the database may not grow by one page. */
+export const byPages: Filling = {
+  skip: false,
+  prepare: () => () => {},
+  fill: (life) => life.order('fill'),
+  makeRoom: (life) => life.order('make-room'),
+}
+
+/** No file of the process may grow beyond what the log has now. */
+export const byFileSize: Filling = {
+  skip: works('prlimit', '--version') ? false : 'no prlimit: apt-get install util-linux',
+  prepare: () => () => {},
+  fill(life, home) {
+    const size = statSync(join(home, 'holdfast.db-wal')).size
+    limitFiles(life, String(size))
+  },
+  makeRoom: (life) => life.isOver() || limitFiles(life, 'unlimited'),
+}
+
+const limitFiles = (life: Life, size: string) =>
+  execFileSync('prlimit', ['--pid', String(life.pid()), `--fsize=${size}:unlimited`])
+
+const DISK_BYTES = 24 * 1024 * 1024
+
+/** A real file system with no room left. */
+export const bySmallDisk: Filling = {
+  skip: mayMount() ? false : 'mounting a small disk needs the rights of root',
+  prepare(home) {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'holdfast-lab', home])
+    return () => execFileSync('umount', [home])
+  },
+  fill: (_, home) => fillWith(join(home, 'filler')),
+  makeRoom: (_, home) => rmSync(join(home, 'filler')),
+}
+
+/** Until the disk takes no more. */
+function fillWith(file: string): void {
+  try {
+    writeFileSync(file, Buffer.alloc(DISK_BYTES))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  }
+}
+
+function mayMount(): boolean {
+  const place = mkdtempSync(join(tmpdir(), 'holdfast-mount-'))
+  const isAllowed = works('mount', '-t', 'tmpfs', '-o', 'size=65536', 'holdfast-lab', place)
+  if (isAllowed) execFileSync('umount', [place])
+  rmSync(place, { recursive: true })
+  return isAllowed
+}
+
+function works(program: string, ...parameters: string[]): boolean {
+  try {
+    execFileSync(program, parameters, { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,137 @@
+import type { PlantedBug } from './plant.ts'
+
+/** In the engine and the front desk. */
+export const ENGINE_BUGS: PlantedBug[] = [
+  {
+    name: 'dispatch before commit',
+    file: 'engine/turn.ts',
+    find: '      // Stopped without a trace: an empty commit brings the news that stopped it.\n',
+    replace:
+      "      for (const fact of facts)\n        if (fact.type === 'answer-received')\n          for (const call of fact.calls)\n            if (!call.needsApproval && call.refusal === undefined)\n              inFlight.set(call.callId, executeCall(call, { ...opened.home, answerId: fact.answerId }))\n",
+    breaks: 'nothing is lost: a tool call is on disk before the tool runs',
+  },
+  {
+    name: 'fallback leaks into the next turn',
+    file: 'engine/call-model.ts',
+    find: "  const handle = turn.settings.targets[target] ?? ''\n",
+    replace:
+      "  const memory = caller.models as { leaked?: number }\n  memory.leaked = Math.max(memory.leaked ?? 0, target)\n  const handle = turn.settings.targets[memory.leaked] ?? ''\n",
+    breaks: 'nothing is hidden: every turn asks its first target first',
+  },
+  {
+    name: 'a half answer keeps its calls',
+    file: 'engine/call-model.ts',
+    find: '  if (signal.aborted && !draft.finish) {\n',
+    replace:
+      "  if (signal.aborted && draft.calls.length > 0) draft.finish = 'tool-calls'\n  if (signal.aborted && !draft.finish) {\n",
+    breaks: 'nothing is hidden: a cut answer has no calls',
+  },
+  {
+    name: 'the history is remembered without the last results',
+    file: 'engine/journal.ts',
+    find: "if (change.type === 'add-message') bodies.push(change.message.body)",
+    replace:
+      "if (change.type === 'add-message' && change.message.body.role !== 'tool') bodies.push(change.message.body)",
+    breaks: 'nothing is lost: the model is told what its tools said',
+  },
+  {
+    name: 'lease never renewed',
+    file: 'engine/engine.ts',
+    find: "      await world.store.workers.beat(workerId, LEASE_MS)\n      dispatcher.wake('queue-and-dead')",
+    replace: "      dispatcher.wake('queue-and-dead')",
+    breaks: 'nothing is stuck: a living worker keeps its runs',
+  },
+  {
+    name: 'the dead are not looked for',
+    file: 'engine/engine.ts',
+    find: "      await world.store.workers.beat(workerId, LEASE_MS)\n      dispatcher.wake('queue-and-dead')",
+    replace: "      await world.store.workers.beat(workerId, LEASE_MS)\n      dispatcher.wake('queue')",
+    breaks: 'nothing is stuck: a crash is recovered without a person',
+  },
+  {
+    name: 'a lapsed approval is never swept',
+    file: 'engine/engine.ts',
+    find: 'for (const run of await store.runs.expired(clock.now(), 100)) {',
+    replace: 'for (const run of (await store.runs.expired(clock.now(), 100)).slice(0, 0)) {',
+    breaks: 'nothing is stuck: a forgotten approval expires',
+  },
+  {
+    name: 'a stream without its end stays so',
+    file: 'engine/engine.ts',
+    find: 'for (const runId of await streams.unended(100)) if (!isRunningHere(runId)) await finishStream(runId, world)',
+    replace: 'for (const runId of await streams.unended(100)) if (!isRunningHere(runId)) continue',
+    breaks: 'nothing is stuck: every stream has its terminal event',
+  },
+  {
+    name: 'a claim nobody heard of is never handed back',
+    file: 'engine/engine.ts',
+    find: '      await orphans.handBack()\n',
+    replace: '',
+    breaks: 'nothing is stuck: a claimed run is run',
+  },
+  {
+    name: 'text of a dead worker is not taken back',
+    file: 'engine/catch-up-stream.ts',
+    find: "const chunks: Chunk[] = dangling ? [{ message_type: 'message_reset', id: dangling, reason }] : []",
+    replace: 'const chunks: Chunk[] = dangling && reason === undefined ? [] : []',
+    breaks: 'nothing is hidden: abandoned text is taken back',
+  },
+  {
+    name: 'whoever takes over does not tell what was committed',
+    file: 'engine/catch-up-stream.ts',
+    find: "      if (chunks.length > 0) stream.write([...reset('interrupted'), ...chunks], seq)",
+    replace:
+      "      if (chunks.length > 0 && event.type !== 'tool-ended') stream.write([...reset('interrupted'), ...chunks], seq)",
+    breaks: 'nothing is lost: the stream is the log',
+  },
+  {
+    name: 'two calls share an idempotency key',
+    file: 'engine/execute-call.ts',
+    find: 'digest([organizationId, conversationId, answerId, call.callId, call.digest]',
+    replace: 'digest([organizationId, conversationId, call.callId, call.digest]',
+    breaks: 'nothing is lost: each call has its own effect',
+  },
+  {
+    name: 'the idempotency key changes with the worker',
+    file: 'engine/execute-call.ts',
+    find: 'digest([organizationId, conversationId, answerId, call.callId, call.digest]',
+    replace:
+      'digest([organizationId, conversationId, answerId, call.callId, call.digest, String(home.clock.monotonic())]',
+    breaks: 'nothing happens twice: a tool can recognise its own second execution',
+  },
+  {
+    name: 'a cancel does not reach the tools',
+    file: 'engine/turn.ts',
+    find: '    signal: stop.tools,\n',
+    replace: '    signal: stop.left,\n',
+    breaks: 'nothing is stuck: a cancel is carried out within seconds',
+  },
+  {
+    name: 'a cancel in the queue is only noted',
+    file: 'engine/cancel-run.ts',
+    find: "run.status === 'running' ? await tellHolder(run, cause, parts) : await endHere(run, cause, parts)",
+    replace: '!run.waiting ? await tellHolder(run, cause, parts) : await endHere(run, cause, parts)',
+    breaks: 'nothing is stuck: a queued run can be cancelled',
+  },
+  {
+    name: 'a waiting run is cancelled without a word to its calls',
+    file: 'engine/cancel-run.ts',
+    find: '    intents: [...facts, ...intents],\n',
+    replace: "    intents: [...facts, ...intents].filter(({ event }) => event.type !== 'tool-ended'),\n",
+    breaks: 'nothing is stuck: every call has an outcome',
+  },
+  {
+    name: 'a repeated answer opens another run',
+    file: 'service/answer-approval.ts',
+    find: '  if (!stopped) return continuing.id\n',
+    replace: '  if (!stopped && continuing.status === "created") return continuing.id\n',
+    breaks: 'nothing happens twice: an approval is carried out once',
+  },
+  {
+    name: 'the continuing run forgets what was not read',
+    file: 'service/answer-approval.ts',
+    find: 'inputs: [...turn.pending, ...(followUps ?? [])]',
+    replace: 'inputs: [...(followUps ?? [])]',
+    breaks: 'nothing is lost: what was accepted is read',
+  },
+]

@@ -1,0 +1,46 @@
+import { runSeeds } from '../simulator/run-seeds.ts'
+import { type PlantedBug, plant } from './plant.ts'
+
+/** A planted bug must be found within this many seeds. */
+export const HUNT_SEEDS = 200
+
+export type Catch = {
+  name: string
+  breaks: string
+  seed: number | undefined
+  violation: string | undefined
+  ms: number
+}
+
+/** Runs the simulator on the bug until it is found, or until the seeds are used up. */
+export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<Catch> {
+  const { name, breaks } = bug
+  const started = performance.now()
+  const { worker, remove } = plant(bug)
+  try {
+    const report = await runSeeds({ from: 1, to: seeds, worker, onViolation: 'stop', repeatEvery: 0 })
+    const found = report.violations[0]
+    const ms = performance.now() - started
+    return { name, breaks, seed: found?.seed, violation: found?.violations[0], ms }
+  } finally {
+    remove()
+  }
+}
+
+/** All of them, a few at a time. */
+export async function huntAll(
+  bugs: readonly PlantedBug[],
+  { workers, onCatch }: { workers: number; onCatch?(found: Catch): void },
+): Promise<Catch[]> {
+  const catches = new Map<string, Catch>()
+  const left = [...bugs]
+  const hunter = async () => {
+    for (let bug = left.shift(); bug; bug = left.shift()) {
+      const found = await hunt(bug)
+      catches.set(bug.name, found)
+      onCatch?.(found)
+    }
+  }
+  await Promise.all(Array.from({ length: workers }, hunter))
+  return bugs.map((bug) => catches.get(bug.name)!)
+}

@@ -1,0 +1,129 @@
+import type { PlantedBug } from './plant.ts'
+
+/** In the store and the streams. */
+export const STORAGE_BUGS: PlantedBug[] = [
+  {
+    name: 'no fence check',
+    file: 'storage/events.ts',
+    find: '  const { facts, intents, seen } = append\n  const entries =',
+    replace:
+      "  const { facts, intents, seen } = append\n  const holding = append.writer.type === 'holder' && ((await db.get(lockRun, { id: append.runId })) as never)\n  if (holding) append = { ...append, writer: { type: 'guest', phases: ['running'] } }\n  const entries =",
+    breaks: 'nothing happens twice: a stale worker cannot write',
+  },
+  {
+    name: 'an older fence may write facts',
+    file: 'storage/events.ts',
+    find: ".where('fence', '=', p('fence'))\n    .where('status', '=', sql.lit('running' as const))\n    .returning(TAKEN)",
+    replace:
+      ".where('fence', '>=', p('fence'))\n    .where('status', '=', sql.lit('running' as const))\n    .returning(TAKEN)",
+    breaks: 'nothing happens twice: a stale worker cannot write',
+  },
+  {
+    name: 'sequence from memory',
+    file: 'storage/events.ts',
+    find: ".where('status', '=', sql.lit('running' as const))\n    .where('next_seq', '=', p('seen'))",
+    replace: ".where('status', '=', sql.lit('running' as const))\n    .where('next_seq', '>=', p('seen'))",
+    breaks: 'nothing is lost: numbers come from the store, not from a memory',
+  },
+  {
+    name: 'intents survive news',
+    file: 'storage/events.ts',
+    find: '  const moved = await takeAnyway(db, append, facts.length)\n',
+    replace:
+      "  const anyway = await takeAnyway(db, append, entries.length)\n  if (anyway) {\n    const begin = anyway.next_seq - entries.length\n    const others = await db.all(eventsBetween, { run: append.runId, from: seen, to: begin })\n    const mine = await writeEntries(db, anyway, { entries, from: begin, commitId: append.commitId })\n    return { type: 'appended', news: [...others.map(eventOf), ...mine], intentsKept: true }\n  }\n  const moved = await takeAnyway(db, append, facts.length)\n",
+    breaks: 'nothing is stuck: after a cancel nothing starts',
+  },
+  {
+    name: 'idempotency key ignored',
+    file: 'storage/run-intake.ts',
+    find: '  const earlier = await findByKey(db, run)\n',
+    replace:
+      '  const earlier = undefined as Awaited<ReturnType<typeof findByKey>>\n  run.idempotency = undefined as never\n',
+    breaks: 'nothing happens twice: a retried request is recognised',
+  },
+  {
+    name: 'the key of a steer is forgotten',
+    file: 'storage/run-intake.ts',
+    find: '      await keepSteeredKey(db, run, admission.running)\n',
+    replace: '',
+    breaks: 'nothing happens twice: a retried steer is recognised',
+  },
+  {
+    name: 'takeover without a new fence',
+    file: 'storage/run-claims.ts',
+    find: "      fence: sql`fence + 1`,\n      lease_owner: p('worker'),\n      deaths:",
+    replace: "      lease_owner: p('worker'),\n      deaths:",
+    breaks: 'nothing happens twice: whoever takes over shuts the former holder out',
+  },
+  {
+    name: 'deaths are not counted',
+    file: 'storage/run-claims.ts',
+    find: 'const deaths = found.lease_owner === null ? 0 : 1',
+    replace: 'const deaths = 0',
+    breaks: 'nothing is stuck: a run that kills its workers ends',
+  },
+  {
+    name: 'the queue is a stack',
+    file: 'storage/run-claims.ts',
+    find: 'earlier.queue_rank = head.queue_rank and earlier.number < head.number',
+    replace: 'earlier.queue_rank = head.queue_rank and earlier.number > head.number',
+    breaks: 'nothing is stuck: who came first is served first',
+  },
+  {
+    name: 'a waiting run does not hold its conversation',
+    file: 'storage/run-claims.ts',
+    find: "(active.status = 'running' or active.waiting = 1)",
+    replace: "active.status = 'running'",
+    breaks: 'nothing happens twice: one run at a time in a conversation',
+  },
+  {
+    name: 'a failed job leaves its half',
+    file: 'storage/group-commit.ts',
+    find: 'for (const ticket of group) answers.push(await ticket.job.work(db))',
+    replace:
+      'for (const ticket of group) {\n    try {\n      answers.push(await ticket.job.work(db))\n    } catch (error) {\n      if (group.length === 1) throw error\n      answers.push(undefined)\n    }\n  }',
+    breaks: 'nothing is lost: a commit is whole or it is not',
+  },
+  {
+    name: 'stream numbers restart after a takeover',
+    file: 'storage/chunks.ts',
+    find: '.doUpdateSet({ fence: sql`excluded.fence` })',
+    replace: '.doUpdateSet({ fence: sql`excluded.fence`, last: sql.lit(0) })',
+    breaks: 'nothing is lost: a number of a stream has one content',
+  },
+  {
+    name: 'a stream can be ended twice',
+    file: 'storage/chunks.ts',
+    find: "    .where('ended', '=', sql.lit(0))\n    .returning('last'),",
+    replace: "    .returning('last'),",
+    breaks: 'nothing is hidden: one terminal event, last',
+  },
+  {
+    name: 'a stream nobody opened is numbered from the bound',
+    file: 'storage/chunks.ts',
+    find: 'const mayHaveLost = fence > 1 && (await headsMayBeLost(db, bootId))',
+    replace: 'const mayHaveLost = fence > 1',
+    breaks: 'nothing is lost: numbers are dense',
+  },
+  {
+    name: 'resume is off by one',
+    file: 'live/watch-stream.ts',
+    find: '  let last = after\n',
+    replace: '  let last = after > 0 ? after + 1 : 0\n',
+    breaks: 'nothing is lost: a reader that comes back misses nothing',
+  },
+  {
+    name: 'a page of chunks begins with the last one',
+    file: 'storage/chunks.ts',
+    find: 'filter((chunk) => chunk.number > after)',
+    replace: 'filter((chunk) => chunk.number >= after)',
+    breaks: 'nothing happens twice: a reader that comes back sees nothing again',
+  },
+  {
+    name: 'a reader subscribes after replaying',
+    file: 'live/watch-stream.ts',
+    find: 'const next = isNext ? live : await replay(chunks, runId, last)',
+    replace: 'const next = live.length > 0 ? live : await replay(chunks, runId, last)',
+    breaks: 'nothing is lost: what is said between replay and live is not missed',
+  },
+]

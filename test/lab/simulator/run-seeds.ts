@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { SeedLine } from './seed-worker.ts'
+
+export type SeedsOptions = {
+  from: number
+  to: number
+  workers?: number
+  /** `stop`: the first violation is enough. */
+  onViolation?: 'stop' | 'continue'
+  /** Every so many seeds one is run twice and must tell the same story. 0: none. */
+  repeatEvery?: number
+  /** The simulator to run: another one than our own for planted bugs. */
+  worker?: string
+  onSeed?(done: number): void
+}
+
+export type SeedsReport = {
+  seeds: number
+  events: number
+  runs: number
+  repeated: number
+  ms: number
+  faults: Record<string, number>
+  reached: Record<string, number>
+  /** What was found, by seed, lowest first. */
+  violations: { seed: number; violations: string[] }[]
+}
+
+/** The rare states that a run of the lab must have been through to mean anything. */
+export const SOMETIMES = [
+  'crash between intent and effect',
+  'crash between effect and result',
+  'lease lost while a tool runs',
+  "cancel during an approval's commit",
+  'resume at the last number',
+  'commit-unknown on intake',
+  'two processes racing to recover one run',
+] as const
+
+export const neverReached = (reached: Record<string, number>): string[] => SOMETIMES.filter((state) => !reached[state])
+
+const WORKER = fileURLToPath(new URL('./seed-worker.ts', import.meta.url))
+/** A seed takes a fraction of a second; one that is silent for so long goes round in circles. */
+const SILENCE_MS = 60_000
+
+/** Runs seeds in processes of their own, as many at a time as asked for, and adds up what they say. */
+export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
+  const { from, to, workers = 1, onViolation = 'continue', repeatEvery = 100, worker = WORKER } = options
+  const started = performance.now()
+  const report: SeedsReport = {
+    ...{ seeds: 0, events: 0, runs: 0, repeated: 0, ms: 0 },
+    ...{ faults: {}, reached: {}, violations: [] },
+  }
+  const children: ChildProcess[] = []
+  const take = (line: SeedLine) => {
+    report.seeds++
+    report.events += line.events
+    report.runs += line.runs
+    addUp(report.faults, line.faults)
+    addUp(report.reached, line.reached)
+    const { seed, violations, isRepeatable } = line
+    if (isRepeatable !== undefined) report.repeated++
+    if (isRepeatable === false) violations.push('the second run of this seed told another story')
+    if (violations.length > 0) report.violations.push({ seed, violations })
+    options.onSeed?.(report.seeds)
+    if (violations.length > 0 && onViolation === 'stop') for (const child of children) child.kill('SIGKILL')
+  }
+  const finished = Array.from({ length: workers }, (_, index) => {
+    const range = [from + index, to, workers, repeatEvery].map(String)
+    const child = spawn(process.execPath, [worker, ...range], { stdio: ['ignore', 'pipe', 'pipe'] })
+    children.push(child)
+    return followChild(child, { next: from + index, step: workers, to, take })
+  })
+  await Promise.all(finished)
+  report.violations.sort((one, other) => one.seed - other.seed)
+  report.ms = performance.now() - started
+  return report
+}
+
+type Follow = { next: number; step: number; to: number; take(line: SeedLine): void }
+
+/** Resolves when the child has ended. One that breaks or falls silent is a finding of the seed it was at. */
+function followChild(child: ChildProcess, { next, step, to, take }: Follow): Promise<void> {
+  let errors = ''
+  let isSilent = false
+  child.stderr!.on('data', (text) => {
+    errors += text
+  })
+  const giveUp = () => {
+    isSilent = true
+    child.kill('SIGKILL')
+  }
+  let silence = setTimeout(giveUp, SILENCE_MS)
+  let at = next
+  const lines = createInterface({ input: child.stdout! })
+  lines.on('line', (line) => {
+    clearTimeout(silence)
+    silence = setTimeout(giveUp, SILENCE_MS)
+    const told = JSON.parse(line) as SeedLine
+    at = told.seed + step
+    take(told)
+  })
+  return new Promise((resolve) => {
+    child.on('close', (code, signal) => {
+      clearTimeout(silence)
+      const wasStopped = signal === 'SIGKILL' && !isSilent
+      if (!wasStopped && at <= to) take({ ...NOTHING, seed: at, violations: [brokenWords(isSilent, code, errors)] })
+      resolve()
+    })
+  })
+}
+
+const NOTHING = { hash: '', events: 0, runs: 0, faults: {}, reached: {} }
+
+const brokenWords = (isSilent: boolean, code: number | null, errors: string): string =>
+  isSilent ? `I13 the simulator did not come to an end` : `the simulator broke (${code}): ${errors.slice(0, 2_000)}`
+
+function addUp(sum: Record<string, number>, more: Record<string, number>): void {
+  for (const [name, count] of Object.entries(more)) sum[name] = (sum[name] ?? 0) + count
+}

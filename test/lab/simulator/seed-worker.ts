@@ -1,0 +1,28 @@
+import { runSeed } from './seed.ts'
+
+/** One line for the parent, per seed. */
+export type SeedLine = {
+  seed: number
+  hash: string
+  events: number
+  runs: number
+  violations: string[]
+  faults: Record<string, number>
+  reached: Record<string, number>
+  /** Only where the seed was run a second time. */
+  isRepeatable?: boolean
+}
+
+const [from, to, step, repeatEvery] = process.argv.slice(2).map(Number) as [number, number, number, number]
+
+/** The seeds from, from + step, … up to `to`. The parent reads, and ends this process when it has seen enough. */
+for (let seed = from; seed <= to; seed += step) {
+  const report = await runSeed({ seed })
+  const line: SeedLine = {
+    ...{ seed, hash: report.hash, events: report.events, runs: report.runs, violations: report.violations },
+    faults: Object.fromEntries(report.faults),
+    reached: Object.fromEntries(report.reached),
+  }
+  if (repeatEvery > 0 && seed % repeatEvery === 0) line.isRepeatable = (await runSeed({ seed })).hash === report.hash
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}
