@@ -34,22 +34,26 @@ export async function executeCall(call: ToolCall, home: CallHome): Promise<ToolO
   if (callDigest(home.digest, call.tool, call.input) !== call.digest)
     return failed(call, 'The arguments of this call changed after it was recorded. It did not run.')
 
-  const deadline = new AbortController()
-  const signal = AbortSignal.any([home.signal, deadline.signal])
+  // One switch for both reasons; AbortSignal.any would cost as much as the rest of this function.
+  const stop = new AbortController()
   const done = new AbortController()
+  const cancel = () => stop.abort('cancelled')
+  home.signal.addEventListener('abort', cancel)
+  if (home.signal.aborted) cancel()
   void home.clock.sleep(tool.timeoutMs, done.signal).then(() => {
-    if (!done.signal.aborted) deadline.abort('timeout')
+    if (!done.signal.aborted) stop.abort('timeout')
   })
   try {
     const answer = await Promise.race([
-      answerOf(tool, call, contextOf(call, home, signal)),
-      givenUp(home.clock, signal, done.signal),
+      answerOf(tool, call, contextOf(call, home, stop.signal)),
+      givenUp(home.clock, stop.signal, done.signal),
     ])
     if (answer !== 'given-up') return await limited(call, tool, answer, home.spill)
     if (home.signal.aborted) return settle(call.callId, 'cancelled-while-running')
     const output = `The tool did not finish within ${tool.timeoutMs} ms and did not stop when told to. It may or may not have taken effect.`
     return { callId: call.callId, status: 'unknown', output }
   } finally {
+    home.signal.removeEventListener('abort', cancel)
     done.abort(OVER)
   }
 }
