@@ -20,10 +20,15 @@ import { toolRegistry } from './tools/registry.ts'
 
 export type App = { desk: Desk; settings: Settings; close(): Promise<void> }
 
+/**
+ * `owner` runs turns; `guest` reads, cancels and answers approvals beside an owner; `caretaker` owns the home and lets
+ * nothing run in it.
+ */
+export type Role = 'owner' | 'guest' | 'caretaker'
+
 export type AppOptions = {
   environment: Environment
-  /** `owner` runs turns; `guest` reads, cancels and answers approvals beside an owner. */
-  role: 'owner' | 'guest'
+  role: Role
   /** Beside the builtin ones; for tests and embedding. */
   providers?: Record<string, ModelProvider>
   tools?: Tool[]
@@ -77,14 +82,14 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
 /** The database of the settings; PostgreSQL is loaded only where it is used. */
 async function openDatabase(
   { databaseUrl, durability }: Settings,
-  { home, clock, role }: { home: string; clock: Clock; role: 'owner' | 'guest' },
+  { home, clock, role }: { home: string; clock: Clock; role: Role },
 ) {
   if (databaseUrl) {
     const { openPostgresStore } = await import('./storage/postgres.ts')
     return openPostgresStore({ url: databaseUrl, clock, durability })
   }
   const { openSqliteStore } = await import('./storage/sqlite.ts')
-  return openSqliteStore({ home, clock, durability, role })
+  return openSqliteStore({ home, clock, durability, role: role === 'guest' ? 'guest' : 'owner' })
 }
 
 function reportToStderr(fault: unknown, where: string): void {

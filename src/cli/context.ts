@@ -6,8 +6,11 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 export type OpenedApp = { desk: Desk; settings: { home: string }; close(): Promise<void> }
 
-/** The composition root as the CLI sees it. `owner` runs turns; `guest` works beside whoever does. */
-export type Open = (options: { environment: Environment; role: 'owner' | 'guest' }) => Promise<OpenedApp>
+/** `owner` runs turns; `guest` works beside whoever does; `caretaker` owns the home and lets nothing run in it. */
+export type Role = 'owner' | 'guest' | 'caretaker'
+
+/** The composition root as the CLI sees it. */
+export type Open = (options: { environment: Environment; role: Role }) => Promise<OpenedApp>
 
 /** What every command is handed. `out` is for what was asked for, `notes` for what is said about it. */
 export type Context = { openApp: Open; environment: Environment; out: Screen; notes: Screen }
@@ -15,12 +18,12 @@ export type Context = { openApp: Open; environment: Environment; out: Screen; no
 /** Opens the app for the length of one piece of work. */
 export async function withApp<T>(
   context: Pick<Context, 'openApp' | 'environment'>,
-  role: 'owner' | 'guest',
+  role: Role,
   work: (app: OpenedApp) => Promise<T>,
 ): Promise<T> {
-  const app = await (role === 'owner'
-    ? context.openApp({ environment: context.environment, role })
-    : openGuest(context))
+  const app = await (role === 'guest'
+    ? openGuest(context)
+    : context.openApp({ environment: context.environment, role }))
   try {
     return await work(app)
   } finally {

@@ -63,6 +63,7 @@ function programFor(context: Context, ends: (code: number) => void): Command {
   program
     .command('doctor')
     .description('check that everything Holdfast promises holds for what is stored')
+    .option('--repair', 'mend what can be mended without a doubt, and say what was done; no server may run meanwhile')
     .option('--json')
     .action(async (flags) => ends(await (await import('./commands/doctor.ts')).doctor(flags, context)))
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { historyFaults, toModelHistory } from './history.ts'
+import { closedLength, historyFaults, toModelHistory } from './history.ts'
 import type { MessageBody } from './message.ts'
 import type { ToolCall, ToolOutcome } from './tool-call.ts'
 
@@ -61,4 +61,12 @@ test('what a provider would reject is seen', () => {
   assert.equal(historyFaults([hello, results('c1')]).length, 1)
   assert.equal(historyFaults([asks('c1', 'c2'), results('c2', 'c1')]).length, 1)
   assert.equal(historyFaults([hello, nothing]).length, 1)
+})
+
+test('a history is cut where no call waits for its results', () => {
+  assert.equal(closedLength([hello, says, hello]), 3)
+  assert.equal(closedLength([hello, asks('c1')]), 1)
+  assert.equal(closedLength([hello, asks('c1'), approval]), 1)
+  assert.equal(closedLength([hello, asks('c1'), approval, results('c1')]), 4)
+  assert.equal(closedLength([asks('c1')]), 0)
 })

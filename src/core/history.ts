@@ -53,6 +53,12 @@ function resultsFor(answer: AssistantBody, body: ToolBody): ToolBody {
   return { role: 'tool', outcomes }
 }
 
+/** How many of these stand on their own: what follows is calls, and what people said to them, without results yet. */
+export function closedLength(bodies: readonly MessageBody[]): number {
+  const isOpen = (body: MessageBody) => body.role === 'approval' || (body.role === 'assistant' && body.calls.length > 0)
+  return bodies.findLastIndex((body) => !isOpen(body)) + 1
+}
+
 /** What no provider dialect would accept, as sentences; none for a history made by `toModelHistory`. */
 export function historyFaults(bodies: readonly MessageBody[]): string[] {
   const faults: string[] = []

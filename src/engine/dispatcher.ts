@@ -40,11 +40,14 @@ export function newDispatcher(world: World, { workerId, maxRunning, endings }: O
 
   function launch(claim: Claim) {
     const { id } = claim.run
+    // A worker that slept through its lease may take over its own run: the turn it still has here is the stale one.
+    const stale = turns.get(id)
+    stale?.control.leave(0)
     if (claim.run.deaths >= QUARANTINE_FROM) quarantined = id
     const { control, result } = startTurn(claim, world)
     const finished = result.then(async (ending) => {
       if (ending === 'left') await giveBack(claim)
-      turns.delete(id)
+      if (turns.get(id)?.control === control) turns.delete(id)
       if (quarantined === id) {
         quarantined = undefined
         mayHaveDead = true
@@ -53,7 +56,7 @@ export function newDispatcher(world: World, { workerId, maxRunning, endings }: O
       if (isBlocked) mayHaveQueued = true
       if (mayHaveQueued || mayHaveDead) pump()
     })
-    turns.set(id, { control, finished })
+    turns.set(id, { control, finished: stale ? Promise.all([finished, stale.finished]).then(() => {}) : finished })
   }
 
   /** A lease nobody uses must be given back, or the run would wait for this process to die. */

@@ -9,6 +9,8 @@ import type { World } from './world.ts'
 
 export const LEASE_MS = 10_000
 export const HEARTBEAT_MS = 3_000
+/** How often the runs of dead workers are looked for: a lease that has just run out must not wait for a heartbeat. */
+export const LOOK_MS = 1_000
 /** Tools may finish what they do when the process is asked to stop. */
 export const TOOL_GRACE_MS = 8_000
 
@@ -41,6 +43,7 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
       sweeping = undefined
     })
   })
+  const stopLooking = world.clock.every(LOOK_MS, () => dispatcher.wake('queue-and-dead'))
   const stopListening = world.store.onForeignWrite(() => {
     dispatcher.nudgeAll()
     dispatcher.wake('queue')
@@ -54,6 +57,7 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
     endings,
     async stop({ toolGraceMs = TOOL_GRACE_MS } = {}) {
       stopBeating()
+      stopLooking()
       stopListening()
       await dispatcher.stop(toolGraceMs)
       // The store is closed next: nothing of ours may still be using it.

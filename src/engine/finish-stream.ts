@@ -11,8 +11,10 @@ export async function finishStream(runId: RunId, { store, streams }: Pick<World,
   if (!run || run.status === 'created' || run.status === 'running') return
   const stream = await streams.open(runId, {
     fence: run.fence,
+    // Whoever held the run wrote its stream under this very fence.
+    former: run.fence > 0 ? 'possible' : 'none',
     bound: run.chunkBound,
-    raiseBound: async () => undefined,
+    raiseBound: () => store.runs.raiseChunkBound(runId, run.fence),
   })
   if (stream === 'fenced' || stream.found.ended) return
   catchUpStream(await store.events.read(runId, 0), stream)

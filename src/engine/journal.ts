@@ -59,7 +59,9 @@ export function openJournal(parts: JournalParts): Journal {
       return seen
     },
     async history() {
-      bodies ??= (await store.messages.context(run.conversationId)).map((message) => message.body)
+      if (bodies) return bodies
+      const read = () => store.messages.context(run.conversationId)
+      bodies = (await withPatience(read, { clock, signal: stop.left })).map((message) => message.body)
       return bodies
     },
     async commit(batch) {

@@ -100,8 +100,8 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
   async function keep(batch: Pending[]): Promise<void> {
     for (const { writer, chunks: gathered } of batch) await makeRoom(writer, gathered.length)
     const appends = batch.map(({ writer, chunks: gathered, ended }): ChunkAppend => {
-      const { runId, fence, floor } = writer
-      return { runId, fence, floor, chunks: gathered, ended, at: clock.now() }
+      const { runId, fence, last, floor } = writer
+      return { runId, fence, last, floor, chunks: gathered, ended, at: clock.now() }
     })
     const firsts = await appendWithPatience(appends)
     for (const [index, { writer, chunks: gathered }] of batch.entries()) {
@@ -138,7 +138,7 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
   }
 
   async function open(runId: RunId, options: StreamOptions): Promise<RunStream | 'fenced'> {
-    const head = await chunks.open(runId, options.fence)
+    const head = await chunks.open(runId, options.fence, options.former)
     if (head === 'fenced') return 'fenced'
     const { last, ended, mayHaveLost } = head
     const state = ended ? 'ended' : 'open'

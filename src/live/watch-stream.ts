@@ -8,6 +8,8 @@ import type { FanOut } from './fan-out.ts'
 const PAGE = 500
 /** How often the store is asked when nothing comes by itself: the writer may be another process. */
 const POLL_MS = 100
+/** So often a stream may not be there before the reader is told: by then a live run has begun its own. */
+const MISSING_POLLS = 10
 
 type Parts = { after: number; signal: AbortSignal; chunks: ChunkStore; clock: Clock; fanOut: FanOut }
 
@@ -18,6 +20,7 @@ export async function* watchStream(
   // Subscribe before replaying: a chunk kept in between must not be missed.
   const reader = fanOut.subscribe(runId)
   let last = after
+  let missing = 0
   try {
     while (!signal.aborted) {
       const live = reader.take().filter((chunk) => chunk.number > last)
@@ -34,6 +37,8 @@ export async function* watchStream(
       // Asked for what comes after the end: nothing does.
       const head = await chunks.head(runId)
       if (head?.ended && head.last <= last) return 'done'
+      missing = head ? 0 : missing + 1
+      if (missing > MISSING_POLLS) return 'missing'
       await firstOf(reader, clock, signal)
     }
     return 'stopped'

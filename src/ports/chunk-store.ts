@@ -13,10 +13,15 @@ export type StreamHead = {
   mayHaveLost: boolean
 }
 
+export type FormerWriter = 'none' | 'possible'
+
 /** The numbers of a stream come from here, never from a writer's memory. Written without fsync: kill -9 loses nothing. */
 export type ChunkStore = {
-  /** Takes the right to write this run's stream. A fence below the current one is refused. */
-  open(runId: RunId, fence: number): Promise<StreamHead | 'fenced'>
+  /**
+   * Takes the right to write this run's stream. A fence below the current one is refused. A stream that is not there was
+   * lost or never begun: `former` says whether anybody can have written it before, by default only under a lower fence.
+   */
+  open(runId: RunId, fence: number, former?: FormerWriter): Promise<StreamHead | 'fenced'>
   /** Numbers and keeps the chunks of all these streams in one write. Per stream: its first number, or why not. */
   append(appends: readonly ChunkAppend[]): Promise<(number | 'fenced' | 'ended')[]>
   read(runId: RunId, after: number, limit: number): Promise<StoredChunk[]>
@@ -31,6 +36,11 @@ export type ChunkStore = {
 export type ChunkAppend = {
   runId: RunId
   fence: number
+  /**
+   * The last number this writer knows of. Where the stream has another one it was lost and begun again by somebody else,
+   * and nothing is written. An append that was tried before and went through is recognised by it.
+   */
+  last?: number
   /** Numbers start above this; only after a loss is it above the last one. */
   floor: number
   chunks: readonly { event: number; body: string }[]

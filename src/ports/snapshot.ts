@@ -1,11 +1,9 @@
-import type { Conversation } from '../core/agent.ts'
-import type { LoggedEvent } from '../core/event.ts'
-import type { Message } from '../core/message.ts'
-import type { Run } from '../core/run.ts'
+import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
 
 /** Everything, read-only and in pages, for whoever checks the invariants of a live database. */
 export type SnapshotReader = {
-  runs(): AsyncIterable<{ run: Run; events: LoggedEvent[]; messages: Message[] }>
-  conversations(): AsyncIterable<{ conversation: Conversation; messages: Message[] }>
+  runs(): AsyncIterable<RunRecord>
+  /** A long conversation comes in several pieces, one after the other. */
+  conversations(): AsyncIterable<ConversationRecord>
   liveWorkers(): Promise<Set<string>>
 }

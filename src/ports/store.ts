@@ -3,8 +3,9 @@ import type { Agent, Conversation } from '../core/agent.ts'
 import type { LoggedEvent } from '../core/event.ts'
 import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, WorkerId } from '../core/id.ts'
 import type { Json } from '../core/json.ts'
-import type { Message } from '../core/message.ts'
+import type { Message, NewMessage } from '../core/message.ts'
 import type { Entry, NewStep } from '../core/projection.ts'
+import type { RowRepair } from '../core/repair.ts'
 import type { Run, RunPhase, RunStatus } from '../core/run.ts'
 
 /** Rows. Every method may reject with a StorageError; nothing it rejects with has left half a write behind. */
@@ -15,6 +16,7 @@ export type Store = {
   events: EventLog
   messages: MessageStore
   workers: WorkerStore
+  repairs: RepairStore
   /** Calls back when another process may have written: a nudge, never data. Returns the way to stop. */
   onForeignWrite(listener: () => void): () => void
   close(): Promise<void>
@@ -163,4 +165,17 @@ export type WorkerStore = {
   beat(workerId: WorkerId, leaseMs: number): Promise<void>
   /** Leaves at once: what it still holds can be taken over without waiting. */
   leave(workerId: WorkerId): Promise<void>
+}
+
+/** For repairs alone: the only writes that follow from no new event. Each answers whether it was carried out. */
+export type RepairStore = {
+  /**
+   * Makes the row say what the log says. Not if the run moved since `seen`, if a live worker holds it, or if its
+   * conversation would have two active runs.
+   */
+  rewriteRun(seen: Pick<Run, 'id' | 'fence' | 'nextSeq'>, repair: Pick<RowRepair, 'row' | 'nextSeq'>): Promise<boolean>
+  /** `to` is one above the last position there is. */
+  raiseNextPosition(conversationId: ConversationId, to: number): Promise<boolean>
+  /** Only at a position that was given out and is free. */
+  insertMessage(run: Pick<Run, 'id' | 'conversationId'>, message: NewMessage, position: number): Promise<boolean>
 }

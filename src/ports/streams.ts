@@ -1,5 +1,6 @@
 import type { Chunk, NumberedChunk } from '../core/chunk.ts'
 import type { MessageId, RunId } from '../core/id.ts'
+import type { FormerWriter } from './chunk-store.ts'
 
 /** A run's live stream as its turn writes it. Writing never waits; `settle` does. */
 export type RunStream = {
@@ -25,6 +26,8 @@ export type FoundStream = {
 
 export type StreamOptions = {
   fence: number
+  /** Whether anybody can have written this stream before; by default only under a lower fence. */
+  former?: FormerWriter
   /** No number above this may be given out… */
   bound: number
   /** …until this answers with a higher one. Undefined: the lease is lost. */
@@ -44,4 +47,5 @@ export type Streams = {
   isGone(runId: RunId): Promise<boolean>
 }
 
-export type WatchEnd = 'done' | 'behind' | 'stopped'
+/** `missing`: there is no stream, because none was begun yet or because it was lost. */
+export type WatchEnd = 'done' | 'behind' | 'stopped' | 'missing'

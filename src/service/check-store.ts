@@ -1,9 +1,12 @@
 import type { RunId } from '../core/id.ts'
 import { checkConversation, checkRun, checkTogether, summarize } from '../core/invariants/all.ts'
-import type { RunSummary, Violation } from '../core/invariants/record.ts'
+import { newLinks } from '../core/invariants/links.ts'
+import type { Invariant, RunSummary, Violation } from '../core/invariants/record.ts'
 import { noZombie } from '../core/invariants/runs.ts'
-import { isSettled, phaseOf, type Run } from '../core/run.ts'
+import { oneTerminal } from '../core/invariants/streams.ts'
+import { phaseOf, type Run } from '../core/run.ts'
 import { QUARANTINE_FROM } from '../engine/dispatcher.ts'
+import { isOver } from '../engine/engine.ts'
 import type { Desk } from './desk.ts'
 
 export type Report = {
@@ -19,6 +22,9 @@ export type Notice = { where: string; detail: string }
 
 /** How long a run may be without a live worker while an engine is there to take it over: one heartbeat and some. */
 const RECOVERY_MS = 5_000
+/** Between the commit that ends a run and the end of its stream. */
+const STREAM_END_MS = 250
+const UNENDED_PAGE = 1_000
 
 /**
  * Checks every promise that can be checked from the outside on a store that may be in use. It is read in pages, each of
@@ -27,7 +33,7 @@ const RECOVERY_MS = 5_000
 export async function checkStore(desk: Desk): Promise<Report> {
   const report: Report = { runs: 0, conversations: 0, messages: 0, violations: [], notices: [] }
   // Only what other runs may contradict is kept, so that a big store is checked in little memory.
-  const linked: RunSummary[] = []
+  const links = newLinks()
   const unheld: Run[] = []
   const workers = await desk.snapshot.liveWorkers()
 
@@ -35,20 +41,32 @@ export async function checkStore(desk: Desk): Promise<Report> {
     report.runs++
     report.violations.push(...checkRun(record))
     const { run } = record
-    const summary = summarize(record)
-    if (!isSettled(run) || summary.answered || summary.inherited) linked.push(summary)
+    links.add(summarize(record))
     if (run.status === 'running' && !isHeld(run, workers)) unheld.push(run)
     if (run.waiting && run.expiresAt !== undefined && run.expiresAt < desk.world.clock.now())
       report.notices.push({ where: run.id, detail: 'its approval has lapsed; a running server will end it' })
   }
   for await (const record of desk.snapshot.conversations()) {
-    report.conversations++
+    if (record.isEnd ?? true) report.conversations++
     report.messages += record.messages.length
     report.violations.push(...checkConversation(record))
   }
-  report.violations.push(...(await checkLinks(linked, desk)))
-  await judgeUnheld(unheld, { report, desk, hasEngine: workers.size > 0 })
+  report.violations.push(...(await checkLinks(links.left(), desk)))
+  await judgeLeft({ unheld, unended: await endlessStreams(desk) }, { report, desk, hasEngine: workers.size > 0 })
   return report
+}
+
+/** Runs that are over while their stream is not, and stays so. */
+async function endlessStreams({ world: { store, streams, clock } }: Desk): Promise<RunId[]> {
+  const endless: RunId[] = []
+  for (const id of await streams.unended(UNENDED_PAGE)) {
+    const run = await store.runs.getAnywhere(id)
+    if (run && isOver(run)) endless.push(id)
+  }
+  if (endless.length === 0) return []
+  await clock.sleep(STREAM_END_MS)
+  const still = new Set(await streams.unended(UNENDED_PAGE))
+  return endless.filter((id) => still.has(id))
 }
 
 const isHeld = ({ leaseOwner }: Run, workers: ReadonlySet<string>): boolean =>
@@ -76,26 +94,36 @@ async function summaryNow(id: RunId, { world }: Desk): Promise<RunSummary | unde
   return run && summarize({ run, events, messages: [] })
 }
 
-/** A run whose worker is dead is not lost: it goes on as soon as somebody can take it. With an engine that is soon. */
-async function judgeUnheld(
-  unheld: Run[],
-  { report, desk, hasEngine }: { report: Report; desk: Desk; hasEngine: boolean },
-): Promise<void> {
-  const { store, clock } = desk.world
-  if (unheld.length > 0 && hasEngine) await clock.sleep(RECOVERY_MS)
+type Left = { unheld: Run[]; unended: RunId[] }
+type Judgement = { report: Report; desk: Desk; hasEngine: boolean }
+
+/** What a dead worker left is not lost: it goes on as soon as somebody can take it. With an engine that is soon. */
+async function judgeLeft({ unheld, unended }: Left, judgement: Judgement): Promise<void> {
+  const { report, desk, hasEngine } = judgement
+  if (unheld.length + unended.length > 0 && hasEngine) await desk.world.clock.sleep(RECOVERY_MS)
+  await judgeUnheld(unheld, judgement)
+  const still = new Set(unended.length > 0 ? await desk.world.streams.unended(UNENDED_PAGE) : [])
+  for (const where of unended.filter((id) => still.has(id))) {
+    if (hasEngine) accuse(oneTerminal, { where, detail: 'the run is over and its stream is not' }, report)
+    else report.notices.push({ where, detail: 'its stream has no end; a running server, or its next reader, ends it' })
+  }
+}
+
+async function judgeUnheld(unheld: Run[], { report, desk, hasEngine }: Judgement): Promise<void> {
+  const { store } = desk.world
   const liveWorkers = await desk.snapshot.liveWorkers()
   for (const before of unheld) {
     const run = await store.runs.getAnywhere(before.id)
     if (!run || phaseOf(run) !== 'running' || isHeld(run, liveWorkers)) continue
     const isStuck = hasEngine && run.fence === before.fence && run.deaths + 1 < QUARANTINE_FROM
-    if (!isStuck) report.notices.push({ where: run.id, detail: waitingWords(hasEngine) })
-    else {
-      const { id, sentence, promise } = noZombie
-      const detail = `no live worker has held it for ${RECOVERY_MS} ms although one is there`
-      report.violations.push({ invariant: id, sentence, promise, where: run.id, detail })
-    }
+    const detail = `no live worker has held it for ${RECOVERY_MS} ms although one is there`
+    if (isStuck) accuse(noZombie, { where: run.id, detail }, report)
+    else report.notices.push({ where: run.id, detail: waitingWords(hasEngine) })
   }
 }
+
+const accuse = <Subject>({ id, sentence, promise }: Invariant<Subject>, found: Notice, { violations }: Report): void =>
+  void violations.push({ invariant: id, sentence, promise, ...found })
 
 const waitingWords = (hasEngine: boolean): string =>
   hasEngine

@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
 import type { RunId } from '../core/id.ts'
-import type { ChunkAppend, ChunkStore, StoredChunk, StreamHead } from '../ports/chunk-store.ts'
+import type { ChunkAppend, ChunkStore, FormerWriter, StoredChunk, StreamHead } from '../ports/chunk-store.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { Transact, Work } from './database.ts'
 import { type Executor, statement } from './statement.ts'
@@ -15,7 +15,8 @@ export type ChunkDatabase = {
 
 export function chunkStore({ transact, read, bootId, close }: ChunkDatabase): ChunkStore {
   return {
-    open: (runId, fence) => transact((db) => openStream(db, { runId, fence, bootId })),
+    open: (runId, fence, former = fence > 1 ? 'possible' : 'none') =>
+      transact((db) => openStream(db, { runId, fence, former, bootId })),
     append: (appends) => appendKnowingly(appends, { transact, bootId }),
     read: (runId, after, limit) =>
       read(async (db) => {
@@ -44,14 +45,14 @@ export function chunkStore({ transact, read, bootId, close }: ChunkDatabase): Ch
 
 async function openStream(
   db: Executor,
-  { runId, fence, bootId }: { runId: RunId; fence: number; bootId: string },
+  { runId, fence, former, bootId }: { runId: RunId; fence: number; former: FormerWriter; bootId: string },
 ): Promise<StreamHead | 'fenced'> {
   const found = await db.get(headOf, { run: runId })
-  const taken = await db.get(takeHead, { run: runId, fence })
+  // Most likely nobody opened it before. But a former holder may have written a stream that is gone with its head.
+  const mayHaveLost = !found && former === 'possible' && (await headsMayBeLost(db, bootId))
+  const taken = await db.get(takeHead, { run: runId, fence, boot: mayHaveLost ? LOST : '' })
   if (!taken) return 'fenced'
   if (found) return streamHead(found, bootId)
-  // Most likely nobody opened it before. But a former holder may have written a stream that is gone with its head.
-  const mayHaveLost = fence > 1 && (await headsMayBeLost(db, bootId))
   return { last: 0, lastEvent: 0, ended: false, mayHaveLost }
 }
 
@@ -62,6 +63,12 @@ async function headsMayBeLost(db: Executor, bootId: string): Promise<boolean> {
 
 /** A head that was there from the beginning, under the start of the machine that made the file. */
 export const SENTINEL = 'sentinel'
+
+/** In place of a start of the machine, until somebody has written: whoever opens it next must know of the loss too. */
+const LOST = 'lost'
+
+/** The writer of this append does not say what it knows. */
+const ANY = -1
 
 type Outcome = number | 'fenced' | 'ended'
 
@@ -105,12 +112,13 @@ async function appendAll(db: Executor, appends: readonly ChunkAppend[], bootId: 
 }
 
 async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Promise<Outcome> {
-  const { runId, fence, floor, chunks, ended, at } = append
+  const { runId, fence, last = ANY, floor, chunks, ended, at } = append
   let event = 0
   for (const chunk of chunks) if (chunk.event > event) event = chunk.event
   const moved = await db.get(moveHead, {
     run: runId,
     fence,
+    known: last,
     floor,
     count: chunks.length,
     event,
@@ -118,14 +126,17 @@ async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Pro
     endedAt: ended ? at : null,
     boot: bootId,
   })
-  if (!moved) return whyNot(db, runId, fence)
+  if (!moved) return whyNot(db, append)
   const first = moved.last - chunks.length + 1
   if (chunks.length > 0) await db.run(insert, { run: runId, first, last: moved.last, bodies: encode(chunks) })
   return first
 }
 
-async function whyNot(db: Executor, runId: RunId, fence: number): Promise<'fenced' | 'ended'> {
+/** The writer's own earlier try, the end, or somebody else's stream. */
+async function whyNot(db: Executor, { runId, fence, last, floor, chunks }: ChunkAppend): Promise<Outcome> {
   const head = await db.get(headOf, { run: runId })
+  const before = last === undefined ? ANY : Math.max(last, floor)
+  if (before !== ANY && head?.fence === fence && head.last === before + chunks.length) return before + 1
   return head && head.fence === fence && head.ended === 1 ? 'ended' : 'fenced'
 }
 
@@ -170,7 +181,7 @@ const lockHead = statement<{ run: string }>()((db, p, { lock }) =>
   lock(db.selectFrom('stream_heads').select(['fence', 'last']).where('run_id', '=', p('run'))),
 )
 
-const takeHead = statement<{ run: string; fence: number }>()((db, p) =>
+const takeHead = statement<{ run: string; fence: number; boot: string }>()((db, p) =>
   db
     .insertInto('stream_heads')
     .values({
@@ -180,7 +191,7 @@ const takeHead = statement<{ run: string; fence: number }>()((db, p) =>
       last_event: sql.lit(0),
       ended: sql.lit(0),
       ended_at: null,
-      boot_id: sql.lit(''),
+      boot_id: p('boot'),
     })
     .onConflict((conflict) =>
       conflict
@@ -194,6 +205,7 @@ const takeHead = statement<{ run: string; fence: number }>()((db, p) =>
 const moveHead = statement<{
   run: string
   fence: number
+  known: number
   floor: number
   count: number
   event: number
@@ -212,6 +224,7 @@ const moveHead = statement<{
     })
     .where('run_id', '=', p('run'))
     .where('fence', '=', p('fence'))
+    .where(sql<SqlBool>`(cast(${p('known')} as integer) = ${sql.lit(ANY)} or "last" = ${p('known')})`)
     .where('ended', '=', sql.lit(0))
     .returning('last'),
 )

@@ -38,23 +38,30 @@ export async function insertMessages(db: Executor, run: ChangedRun, messages: re
   const taken = await db.get(takePositions, { id: run.conversation_id, count: messages.length, at })
   if (!taken) throw new Error(`conversation ${run.conversation_id} of run ${run.id} does not exist`)
   let position = taken.next_position - messages.length
-  for (const message of messages) {
-    const { id, runId, stepId, body, createdAt } = message
-    await db.run(insert, {
-      id,
-      organization: run.organization_id,
-      agent: run.agent_id,
-      conversation: run.conversation_id,
-      run: runId,
-      runNumber: run.number,
-      step: stepId ?? null,
-      position: position++,
-      role: body.role,
-      body: JSON.stringify(body),
-      otid: ('otid' in body && body.otid) || null,
-      at: createdAt,
-    })
-  }
+  for (const message of messages) await placeMessage(db, run, { message, position: position++ })
+}
+
+/** At a position that its caller knows to be free. */
+export async function placeMessage(
+  db: Executor,
+  run: ChangedRun,
+  { message, position }: { message: NewMessage; position: number },
+): Promise<void> {
+  const { id, runId, stepId, body, createdAt } = message
+  await db.run(insert, {
+    id,
+    organization: run.organization_id,
+    agent: run.agent_id,
+    conversation: run.conversation_id,
+    run: runId,
+    runNumber: run.number,
+    step: stepId ?? null,
+    position,
+    role: body.role,
+    body: JSON.stringify(body),
+    otid: ('otid' in body && body.otid) || null,
+    at: createdAt,
+  })
 }
 
 export const MESSAGE_COLUMNS = ['id', 'conversation_id', 'run_id', 'step_id', 'position', 'body', 'created_at'] as const

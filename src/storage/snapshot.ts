@@ -1,16 +1,19 @@
 import { type SqlBool, sql } from 'kysely'
+import { closedLength } from '../core/history.ts'
+import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
 import { type ConversationRow, conversationOf } from './conversations.ts'
 import type { Database } from './database.ts'
 import { readEvents } from './events.ts'
 import { MESSAGE_COLUMNS, messagesOf, ofRun } from './messages.ts'
-import { RUN_COLUMNS, runOf } from './run-row.ts'
-import { statement } from './statement.ts'
+import { RUN_COLUMNS, type RunRow, runOf } from './run-row.ts'
+import { type Executor, statement } from './statement.ts'
 import { leaseNow } from './workers.ts'
 
 /** Small enough that no page holds back the writer's checkpoint for long. */
 const PAGE = 50
+const MESSAGE_PAGE = 1_000
 
 /** Each page is of one moment; the whole is not, or a long read would keep the log file from shrinking. */
 export function snapshotReader({ readAtOnce }: Database, clock: Clock): SnapshotReader {
@@ -20,32 +23,70 @@ export function snapshotReader({ readAtOnce }: Database, clock: Clock): Snapshot
         readAtOnce(async (db) => {
           const rows = await db.all(runsAfter, { after, limit: PAGE })
           const items = []
-          for (const row of rows) {
-            const events = await readEvents(db, row.id, 0)
-            const messages = messagesOf(await db.rows(ofRun, { run: row.id }))
-            items.push({ run: runOf(row), events, messages })
-          }
+          for (const row of rows) items.push(await runRecord(db, row))
           return { items, last: rows.at(-1)?.number }
         }),
       ),
 
-    conversations: () =>
-      inPages((after) =>
+    async *conversations() {
+      const numbers = inPages((after) =>
         readAtOnce(async (db) => {
-          const rows = await db.all(conversationsAfter, { after, limit: PAGE })
-          const items = []
-          for (const row of rows) {
-            const messages = messagesOf(await db.rows(messagesOfConversation, { conversation: row.id }))
-            items.push({ conversation: conversationOf(row as ConversationRow), messages })
-          }
-          return { items, last: rows.at(-1)?.number }
+          const items = (await db.all(conversationsAfter, { after, limit: PAGE })).map((row) => row.number)
+          return { items, last: items.at(-1) }
         }),
-      ),
+      )
+      for await (const number of numbers) yield* piecesOf(number)
+    },
 
     liveWorkers: () =>
       readAtOnce(async (db) => new Set((await db.all(alive, { now: leaseNow(clock) })).map((row) => row.id))),
   }
+
+  /** What was committed stays where it is, so each piece may be of its own moment. */
+  async function* piecesOf(number: number): AsyncGenerator<ConversationRecord> {
+    for (let from = 0; ; ) {
+      const piece = await readAtOnce((db) => conversationPiece(db, number, from))
+      if (!piece) return
+      yield piece
+      if (piece.isEnd) return
+      from = piece.next
+    }
+  }
 }
+
+async function runRecord(db: Executor, row: RunRow): Promise<RunRecord> {
+  try {
+    const events = await readEvents(db, row.id, 0)
+    return { run: runOf(row), events, messages: messagesOf(await db.rows(ofRun, { run: row.id })) }
+  } catch (fault) {
+    // A row that is no JSON is a finding; a database that cannot be read is the end of the check.
+    if (!(fault instanceof SyntaxError)) throw fault
+    const run = runOf({ ...row, error: null, metadata: '{}' })
+    return { run, events: [], messages: [], unreadable: fault.message }
+  }
+}
+
+type Piece = ConversationRecord & { isEnd: boolean; next: number }
+
+async function conversationPiece(db: Executor, number: number, from: number): Promise<Piece | undefined> {
+  const row = await db.get(conversationAt, { number })
+  if (!row) return undefined
+  const conversation = conversationOf(row as ConversationRow)
+  const rows = await db.rows(messagesFrom, { conversation: row.id, from, limit: MESSAGE_PAGE })
+  const isEnd = rows.length < MESSAGE_PAGE
+  const after = rows.length > 0 ? (rows.at(-1)![POSITION] as number) + 1 : from
+  try {
+    const messages = messagesOf(rows)
+    if (isEnd) return { conversation, messages, from, isEnd, next: after }
+    const closed = messages.slice(0, closedLength(messages.map((message) => message.body)) || messages.length)
+    return { conversation, messages: closed, from, isEnd, next: closed.at(-1)!.position + 1 }
+  } catch (fault) {
+    if (!(fault instanceof SyntaxError)) throw fault
+    return { conversation, messages: [], from, isEnd, next: after, unreadable: fault.message }
+  }
+}
+
+const POSITION = MESSAGE_COLUMNS.indexOf('position')
 
 async function* inPages<T>(read: (after: number) => Promise<{ items: T[]; last: number | undefined }>) {
   let after = 0
@@ -62,15 +103,21 @@ const runsAfter = statement<{ after: number; limit: number }>()((db, p) =>
 )
 
 const conversationsAfter = statement<{ after: number; limit: number }>()((db, p) =>
-  db.selectFrom('conversations').selectAll().where('number', '>', p('after')).orderBy('number').limit(p('limit')),
+  db.selectFrom('conversations').select('number').where('number', '>', p('after')).orderBy('number').limit(p('limit')),
 )
 
-const messagesOfConversation = statement<{ conversation: string }>()((db, p) =>
+const conversationAt = statement<{ number: number }>()((db, p) =>
+  db.selectFrom('conversations').selectAll().where('number', '=', p('number')),
+)
+
+const messagesFrom = statement<{ conversation: string; from: number; limit: number }>()((db, p) =>
   db
     .selectFrom('messages')
     .select(MESSAGE_COLUMNS)
     .where('conversation_id', '=', p('conversation'))
-    .orderBy('position'),
+    .where('position', '>=', p('from'))
+    .orderBy('position')
+    .limit(p('limit')),
 )
 
 const alive = statement<{ now: number }>()((db, p, { leaseClock }) =>

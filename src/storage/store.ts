@@ -7,6 +7,7 @@ import { conversationStore } from './conversations.ts'
 import type { Database } from './database.ts'
 import { eventLog } from './events.ts'
 import { messageStore } from './messages.ts'
+import { repairStore } from './repairs.ts'
 import { runStore } from './runs.ts'
 import { snapshotReader } from './snapshot.ts'
 import { type Standing, workerStore } from './workers.ts'
@@ -34,6 +35,7 @@ export function assembleStore(parts: StoreParts): OpenedStore {
     events: eventLog(database),
     messages: messageStore(database),
     workers: workerStore(database, { clock, standing }),
+    repairs: repairStore(database, clock),
     onForeignWrite,
     close,
   }

@@ -52,7 +52,10 @@ describe('holdfast chat', { concurrency: 4 }, () => {
 
     const carried = await holdfast(['chat'], { home })
     assert.equal(carried.code, 0)
-    assert.match(carried.stdout, /An answered approval is carried out.*✓ The postcard to Ada is in the outbox/s)
+    assert.match(
+      carried.stdout,
+      /An answered approval is carried out.*✓ send_postcard: The postcard to Ada is in the outbox/s,
+    )
     assert.equal(readFileSync(join(home, 'outbox.jsonl'), 'utf8').trim().split('\n').length, 1)
   })
 

@@ -29,7 +29,8 @@ export function mortalClock(clock: Clock, life: Life): Clock {
   return mortal({ ...clock, sleep, every }, life)
 }
 
-const never = new Promise<never>(() => {})
+/** A new one each time: whoever waits for one that is shared is kept by it for ever, and the dead are many. */
+const never = () => new Promise<never>(() => {})
 
 /** The same object, for as long as the life lasts. Plain values and synchronous answers pass through. */
 export function mortal<T extends object>(target: T, life: Life): T {
@@ -47,7 +48,7 @@ export function mortal<T extends object>(target: T, life: Life): T {
 type Callable = (...parameters: unknown[]) => unknown
 
 function call(object: object, method: Callable, parameters: unknown[], life: Life): unknown {
-  if (!life.isAlive) return never
+  if (!life.isAlive) return never()
   const answer = method.apply(
     object,
     parameters.map((parameter) =>
@@ -68,10 +69,10 @@ const whileAlive =
 
 function untilDeath<T>(promise: Promise<T>, life: Life): Promise<T> {
   return promise.then(
-    (value) => (life.isAlive ? (wrapped(value, life) as T) : never),
+    (value) => (life.isAlive ? (wrapped(value, life) as T) : never()),
     (error) => {
       if (life.isAlive) throw error
-      return never
+      return never()
     },
   )
 }
@@ -85,8 +86,8 @@ function wrapped(value: unknown, life: Life): unknown {
 
 async function* mortalIterable<T>(source: AsyncIterable<T>, life: Life): AsyncGenerator<T> {
   for await (const item of source) {
-    if (!life.isAlive) await never
+    if (!life.isAlive) await never()
     yield item
-    if (!life.isAlive) await never
+    if (!life.isAlive) await never()
   }
 }

@@ -150,6 +150,26 @@ export const READS: Promised = {
     for (const { conversation, messages } of conversations) assert.equal(messages.length, conversation.nextPosition)
   },
 
+  'a snapshot has a long conversation in pieces that lack and repeat nothing': async ({ store, snapshot }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    const many = Array.from({ length: 2_300 }, (_, count) => says(run.id, `number ${count}`))
+    await store.events.append(asHolder(run, { facts: [entry(fault('said'), ...many)] }))
+    const pieces = await collect(snapshot.conversations())
+    assert.deepEqual(
+      pieces.map(({ from, isEnd, messages }) => [from, isEnd, messages.length]),
+      [
+        [0, false, 1_000],
+        [1_000, false, 1_000],
+        [2_000, true, 300],
+      ],
+    )
+    const positions = pieces.flatMap(({ messages }) => messages.map(({ position }) => position))
+    assert.deepEqual(
+      positions,
+      many.map((_, position) => position),
+    )
+  },
+
   'a snapshot names the workers that are alive': async ({ store, snapshot }) => {
     const workerId = newId.worker()
     await store.workers.beat(workerId, 60_000)

@@ -3,6 +3,7 @@ import { APPENDS } from './contract-appends.ts'
 import { CLAIMS } from './contract-claims.ts'
 import { INTAKE } from './contract-intake.ts'
 import { READS } from './contract-reads.ts'
+import { REPAIRS } from './contract-repairs.ts'
 import { STREAMS } from './contract-streams.ts'
 import type { Given } from './given.ts'
 
@@ -11,7 +12,7 @@ export type Promised = Record<string, (given: Given) => Promise<void>>
 
 export type OpenForTest = () => Promise<{ given: Given; close(): Promise<void> }>
 
-const CONTRACT: Promised = { ...APPENDS, ...INTAKE, ...CLAIMS, ...READS, ...STREAMS }
+const CONTRACT: Promised = { ...APPENDS, ...INTAKE, ...CLAIMS, ...READS, ...STREAMS, ...REPAIRS }
 
 export function keepsTheContract(database: string, open: OpenForTest): void {
   for (const [promise, attempt] of Object.entries(CONTRACT))

@@ -1,28 +1,39 @@
-import { checkStore } from '../../service/check-store.ts'
+import { checkStore, type Report } from '../../service/check-store.ts'
+import { type Repair, repairStore } from '../../service/repair-store.ts'
 import { type Context, printJson, withApp } from '../context.ts'
 import { count } from '../render-run.ts'
 import { safeText } from '../terminal.ts'
 
-/** Exit code 1 when something that must always hold does not. */
-export const doctor = ({ json }: { json?: boolean }, context: Context): Promise<number> =>
-  withApp(context, 'guest', async ({ desk }) => {
-    const { out } = context
-    const { bold, green, red, yellow } = out.look.paint
-    const report = await checkStore(desk)
-    const { violations, notices } = report
-    const exit = violations.length > 0 ? 1 : 0
-    if (json) {
-      printJson(out, report)
-      return exit
-    }
-    const { runs, conversations, messages } = report
-    out.line(`Checked ${count(runs, 'run')}, ${count(conversations, 'conversation')}, ${count(messages, 'message')}.`)
-    for (const { invariant, sentence, promise, where, detail } of violations) {
-      out.line(`${red('✗')} ${bold(invariant)}: ${sentence} (${promise})`)
-      out.line(`    ${where}: ${safeText(detail)}`)
-    }
-    for (const { where, detail } of notices) out.line(`${yellow('!')} ${where}: ${safeText(detail)}`)
-    if (exit === 0) out.line(`${green('✓')} Everything that must hold does.`)
-    else out.line(`${count(violations.length, 'violation')}: this is a bug in Holdfast, please report it.`)
-    return exit
+type Flags = { json?: boolean; repair?: boolean }
+type Findings = Report & { repairs: Repair[] }
+
+/** Exit code 1 when something that must always hold does not, after the repair if there was one. */
+export const doctor = ({ json, repair }: Flags, context: Context): Promise<number> =>
+  withApp(context, repair ? 'caretaker' : 'guest', async ({ desk }) => {
+    const repairs = repair ? await repairStore(desk) : []
+    const findings: Findings = { ...(await checkStore(desk)), repairs }
+    if (json) printJson(context.out, findings)
+    else tell(findings, { context, hasRepaired: repair === true })
+    return findings.violations.length > 0 ? 1 : 0
   })
+
+function tell(findings: Findings, { context, hasRepaired }: { context: Context; hasRepaired: boolean }): void {
+  const { runs, conversations, messages, violations, notices, repairs } = findings
+  const { out } = context
+  const { bold, green, red, yellow } = out.look.paint
+  for (const { where, did } of repairs) out.line(`${green('✓')} mended ${where}: ${safeText(did)}`)
+  if (hasRepaired && repairs.length === 0) out.line('There was nothing to mend.')
+  out.line(`Checked ${count(runs, 'run')}, ${count(conversations, 'conversation')}, ${count(messages, 'message')}.`)
+  for (const { invariant, sentence, promise, where, detail } of violations) {
+    out.line(`${red('✗')} ${bold(invariant)}: ${sentence} (${promise})`)
+    out.line(`    ${where}: ${safeText(detail)}`)
+  }
+  for (const { where, detail } of notices) out.line(`${yellow('!')} ${where}: ${safeText(detail)}`)
+  if (violations.length === 0) {
+    out.line(`${green('✓')} Everything that must hold does.`)
+    return
+  }
+  out.line(`${count(violations.length, 'violation')}: this is a bug in Holdfast, please report it.`)
+  if (hasRepaired) out.line('What is left cannot be mended without a guess, and was not touched.')
+  else out.line('With the server stopped, `holdfast doctor --repair` mends what can be mended without a doubt.')
+}

@@ -89,6 +89,7 @@ export function check({ runs = [], conversations = [], streams = [] }: Records):
 
 export function checkRun(record: RunRecord): Violation[] {
   return reading(record.run.id, singleTruth, () => {
+    if (record.unreadable !== undefined) throw new Error(record.unreadable)
     const trace = traceRun(record)
     if (!trace) return [violation(singleTruth, record.run.id, 'its log does not begin with an accepted input')]
     return apply(RUN_INVARIANTS, trace, record.run.id)
@@ -96,7 +97,10 @@ export function checkRun(record: RunRecord): Violation[] {
 }
 
 export const checkConversation = (record: ConversationRecord): Violation[] =>
-  reading(record.conversation.id, providerValid, () => apply(CONVERSATION_INVARIANTS, record, record.conversation.id))
+  reading(record.conversation.id, providerValid, () => {
+    if (record.unreadable !== undefined) throw new Error(record.unreadable)
+    return apply(CONVERSATION_INVARIANTS, record, record.conversation.id)
+  })
 
 export const checkStream = (record: StreamRecord): Violation[] =>
   reading(record.run.id, streamNumbers, () => apply(STREAM_INVARIANTS, record, `stream of ${record.run.id}`))

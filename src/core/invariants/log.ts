@@ -1,10 +1,10 @@
 import { historyFaults, toModelHistory } from '../history.ts'
 import { canonicalJson, type Json } from '../json.ts'
 import type { Message, MessageBody, NewMessage } from '../message.ts'
-import { project } from '../projection.ts'
-import { isSettled, STATUS_OF_STOP } from '../run.ts'
+import { isSettled } from '../run.ts'
 import { openCalls } from '../turn.ts'
 import type { ConversationRecord, Invariant, StoreRecord } from './record.ts'
+import { messagesOfLog, ROW_FIELDS, type RowOfLog, rowOfLog } from './row-of-log.ts'
 import { findAt, type RunTrace } from './trace.ts'
 
 export const callResultBijection: Invariant<RunTrace> = {
@@ -39,7 +39,7 @@ export const providerValid: Invariant<ConversationRecord> = {
   name: 'provider-valid',
   sentence: 'At every commit the history is one that every provider accepts, and repairing it twice changes nothing.',
   promise: 'nothing is stuck',
-  check({ messages }) {
+  check({ messages, from = 0 }) {
     const bodies = messages.map((message) => message.body)
     const stored = historyFaults(bodies.filter(isForModels)).filter((fault) => !fault.startsWith('the end:'))
     const shown = toModelHistory(bodies)
@@ -47,7 +47,7 @@ export const providerValid: Invariant<ConversationRecord> = {
     const again = toModelHistory(shown)
     const isStable = again.length === shown.length && again.every((body, index) => isSame(body, shown[index]!))
     return [
-      ...stored,
+      ...stored.map((fault) => (from > 0 ? `after position ${from}: ${fault}` : fault)),
       ...repaired.map((fault) => `after the repair: ${fault}`),
       ...(isStable ? [] : ['repairing the history a second time changes it']),
     ]
@@ -123,15 +123,14 @@ export const densePositions: Invariant<ConversationRecord> = {
   name: 'dense order',
   sentence: 'The messages of a conversation have the positions 0 to n-1, each once.',
   promise: 'nothing is lost',
-  check({ conversation, messages }) {
-    const odd = messages.findIndex(({ position }, index) => position !== index)
+  check({ conversation, messages, from = 0, isEnd = true }) {
+    const odd = messages.findIndex(({ position }, index) => position !== from + index)
     const { nextPosition, contextStart } = conversation
     const distinct = new Set(messages.map((message) => message.id)).size
+    const count = from + messages.length
     return [
-      ...(odd >= 0 ? [`position ${messages[odd]!.position} stands at place ${odd}`] : []),
-      ...(nextPosition === messages.length
-        ? []
-        : [`next_position is ${nextPosition} after ${messages.length} messages`]),
+      ...(odd >= 0 ? [`position ${messages[odd]!.position} stands at place ${from + odd}`] : []),
+      ...(isEnd && nextPosition !== count ? [`next_position is ${nextPosition} after ${count} messages`] : []),
       ...(distinct === messages.length ? [] : [`${messages.length - distinct} message ids occur twice`]),
       ...(contextStart <= nextPosition ? [] : [`the context starts at ${contextStart}, after the last message`]),
     ]
@@ -188,25 +187,19 @@ export function isSame(one: unknown, other: unknown): boolean {
   return left === right || canonicalJson(JSON.parse(left) as Json) === canonicalJson(JSON.parse(right) as Json)
 }
 
-function rowFaults({ run, moments, final }: RunTrace): string[] {
-  const faults: string[] = []
-  const expect = (field: string, actual: unknown, folded: unknown) => {
-    if (!isSame(actual, folded)) faults.push(`${field} is ${told(actual)}, the log says ${told(folded)}`)
-  }
-  const status = final.ended ? STATUS_OF_STOP[final.ended.stopReason] : run.fence > 0 ? 'running' : 'created'
-  expect('status', run.status, status)
-  expect('waiting', run.waiting, final.phase === 'waiting')
-  expect('stop_reason', run.stopReason, final.ended?.stopReason)
-  expect('error', run.error, final.ended?.error)
-  expect('deaths', run.deaths, final.deaths)
-  expect('completed_at', run.completedAt, moments.findLast(({ event }) => event.type === 'turn-ended')?.at)
-  return faults
+function rowFaults(trace: RunTrace): string[] {
+  const row = rowOfLog(trace)
+  return (Object.keys(ROW_FIELDS) as (keyof RowOfLog)[]).flatMap((field) => {
+    const actual = trace.run[field]
+    if (isSame(actual, row[field])) return []
+    return [`${ROW_FIELDS[field]} is ${told(actual)}, the log says ${told(row[field])}`]
+  })
 }
 
-const told = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value))
+export const told = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value))
 
 function messageFaults(trace: RunTrace): string[] {
-  const projected = projectMessages(trace)
+  const projected = messagesOfLog(trace)
   const { messages } = trace
   const faults: string[] = []
   for (let index = 0; index < Math.max(projected.length, messages.length); index++) {
@@ -220,16 +213,6 @@ function messageFaults(trace: RunTrace): string[] {
       faults.push(`${actual.id} differs from what the log says`)
   }
   return faults
-}
-
-function projectMessages({ run, moments, accepted }: RunTrace): NewMessage[] {
-  // A run that was never claimed held its conversation only if it was opened to carry out an approval.
-  const holdsConversation = run.fence > 0 || accepted.continues !== undefined
-  return moments.flatMap(({ at, event, before }) =>
-    project(before, event, { runId: run.id, at, holdsConversation }).flatMap((change) =>
-      change.type === 'add-message' ? [change.message] : [],
-    ),
-  )
 }
 
 const isSameMessage = (expected: NewMessage, actual: Message): boolean =>

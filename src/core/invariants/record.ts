@@ -12,9 +12,21 @@ export type RunRecord = {
   messages: Message[]
   /** The workers alive at that moment; left out where nobody can tell. */
   liveWorkers?: ReadonlySet<string>
+  /** Why some of it could not be read; what could be is there. */
+  unreadable?: string
 }
 
-export type ConversationRecord = { conversation: Conversation; messages: Message[] }
+/**
+ * A conversation, or a piece of a long one: its messages from position `from` on, cut where no call is open. The piece
+ * with `isEnd` is the last. Left out, both mean the whole of it.
+ */
+export type ConversationRecord = {
+  conversation: Conversation
+  messages: Message[]
+  from?: number
+  isEnd?: boolean
+  unreadable?: string
+}
 
 /** A run's stream as the chunk store keeps it. `ended` is what its head says. */
 export type StreamRecord = {

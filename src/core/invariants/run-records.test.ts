@@ -100,7 +100,7 @@ function recordOf(log: TurnEvent[], row: Partial<Run> = {}): RunRecord {
     deaths: turn.deaths,
     ...turn.ended,
     ...(completedAt === undefined ? {} : { completedAt }),
-    ...(turn.phase === 'waiting' ? { expiresAt: 2_000 } : {}),
+    ...(turn.phase === 'waiting' ? { expiresAt: completedAt! + turn.settings.approvalTtlMs } : {}),
     ...row,
   }
   return { run, events, messages }

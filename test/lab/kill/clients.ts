@@ -25,7 +25,10 @@ export type Load = {
 type Place = { agent: Agent; conversationId: ConversationId; name: string }
 
 const WISHES = ['plain', 'tools', 'parallel', 'guarded', 'fail', 'long']
-const PATIENCE_MS = 5_000
+/** Watchers look at the run once a second: five times while it goes on, four times after it has ended. */
+const LOOK_MS = 1_000
+const PATIENT_LOOKS = 5
+const VAIN_LOOKS = 4
 /** A client that was refused comes back soon, and not at once. */
 const PAUSE_MS = 20
 
@@ -81,26 +84,45 @@ export async function talkUntilDrained(desk: Desk, load: Load): Promise<void> {
   async function watch(runId: RunId): Promise<void> {
     let last = 0
     let reason: string | undefined
-    const signal = AbortSignal.timeout(PATIENCE_MS)
-    // A client that loses its line comes back with the last number it saw.
-    while (!signal.aborted && !(await tolerate(follow))) await sleep(PAUSE_MS)
-    if (!signal.aborted) tell('watched', { runId, last, ...(reason ? { reason } : {}) })
-    else await tolerate(() => lookAfter(runId))
+    let isDone = false
+    const over = new AbortController()
+    const { signal } = over
+    const patience = losePatience(runId, over)
+    // A client that loses its line, or falls behind, comes back with the last number it saw.
+    while (!isDone && !signal.aborted) if (!(await tolerate(follow))) await sleep(PAUSE_MS)
+    over.abort()
+    await patience
+    if (isDone) tell('watched', { runId, last, ...(reason ? { reason } : {}) })
 
     async function follow() {
       for await (const { number, chunk } of watchRun(runId, { after: last, signal }, desk)) {
         last = number
         if (chunk.message_type === 'stop_reason') reason = chunk.stop_reason
+        if (chunk.message_type === 'done') isDone = true
         tell('saw', { runId, number, body: JSON.stringify(chunk) })
       }
     }
   }
 
-  /** A watcher that gave up says whether it waited in vain: the run had ended and nobody told. */
-  async function lookAfter(runId: RunId): Promise<void> {
-    const run = await desk.world.store.runs.getAnywhere(runId)
-    const isLongOver = run?.completedAt !== undefined && Date.now() - run.completedAt > PATIENCE_MS / 2
-    if (isLongOver) tell('hung', { runId })
+  /**
+   * Ends a watch that lasts too long. One that waits on although the store has been saying for seconds that the run is
+   * over waits in vain, and that is a fault; a process that was asleep or cut off has not been told anything.
+   */
+  async function losePatience(runId: RunId, over: AbortController): Promise<void> {
+    let looksAtEnd = 0
+    for (let look = 1; !over.signal.aborted; look++) {
+      await sleep(LOOK_MS, undefined, { signal: over.signal }).catch(() => {})
+      if (over.signal.aborted) return
+      const run = await desk.world.store.runs.getAnywhere(runId).catch((problem) => {
+        if (!(problem instanceof StorageError)) throw problem
+      })
+      looksAtEnd = run?.completedAt === undefined ? 0 : looksAtEnd + 1
+      if (looksAtEnd >= VAIN_LOOKS && !over.signal.aborted) {
+        tell('hung', { runId })
+        over.abort()
+      }
+      if (looksAtEnd === 0 && look >= PATIENT_LOOKS) over.abort()
+    }
   }
 
   async function cancel(runId: RunId): Promise<void> {

@@ -44,8 +44,6 @@ export async function runDiskFull(filling: Filling, { seed, kill }: { seed: numb
     await need(life, 'idle')
     if (!(await life.endsWithin(10_000))) throw new Error(`it did not close: ${life.errors()}`)
     await life.kill()
-    if (process.env.SHOW_SLOW) execFileSync('cp', ['-r', home, '/tmp/df-home'])
-    if (process.env.SHOW_SLOW) console.log(life.errors())
     return { refusal, check: await checkAfterKills({ home, effects, told }) }
   } finally {
     await life.kill()

@@ -77,19 +77,6 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
     if (!(await last.hears('idle'))) violations.push(`the last life did not come to rest: ${last.errors()}`)
     await last.endsWithin(10_000)
     await last.kill()
-    if (process.env.SHOW_SLOW)
-      for (const line of told)
-        if (line.what === 'moving' && line.ms! > 1500) {
-          console.log(JSON.stringify(line))
-          const { DatabaseSync } = await import('node:sqlite')
-          const db = new DatabaseSync(join(home, 'holdfast.db'), { readOnly: true })
-          for (const row of db
-            .prepare(
-              'select seq, at, type, commit_id from events join runs on runs.number = run_number where runs.id = ?',
-            )
-            .all(line.slowest!.id))
-            console.log(JSON.stringify(row))
-        }
     const { violations: found, ...report } = await checkAfterKills({ home, effects, told })
     return { kills, struck, recoveries: recoveriesIn(told), ...report, violations: [...violations, ...found] }
   } finally {
@@ -97,7 +84,6 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
   }
 }
 
-if (process.env.SHOW_SLOW) process.on('exit', () => {})
 const recoveriesIn = (told: readonly Told[]): number[] =>
   told.flatMap((line) => (line.what === 'moving' && line.runs! > 0 ? [line.ms!] : []))
 

@@ -69,7 +69,15 @@ export const spoilTheLine = (scenario: Scenario): Promise<Outcome> =>
       silent.push(...(await withoutProgress([far])))
 
       proxy.set('half-open')
-      const held = await cluster.heldBy(far)
+      let held = await cluster.heldBy(far)
+      // It held nothing at that very moment: mend the line and try again, or there is nothing to take over.
+      while (held.length === 0) {
+        proxy.set('through')
+        proxy.cut()
+        silent.push(...(await withoutProgress([far])))
+        proxy.set('half-open')
+        held = await cluster.heldBy(far)
+      }
       const takeoverMs = await cluster.takenOver(held, STUCK_MS)
       proxy.set('through')
       proxy.cut()

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
 import type { Run } from '../../../src/core/run.ts'
+import { StorageError } from '../../../src/ports/storage-error.ts'
 import type { Store } from '../../../src/ports/store.ts'
 
 /** How many runs the former life left in the middle, and how long after the start of this process all went on. */
@@ -43,9 +44,8 @@ export function watchRecovery(): { watch(store: Store): Store; moving(): Promise
       let still = interrupted
       let last: Run | undefined
       while (still.length > 0) {
-        const now = await Promise.all(still.map((run) => store.runs.getAnywhere(run.id)))
         last = still[0]
-        still = still.filter((before, index) => isStill(before, now[index]))
+        still = await stillIn(store, still)
         if (still.length > 0) await sleep(POLL_MS)
       }
       // performance.now() counts from the start of the process.
@@ -53,6 +53,17 @@ export function watchRecovery(): { watch(store: Store): Store; moving(): Promise
       const slowest = last && { id: last.id, deaths: last.deaths }
       return { runs: interrupted.length, ms, openedMs, ...(slowest ? { slowest } : {}) }
     },
+  }
+}
+
+async function stillIn(store: Store, runs: Run[]): Promise<Run[]> {
+  try {
+    const now = await Promise.all(runs.map((run) => store.runs.getAnywhere(run.id)))
+    return runs.filter((before, index) => isStill(before, now[index]))
+  } catch (problem) {
+    // Nobody can say while the store is away.
+    if (!(problem instanceof StorageError)) throw problem
+    return runs
   }
 }
 

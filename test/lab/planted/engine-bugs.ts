@@ -35,6 +35,20 @@ export const ENGINE_BUGS: PlantedBug[] = [
     breaks: 'nothing is lost: the model is told what its tools said',
   },
   {
+    name: 'a turn that cannot read its history for a moment gives up',
+    file: 'engine/journal.ts',
+    find: 'await withPatience(read, { clock, signal: stop.left })',
+    replace: 'await read()',
+    breaks: 'nothing is stuck: a fault of the store that passes ends no run',
+  },
+  {
+    name: 'the end of a stale turn makes its process forget the live one',
+    file: 'engine/dispatcher.ts',
+    find: '      if (turns.get(id)?.control === control) turns.delete(id)\n',
+    replace: '      turns.delete(id)\n',
+    breaks: 'nothing is stuck: a run that is being run is not handed back',
+  },
+  {
     name: 'lease never renewed',
     file: 'engine/engine.ts',
     find: "      await world.store.workers.beat(workerId, LEASE_MS)\n      dispatcher.wake('queue-and-dead')",
@@ -43,9 +57,9 @@ export const ENGINE_BUGS: PlantedBug[] = [
   },
   {
     name: 'the dead are not looked for',
-    file: 'engine/engine.ts',
-    find: "      await world.store.workers.beat(workerId, LEASE_MS)\n      dispatcher.wake('queue-and-dead')",
-    replace: "      await world.store.workers.beat(workerId, LEASE_MS)\n      dispatcher.wake('queue')",
+    file: 'engine/dispatcher.ts',
+    find: "      if (what === 'queue-and-dead') mayHaveDead = true\n",
+    replace: '',
     breaks: 'nothing is stuck: a crash is recovered without a person',
   },
   {
@@ -72,8 +86,8 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'text of a dead worker is not taken back',
     file: 'engine/catch-up-stream.ts',
-    find: "const chunks: Chunk[] = dangling ? [{ message_type: 'message_reset', id: dangling, reason }] : []",
-    replace: 'const chunks: Chunk[] = dangling && reason === undefined ? [] : []',
+    find: 'dangling = undefined\n    return chunks\n',
+    replace: 'dangling = undefined\n    return chunks.slice(0, 0)\n',
     breaks: 'nothing is hidden: abandoned text is taken back',
   },
   {

@@ -4,11 +4,17 @@ import { type PlantedBug, plant } from './plant.ts'
 /** A planted bug must be found within this many seeds. */
 export const HUNT_SEEDS = 200
 
+/** A bug may make the simulator go round in circles without time passing: that is found, too. */
+const SILENCE_MS = 20_000
+
 export type Catch = {
   name: string
   breaks: string
-  seed: number | undefined
-  violation: string | undefined
+  /** The seed that found it, and what it said. */
+  seed?: number
+  violation?: string
+  /** Why it could not be planted. */
+  fault?: string
   ms: number
 }
 
@@ -18,12 +24,28 @@ export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<Catch> 
   const started = performance.now()
   const { worker, remove } = plant(bug)
   try {
-    const report = await runSeeds({ from: 1, to: seeds, worker, onViolation: 'stop', repeatEvery: 0 })
+    const report = await runSeeds({
+      from: 1,
+      to: seeds,
+      worker,
+      onViolation: 'stop',
+      repeatEvery: 0,
+      silenceMs: SILENCE_MS,
+    })
     const found = report.violations[0]
     const ms = performance.now() - started
-    return { name, breaks, seed: found?.seed, violation: found?.violations[0], ms }
+    return { name, breaks, ms, ...(found ? { seed: found.seed, violation: found.violations[0]! } : {}) }
   } finally {
     remove()
+  }
+}
+
+/** A patch that no longer fits must not hide what became of the others. */
+async function huntOrTell(bug: PlantedBug): Promise<Catch> {
+  try {
+    return await hunt(bug)
+  } catch (fault) {
+    return { name: bug.name, breaks: bug.breaks, ms: 0, fault: fault instanceof Error ? fault.message : String(fault) }
   }
 }
 
@@ -36,7 +58,7 @@ export async function huntAll(
   const left = [...bugs]
   const hunter = async () => {
     for (let bug = left.shift(); bug; bug = left.shift()) {
-      const found = await hunt(bug)
+      const found = await huntOrTell(bug)
       catches.set(bug.name, found)
       onCatch?.(found)
     }

@@ -7,6 +7,7 @@ import { textOf } from '../../../src/core/message.ts'
 import { isSettled, type Run } from '../../../src/core/run.ts'
 import type { Append } from '../../../src/ports/store.ts'
 import type { OpenedStore } from '../../../src/storage/store.ts'
+import { approvalFaults } from './approval-check.ts'
 import { attemptFaults } from './attempt-check.ts'
 import type { Kernel } from './kernel.ts'
 import { type Memory, memoryFaults, newMemory } from './memory.ts'
@@ -30,21 +31,56 @@ export type Checker = {
   atTheEnd(): Promise<void>
 }
 
+/** Ids a simulated server gives to more than one call of a run. */
+const REPEATED_ID = /^(same|call-\d+)$/
+
+export type CheckerParts = {
+  database: DatabaseSync
+  opened: OpenedStore
+  /** The runs a process believes it runs. */
+  runningIn(process: string): readonly RunId[]
+}
+
 /** What has no place in a log while nothing goes wrong. */
 const BAD_WEATHER: readonly TurnEvent['type'][] = ['worker-lost', 'attempt-failed', 'fault-met']
 
+const ALWAYS_TOLD: readonly TurnEvent['type'][] = ['attempt-failed', 'tool-ended', 'turn-ended']
+
+/** The stream of a run is over when the run ends or begins to wait; up to there every such event has a chunk. */
+function untold(events: readonly LoggedEvent[], chunks: readonly { event: number }[]): number[] {
+  const told = new Set(chunks.map((chunk) => chunk.event))
+  const end = events.find(({ event }) => event.type === 'turn-ended')?.seq ?? 0
+  return events.flatMap(({ seq, event }) =>
+    seq <= end && ALWAYS_TOLD.includes(event.type) && !told.has(seq) ? [seq] : [],
+  )
+}
+
+type Effects = { place: string; by: string[]; last: number }
+type Repetition = { known: Effects; begunAt: number; askedAt: number }
+
+/**
+ * Tools without effects and idempotent ones may. A verifiable one may where the other effect came after this execution
+ * began or after the tool was asked: a worker that was paused went on, and no check sees what has not happened yet.
+ */
+function mayHappenAgain(tool: string, { known, begunAt, askedAt }: Repetition): boolean {
+  if (tool === 'look' || tool === 'again' || tool === 'slow') return true
+  return tool === 'check' && (known.last > begunAt || (askedAt > 0 && known.last > askedAt))
+}
+
 /** Watches a simulation from outside its processes: every commit as it happens, every effect, and the end. */
-export function newChecker(
-  kernel: Kernel,
-  { database, opened }: { database: DatabaseSync; opened: OpenedStore },
-): Checker {
+export function newChecker(kernel: Kernel, { database, opened, runningIn }: CheckerParts): Checker {
   const { store, chunks, snapshot } = opened
   const violations: string[] = []
   const reached = new Map<string, number>()
-  const logs = new Map<RunId, { bodies: string[]; events: LoggedEvent[] }>()
+  const logs = new Map<RunId, { bodies: string[]; events: LoggedEvent[]; fence: number }>()
   const chunkBodies = new Map<string, string>()
-  const effects = new Map<string, { tool: string; place: string; by: string[] }>()
-  const dead = new Set<string>()
+  const effects = new Map<string, Effects>()
+  /** When a tool was last asked about this key and had not yet done it. */
+  const notDone = new Map<string, number>()
+  let moments = 0
+  /** Executions that are under way: `run fence process`. */
+  const executing = new Map<number, string>()
+  const keys = new Map<string, string>()
   const happened = new Set<string>()
   const processes = new Map<string, string>()
   /** Leases that were, or may have been, given back: `run fence`. */
@@ -68,7 +104,7 @@ export function newChecker(
   const requests = newRequestCheck({ database, processOf: (workerId) => processes.get(workerId) })
 
   const logOf = database.prepare(
-    'select seq, at, body from events where run_number = (select number from runs where id = ?) order by seq',
+    'select seq, at, body, commit_id from events where run_number = (select number from runs where id = ?) order by seq',
   )
   const starts = database.prepare(
     `select body from events where run_number = (select number from runs where id = ?) and type = 'tool-started'`,
@@ -116,20 +152,20 @@ export function newChecker(
       for (const { id } of queuedBefore.all(run.id)) violate(`I15 ${run.id} was taken from the queue before ${id}`)
     },
     handingBack: (runId, fence) => void returning.add(`${runId} ${fence}`),
-    handedBack(runId, fence) {
+    handedBack(process, runId, fence) {
       const row = rightOf.get(runId)
-      if (row?.lease_owner === null && row.fence === fence) returned.add(`${runId} ${fence}`)
+      if (row?.lease_owner !== null || row?.fence !== fence) return
+      returned.add(`${runId} ${fence}`)
+      if ([...executing.values()].includes(`${runId} ${fence} ${process}`))
+        violate(`I13 ${process} hands ${runId} back while it runs a tool of it`)
     },
     asked(process, request) {
       for (const fault of requests.faultsOf(process, request)) violate(fault)
     },
     answered: (bill) => void bills.set(bill, undefined),
-    async appended(process, { runId, writer, facts, intents }: Append) {
+    async appended(process, { runId, facts, intents }: Append) {
       const names = [...facts, ...intents].map(({ event }) => event.type)
       kernel.tell(`${process} commits to ${runId}: ${names.join(', ') || 'nothing'}`)
-      const fence = Number(fenceOf.get(runId)?.fence)
-      if (writer.type === 'holder' && fence !== writer.fence)
-        violate(`I11 ${runId}: a worker with fence ${writer.fence} wrote although the fence is ${fence}`)
     },
     async changed(runId) {
       const run = await store.runs.getAnywhere(runId)
@@ -137,19 +173,23 @@ export function newChecker(
       const events = readLog(run)
       const messages = await store.messages.ofRun(runId)
       blame(checkRun({ run, events, messages }))
-      for (const fault of attemptFaults(events)) violate(`${fault} (${runId})`)
+      for (const fault of [...attemptFaults(events), ...approvalFaults(events)]) violate(`${fault} (${runId})`)
     },
   }
 
   /** Committed rows never change: the log of a moment ago is a prefix of the log of now. */
   function readLog({ id, conversationId }: Run): LoggedEvent[] {
-    const rows = logOf.all(id) as { seq: number; at: number; body: string }[]
-    const known = logs.get(id) ?? { bodies: [], events: [] }
+    const rows = logOf.all(id) as { seq: number; at: number; body: string; commit_id: string }[]
+    const known = logs.get(id) ?? { bodies: [], events: [], fence: 0 }
     const isPrefix =
       rows.length >= known.bodies.length && known.bodies.every((body, index) => body === rows[index]?.body)
     if (!isPrefix) violate(`I6 ${id}: an event that was committed has changed or is gone`)
-    for (const { seq, at, body } of rows.slice(known.bodies.length)) {
+    for (const { seq, at, body, commit_id } of rows.slice(known.bodies.length)) {
       const event = JSON.parse(body) as TurnEvent
+      // The commits of a holder are named after its fence; a death shuts out the one who died.
+      const fence = Number(/^(\d+)\./.exec(commit_id)?.[1] ?? known.fence)
+      if (fence < known.fence) violate(`I11 ${id}: event ${seq} is by fence ${fence}, and ${known.fence} had come`)
+      known.fence = event.type === 'worker-lost' ? event.fence + 1 : Math.max(fence, known.fence)
       known.bodies.push(body)
       known.events.push({ seq, at, event })
       hear(id, event)
@@ -162,6 +202,8 @@ export function newChecker(
 
   function hear(runId: RunId, event: TurnEvent) {
     if (isFair && BAD_WEATHER.includes(event.type)) violate(`${event.type} in fair weather (${runId})`)
+    // Tools and models cannot fault the engine, and what the store says here passes: nothing is left to blame but us.
+    if (event.type === 'fault-met') violate(`I12 ${runId}: a fault of our own ended it: ${event.detail}`)
     if (event.type === 'worker-lost') kernel.tell(`${runId} has lost its worker`)
     if (event.type === 'answer-cut' && (event as { calls?: unknown }).calls)
       violate(`I19 ${runId}: a cut answer has calls`)
@@ -173,36 +215,41 @@ export function newChecker(
   }
 
   const outside: Outside = {
-    begun(tool, { runId, callId }) {
+    begun(tool, { runId, callId }, process) {
       const fence = Number(fenceOf.get(runId)?.fence)
       const started = starts.all(runId).map(({ body }) => JSON.parse(String(body)) as { callId: string; fence: number })
       const mine = started.filter((event) => event.callId === callId)
       if (mine.length === 0) violate(`I3 ${runId}: ${tool} ${callId} began before its start was on disk`)
       kernel.tell(`${tool} ${callId} begins in ${runId} (fence ${fence})`)
+      executing.set(++moments, `${runId} ${mine.at(-1)?.fence} ${process}`)
+      return moments
     },
-    effect(tool, { runId, callId, idempotencyKey }, process) {
+    over: (begunAt) => void executing.delete(begunAt),
+    effect(tool, { runId, callId, idempotencyKey }, { begunAt, process }) {
       kernel.tell(`${tool} ${callId} takes effect in ${runId}, run by ${process}`)
-      const known = effects.get(idempotencyKey) ?? { tool, place: `${runId} ${callId}`, by: [] }
+      const known = effects.get(idempotencyKey) ?? { place: `${runId} ${callId}`, by: [], last: 0 }
       if (known.place !== `${runId} ${callId}`)
         violate(`I28 ${tool} ${runId} ${callId} has the idempotency key of ${known.place}`)
-      if (known.by.length > 0 && !mayHappenAgain(tool, known.by, process))
+      if (known.by.length > 0 && !mayHappenAgain(tool, { known, begunAt, askedAt: notDone.get(idempotencyKey) ?? 0 }))
         violate(`I28 ${tool} ${known.place} took effect in ${known.by} and again in ${process}`)
-      effects.set(idempotencyKey, { ...known, by: [...known.by, process] })
+      const place = `${runId} ${callId}`
+      const key = keys.get(place) ?? idempotencyKey
+      if (key !== idempotencyKey && !REPEATED_ID.test(callId)) violate(`I28 ${tool} ${place} was run under two keys`)
+      keys.set(place, idempotencyKey)
+      effects.set(idempotencyKey, { ...known, by: [...known.by, process], last: ++moments })
       happened.add(`${runId} ${callId}`)
       const started = starts.all(runId).map(({ body }) => JSON.parse(String(body)) as { callId: string; fence: number })
-      const fence = Number(fenceOf.get(runId)?.fence)
-      if (started.some((event) => event.callId === callId && event.fence < fence)) reach('lease lost while a tool runs')
+      const right = rightOf.get(runId)
+      const mine = started.filter((event) => event.callId === callId)
+      if (mine.some((event) => event.fence < Number(right?.fence))) reach('lease lost while a tool runs')
+      // A turn its process has forgotten cannot be cancelled soon, and is handed back while it works.
+      const isHeld = processes.get(String(right?.lease_owner)) === process && mine.at(-1)?.fence === right?.fence
+      if (isHeld && !runningIn(process).includes(runId)) violate(`I13 ${process} runs ${runId} and does not know it`)
     },
-    hasHappened: (key) => effects.has(key),
-  }
-
-  /**
-   * Tools without effects and idempotent ones may. A verifiable one may if another worker, paused and not dead, was
-   * still at it: no check can see what has not happened yet.
-   */
-  function mayHappenAgain(tool: string, by: string[], process: string): boolean {
-    if (tool === 'look' || tool === 'again' || tool === 'slow') return true
-    return tool === 'check' && !by.includes(process) && by.some((other) => !dead.has(other))
+    hasHappened(key) {
+      if (!effects.has(key)) notDone.set(key, ++moments)
+      return effects.has(key)
+    },
   }
 
   async function atTheEnd() {
@@ -228,6 +275,8 @@ export function newChecker(
       const head = await chunks.head(run.id)
       blame(checkStream({ run, events, chunks: stored, ended: head?.ended ?? false }))
       if (head && !head.ended) violate(`I25 ${run.id}: its stream has no end`)
+      else if (head)
+        for (const seq of untold(events, stored)) violate(`I24 ${run.id}: its stream does not tell event ${seq}`)
       for (const { number, body } of stored) saw(run.id, number, body)
     }
     blame(checkTogether({ runs: summaries }))
@@ -246,7 +295,6 @@ export function newChecker(
   return {
     ...{ observer, outside, memory, violations, reached, violate, saw, atTheEnd },
     died(process) {
-      dead.add(process)
       looking.delete(process)
     },
     weatherIsFair() {

@@ -4,7 +4,8 @@ import { answerApproval } from '../../../src/service/answer-approval.ts'
 import { cancelRun } from '../../../src/service/cancel-run.ts'
 import { listApprovals } from '../../../src/service/list-approvals.ts'
 import { sendMessage } from '../../../src/service/send-message.ts'
-import { ask, type ClientParts, watch } from './clients.ts'
+import { watchRun } from '../../../src/service/watch-run.ts'
+import { ask, type ClientParts } from './clients.ts'
 
 /** A cancel is carried out within this long when nothing is wrong; the slow tool would go on for seconds. */
 const CANCEL_MS = 1_500
@@ -26,8 +27,9 @@ export async function spendEvening(parts: ClientParts): Promise<void> {
 async function plainTurn({ key, parts }: Evening): Promise<void> {
   const runId = await say(`${key} look+look once again`, parts)
   if (!runId) return
-  await watch(runId, parts)
+  const reading = expectStream(runId, parts)
   await expectEnd(runId, parts, { stopReason: 'end_turn', within: DONE_MS })
+  await reading
   const again = await say(`${key} look+look once again`, parts)
   if (again !== runId) parts.checker.violate(`I8 ${key} was sent again and opened ${again} beside ${runId}`)
 }
@@ -111,6 +113,22 @@ async function expectWaiting(runId: RunId, parts: ClientParts): Promise<boolean>
   const run = await waitUntil(runId, parts, { within: DONE_MS, isRight: ({ waiting }) => waiting })
   if (!run) parts.checker.violate(`I22 ${runId} does not wait for a person within ${DONE_MS} ms`)
   return run !== undefined
+}
+
+/** Whichever process a reader asks, the whole stream comes to it while it is made. */
+async function expectStream(runId: RunId, parts: ClientParts): Promise<void> {
+  const { kernel, checker, anyDesk } = parts
+  const desk = anyDesk()
+  if (!desk) return
+  const leave = new AbortController()
+  const patience = kernel.after(DONE_MS, () => leave.abort())
+  let hasEnded = false
+  for await (const { number, chunk } of watchRun(runId, { signal: leave.signal }, desk)) {
+    checker.saw(runId, number, JSON.stringify(chunk))
+    hasEnded ||= chunk.message_type === 'done'
+  }
+  patience()
+  if (!hasEnded) checker.violate(`I25 a reader of ${runId} saw no end in fair weather`)
 }
 
 type End = { stopReason: string; within: number }

@@ -9,9 +9,17 @@ export type Memory = {
   cancelling: Set<RunId>
   cancelled: RunId[]
   answered: { runId: RunId; next: RunId }[]
+  /** Waiting runs to which somebody tried to give an answer that is not mistaken. */
+  answering: Set<RunId>
 }
 
-export const newMemory = (): Memory => ({ accepted: [], cancelling: new Set(), cancelled: [], answered: [] })
+export const newMemory = (): Memory => ({
+  accepted: [],
+  cancelling: new Set(),
+  cancelled: [],
+  answered: [],
+  answering: new Set(),
+})
 
 type Recorded = ReadonlyMap<RunId, { run: Run; events: LoggedEvent[] }>
 
@@ -50,16 +58,13 @@ function cancelFaults(runId: RunId, recorded: Recorded): string[] {
 
 /** A repeated answer leads to the run the first one opened, unless that run failed or was cancelled. */
 function answeredFaults(answered: Memory['answered'], recorded: Recorded): string[] {
-  const faults: string[] = []
-  const nextOf = new Map<RunId, RunId>()
-  for (const { runId, next } of answered) {
-    if (!recorded.has(next)) faults.push(`I21 the answer to ${runId} was accepted and its run ${next} is not there`)
-    const known = nextOf.get(runId)
-    const first = known && recorded.get(known)?.run
+  return answered.flatMap(({ runId, next }) => {
+    if (!recorded.has(next)) return [`I21 the answer to ${runId} was accepted and its run ${next} is not there`]
+    const answer = recorded.get(runId)?.events.find(({ event }) => event.type === 'approval-answered')?.event
+    if (answer?.type !== 'approval-answered') return [`I21 the answer to ${runId} was accepted and is not in its log`]
+    if (answer.continuedBy === next) return []
+    const first = recorded.get(answer.continuedBy)?.run
     const wentWrong = first && isSettled(first) && first.status !== 'completed'
-    if (known !== undefined && known !== next && !wentWrong)
-      faults.push(`I21 the answer to ${runId} opened ${known} and again ${next}`)
-    if (known === undefined) nextOf.set(runId, next)
-  }
-  return faults
+    return wentWrong ? [] : [`I21 the answer to ${runId} opened ${answer.continuedBy} and again ${next}`]
+  })
 }

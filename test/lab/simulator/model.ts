@@ -9,7 +9,14 @@ import type { Observer } from './unreliable-store.ts'
 
 type Parts = { kernel: Kernel; weather: Weather; clock: Clock; observer: Observer; name: string }
 
+/** What passes by itself comes more often, as it does in life. */
 const STATUSES: FailureKind[] = [
+  'timeout',
+  'timeout',
+  'rate-limited',
+  'rate-limited',
+  'overloaded',
+  'empty-answer',
   'timeout',
   'rate-limited',
   'overloaded',
@@ -44,7 +51,7 @@ async function* speak(
   }
   // A number of its own on the bill of every answer: what is recorded can be traced to what was said.
   const bill = kernel.between(1_000, 1_000_000_000)
-  const parts = answerTo(request, bill)
+  const parts = answerTo(request, { bill, repeatsIds: weather.isOn('provider-nonsense') })
   const cutAt = weather.strikes('provider-cut', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
   const stallAt = weather.strikes('provider-stall', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
   for (const [index, part] of parts.entries()) {
@@ -69,7 +76,7 @@ function nonsense(part: Part, kernel: Kernel): Part {
 }
 
 /** Each word of a wish is one step: a `+` joins calls of one answer. Without words left, the model says goodbye. */
-function answerTo(request: ModelRequest, bill: number): Part[] {
+function answerTo(request: ModelRequest, { bill, repeatsIds }: { bill: number; repeatsIds: boolean }): Part[] {
   const wish = lastInput(request.messages)
   const steps = sinceInput(request.messages).filter((body) => body.role === 'assistant').length
   const words = wish.split(' ').slice(1)
@@ -83,8 +90,11 @@ function answerTo(request: ModelRequest, bill: number): Part[] {
     { type: 'reasoning-delta', text: 'hm ' },
     { type: 'reasoning-signature', signature: 's' },
   ]
+  // Some servers count the calls of each answer from zero, all day long.
+  const [key] = wish.split(' ')
+  const prefix = repeatsIds && /[13579]$/.test(key!) ? 'call' : `call-${key}-${steps}`
   const calls = tools.flatMap((tool, index): Part[] => [
-    { type: 'call-start', index, callId: `call-${wish.split(' ')[0]}-${steps}-${index}`, tool },
+    { type: 'call-start', index, callId: `${prefix}-${index}`, tool },
     { type: 'call-delta', index, json: JSON.stringify({ wish, index }) },
   ])
   const usage: Part = { type: 'usage', usage: { promptTokens: bill, completionTokens: 5 } }

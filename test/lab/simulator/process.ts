@@ -58,7 +58,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     onDeath(name)
   }
   const clock: Clock = simulatedClock(kernel, { inside, skew: () => skew })
-  const place = { name, kernel, weather, observer, life, inside }
+  const place = { name, kernel, weather, observer, life, inside, kill }
 
   const shared = await shareSqliteStore({ database, clock, standing: 'peer' })
   const store = unreliableStore(shared.store, place)
@@ -107,7 +107,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
 }
 
 /** The day of the simulation begins here; only differences matter. */
-const EPOCH = Date.UTC(2026, 0, 1)
+export const EPOCH = Date.UTC(2026, 0, 1)
 
 type ClockParts = { inside(task: () => void): void; skew(): number }
 

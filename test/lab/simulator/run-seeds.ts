@@ -13,6 +13,8 @@ export type SeedsOptions = {
   repeatEvery?: number
   /** The simulator to run: another one than our own for planted bugs. */
   worker?: string
+  /** A seed takes a fraction of a second; one that is silent for so long goes round in circles. */
+  silenceMs?: number
   onSeed?(done: number): void
 }
 
@@ -22,6 +24,8 @@ export type SeedsReport = {
   runs: number
   repeated: number
   ms: number
+  /** Processor time of the seeds alone; seeds a minute on one core follow from it. */
+  cpuMs: number
   faults: Record<string, number>
   reached: Record<string, number>
   /** What was found, by seed, lowest first. */
@@ -41,16 +45,19 @@ export const SOMETIMES = [
 
 export const neverReached = (reached: Record<string, number>): string[] => SOMETIMES.filter((state) => !reached[state])
 
+export const seedsPerCoreMinute = ({ seeds, cpuMs }: SeedsReport): number =>
+  cpuMs > 0 ? Math.round((seeds / cpuMs) * 60_000) : 0
+
 const WORKER = fileURLToPath(new URL('./seed-worker.ts', import.meta.url))
-/** A seed takes a fraction of a second; one that is silent for so long goes round in circles. */
 const SILENCE_MS = 60_000
 
 /** Runs seeds in processes of their own, as many at a time as asked for, and adds up what they say. */
 export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
   const { from, to, workers = 1, onViolation = 'continue', repeatEvery = 100, worker = WORKER } = options
+  const { silenceMs = SILENCE_MS } = options
   const started = performance.now()
   const report: SeedsReport = {
-    ...{ seeds: 0, events: 0, runs: 0, repeated: 0, ms: 0 },
+    ...{ seeds: 0, events: 0, runs: 0, repeated: 0, ms: 0, cpuMs: 0 },
     ...{ faults: {}, reached: {}, violations: [] },
   }
   const children: ChildProcess[] = []
@@ -58,6 +65,7 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
     report.seeds++
     report.events += line.events
     report.runs += line.runs
+    report.cpuMs += line.cpuMs
     addUp(report.faults, line.faults)
     addUp(report.reached, line.reached)
     const { seed, violations, isRepeatable } = line
@@ -71,7 +79,7 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
     const range = [from + index, to, workers, repeatEvery].map(String)
     const child = spawn(process.execPath, [worker, ...range], { stdio: ['ignore', 'pipe', 'pipe'] })
     children.push(child)
-    return followChild(child, { next: from + index, step: workers, to, take })
+    return followChild(child, { next: from + index, step: workers, to, take, silenceMs })
   })
   await Promise.all(finished)
   report.violations.sort((one, other) => one.seed - other.seed)
@@ -79,10 +87,10 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
   return report
 }
 
-type Follow = { next: number; step: number; to: number; take(line: SeedLine): void }
+type Follow = { next: number; step: number; to: number; take(line: SeedLine): void; silenceMs: number }
 
 /** Resolves when the child has ended. One that breaks or falls silent is a finding of the seed it was at. */
-function followChild(child: ChildProcess, { next, step, to, take }: Follow): Promise<void> {
+function followChild(child: ChildProcess, { next, step, to, take, silenceMs }: Follow): Promise<void> {
   let errors = ''
   let isSilent = false
   child.stderr!.on('data', (text) => {
@@ -92,12 +100,12 @@ function followChild(child: ChildProcess, { next, step, to, take }: Follow): Pro
     isSilent = true
     child.kill('SIGKILL')
   }
-  let silence = setTimeout(giveUp, SILENCE_MS)
+  let silence = setTimeout(giveUp, silenceMs)
   let at = next
   const lines = createInterface({ input: child.stdout! })
   lines.on('line', (line) => {
     clearTimeout(silence)
-    silence = setTimeout(giveUp, SILENCE_MS)
+    silence = setTimeout(giveUp, silenceMs)
     const told = JSON.parse(line) as SeedLine
     at = told.seed + step
     take(told)
@@ -112,7 +120,7 @@ function followChild(child: ChildProcess, { next, step, to, take }: Follow): Pro
   })
 }
 
-const NOTHING = { hash: '', events: 0, runs: 0, faults: {}, reached: {} }
+const NOTHING = { hash: '', events: 0, runs: 0, cpuMs: 0, faults: {}, reached: {} }
 
 const brokenWords = (isSilent: boolean, code: number | null, errors: string): string =>
   isSilent ? `I13 the simulator did not come to an end` : `the simulator broke (${code}): ${errors.slice(0, 2_000)}`

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Agent } from '../../../src/core/agent.ts'
 import { type ConversationId, DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
-import { HEARTBEAT_MS } from '../../../src/engine/engine.ts'
+import { HEARTBEAT_MS, LEASE_MS } from '../../../src/engine/engine.ts'
 import { shareSqliteStore } from '../../../src/storage/sqlite.ts'
 import { newChecker } from './checker.ts'
 import { type ClientParts, runClient } from './clients.ts'
@@ -9,13 +9,15 @@ import { spendEvening } from './evening.ts'
 import { drawFaults, type Fault, newWeather } from './faults.ts'
 import { onFullDisk } from './full-disk.ts'
 import { type Kernel, newKernel } from './kernel.ts'
-import { type SimulatedProcess, startProcess } from './process.ts'
+import { EPOCH, type SimulatedProcess, startProcess } from './process.ts'
 import { KINDS } from './tools.ts'
 
 export type SeedOptions = {
   seed: number
   /** Only these, of what the seed draws: for shrinking. */
   allow?: ReadonlySet<Fault>
+  /** Just these, whatever the seed draws. */
+  exactly?: ReadonlySet<Fault>
   clients?: number
   durationMs?: number
 }
@@ -29,22 +31,27 @@ export type SeedReport = {
   runs: number
   faults: Map<Fault, number>
   reached: Map<string, number>
+  /** Runs by conversation, in the order they were accepted. */
+  conversations: string[][]
 }
 
 const DURATION_MS = 25_000
 /** After the faults: long enough for a lease to run out, a deaf tool to be given up and an approval to lapse. */
 const REST_MS = 420_000
+/** After an approval has lapsed: time for the run behind it. */
+const LAPSE_MS = 60_000
 
 /** One bad day: several processes, several clients, a random mixture of faults, then rest. The seed decides all of it. */
 export async function runSeed({
   seed,
   allow,
+  exactly,
   clients = 3,
   durationMs = DURATION_MS,
 }: SeedOptions): Promise<SeedReport> {
   const kernel = newKernel(seed)
   const drawn = drawFaults(kernel)
-  const faults = allow ? new Set([...drawn].filter((fault) => allow.has(fault))) : drawn
+  const faults = exactly ?? (allow ? new Set([...drawn].filter((fault) => allow.has(fault))) : drawn)
   const weather = newWeather(kernel, { faults, endsAt: durationMs })
   let isReady = false
   const bare = new DatabaseSync(':memory:')
@@ -60,9 +67,10 @@ export async function runSeed({
   let places: Place[] = []
   const processes: SimulatedProcess[] = []
 
+  const runningIn = (name: string) => processes.find((each) => each.name === name)?.engine.dispatcher.running() ?? []
   const prepare = async () => {
     const opened = await shareSqliteStore({ database, clock: quiet, standing: 'peer' })
-    checker = newChecker(kernel, { database: bare, opened })
+    checker = newChecker(kernel, { database: bare, opened, runningIn })
     places = await makePlaces(kernel, opened.store, Math.min(2, clients))
     isReady = true
   }
@@ -95,21 +103,29 @@ export async function runSeed({
       const place = places[index % places.length]!
       return { name: `${role}${index}`, kernel, weather, checker: checker!, place, anyDesk, endsAt: durationMs }
     })
+  process.on('unhandledRejection', fail)
   for (const client of clientsOf('c')) void runClient(client).catch(fail)
   void makeTrouble(kernel, { weather, processes, durationMs })
   await kernel.run(durationMs)
   kernel.tell('the faults are over')
+  for (const each of processes) each.setClockRight()
   if (await comesToRest(kernel, bare, durationMs + REST_MS)) {
     kernel.tell('the evening begins')
     checker!.weatherIsFair()
-    for (const process of processes) process.setClockRight()
     const evening = Promise.all(clientsOf('e').slice(0, places.length).map(spendEvening)).catch(fail)
     await whenOver(kernel, evening, 1_000)
     await comesToRest(kernel, bare, kernel.now() + REST_MS)
   }
   if (kernel.isExhausted()) checker!.violate('I13 something goes round in circles: the day has too many events')
   await whenOver(kernel, atTheEnd(), 1)
-  for (const process of processes) process.kill('the day is over')
+  for (const each of processes) each.kill('the day is over')
+  process.off('unhandledRejection', fail)
+  const conversations = places.map(({ conversationId }) =>
+    bare
+      .prepare('select id from runs where conversation_id = ? order by number')
+      .all(conversationId)
+      .map(({ id }) => String(id)),
+  )
   const runs = Number(bare.prepare('select count(*) as count from runs').get()?.count)
   bare.close()
   const { story } = kernel
@@ -122,6 +138,7 @@ export async function runSeed({
     runs,
     faults: weather.struck,
     reached,
+    conversations,
   }
 }
 
@@ -137,7 +154,10 @@ async function comesToRest(kernel: Kernel, database: DatabaseSync, until: number
     `select 1 from runs where status in ('created', 'running') or waiting = 1
      union all select 1 from stream_heads where ended = 0`,
   )
-  for (let quiet = 0; kernel.now() < until && !kernel.isExhausted(); ) {
+  // A clock that was an hour fast has given an approval an hour more.
+  const lapse = database.prepare('select max(expires_at) as at from runs where waiting = 1')
+  const isLate = () => kernel.now() >= Math.max(until, Number(lapse.get()?.at ?? 0) - EPOCH + LAPSE_MS)
+  for (let quiet = 0; !isLate() && !kernel.isExhausted(); ) {
     await kernel.run(kernel.now() + 5_000)
     quiet = open.get() ? 0 : quiet + 1
     if (quiet === 5) return true
@@ -181,6 +201,8 @@ async function makePlaces(
   return places
 }
 
+const TROUBLES = ['process-kill', 'process-kill', 'process-pause', 'process-pause', 'clock-jump'] as const
+
 type Trouble = { weather: ReturnType<typeof newWeather>; processes: SimulatedProcess[]; durationMs: number }
 
 async function makeTrouble(kernel: Kernel, { weather, processes, durationMs }: Trouble): Promise<void> {
@@ -189,9 +211,9 @@ async function makeTrouble(kernel: Kernel, { weather, processes, durationMs }: T
     const alive = processes.filter((process) => process.isAlive)
     if (alive.length === 0) continue
     const victim = kernel.pick(alive)
-    const trouble = kernel.pick(['process-kill', 'process-kill', 'process-pause', 'clock-jump'] as const)
+    const trouble = kernel.pick(TROUBLES)
     const jump = kernel.pick([-3_600_000, 3_600_000, -5_000, 5_000])
-    const pause = kernel.between(500, 15_000)
+    const pause = kernel.chance(0.3) ? kernel.between(500, 9_000) : kernel.between(LEASE_MS, LEASE_MS + 8_000)
     if (!weather.strikes(trouble)) continue
     if (trouble === 'process-kill') victim.kill('trouble')
     if (trouble === 'process-pause') victim.pause(pause)

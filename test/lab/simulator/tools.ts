@@ -8,9 +8,11 @@ import type { Observer } from './unreliable-store.ts'
 
 /** What really happened, counted where no process can forget it. */
 export type Outside = {
-  /** Each execution that began, with the process that ran it. */
-  begun(tool: string, context: ToolContext): void
-  effect(tool: string, context: ToolContext, process: string): void
+  /** Each execution that began; answers with its place in the order of things. */
+  begun(tool: string, context: ToolContext, process: string): number
+  over(begunAt: number): void
+  effect(tool: string, context: ToolContext, execution: { begunAt: number; process: string }): void
+  /** What a verifiable tool can see. */
   hasHappened(key: string): boolean
 }
 
@@ -45,7 +47,14 @@ export const simulatedTools = (parts: Parts): Tool[] => KINDS.map((kind) => simu
 
 function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, kill, name }: Parts): Tool {
   const run = async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
-    outside.begun(kind.name, context)
+    const begunAt = outside.begun(kind.name, context, name)
+    try {
+      return await work(input, context, begunAt)
+    } finally {
+      outside.over(begunAt)
+    }
+  }
+  const work = async (input: unknown, context: ToolContext, begunAt: number): Promise<ToolAnswer> => {
     const isDeaf = weather.strikes('tool-deaf', kind.name)
     const longest = kind.name === 'slow' ? SLOW_MS : isDeaf ? 8_000 : 200
     await clock.sleep(
@@ -63,7 +72,7 @@ function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, 
       kill(`${kind.name} dies before its effect`)
       return new Promise(() => {})
     }
-    outside.effect(kind.name, context, name)
+    outside.effect(kind.name, context, { begunAt, process: name })
     if (weather.strikes('tool-dies-after-effect', kind.name)) {
       observer.reached('crash between effect and result')
       kill(`${kind.name} dies after its effect`)

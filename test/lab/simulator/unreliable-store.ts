@@ -18,7 +18,7 @@ export type Observer = {
   claimed(process: string, claim: Claim): void
   /** A process gives a run back, if it still holds it. */
   handingBack(runId: RunId, fence: number): void
-  handedBack(runId: RunId, fence: number): void
+  handedBack(process: string, runId: RunId, fence: number): void
   /** A process registers under this worker id. */
   beats(process: string, workerId: WorkerId): void
   /** A process asks a model. */
@@ -36,6 +36,7 @@ type Place = {
   observer: Observer
   life: Life
   inside(task: () => void): void
+  kill(why: string): void
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: one wrapper for every method of a port
@@ -105,7 +106,7 @@ export function unreliableStore(store: Store, place: Place): Store {
     async handBack(runId: RunId, fence: number) {
       observer.handingBack(runId, fence)
       await runs.handBack(runId, fence)
-      observer.handedBack(runId, fence)
+      observer.handedBack(name, runId, fence)
     },
   } as Store['runs']
   return {
@@ -141,7 +142,7 @@ export function unreliableChunks(chunks: ChunkStore, place: Place): ChunkStore {
 }
 
 function through(method: string, work: Method, place: Place): Method {
-  const { kernel, weather, observer, life, name } = place
+  const { kernel, weather, observer, life, name, kill } = place
   const where = `${method} of ${name}`
   return async (...parameters) => {
     if (method === 'runs.takeOver') observer.recovering(name)
@@ -151,8 +152,10 @@ function through(method: string, work: Method, place: Place): Method {
         if (method === 'runs.takeOver') observer.recovered(name, undefined)
         throw new StorageError(as, `simulated ${fault} in ${method}`)
       }
+    if (isWrite(method) && weather.strikes('process-dies-before-write', where)) kill(`it dies before ${method}`)
     if (!life.isAlive) return new Promise(() => {})
     const answer = await work(...parameters)
+    if (isWrite(method) && weather.strikes('process-dies-after-write', where)) kill(`it dies after ${method}`)
     await pass(place, kernel.between(0, 3))
     if (isWrite(method) && weather.strikes('store-error-after', where)) {
       if (method === 'runs.open') observer.reached('commit-unknown on intake')

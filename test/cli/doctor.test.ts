@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, test } from 'node:test'
+import { holdfast, newHome, startHoldfast } from './holdfast.ts'
+
+function tamper(home: string, statement: string): void {
+  const database = new DatabaseSync(join(home, 'holdfast.db'))
+  database.exec(statement)
+  database.close()
+}
+
+describe('holdfast doctor', { concurrency: 3 }, () => {
+  test('doctor names a damage and changes nothing; with --repair it says what it mended', async (context) => {
+    const home = newHome(context)
+    assert.equal((await holdfast(['run', 'hello'], { home })).code, 0)
+    tamper(home, `update runs set status = 'failed'`)
+
+    const named = await holdfast(['doctor'], { home })
+    assert.equal(named.code, 1)
+    assert.match(named.stdout, /✗ I5: .*status is "failed", the log says "completed"/s)
+    assert.match(named.stdout, /`holdfast doctor --repair` mends/)
+    assert.equal((await holdfast(['doctor'], { home })).code, 1)
+
+    const mended = await holdfast(['doctor', '--repair', '--json'], { home })
+    assert.equal(mended.code, 0)
+    const report = JSON.parse(mended.stdout)
+    assert.deepEqual(Object.keys(report).sort(), [
+      ...['conversations', 'messages', 'notices', 'repairs', 'runs', 'violations'],
+    ])
+    assert.match(report.repairs[0].did, /status was "failed", is "completed"/)
+    const healthy = await holdfast(['doctor', '--repair'], { home })
+    assert.equal(healthy.code, 0)
+    assert.match(healthy.stdout, /There was nothing to mend.*Everything that must hold does/s)
+  })
+
+  test('what a repair leaves is a violation in its exit code too', async (context) => {
+    const home = newHome(context)
+    assert.equal((await holdfast(['run', 'hello'], { home })).code, 0)
+    tamper(home, `update runs set status = 'failed'`)
+    tamper(home, `update messages set body = replace(body, '"text":"', '"text":"not ') where role = 'assistant'`)
+    const { code, stdout } = await holdfast(['doctor', '--repair'], { home })
+    assert.equal(code, 1)
+    assert.match(stdout, /✓ mended run-.*✗ I5.*differs from what the log says.*was not touched/s)
+  })
+
+  test('while another process owns the home, a repair says so and a check goes on', async (context) => {
+    const home = newHome(context)
+    const chat = startHoldfast(['run', 'count to 3'], { home })
+    await chat.saw('1 of 3')
+    const refused = await holdfast(['doctor', '--repair'], { home })
+    assert.equal(refused.code, 5)
+    assert.match(refused.stderr, /is in use by another Holdfast/)
+    assert.equal((await holdfast(['doctor'], { home })).code, 0)
+    assert.equal((await chat.ended).code, 0)
+  })
+})

@@ -1,0 +1,105 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { runKills } from './kill/harness.ts'
+import { PLANTED_BUGS } from './planted/bugs.ts'
+import { huntAll } from './planted/hunt.ts'
+import { complaintsOf, type LabReport, summaryOf } from './report/lab-report.ts'
+import { pageOf } from './report/page.ts'
+import { screenOf } from './report/screen.ts'
+import { runSeeds } from './simulator/run-seeds.ts'
+import { tellSeed } from './simulator/tell-seed.ts'
+
+/**
+ * `npm run lab`: the simulator, the planted bugs and the kill harness, on one screen and in `lab-report/`. The full run
+ * is the default; `--quick` is a slice of it, `--seeds` and `--kills` choose, `--seed` tells one day as a story.
+ */
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string' },
+    kills: { type: 'string' },
+    seed: { type: 'string' },
+    from: { type: 'string', default: '1' },
+    database: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
+})
+
+const FULL = { seeds: 20_000, kills: 1_000 }
+const QUICK = { seeds: 500, kills: 50 }
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const REPORT = join(ROOT, 'lab-report')
+
+if (values.seed !== undefined) {
+  process.exitCode = await tellSeed(numberOf('seed', values.seed))
+} else {
+  process.exitCode = await runLab()
+}
+
+async function runLab(): Promise<number> {
+  const isChosen = values.seeds !== undefined || values.kills !== undefined
+  const amounts = values.quick || isChosen ? QUICK : FULL
+  const seeds = values.seeds === undefined ? amounts.seeds : numberOf('seeds', values.seeds)
+  const kills = values.kills === undefined ? amounts.kills : numberOf('kills', values.kills)
+  const databases = values.database ? [values.database] : values.quick || isChosen ? ['sqlite'] : ['sqlite', 'postgres']
+  // A handful of seeds may well miss a rare state; the runs people rely on may not.
+  const isLong = seeds >= QUICK.seeds
+  const workers = Math.min(2, availableParallelism())
+  const started = Date.now()
+
+  const from = numberOf('from', values.from)
+  const simulated = await runSeeds({
+    ...{ from, to: from + seeds - 1, workers },
+    onSeed: (done) => progress(`seed ${done} of ${seeds}`),
+  })
+  let hunted = 0
+  const planted = await huntAll(PLANTED_BUGS, {
+    workers,
+    onCatch: ({ name }) => progress(`planted bug ${++hunted} of ${PLANTED_BUGS.length}: ${name}`),
+  })
+  const killed: LabReport['kills'] = []
+  for (const database of kills > 0 ? databases : []) {
+    progress(`${kills} kills on ${database}`)
+    if (database !== 'sqlite' && database !== 'postgres') throw new Error(`--database is sqlite or postgres`)
+    killed.push({ database, report: await runKills({ kills, seed: from, database }) })
+  }
+  const report: LabReport = {
+    ...{ startedAt: new Date(started).toISOString(), commit: commitName(), ms: Date.now() - started },
+    ...{ seeds: simulated, planted, kills: killed },
+  }
+  progress('')
+  write(report, isLong)
+  console.log(values.json ? JSON.stringify(summaryOf(report)) : screenOf(report, { isLong }))
+  return complaintsOf(report, { isLong }).length === 0 ? 0 : 1
+}
+
+function write(report: LabReport, isLong: boolean): void {
+  mkdirSync(REPORT, { recursive: true })
+  const told = { ...summaryOf(report), complaints: complaintsOf(report, { isLong }), ...report }
+  writeFileSync(join(REPORT, 'report.json'), `${JSON.stringify(told, undefined, 2)}\n`)
+  writeFileSync(join(REPORT, 'index.html'), pageOf(report, { isLong }))
+}
+
+/** One line that is written over, for whoever watches; a script sees nothing of it. */
+function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
+}
+
+/** What was tested; a copy without a repository has no name. */
+function commitName(): string {
+  try {
+    return execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim()
+  } catch {
+    return 'unknown commit'
+  }
+}
+
+function numberOf(option: string, text: string): number {
+  const number = Number(text)
+  if (!Number.isInteger(number) || number < 0) throw new Error(`--${option} takes a whole number, not "${text}"`)
+  return number
+}

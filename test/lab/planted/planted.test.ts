@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PLANTED_BUGS } from './bugs.ts'
+import { huntAll } from './hunt.ts'
+import { patch } from './plant.ts'
+
+/** The four without which nothing else holds. Taken out by hand, they must be missed at once. */
+const CORNERSTONES = ['dispatch before commit', 'no fence check', 'sequence from memory', 'cancel without denials']
+
+test('every planted bug still fits into the code, and there are enough of them', () => {
+  for (const bug of PLANTED_BUGS) assert.doesNotThrow(() => patch(bug), bug.name)
+  assert.ok(PLANTED_BUGS.length >= 25)
+  assert.equal(new Set(PLANTED_BUGS.map((bug) => bug.name)).size, PLANTED_BUGS.length)
+})
+
+test('a code without write-ahead, fence, expected sequence or denials is found out', { timeout: 120_000 }, async () => {
+  const bugs = PLANTED_BUGS.filter((bug) => CORNERSTONES.includes(bug.name))
+  assert.equal(bugs.length, CORNERSTONES.length)
+  const catches = await huntAll(bugs, { workers: 2 })
+  assert.deepEqual(
+    catches.filter(({ seed }) => seed === undefined),
+    [],
+  )
+})

@@ -1,0 +1,48 @@
+import { writeSync } from 'node:fs'
+import { openApp } from '../../../src/app.ts'
+import { answerApproval } from '../../../src/service/answer-approval.ts'
+import { cancelRun } from '../../../src/service/cancel-run.ts'
+import { createAgent } from '../../../src/service/create-agent.ts'
+import { findConversation } from '../../../src/service/find-agent.ts'
+import { listApprovals } from '../../../src/service/list-approvals.ts'
+import { sendMessage } from '../../../src/service/send-message.ts'
+import { waitForRun } from '../../../src/service/wait-for-run.ts'
+import { killScript } from '../kill/script.ts'
+import { killTools } from '../kill/tools.ts'
+
+/**
+ * Acknowledges and dispatches in plain sight: each time something is promised or set going, a line says so at that very
+ * moment, in one system call, for whoever traces this process.
+ */
+const mark = (what: string) => writeSync(1, `mark ${what}\n`)
+
+const app = await openApp({
+  environment: process.env,
+  role: 'owner',
+  tools: killTools(() => mark('dispatched')),
+  providers: { lab: killScript },
+})
+const { desk } = app
+const agent = await createAgent({ name: 'lab', model: 'lab/model', tools: ['once', 'again', 'guarded'] }, desk)
+mark('created')
+const conversationId = (await findConversation(agent, undefined, desk)).id
+
+for (const wish of ['plain', 'tools', 'parallel', 'guarded', 'long', 'plain']) {
+  const content = [{ type: 'text' as const, text: wish }]
+  const { runId } = await sendMessage({ agent, conversationId, content }, desk)
+  mark('accepted')
+  if (wish === 'long') {
+    await cancelRun(runId, desk)
+    mark('cancelled')
+  }
+  await waitForRun(runId, desk, AbortSignal.timeout(20_000))
+  mark('ended')
+  for (const { run, calls } of await listApprovals(desk)) {
+    const verdicts = calls.map(({ callId }) => ({ callId, verdict: 'approve' as const }))
+    const next = await answerApproval({ runId: run.id, verdicts }, desk)
+    mark('answered')
+    await waitForRun(next, desk, AbortSignal.timeout(20_000))
+    mark('ended')
+  }
+}
+await app.close()

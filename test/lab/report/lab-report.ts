@@ -1,0 +1,52 @@
+import type { KillReport } from '../kill/harness.ts'
+import type { Catch } from '../planted/hunt.ts'
+import { neverReached, type SeedsReport, SOMETIMES, seedsPerCoreMinute } from '../simulator/run-seeds.ts'
+
+/** Everything one run of the lab has found out. */
+export type LabReport = {
+  startedAt: string
+  commit: string
+  ms: number
+  seeds: SeedsReport
+  planted: Catch[]
+  kills: { database: string; report: KillReport }[]
+}
+
+/** What `--json` prints: one line that a script can read. */
+export function summaryOf({ seeds, planted, kills }: LabReport) {
+  const recoveries = kills.flatMap(({ report }) => report.recoveries)
+  return {
+    seeds: seeds.seeds,
+    violations: seeds.violations.length,
+    planted: planted.length,
+    planted_found: planted.filter(isFound).length,
+    kills: kills.reduce((sum, { report }) => sum + report.kills, 0),
+    kill_violations: kills.reduce((sum, { report }) => sum + report.violations.length, 0),
+    recovery_p99_ms: percentile(recoveries, 0.99),
+    recovery_max_ms: percentile(recoveries, 1),
+    seeds_per_core_minute: seedsPerCoreMinute(seeds),
+    events: seeds.events,
+    states_reached: SOMETIMES.length - neverReached(seeds.reached).length,
+    states: SOMETIMES.length,
+  }
+}
+
+/** Why this run of the lab does not pass, in sentences; none if it does. */
+export function complaintsOf({ seeds, planted, kills }: LabReport, { isLong }: { isLong: boolean }): string[] {
+  return [
+    ...seeds.violations.map(({ seed, violations }) => `seed ${seed}: ${violations[0]}`),
+    ...planted.flatMap(({ name, seed, fault }) => {
+      if (fault) return [fault]
+      return seed === undefined ? [`the planted bug "${name}" was not found`] : []
+    }),
+    ...(isLong ? neverReached(seeds.reached).map((state) => `never reached: ${state}`) : []),
+    ...kills.flatMap(({ database, report }) => report.violations.map((text) => `kills on ${database}: ${text}`)),
+  ]
+}
+
+export const isFound = ({ seed }: Catch): boolean => seed !== undefined
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((one, other) => one - other)
+  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)
+}

@@ -1,0 +1,53 @@
+import type { Fault } from './faults.ts'
+
+export type Regression = {
+  seed: number
+  found: string
+  /** The faults that were needed to see it, where that was worked out. */
+  faults?: Fault[]
+  /** The planted bug that brings it back: a seed draws other numbers when the simulator changes, a patch does not. */
+  planted?: string
+}
+
+/** Seeds that once failed. They are kept for ever, and run by the test command. */
+export const REGRESSIONS: readonly Regression[] = [
+  {
+    seed: 1955,
+    found: 'two who finished one stream at once gave it two ends',
+    planted: 'a stream can be ended twice',
+  },
+  {
+    seed: 1235,
+    found: 'two who finished one stream at once gave it two ends',
+    planted: 'a stream can be ended twice',
+  },
+  {
+    seed: 89,
+    found: 'a call id that the model repeated shared its idempotency key with the first one',
+    faults: ['provider-nonsense'],
+    planted: 'two calls share an idempotency key',
+  },
+  {
+    seed: 2,
+    found: 'a claim whose answer was lost left its run with a worker that did not know of it; nobody ever took it',
+    faults: ['store-error-after'],
+    planted: 'a claim nobody heard of is never handed back',
+  },
+  {
+    seed: 3,
+    found: 'a claim whose answer was lost left its run with a worker that did not know of it; nobody ever took it',
+    faults: ['store-error-after'],
+    planted: 'a claim nobody heard of is never handed back',
+  },
+  {
+    seed: 6,
+    found: 'a stream that nobody had opened was numbered from the bound',
+    planted: 'a stream nobody opened is numbered from the bound',
+  },
+  {
+    seed: 7,
+    found: 'a store that was away for a moment, while a turn read its history, ended the run as a bug of ours',
+    faults: ['store-error-before'],
+    planted: 'a turn that cannot read its history for a moment gives up',
+  },
+]

@@ -1,0 +1,193 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Agent } from '../../../src/core/agent.ts'
+import type { ConversationId, RunId } from '../../../src/core/id.ts'
+import { Problem } from '../../../src/core/problem.ts'
+import type { Run } from '../../../src/core/run.ts'
+import { answerApproval } from '../../../src/service/answer-approval.ts'
+import { cancelRun } from '../../../src/service/cancel-run.ts'
+import { createConversation } from '../../../src/service/conversations.ts'
+import type { Desk } from '../../../src/service/desk.ts'
+import { listApprovals } from '../../../src/service/list-approvals.ts'
+import { sendMessage } from '../../../src/service/send-message.ts'
+import { waitForRun } from '../../../src/service/wait-for-run.ts'
+import { watchRun } from '../../../src/service/watch-run.ts'
+import { seededFraction } from '../../harness/seeded.ts'
+import { WISHES, type Wish } from './model.ts'
+import type { Totals } from './sample.ts'
+
+export type Traffic = {
+  totals: Totals
+  /** Milliseconds since the last time they were taken. */
+  takeTimes(): { sends: number[]; turns: number[]; ended: number }
+  /** Resolves when every client has stopped and nothing runs, waits or is queued; with what is stuck if that takes long. */
+  drain(): Promise<string[]>
+}
+
+const CLIENTS = 24
+/** Conversations a client may come back to; each stays short, as a store of many people's talks does. */
+const REMEMBERED = 4_000
+const LONGEST_PAUSE_MS = 300
+const DRAIN_MS = 30_000
+
+export function startTraffic(agent: Agent, desk: Desk, seed: number): Traffic {
+  const fraction = seededFraction(seed)
+  const chance = (share: number) => fraction() < share
+  const wishes = (Object.keys(WISHES) as Wish[]).flatMap((wish) => Array.from({ length: WISHES[wish] }, () => wish))
+  const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
+  const draining = new AbortController()
+  const known: ConversationId[] = []
+  let times = { sends: [] as number[], turns: [] as number[], ended: 0 }
+  const totals: Totals = {
+    ...{ conversations: 0, sent: 0, steered: 0, refused: 0, cancelled: 0, answered: 0 },
+    ...{ watched: 0, returned: 0, dropped: 0, endings: {} },
+  }
+  const clients = Array.from({ length: CLIENTS }, talk)
+
+  return {
+    totals,
+    takeTimes() {
+      const taken = times
+      times = { sends: [], turns: [], ended: 0 }
+      return taken
+    },
+    async drain() {
+      draining.abort()
+      let areGone = false
+      const leaving = Promise.all(clients).then(() => {
+        areGone = true
+      })
+      // A client may wait in a queue behind an approval: what waits is answered while they leave.
+      const stuck = await settleEverything(() => areGone)
+      if (stuck.length === 0) await leaving
+      return stuck
+    },
+  }
+
+  async function talk(): Promise<void> {
+    while (!draining.signal.aborted) {
+      await tolerate(oneTurn)
+      await sleep(fraction() * LONGEST_PAUSE_MS)
+    }
+  }
+
+  async function oneTurn(): Promise<void> {
+    const conversationId = await somewhere()
+    const wish = pick(wishes)
+    const began = performance.now()
+    const runId = await send(conversationId, wish, 'enqueue')
+    times.sends.push(performance.now() - began)
+    if (chance(0.08)) totals.steered += (await send(conversationId, pick(wishes), 'steer')) === runId ? 1 : 0
+    if (chance(0.1)) await cancelSoon(runId)
+    const isSteady = await follow(runId)
+    const run = await waitForRun(runId, desk)
+    // One kind of turn, so that the curve shows the server and not the mixture.
+    if (wish === 'plain' && isSteady && run.stopReason === 'end_turn') times.turns.push(performance.now() - began)
+    count(run)
+    // What is not answered now lapses, or is met by whoever speaks here next.
+    if (run.waiting && chance(0.8)) await answer(run)
+  }
+
+  async function somewhere(): Promise<ConversationId> {
+    if (known.length > 0 && chance(0.6)) return pick(known)
+    const { id } = await createConversation(agent, desk)
+    totals.conversations++
+    if (known.length < REMEMBERED) known.push(id)
+    else known[Math.floor(fraction() * known.length)] = id
+    return id
+  }
+
+  async function send(conversationId: ConversationId, text: Wish, policy: 'enqueue' | 'steer'): Promise<RunId> {
+    const content = [{ type: 'text' as const, text }]
+    const { runId } = await sendMessage({ agent, conversationId, content, policy, streamTokens: chance(0.8) }, desk)
+    totals.sent++
+    return runId
+  }
+
+  async function cancelSoon(runId: RunId): Promise<void> {
+    await sleep(fraction() * 60)
+    await cancelRun(runId, desk)
+    totals.cancelled++
+  }
+
+  /** True for one who read from the beginning to the end without a pause. */
+  async function follow(runId: RunId): Promise<boolean> {
+    const kind = fraction()
+    if (kind < 0.25) return true
+    totals.watched++
+    if (kind < 0.75) await read(runId, { after: 0, pauseMs: 0, upTo: Infinity })
+    else if (kind < 0.9) {
+      const last = await read(runId, { after: 0, pauseMs: 0, upTo: 3 })
+      await sleep(fraction() * 50)
+      totals.returned++
+      await read(runId, { after: last, pauseMs: 0, upTo: Infinity })
+    } else await read(runId, { after: 0, pauseMs: 15, upTo: 60 })
+    return kind < 0.75
+  }
+
+  /** Reads until the end, until `upTo` chunks were seen, or until it is dropped for being behind. */
+  async function read(runId: RunId, options: { after: number; pauseMs: number; upTo: number }): Promise<number> {
+    let last = options.after
+    let seen = 0
+    const signal = new AbortController().signal
+    const chunks = watchRun(runId, { after: last, signal }, desk)
+    for (;;) {
+      const next = await chunks.next()
+      if (next.done) {
+        if (next.value === 'behind') totals.dropped++
+        return last
+      }
+      last = next.value.number
+      if (options.pauseMs > 0) await sleep(options.pauseMs)
+      if (++seen < options.upTo) continue
+      await chunks.return('stopped')
+      return last
+    }
+  }
+
+  async function answer({ id: runId }: Pick<Run, 'id'>): Promise<void> {
+    const waiting = await listCalls(runId)
+    const verdicts = waiting.map((callId) =>
+      chance(0.7) ? { callId, verdict: 'approve' as const } : { callId, verdict: 'deny' as const, reason: 'soak' },
+    )
+    if (verdicts.length === 0) return
+    count(await waitForRun(await answerApproval({ runId, verdicts }, desk), desk))
+    totals.answered++
+  }
+
+  async function listCalls(runId: RunId): Promise<string[]> {
+    const pending = (await listApprovals(desk)).find(({ run }) => run.id === runId)
+    return pending?.calls.map((call) => call.callId) ?? []
+  }
+
+  function count(run: Run): void {
+    const stopReason = run.stopReason ?? 'none'
+    times.ended++
+    totals.endings[stopReason] = (totals.endings[stopReason] ?? 0) + 1
+  }
+
+  /** Refusals are part of the day: an approval is answered by whoever meets it, anything else is left. */
+  async function tolerate(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem
+      totals.refused++
+      const { runId } = problem.details as { runId?: RunId }
+      if (problem.kind === 'pending-approval' && runId && chance(0.7)) await tolerate(() => answer({ id: runId }))
+    }
+  }
+
+  async function settleEverything(areGone: () => boolean): Promise<string[]> {
+    const statuses = { statuses: ['created' as const, 'running' as const] }
+    const end = performance.now() + DRAIN_MS
+    for (;;) {
+      for (const { run } of await listApprovals(desk)) await tolerate(() => answer(run))
+      const open = await desk.world.store.runs.list(desk.organizationId, statuses, { limit: 100 })
+      const waiting = await listApprovals(desk)
+      if (areGone() && open.length + waiting.length === 0) return []
+      if (performance.now() > end)
+        return ['a client', ...[...open, ...waiting.map(({ run }) => run)].map(({ id }) => id)]
+      await sleep(50)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/** What the server process says of itself every few seconds, and what its parent sees of its files. */
+export type Sample = {
+  /** Seconds since the soak began. */
+  at: number
+  rss: number
+  heap: number
+  /** Heap that survived the last full collection: what is really kept. */
+  kept: number
+  /** Memory outside the heap that JavaScript holds: buffers. */
+  external: number
+  files: number
+  database: number
+  log: number
+  chunks: number
+  sendP50: number
+  sendP99: number
+  turnP50: number
+  turnP99: number
+  loopP99: number
+  loopMax: number
+  running: number
+  /** Whole turns that ended since the last sample, per second. */
+  turnsPerSecond: number
+}
+
+/** Counted over the whole soak. */
+export type Totals = {
+  conversations: number
+  sent: number
+  steered: number
+  refused: number
+  cancelled: number
+  answered: number
+  watched: number
+  /** Watchers that let go and came back, and readers that were dropped because they were behind. */
+  returned: number
+  dropped: number
+  endings: Record<string, number>
+}
+
+export type Check = { at: number; seconds: number; runs: number; messages: number; violations: string[] }
+
+export const percentile = (values: readonly number[], share: number): number => {
+  if (values.length === 0) return 0
+  const sorted = values.toSorted((one, other) => one - other)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!
+}

@@ -1,0 +1,76 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { createInterface } from 'node:readline'
+import { openApp } from '../../../src/app.ts'
+import { createAgent } from '../../../src/service/create-agent.ts'
+import { startTraffic } from './clients.ts'
+import { soakModel, soakTools } from './model.ts'
+import { percentile } from './sample.ts'
+
+/** The server of a soak: runs agents on a real home under mixed traffic, and says how it is doing. */
+const { SOAK_SEED = '1', SOAK_SAMPLE_MS = '2000' } = process.env
+/** A full collection holds the loop for some 50 ms: often enough to see a leak, seldom enough to spoil no percentile. */
+const SAMPLES_PER_COLLECTION = 5
+const tell = (what: string, value: object = {}) => process.stdout.write(`${JSON.stringify({ what, ...value })}\n`)
+
+const app = await openApp({
+  environment: process.env,
+  role: 'owner',
+  tools: soakTools(),
+  providers: { soak: soakModel },
+  report: (fault, where) =>
+    tell('fault', { text: `${where}: ${fault instanceof Error ? fault.stack : String(fault)}` }),
+})
+const agent = await createAgent(
+  {
+    name: 'soak',
+    model: 'soak/first',
+    fallback: ['soak/second'],
+    tools: soakTools().map((tool) => tool.name),
+  },
+  app.desk,
+)
+const delay = monitorEventLoopDelay({ resolution: 5 })
+delay.enable()
+const traffic = startTraffic(agent, app.desk, Number(SOAK_SEED))
+const sampleMs = Number(SOAK_SAMPLE_MS)
+let samples = 0
+let kept = 0
+const sampling = setInterval(sample, sampleMs)
+tell('started')
+
+createInterface({ input: process.stdin }).on('line', async (order) => {
+  if (order !== 'drain') return
+  clearInterval(sampling)
+  const stuck = await traffic.drain()
+  tell('drained', { stuck, totals: traffic.totals })
+  await app.close()
+  process.exit(0)
+})
+
+function sample(): void {
+  const { rss, heapUsed, external } = process.memoryUsage()
+  if (samples++ % SAMPLES_PER_COLLECTION === 0) kept = collect()
+  const { sends, turns, ended } = traffic.takeTimes()
+  tell('sample', {
+    ...{ rss, heap: heapUsed, kept, external, files: openFiles() },
+    ...{ sendP50: percentile(sends, 0.5), sendP99: percentile(sends, 0.99) },
+    ...{ turnP50: percentile(turns, 0.5), turnP99: percentile(turns, 0.99) },
+    ...{ loopP99: delay.percentile(99) / 1e6, loopMax: delay.max / 1e6 },
+    running: app.desk.engine!.dispatcher.running().length,
+    turnsPerSecond: (ended * 1_000) / sampleMs,
+    totals: traffic.totals,
+  })
+  delay.reset()
+}
+
+/** Garbage comes and goes; what survives a full collection is what a leak would show in. */
+function collect(): number {
+  globalThis.gc?.()
+  return process.memoryUsage().heapUsed
+}
+
+/** Where the system does not tell, the curve is flat at zero. */
+function openFiles(): number {
+  return existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0
+}

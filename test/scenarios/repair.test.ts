@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { openApp, type Role } from '../../src/app.ts'
+import { StorageError } from '../../src/ports/storage-error.ts'
+import { scriptOf } from '../../src/providers/scripted/script.ts'
+import { answerApproval } from '../../src/service/answer-approval.ts'
+import { cancelRun } from '../../src/service/cancel-run.ts'
+import { checkStore, type Report } from '../../src/service/check-store.ts'
+import type { Desk } from '../../src/service/desk.ts'
+import { repairStore } from '../../src/service/repair-store.ts'
+import { success } from '../../src/tools/define-tool.ts'
+import { type House, openHouse } from '../harness/house.ts'
+import { tool } from '../harness/tools.ts'
+
+// Each test damages a real database in one way. What the log explains is mended; what nobody can know is left alone.
+
+const guarded = () => tool('guarded', () => success('ran'), { needsApproval: true })
+const plain = scriptOf({ calls: [{ tool: 'look', input: {}, callId: 'c1' }] }, { text: 'well' })
+const asking = scriptOf({ calls: [{ tool: 'guarded', input: {}, callId: 'c1' }] }, { text: 'done' })
+
+/** A home with two finished turns of four messages each, its server stopped. */
+async function quietHouse(context: TestContext) {
+  const house = await openHouse(context, { tools: [tool('look')], script: plain })
+  const first = await house.ask('one')
+  const second = await house.ask('two')
+  await house.stop()
+  return { house, first, second }
+}
+
+async function waitingHouse(context: TestContext, approvalTtlMs = 86_400_000) {
+  const house = await openHouse(context, { tools: [guarded()], script: asking, defaults: { approvalTtlMs } })
+  const run = await house.ask('may I')
+  await house.stop()
+  return { house, run }
+}
+
+function tamper(house: House, statement: string, file = 'holdfast.db'): void {
+  const database = new DatabaseSync(join(house.home, file))
+  try {
+    database.exec(statement)
+  } finally {
+    database.close()
+  }
+}
+
+async function inHome<T>(house: House, role: Role, work: (desk: Desk) => Promise<T>): Promise<T> {
+  const app = await openApp({ environment: { HOLDFAST_HOME: house.home }, role })
+  try {
+    return await work(app.desk)
+  } finally {
+    await app.close()
+  }
+}
+
+const examine = (house: House): Promise<Report> => inHome(house, 'guest', checkStore)
+const repair = async (house: House): Promise<string[]> =>
+  (await inHome(house, 'caretaker', repairStore)).map(({ where, did }) => `${where}: ${did}`)
+
+const invariantsOf = (report: Report): string[] => [...new Set(report.violations.map(({ invariant }) => invariant))]
+
+/** The damage is named, mended, told in one line each, and gone. */
+async function assertMended(house: House, named: string[], did: RegExp): Promise<void> {
+  assert.deepEqual(invariantsOf(await examine(house)).sort(), named)
+  const repairs = await repair(house)
+  assert.equal(repairs.length, 1, repairs.join('\n'))
+  assert.match(repairs[0]!, did)
+  const after = await examine(house)
+  assert.deepEqual([after.violations, after.notices], [[], []])
+  assert.deepEqual(await repair(house), [], 'a second repair has nothing to do')
+}
+
+/** The damage is named, and not a byte changes. */
+async function assertLeftAlone(house: House, named: string[]): Promise<void> {
+  const before = contentsOf(house)
+  assert.deepEqual(invariantsOf(await examine(house)).sort(), named)
+  assert.deepEqual(await repair(house), [])
+  assert.equal(contentsOf(house), before)
+  assert.deepEqual(invariantsOf(await examine(house)).sort(), named)
+}
+
+function contentsOf(house: House): string {
+  const database = new DatabaseSync(join(house.home, 'holdfast.db'), { readOnly: true })
+  const tables = ['runs', 'events', 'messages', 'conversations', 'steps']
+  const rows = tables.flatMap((table) => database.prepare(`select * from ${table}`).all())
+  database.close()
+  // In any order: a row that comes back lies at the end of the file.
+  const lines = rows.map((row) => JSON.stringify(row))
+  return lines.sort().join('\n')
+}
+
+test('a sound home has nothing to mend', async (context) => {
+  const { house } = await quietHouse(context)
+  const before = contentsOf(house)
+  assert.deepEqual(await repair(house), [])
+  assert.equal(contentsOf(house), before)
+})
+
+test('a stream without an end gets one', async (context) => {
+  const { house, second } = await quietHouse(context)
+  const lastRow = `select max("first") from chunks where run_id = '${second.id}'`
+  tamper(house, `delete from chunks where run_id = '${second.id}' and "first" = (${lastRow})`, 'chunks.db')
+  tamper(
+    house,
+    `update stream_heads set ended = 0, ended_at = null, last_event = 0,
+      "last" = coalesce((select max("last") from chunks where chunks.run_id = stream_heads.run_id), 0)
+      where run_id = '${second.id}'`,
+    'chunks.db',
+  )
+  const [notice] = (await examine(house)).notices
+  assert.equal(notice?.where, second.id)
+  assert.match(notice.detail, /its stream has no end/)
+  assert.match((await repair(house)).join(), /its stream had no end; it has one/)
+  assert.deepEqual((await examine(house)).notices, [])
+  await house.restart()
+  const told = await house.chunks(second.id)
+  const endings = told.filter(({ message_type }) => message_type === 'stop_reason' || message_type === 'done')
+  assert.equal(endings.length, 2)
+})
+
+test('a finished run whose row says failed is completed again', async (context) => {
+  const { house, first } = await quietHouse(context)
+  tamper(
+    house,
+    `update runs set status = 'failed', stop_reason = 'error', error = '{"errorType":"internal_error","message":"x"}',
+      completed_at = 1, deaths = 2 where id = '${first.id}'`,
+  )
+  await assertMended(house, ['I12', 'I5'], /status was "failed", is "completed".*deaths was 2, is 0/)
+})
+
+test('a finished run whose row says running is finished again, and nobody runs it a second time', async (context) => {
+  const { house, second } = await quietHouse(context)
+  tamper(
+    house,
+    `update runs set status = 'running', stop_reason = null, completed_at = null, lease_owner = 'worker-gone'
+      where id = '${second.id}'`,
+  )
+  await assertMended(house, ['I12', 'I5'], /status was "running", is "completed".*is held by nobody/)
+  const asked = house.requests.length
+  await house.restart()
+  assert.equal((await house.wait(second.id)).status, 'completed')
+  assert.equal(house.requests.length, asked)
+})
+
+test('an expiry that was changed is what the log says again, and a lost wait is waited for', async (context) => {
+  const { house, run } = await waitingHouse(context)
+  tamper(house, `update runs set expires_at = expires_at + 1`)
+  await assertMended(house, ['I5'], /expires_at was \d+, is \d+/)
+  tamper(house, `update runs set waiting = 0, expires_at = null`)
+  await assertMended(house, ['I1', 'I5'], /waiting was false, is true/)
+  await house.restart()
+  const verdicts = [{ callId: 'c1', verdict: 'approve' as const }]
+  const next = await house.wait(await answerApproval({ runId: run.id, verdicts }, house.desk))
+  assert.equal(next.stopReason, 'end_turn')
+})
+
+test('a run is not made to wait again after others have spoken', async (context) => {
+  const house = await openHouse(context, { tools: [guarded()], script: asking })
+  const run = await house.ask('may I')
+  await house.stop()
+  tamper(house, `update runs set waiting = 0, expires_at = null where id = '${run.id}'`)
+  await house.restart()
+  const another = await house.ask('another')
+  await cancelRun(another.id, house.desk)
+  await house.stop()
+  const before = contentsOf(house)
+  assert.deepEqual(await repair(house), [])
+  assert.equal(contentsOf(house), before)
+})
+
+test('a counter of events that fell behind is raised', async (context) => {
+  const { house, first } = await quietHouse(context)
+  tamper(house, `update runs set next_seq = next_seq - 2 where id = '${first.id}'`)
+  await assertMended(house, ['I6'], /next_seq was \d+, is \d+/)
+})
+
+test('a counter of positions that fell behind is raised', async (context) => {
+  const { house } = await quietHouse(context)
+  tamper(house, `update conversations set next_position = 3`)
+  await assertMended(house, ['I6'], /next_position was 3, is 8/)
+})
+
+for (const [what, position] of [
+  ['the first message', 0],
+  ['an answer with a call', 1],
+  ['a result', 6],
+  ['the last message', 7],
+] as const)
+  test(`${what} comes back to its place, as the log has it`, async (context) => {
+    const { house } = await quietHouse(context)
+    const before = contentsOf(house)
+    tamper(house, `delete from messages where position = ${position}`)
+    assert.notDeepEqual((await examine(house)).violations, [])
+    const repairs = await repair(house)
+    assert.equal(repairs.length, 1, repairs.join('\n'))
+    assert.match(repairs[0]!, new RegExp(`was missing; it is at position ${position} again`))
+    assert.deepEqual((await examine(house)).violations, [])
+    assert.equal(contentsOf(house), before)
+  })
+
+test('two lost messages are reported and not guessed at', async (context) => {
+  const { house } = await quietHouse(context)
+  tamper(house, `delete from messages where position in (1, 2)`)
+  await assertLeftAlone(house, ['I5', 'I6'])
+})
+
+test('a message that was changed is reported and left as it is: somebody may have seen it', async (context) => {
+  const { house } = await quietHouse(context)
+  tamper(house, `update messages set body = replace(body, 'well', 'ill') where position = 3`)
+  await assertLeftAlone(house, ['I5'])
+})
+
+test('two lost messages are not brought back to one free place', async (context) => {
+  const { house } = await quietHouse(context)
+  tamper(house, `delete from messages where position in (6, 7)`)
+  tamper(house, `update conversations set next_position = 7`)
+  await assertLeftAlone(house, ['I1', 'I5', 'I6'])
+})
+
+test('a log with a hole is reported, and no row is made to follow it', async (context) => {
+  const { house, second } = await quietHouse(context)
+  tamper(
+    house,
+    `delete from events where type = 'turn-ended' and run_number = (select number from runs where id = '${second.id}')`,
+  )
+  await assertLeftAlone(house, ['I5', 'I6'])
+})
+
+test('a log that contradicts itself is reported, and no row is made to follow it', async (context) => {
+  const { house, second } = await quietHouse(context)
+  tamper(house, `update events set body = replace(body, '"fence":1', '"fence":9') where type = 'tool-started'`)
+  tamper(house, `update runs set deaths = 1 where id = '${second.id}'`)
+  await assertLeftAlone(house, ['I11', 'I5'])
+})
+
+test('a lapsed approval of a run that is not understood is left alone', async (context) => {
+  const { house } = await waitingHouse(context, 1)
+  tamper(house, `update messages set body = replace(body, 'may I', 'must I')`)
+  await assertLeftAlone(house, ['I5'])
+})
+
+test('an event that is no JSON is a finding about its run, and the rest is still checked', async (context) => {
+  const { house, first } = await quietHouse(context)
+  tamper(
+    house,
+    `update events set body = '{' where seq = 2 and run_number = (select number from runs where id = '${first.id}')`,
+  )
+  tamper(house, `update messages set body = '{' where position = 0`)
+  await assertLeftAlone(house, ['I2', 'I5'])
+})
+
+test('a lapsed approval of a home nobody owns is ended, with a denial for its call', async (context) => {
+  const { house, run } = await waitingHouse(context, 1)
+  assert.match((await examine(house)).notices.map(({ detail }) => detail).join(), /its approval has lapsed/)
+  assert.match((await repair(house)).join(), /its approval had lapsed; it is cancelled/)
+  const after = await examine(house)
+  assert.deepEqual([after.violations, after.notices], [[], []])
+  await house.restart()
+  assert.equal((await house.get(run.id)).status, 'cancelled')
+  assert.deepEqual(
+    (await house.messages()).map(({ body }) => body.role),
+    ['user', 'assistant', 'approval', 'tool'],
+  )
+})
+
+test('nothing is mended while a server runs in the home', async (context) => {
+  const house = await openHouse(context, { script: plain, tools: [tool('look')] })
+  await assert.rejects(repair(house), (fault) => fault instanceof StorageError && fault.fault === 'owned')
+})

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import type { Run } from '../../src/core/run.ts'
+import type { Promised } from './contract.ts'
+import { AT, asHolder, entry, fault, finish, givenAgent, givenRunning, newId, ORGANIZATION, says } from './given.ts'
+
+const row = { status: 'failed', waiting: false, deaths: 0, stopReason: 'error', completedAt: AT } as const
+const error = { errorType: 'internal_error', message: 'x' } as const
+
+const message = ({ id: runId }: Run) => {
+  const body = { role: 'user' as const, content: [{ type: 'text' as const, text: 'lost' }] }
+  return { id: newId.message(), runId, body, createdAt: AT }
+}
+
+export const REPAIRS: Promised = {
+  'a row is rewritten in every field, and its lease is given up': async ({ store }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    await store.workers.leave(run.leaseOwner!)
+    assert.equal(await store.repairs.rewriteRun(run, { row: { ...row, error, expiresAt: AT }, nextSeq: 7 }), true)
+    const {
+      status,
+      stopReason,
+      error: told,
+      completedAt,
+      expiresAt,
+      nextSeq,
+      leaseOwner,
+    } = (await store.runs.get(ORGANIZATION, run.id))!
+    assert.deepEqual([status, stopReason, told, completedAt], ['failed', 'error', error, AT])
+    assert.deepEqual([expiresAt, nextSeq, leaseOwner], [AT, 7, undefined])
+  },
+
+  'a row is not rewritten while a live worker holds the run, nor after the run moved': async ({ store }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    assert.equal(await store.repairs.rewriteRun(run, { row, nextSeq: 2 }), false)
+    await store.events.append(asHolder(run, { facts: [entry(fault('one'))] }))
+    await store.workers.leave(run.leaseOwner!)
+    assert.equal(await store.repairs.rewriteRun(run, { row, nextSeq: 2 }), false)
+    assert.equal((await store.runs.get(ORGANIZATION, run.id))?.status, 'running')
+  },
+
+  'a row is not rewritten into a second active run of its conversation': async ({ store }) => {
+    const home = await givenAgent(store)
+    const first = await givenRunning(store, home)
+    await finish(store, first)
+    const second = await givenRunning(store, home)
+    const settled = (await store.runs.get(ORGANIZATION, first.id))!
+    const revived = { row: { status: 'running', waiting: false, deaths: 0 }, nextSeq: settled.nextSeq } as const
+    assert.equal(await store.repairs.rewriteRun(settled, revived), false)
+    await finish(store, second)
+    assert.equal(await store.repairs.rewriteRun(settled, revived), true)
+  },
+
+  'a counter of positions is raised and never lowered': async ({ store }) => {
+    const { agentId, conversationId } = await givenAgent(store)
+    assert.equal(await store.repairs.raiseNextPosition(conversationId, 5), true)
+    assert.equal(await store.repairs.raiseNextPosition(conversationId, 4), false)
+    assert.equal((await store.conversations.defaultOf(ORGANIZATION, agentId))?.nextPosition, 5)
+  },
+
+  'a message comes back only to a place that was given out and is free': async ({ store }) => {
+    const home = await givenAgent(store)
+    const run = await givenRunning(store, home)
+    await store.events.append(asHolder(run, { facts: [entry(fault('one'), says(run.id, 'one'))] }))
+    const lost = message(run)
+    assert.equal(await store.repairs.insertMessage(run, lost, 0), false)
+    assert.equal(await store.repairs.insertMessage(run, lost, 1), false)
+    await store.repairs.raiseNextPosition(home.conversationId, 2)
+    assert.equal(await store.repairs.insertMessage(run, lost, 1), true)
+    const back = { ...lost, conversationId: home.conversationId, position: 1 }
+    assert.deepEqual((await store.messages.ofRun(run.id)).at(-1), back)
+  },
+}
