@@ -50,4 +50,10 @@ export const REGRESSIONS: readonly Regression[] = [
     faults: ['store-error-before'],
     planted: 'a turn that cannot read its history for a moment gives up',
   },
+  {
+    seed: 10,
+    found: 'a worker that slept through its lease took over its own run and then forgot it when the stale turn ended',
+    faults: ['process-pause'],
+    planted: 'the end of a stale turn makes its process forget the live one',
+  },
 ]

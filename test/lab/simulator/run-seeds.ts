@@ -50,6 +50,8 @@ export const seedsPerCoreMinute = ({ seeds, cpuMs }: SeedsReport): number =>
 
 const WORKER = fileURLToPath(new URL('./seed-worker.ts', import.meta.url))
 const SILENCE_MS = 60_000
+/** Seeds in one process: the dead of a simulation wait for ever, and what they wait with is kept until it ends. */
+const STRETCH = 500
 
 /** Runs seeds in processes of their own, as many at a time as asked for, and adds up what they say. */
 export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
@@ -75,11 +77,15 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
     options.onSeed?.(report.seeds)
     if (violations.length > 0 && onViolation === 'stop') for (const child of children) child.kill('SIGKILL')
   }
-  const finished = Array.from({ length: workers }, (_, index) => {
-    const range = [from + index, to, workers, repeatEvery].map(String)
-    const child = spawn(process.execPath, [worker, ...range], { stdio: ['ignore', 'pipe', 'pipe'] })
-    children.push(child)
-    return followChild(child, { next: from + index, step: workers, to, take, silenceMs })
+  const isOver = () => onViolation === 'stop' && report.violations.length > 0
+  const finished = Array.from({ length: workers }, async (_, index) => {
+    for (let next = from + index; next <= to && !isOver(); next += STRETCH * workers) {
+      const last = Math.min(to, next + STRETCH * workers - 1)
+      const range = [next, last, workers, repeatEvery].map(String)
+      const child = spawn(process.execPath, [worker, ...range], { stdio: ['ignore', 'pipe', 'pipe'] })
+      children.push(child)
+      await followChild(child, { next, step: workers, to: last, take, silenceMs })
+    }
   })
   await Promise.all(finished)
   report.violations.sort((one, other) => one.seed - other.seed)
