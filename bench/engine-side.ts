@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Agent } from '../src/core/agent.ts'
 import type { ConversationId, RunId } from '../src/core/id.ts'
 import type { MessageBody } from '../src/core/message.ts'
@@ -30,7 +29,7 @@ async function openEngineSide({ dist, home, durability, source, request, onTool 
   return {
     async newConversations(count) {
       agent ??= await theAgent()
-      const ids = Array.from({ length: count }, (): ConversationId => `conv-${randomUUID()}`)
+      const ids = Array.from({ length: count }, (): ConversationId => `conv-${desk.world.randomness.uuid()}`)
       await Promise.all(ids.map((id) => desk.world.store.conversations.create(newConversation(id, agent!))))
       return ids
     },

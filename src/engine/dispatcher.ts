@@ -17,6 +17,7 @@ export type Dispatcher = {
   nudge(runId: RunId): void
   nudgeAll(): void
   running(): RunId[]
+  isRunning(runId: RunId): boolean
   /** Stops taking work and gives every lease back; tools get their grace first. */
   stop(toolGraceMs: number): Promise<void>
 }
@@ -137,6 +138,7 @@ export function newDispatcher(world: World, { workerId, maxRunning, endings }: O
       for (const turn of turns.values()) turn.control.nudge()
     },
     running: () => [...turns.keys()],
+    isRunning: (runId) => turns.has(runId),
     async stop(toolGraceMs) {
       stopping.abort()
       await pumping

@@ -1,4 +1,4 @@
-import type { RunId, WorkerId } from '../core/id.ts'
+import type { WorkerId } from '../core/id.ts'
 import { phaseOf } from '../core/run.ts'
 import { cancelRun } from './cancel-run.ts'
 import { type Dispatcher, newDispatcher } from './dispatcher.ts'
@@ -85,15 +85,11 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
           nudge: (runId) => endings.announce(runId),
         })
       }
-      for (const runId of await streams.unended(100)) if (!isRunningHere(runId)) await finishStream(runId, world)
+      for (const runId of await streams.unended(100)) if (!dispatcher.isRunning(runId)) await finishStream(runId, world)
       await orphans.handBack()
     } catch (fault) {
       world.report(fault, 'sweep')
     }
-  }
-
-  function isRunningHere(runId: RunId): boolean {
-    return dispatcher.running().includes(runId)
   }
 }
 

@@ -16,6 +16,11 @@ export async function waitForRun(
     // Subscribe before reading: an ending in between must not be missed.
     const either = AbortSignal.any([signal, over.signal])
     const next = engine ? engine.endings.next(runId, either) : world.clock.sleep(100, either)
+    if (engine?.dispatcher.isRunning(runId) && !signal.aborted) {
+      // Its ending will be announced here; reading it before would tell nothing.
+      await next
+      continue
+    }
     const run = await world.store.runs.get(organizationId, runId)
     if (!run) throw new Problem('not-found', `There is no run "${runId}".`)
     if (isOver(run) || signal.aborted) {

@@ -115,6 +115,7 @@ async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Pro
   const { runId, fence, last = ANY, floor, chunks, ended, at } = append
   let event = 0
   for (const chunk of chunks) if (chunk.event > event) event = chunk.event
+  if (append.isFirst) await db.run(beginHead, { run: runId, fence })
   const moved = await db.get(moveHead, {
     run: runId,
     fence,
@@ -179,6 +180,22 @@ const headOf = statement<{ run: string }>()((db, p) =>
 
 const lockHead = statement<{ run: string }>()((db, p, { lock }) =>
   lock(db.selectFrom('stream_heads').select(['fence', 'last']).where('run_id', '=', p('run'))),
+)
+
+/** A head that is there already stays as it is: its fence decides whether the append may follow. */
+const beginHead = statement<{ run: string; fence: number }>()((db, p) =>
+  db
+    .insertInto('stream_heads')
+    .values({
+      run_id: p('run'),
+      fence: p('fence'),
+      last: sql.lit(0),
+      last_event: sql.lit(0),
+      ended: sql.lit(0),
+      ended_at: null,
+      boot_id: sql.lit(''),
+    })
+    .onConflict((conflict) => conflict.column('run_id').doNothing()),
 )
 
 const takeHead = statement<{ run: string; fence: number; boot: string }>()((db, p) =>

@@ -72,8 +72,8 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'a stream without its end stays so',
     file: 'engine/engine.ts',
-    find: 'for (const runId of await streams.unended(100)) if (!isRunningHere(runId)) await finishStream(runId, world)',
-    replace: 'for (const runId of await streams.unended(100)) if (!isRunningHere(runId)) continue',
+    find: 'for (const runId of await streams.unended(100)) if (!dispatcher.isRunning(runId)) await finishStream(runId, world)',
+    replace: 'for (const runId of await streams.unended(100)) if (!dispatcher.isRunning(runId)) continue',
     breaks: 'nothing is stuck: every stream has its terminal event',
   },
   {
