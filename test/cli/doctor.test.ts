@@ -46,12 +46,13 @@ describe('holdfast doctor', { concurrency: 3 }, () => {
 
   test('while another process owns the home, a repair says so and a check goes on', async (context) => {
     const home = newHome(context)
-    const chat = startHoldfast(['run', 'count to 3'], { home })
-    await chat.saw('1 of 3')
+    const run = startHoldfast(['run', 'count to 100'], { home })
+    await run.saw('1 of 100')
     const refused = await holdfast(['doctor', '--repair'], { home })
     assert.equal(refused.code, 5)
     assert.match(refused.stderr, /is in use by another Holdfast/)
     assert.equal((await holdfast(['doctor'], { home })).code, 0)
-    assert.equal((await chat.ended).code, 0)
+    run.child.kill('SIGINT')
+    assert.equal((await run.ended).code, 130)
   })
 })
