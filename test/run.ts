@@ -20,7 +20,13 @@ if (files.length === 0) {
 }
 
 // A test that hangs is a failed test: it is ended and named, not waited for.
-const options = ['--test', '--test-concurrency=2', '--test-timeout=120000', '--test-reporter=dot', '--test-reporter-destination=stdout']
+const options = [
+  '--test',
+  '--test-concurrency=2',
+  '--test-timeout=120000',
+  '--test-reporter=dot',
+  '--test-reporter-destination=stdout',
+]
 const runner = spawn(
   process.execPath,
   [...options, '--test-reporter=./test/summary.ts', '--test-reporter-destination=stdout', ...files],

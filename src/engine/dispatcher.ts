@@ -72,18 +72,21 @@ export function newDispatcher(world: World, { workerId, maxRunning, endings }: O
   }
 
   async function claimOne(): Promise<Claim | undefined> {
+    // Taken down before asking: what a wake says while the store answers must not be forgotten.
     if (mayHaveDead) {
+      mayHaveDead = false
       const quarantine = quarantined === undefined ? 'free' : 'busy'
       const at = world.clock.now()
       const claim = await world.store.runs.takeOver(workerId, { quarantine, quarantineFrom: QUARANTINE_FROM, at })
+      mayHaveDead ||= claim !== undefined
       if (claim) return claim
-      mayHaveDead = false
     }
     if (mayHaveQueued) {
-      const claim = await world.store.runs.claimNext(workerId)
-      if (claim && claim !== 'blocked') return claim
       mayHaveQueued = false
+      const claim = await world.store.runs.claimNext(workerId)
       isBlocked = claim === 'blocked'
+      mayHaveQueued ||= claim !== undefined && claim !== 'blocked'
+      if (claim && claim !== 'blocked') return claim
     }
     return undefined
   }

@@ -182,6 +182,8 @@ const lockHead = statement<{ run: string }>()((db, p, { lock }) =>
   lock(db.selectFrom('stream_heads').select(['fence', 'last']).where('run_id', '=', p('run'))),
 )
 
+const NOTHING_WRITTEN = { last: sql.lit(0), last_event: sql.lit(0), ended: sql.lit(0), ended_at: null }
+
 /** A head that is there already stays as it is: its fence decides whether the append may follow. */
 const beginHead = statement<{ run: string; fence: number }>()((db, p) =>
   db
@@ -189,10 +191,7 @@ const beginHead = statement<{ run: string; fence: number }>()((db, p) =>
     .values({
       run_id: p('run'),
       fence: p('fence'),
-      last: sql.lit(0),
-      last_event: sql.lit(0),
-      ended: sql.lit(0),
-      ended_at: null,
+      ...NOTHING_WRITTEN,
       boot_id: sql.lit(''),
     })
     .onConflict((conflict) => conflict.column('run_id').doNothing()),
@@ -204,10 +203,7 @@ const takeHead = statement<{ run: string; fence: number; boot: string }>()((db, 
     .values({
       run_id: p('run'),
       fence: p('fence'),
-      last: sql.lit(0),
-      last_event: sql.lit(0),
-      ended: sql.lit(0),
-      ended_at: null,
+      ...NOTHING_WRITTEN,
       boot_id: p('boot'),
     })
     .onConflict((conflict) =>

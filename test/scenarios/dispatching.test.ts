@@ -10,6 +10,7 @@ import { sendMessage } from '../../src/service/send-message.ts'
 import { success } from '../../src/tools/define-tool.ts'
 import { assertValidHistory, openHouse } from '../harness/house.ts'
 import { gate, tool } from '../harness/tools.ts'
+import { newVirtualClock } from '../harness/virtual-clock.ts'
 
 // One run at a time per conversation; what a second message does is the sender's choice and never a surprise.
 
@@ -156,4 +157,25 @@ test('no more turns run at once than the process allows, and all of them are ser
   }
   for (const { runId } of await Promise.all(sent)) assert.equal((await house.wait(runId)).stopReason, 'end_turn')
   assert.equal(most, 3)
+})
+
+test('a message that arrives while the store is asked for work is not forgotten', async (context) => {
+  const clock = newVirtualClock()
+  const house = await openHouse(context, { clock, maxRunning: 1, script: scriptOf({ text: 'ok' }) })
+  await clock.settle()
+  const { world } = house.desk
+  const { claimNext } = world.store.runs
+  const arrived = gate<RunId>()
+  let calls = 0
+  const slowClaim: typeof claimNext = async (workerId) => {
+    const answer = await claimNext(workerId)
+    // The only place is taken by this very claim, so the message goes to the queue, and says so.
+    if (calls++ === 0) arrived.open(await house.send('just now'))
+    return answer
+  }
+  world.store = { ...world.store, runs: { ...world.store.runs, claimNext: slowClaim } }
+  house.desk.engine!.dispatcher.wake('queue')
+  // No virtual time passes: no heartbeat comes to the rescue.
+  const run = await house.wait(await arrived.promise)
+  assert.equal(run.stopReason, 'end_turn')
 })
