@@ -1,9 +1,10 @@
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { lacks } from '../harness/programs.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -41,9 +42,7 @@ export function startAtTerminal(args: string[], { home }: { home: string }): Sta
 }
 
 /** False where it can run; otherwise why not, for the test's `skip`. */
-export const lacksTerminal: string | false = spawnSync('script', ['--version']).stdout?.includes('util-linux')
-  ? false
-  : 'needs `script` of util-linux (apt-get install util-linux)'
+export const lacksTerminal = lacks('script')
 
 const environmentFor = (home: string): NodeJS.ProcessEnv => ({ PATH: process.env.PATH, HOLDFAST_HOME: home })
 

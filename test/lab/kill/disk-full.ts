@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { lacks } from '../../harness/programs.ts'
 import { type Check, checkAfterKills, type Told } from './check.ts'
 import { type Life, startLife } from './life.ts'
 
@@ -70,7 +71,7 @@ export const byPages: Filling = {
 
 /** No file of the process may grow beyond what the log has now. */
 export const byFileSize: Filling = {
-  skip: works('prlimit', '--version') ? false : 'no prlimit: apt-get install util-linux',
+  skip: lacks('prlimit'),
   prepare: () => () => {},
   fill(life, home) {
     const size = statSync(join(home, 'holdfast.db-wal')).size

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { lacks } from '../../harness/programs.ts'
 import { markedTooEarly, marksAfterWrites, readTrace } from './trace.ts'
 
 const WORKER = fileURLToPath(new URL('./acking-worker.ts', import.meta.url))
-const skip = mayTrace() ? false : 'no strace that may trace: apt-get install strace'
+const skip = lacks('strace')
 
 test('in strict mode everything is on disk before it is acknowledged or dispatched', { skip }, (context) => {
   const deeds = trace(context, 'strict')
@@ -33,6 +34,3 @@ function trace(context: TestContext, durability: 'strict' | 'relaxed') {
 }
 
 /** Present and allowed: in some containers it is only the first. */
-function mayTrace(): boolean {
-  return spawnSync('strace', ['-o', '/dev/null', 'true'], { stdio: 'ignore' }).status === 0
-}

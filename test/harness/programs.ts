@@ -1,0 +1,19 @@
+import { spawnSync } from 'node:child_process'
+
+type Program = { trial: string[]; debianPackage: string; isRight?(output: string): boolean }
+
+/** Programs that npm cannot bring. A test that lacks one is skipped by name; `.ci/run` installs them. */
+const PROGRAMS = {
+  strace: { trial: ['-o', '/dev/null', 'true'], debianPackage: 'strace' },
+  prlimit: { trial: ['--version'], debianPackage: 'util-linux' },
+  // The one of BSD takes other parameters.
+  script: { trial: ['--version'], debianPackage: 'bsdutils', isRight: (output) => output.includes('util-linux') },
+} satisfies Record<string, Program>
+
+/** Why a test that needs the program is skipped, with the line that installs it; false where it is there and works. */
+export function lacks(name: keyof typeof PROGRAMS): string | false {
+  const { trial, debianPackage, isRight }: Program = PROGRAMS[name]
+  const { status, stdout } = spawnSync(name, trial, { encoding: 'utf8' })
+  const isThere = status === 0 && (isRight?.(stdout) ?? true)
+  return isThere ? false : `no ${name} that works here: apt-get install ${debianPackage}`
+}
