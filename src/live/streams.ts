@@ -1,6 +1,6 @@
 import type { Chunk, NumberedChunk } from '../core/chunk.ts'
 import type { RunId } from '../core/id.ts'
-import type { ChunkAppend, ChunkStore, StreamHead } from '../ports/chunk-store.ts'
+import type { ChunkAppend, ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { FoundStream, RunStream, StreamOptions, Streams } from '../ports/streams.ts'
@@ -18,12 +18,8 @@ type Writer = StreamOptions & {
   last: number
   written: number
   floor: number
-  /** Not opened in the store yet: the first append does that. */
-  isFirst: boolean
   state: 'open' | 'ended' | 'fenced'
 }
-const NOT_BEGUN: StreamHead = { last: 0, lastEvent: 0, ended: false, mayHaveLost: false }
-
 type Pending = {
   writer: Writer
   chunks: { event: number; body: string; chunk: Chunk }[]
@@ -104,8 +100,8 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
   async function keep(batch: Pending[]): Promise<void> {
     for (const { writer, chunks: gathered } of batch) await makeRoom(writer, gathered.length)
     const appends = batch.map(({ writer, chunks: gathered, ended }): ChunkAppend => {
-      const { runId, fence, last, floor, isFirst } = writer
-      return { runId, fence, last, isFirst, floor, chunks: gathered, ended, at: clock.now() }
+      const { runId, fence, last, floor } = writer
+      return { runId, fence, last, floor, chunks: gathered, ended, at: clock.now() }
     })
     const firsts = await appendWithPatience(appends)
     for (const [index, { writer, chunks: gathered }] of batch.entries()) {
@@ -115,7 +111,6 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
         continue
       }
       writer.last = first + gathered.length - 1
-      writer.isFirst = false
       if (!fanOut.isWatched(writer.runId)) continue
       const numbered = gathered.map(
         ({ event, chunk }, offset): NumberedChunk => ({ number: first + offset, event, chunk }),
@@ -144,14 +139,13 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
   }
 
   async function open(runId: RunId, options: StreamOptions): Promise<RunStream | 'fenced'> {
-    // The first holder of a run finds no stream; a transaction to learn that would be one in twenty of its cost.
-    const isFirst = options.fence <= 1 && options.former !== 'possible'
-    const head = isFirst ? NOT_BEGUN : await chunks.open(runId, options.fence, options.former)
+    // Opened before anything is written: a run whose worker dies with its chunks is found by its head.
+    const head = await chunks.open(runId, options.fence, options.former)
     if (head === 'fenced') return 'fenced'
     const { last, ended, mayHaveLost } = head
     const state = ended ? 'ended' : 'open'
     const floor = mayHaveLost ? options.bound : 0
-    const writer: Writer = { ...options, runId, last, written: Math.max(last, floor), floor, isFirst, state }
+    const writer: Writer = { ...options, runId, last, written: Math.max(last, floor), floor, state }
     const dangling = last > 0 && !ended ? await danglingText(chunks, runId, last) : undefined
     const found: FoundStream = {
       last,

@@ -41,8 +41,6 @@ export type ChunkAppend = {
    * and nothing is written. An append that was tried before and went through is recognised by it.
    */
   last?: number
-  /** Nobody can have written this stream before, and it was not opened: it begins with this append. */
-  isFirst?: boolean
   /** Numbers start above this; only after a loss is it above the last one. */
   floor: number
   chunks: readonly { event: number; body: string }[]

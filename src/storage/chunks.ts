@@ -115,7 +115,6 @@ async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Pro
   const { runId, fence, last = ANY, floor, chunks, ended, at } = append
   let event = 0
   for (const chunk of chunks) if (chunk.event > event) event = chunk.event
-  if (append.isFirst) await db.run(beginHead, { run: runId, fence })
   const moved = await db.get(moveHead, {
     run: runId,
     fence,
@@ -137,7 +136,11 @@ async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Pro
 async function whyNot(db: Executor, { runId, fence, last, floor, chunks }: ChunkAppend): Promise<Outcome> {
   const head = await db.get(headOf, { run: runId })
   const before = last === undefined ? ANY : Math.max(last, floor)
-  if (before !== ANY && head?.fence === fence && head.last === before + chunks.length) return before + 1
+  if (before !== ANY && head?.fence === fence && head.last === before + chunks.length) {
+    // By what it says, not by how long it is: whoever finishes the stream of a run writes under the same fence.
+    const [row] = await db.all(rowsAfter, { run: runId, after: before, limit: 1 })
+    if (row?.first === before + 1 && row.bodies === encode(chunks)) return before + 1
+  }
   return head && head.fence === fence && head.ended === 1 ? 'ended' : 'fenced'
 }
 
@@ -182,28 +185,16 @@ const lockHead = statement<{ run: string }>()((db, p, { lock }) =>
   lock(db.selectFrom('stream_heads').select(['fence', 'last']).where('run_id', '=', p('run'))),
 )
 
-const NOTHING_WRITTEN = { last: sql.lit(0), last_event: sql.lit(0), ended: sql.lit(0), ended_at: null }
-
-/** A head that is there already stays as it is: its fence decides whether the append may follow. */
-const beginHead = statement<{ run: string; fence: number }>()((db, p) =>
-  db
-    .insertInto('stream_heads')
-    .values({
-      run_id: p('run'),
-      fence: p('fence'),
-      ...NOTHING_WRITTEN,
-      boot_id: sql.lit(''),
-    })
-    .onConflict((conflict) => conflict.column('run_id').doNothing()),
-)
-
 const takeHead = statement<{ run: string; fence: number; boot: string }>()((db, p) =>
   db
     .insertInto('stream_heads')
     .values({
       run_id: p('run'),
       fence: p('fence'),
-      ...NOTHING_WRITTEN,
+      last: sql.lit(0),
+      last_event: sql.lit(0),
+      ended: sql.lit(0),
+      ended_at: null,
       boot_id: p('boot'),
     })
     .onConflict((conflict) =>

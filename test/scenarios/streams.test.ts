@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { NumberedChunk } from '../../src/core/chunk.ts'
 import type { RunId } from '../../src/core/id.ts'
@@ -218,4 +220,27 @@ test('an answer nobody watched and whose chunks died with the process is told wh
   for (const { chunk } of await readAll(house, runId))
     if (chunk.message_type === 'assistant_message') told.set(chunk.id, (told.get(chunk.id) ?? '') + chunk.content)
   assert.deepEqual([...told.values()], ['I will do it now.', 'It is done.'])
+})
+
+test('a run whose worker died with all its chunks is found, and its stream ended, though nobody asks for it', async (context) => {
+  const house = await openHouse(context, { script: scriptOf({ text: 'hi' }) })
+  const { streams } = house.desk.world
+  house.desk.world.streams = {
+    ...streams,
+    async open(runId, options) {
+      const stream = await streams.open(runId, options)
+      return stream === 'fenced' ? stream : { ...stream, write: () => {}, settle: async () => 0 }
+    },
+  }
+  const run = await house.ask('hello')
+  await house.crash()
+  await house.restart()
+  const database = new DatabaseSync(join(house.home, 'chunks.db'), { readOnly: true })
+  context.after(() => database.close())
+  const isEnded = database.prepare('select ended from stream_heads where run_id = ?')
+  const giveUp = AbortSignal.timeout(10_000)
+  while (isEnded.get(run.id)?.ended !== 1) {
+    assert.ok(!giveUp.aborted, 'the sweep did not end the stream')
+    await house.desk.world.clock.sleep(10)
+  }
 })

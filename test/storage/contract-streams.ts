@@ -54,6 +54,22 @@ export const STREAMS: Promised = {
     )
   },
 
+  'an append that was tried before is recognised by what it says, not by its length': async ({ chunks }) => {
+    const id = newId.run()
+    await chunks.open(id, 1)
+    assert.deepEqual(await chunks.append([append(id, ['"a"', '"b"'], { last: 0 })]), [1])
+    assert.deepEqual(await chunks.append([append(id, ['"a"', '"b"'], { last: 0 })]), [1], 'its own first try')
+    assert.deepEqual(
+      await chunks.append([append(id, ['"x"', '"y"'], { last: 0 })]),
+      ['fenced'],
+      'somebody else wrote there',
+    )
+    assert.deepEqual(
+      (await chunks.read(id, 0, 10)).map(({ body }) => body),
+      ['"a"', '"b"'],
+    )
+  },
+
   'the head knows the last number, the last event and the end': async ({ chunks }) => {
     const id = newId.run()
     assert.equal(await chunks.head(id), undefined)

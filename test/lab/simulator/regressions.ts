@@ -56,4 +56,13 @@ export const REGRESSIONS: readonly Regression[] = [
     faults: ['process-pause'],
     planted: 'the end of a stale turn makes its process forget the live one',
   },
+  {
+    seed: 407,
+    found: 'a stream that was begun only with its first append had no head to be found by when its worker died',
+    faults: ['process-dies-after-write'],
+  },
+  {
+    seed: 1498,
+    found: 'an append as long as one that somebody else had written was taken for its own earlier try',
+  },
 ]
