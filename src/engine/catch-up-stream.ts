@@ -24,8 +24,8 @@ export function catchUpStream(events: readonly LoggedEvent[], stream: RunStream)
   for (const { seq, event } of events.slice(1)) {
     if (seq > found.lastEvent && !found.ended) {
       const told = toldOf(event, found, dangling)
-      // What dangled is the beginning of this answer: it is accounted for, and the rest follows.
-      if (told !== NOTHING_TOLD) dangling = undefined
+      // What dangled is this answer, or its beginning: it is accounted for, and the rest follows.
+      if (told !== NOTHING_TOLD && isAnswer(event) && dangling?.id === event.answerId) dangling = undefined
       const chunks = renderEvent(turn, event, told)
       if (chunks.length > 0) stream.write([...reset('interrupted'), ...chunks], seq)
     }
@@ -35,8 +35,10 @@ export function catchUpStream(events: readonly LoggedEvent[], stream: RunStream)
   return turn
 }
 
+const isAnswer = (event: TurnEvent) => event.type === 'answer-received' || event.type === 'answer-cut'
+
 function toldOf(event: TurnEvent, { last, mayHaveLost }: FoundStream, dangling: FoundStream['dangling']): Told {
-  if (event.type !== 'answer-received' && event.type !== 'answer-cut') return NOTHING_TOLD
+  if (!isAnswer(event)) return NOTHING_TOLD
   if (mayHaveLost || event.streamedTo === 0) return NOTHING_TOLD
   if (event.streamedTo <= last) return 'all'
   return dangling?.id === event.answerId && isBeginningOf(event, dangling) ? dangling : NOTHING_TOLD

@@ -101,3 +101,40 @@ test('a stream whose beginning was lost begins again with a reset', () => {
   })
   assert.equal(written[0]?.message_type, 'message_reset')
 })
+
+test('text left by a dead worker is taken back although an answer before it was told whole', () => {
+  const settings = {
+    ...{ targets: ['a/1' as const], maxSteps: 9, maxDurationMs: 1, streamTokens: true },
+    ...{ onGuarded: 'ask' as const, approvalTtlMs: 1 },
+  }
+  const usage = { promptTokens: 0, completionTokens: 0 }
+  const ids = { stepId: 'step-1', answerId: 'message-1', resultsId: 'message-2' } as const
+  const place = { target: 0, inputsRead: 1, streamedTo: 1 }
+  const steered = [{ messageId: 'message-9' as const, role: 'user' as const, content: [] }]
+  const log: LoggedEvent['event'][] = [
+    { type: 'input-accepted', v: 1, inputs: steered, settings },
+    { type: 'input-steered', v: 1, inputs: steered },
+    {
+      ...{ type: 'answer-received', v: 1, content: [{ type: 'text', text: 'told' }], calls: [], finish: 'stop', usage },
+      ...ids,
+      ...place,
+    },
+    { type: 'worker-lost', v: 1, fence: 1 },
+  ]
+  const written: Chunk[] = []
+  catchUpStream(
+    log.map((event, index) => ({ seq: index + 1, at: 1, event })),
+    {
+      write: (chunks) => void written.push(...chunks),
+      settle: async () => 0,
+      found: {
+        ...{ last: 3, lastEvent: 0, ended: false, mayHaveLost: false },
+        dangling: { id: 'message-5', text: 'half', reasoning: '' },
+      },
+    },
+  )
+  assert.deepEqual(
+    written.map((chunk) => chunk.message_type),
+    ['message_reset', 'worker_lost'],
+  )
+})

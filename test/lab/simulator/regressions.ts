@@ -65,4 +65,9 @@ export const REGRESSIONS: readonly Regression[] = [
     seed: 1498,
     found: 'an append as long as one that somebody else had written was taken for its own earlier try',
   },
+  {
+    seed: 764,
+    found: 'text left by a dead worker was not taken back when an earlier answer of the run had been told whole',
+    faults: ['provider-stall', 'process-pause'],
+  },
 ]
