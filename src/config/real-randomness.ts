@@ -8,6 +8,15 @@ export const realRandomness: Randomness = { uuid: neighbourlyUuid, fraction: Mat
  * commit touches fewer pages (see decisions/005). 74 bits of chance are left; nothing reads the time back.
  */
 function neighbourlyUuid(): string {
-  const time = Date.now().toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-${randomUUID().slice(14)}`
+  const now = Date.now()
+  if (now !== latest) {
+    const time = now.toString(16).padStart(12, '0')
+    latest = now
+    beginning = `${time.slice(0, 8)}-${time.slice(8)}-`
+  }
+  return beginning + randomUUID().slice(14)
 }
+
+/** Many ids are made in one millisecond; its digits are put together once. */
+let latest = 0
+let beginning = ''

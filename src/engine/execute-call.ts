@@ -37,16 +37,21 @@ export async function executeCall(call: ToolCall, home: CallHome): Promise<ToolO
   // One switch for both reasons; AbortSignal.any would cost as much as the rest of this function.
   const stop = new AbortController()
   const done = new AbortController()
-  const cancel = () => stop.abort('cancelled')
+  const { promise: stopped, resolve: tellStopped } = Promise.withResolvers<void>()
+  const halt = (why: 'cancelled' | 'timeout') => {
+    stop.abort(why)
+    tellStopped()
+  }
+  const cancel = () => halt('cancelled')
   home.signal.addEventListener('abort', cancel)
   if (home.signal.aborted) cancel()
   void home.clock.sleep(tool.timeoutMs, done.signal).then(() => {
-    if (!done.signal.aborted) stop.abort('timeout')
+    if (!done.signal.aborted) halt('timeout')
   })
   try {
     const answer = await Promise.race([
       answerOf(tool, call, contextOf(call, home, stop.signal)),
-      givenUp(home.clock, stop.signal, done.signal),
+      givenUp(home.clock, stopped, done.signal),
     ])
     if (answer !== 'given-up') return await limited(call, tool, answer, home.spill)
     if (home.signal.aborted) return settle(call.callId, 'cancelled-while-running')
@@ -79,12 +84,8 @@ async function answerOf(tool: Tool, call: ToolCall, context: ToolContext): Promi
 }
 
 /** Resolves when the grace after an abort is over; never, while nobody aborts. */
-async function givenUp(clock: Clock, signal: AbortSignal, done: AbortSignal): Promise<'given-up'> {
-  if (!signal.aborted) {
-    await new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true, signal: done })
-    })
-  }
+async function givenUp(clock: Clock, stopped: Promise<void>, done: AbortSignal): Promise<'given-up'> {
+  await stopped
   await clock.sleep(ABORT_GRACE_MS, done)
   return 'given-up'
 }
