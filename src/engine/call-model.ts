@@ -94,6 +94,8 @@ async function attempt(answerId: MessageId, { target, turn, journal, caller }: A
     return draft
   }
   const told = await journal.history()
+  // Reading may take a while: a turn that was cancelled or lost meanwhile must not ask the model any more.
+  if (caller.signal.aborted) return draft
   const messages = toModelHistory([...told, ...turn.pending.map(inputBody)])
   const request = { model: parsed.model, system: caller.system, messages, tools: caller.tools }
   const take = (part: Part) => {

@@ -396,3 +396,26 @@ test('a cancel accepted just before a clean stop is carried out by the process t
   assert.equal((await house.get(runId)).status, 'cancelled')
   assert.ok(!events.some((event) => event.type === 'worker-lost'))
 })
+
+test('a cancel that comes while the history is read is followed by no model call', async (context) => {
+  const reading = gate()
+  const mayRead = gate()
+  const house = await openHouse(context, { script: scriptOf({ text: 'too late' }) })
+  const { world } = house.desk
+  const { context: readContext } = world.store.messages
+  const slowContext: typeof readContext = async (id) => {
+    reading.open()
+    await mayRead.promise
+    return readContext(id)
+  }
+  world.store = { ...world.store, messages: { ...world.store.messages, context: slowContext } }
+  const runId = await house.send('hello')
+  await reading.promise
+  await cancelRun(runId, house.desk)
+  // The nudge has aborted the attempt when the log was read again; only then may the history arrive.
+  await new Promise((resolve) => setTimeout(resolve, 0))
+  await house.desk.world.store.events.read(runId, 0)
+  mayRead.open()
+  assert.equal((await house.wait(runId)).status, 'cancelled')
+  assert.equal(house.requests.length, 0)
+})

@@ -70,4 +70,9 @@ export const REGRESSIONS: readonly Regression[] = [
     found: 'text left by a dead worker was not taken back when an earlier answer of the run had been told whole',
     faults: ['provider-stall', 'process-pause'],
   },
+  {
+    seed: 4821,
+    found: 'a turn that lost its run while it read the history still asked the model',
+    faults: ['store-slow', 'process-pause'],
+  },
 ]
