@@ -62,6 +62,7 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
       await dispatcher.stop(toolGraceMs)
       // The store is closed next: nothing of ours may still be using it.
       await Promise.all([beating, sweeping])
+      await world.streams.close()
       await world.store.workers.leave(workerId)
     },
   }

@@ -18,5 +18,5 @@ export async function finishStream(runId: RunId, { store, streams }: Pick<World,
   })
   if (stream === 'fenced' || stream.found.ended) return
   catchUpStream(await store.events.read(runId, 0), stream)
-  await stream.settle()
+  await streams.flush()
 }

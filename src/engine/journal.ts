@@ -66,7 +66,8 @@ export function openJournal(parts: JournalParts): Journal {
     },
     async commit(batch) {
       const context = { runId: run.id, at: clock.now(), holdsConversation: true }
-      const decided = decide(turn, batch, { fence, context })
+      const { after, ...decided } = decide(turn, batch, { fence, context })
+      if (after.phase !== 'going') await stream.begin()
       // A process that is leaving records what happened and begins nothing: the next one decides.
       if (stop.cause() === 'leaving') decided.intents = []
       // The fence is this holder's alone, so fence and count name a commit within the run.
@@ -101,7 +102,7 @@ export function decide(
   before: Turn,
   { facts, intents: given = [] }: Batch,
   { fence, context }: { fence: number; context: { runId: Run['id']; at: number; holdsConversation: boolean } },
-): { facts: Entry[]; intents: Entry[] } {
+): { facts: Entry[]; intents: Entry[]; after: Turn } {
   let turn = before
   const enter = (event: TurnEvent): Entry => {
     const entry = { event, at: context.at, changes: project(turn, event, context) }
@@ -112,7 +113,7 @@ export function decide(
   const intents = given.map(enter)
   for (let action = nextAction(turn, fence); action.type === 'record'; action = nextAction(turn, fence))
     intents.push(...action.events.map(enter))
-  return { facts: factEntries, intents }
+  return { facts: factEntries, intents, after: turn }
 }
 
 const isAnswer = (event: TurnEvent) => event.type === 'answer-received' || event.type === 'answer-cut'

@@ -72,7 +72,7 @@ async function endWithFault(run: Run, fault: unknown, { store, clock, report }: 
       const turn = foldTurn(events.map(({ event }) => event))
       const facts = turn.fault === undefined ? [{ type: 'fault-met', v: 1, detail: textOf(fault) } as const] : []
       const context = { runId: run.id, at: clock.now(), holdsConversation: true }
-      const decided = decide(turn, { facts }, { fence: run.fence, context })
+      const { after: _, ...decided } = decide(turn, { facts }, { fence: run.fence, context })
       const append = { runId: run.id, commitId: `${run.fence}.fault.${round}`, seen: events.length + 1, ...decided }
       const result = await store.events.append({ ...append, writer: { type: 'holder', fence: run.fence } })
       if (result.type === 'refused') return 'lease-lost'
@@ -189,7 +189,9 @@ async function open({ run, events }: Claim, world: World, stop: Stop): Promise<O
   const patient = <T>(work: () => Promise<T>) => withPatience(work, { clock, signal: stop.left })
 
   const raiseBound = () => patient(() => store.runs.raiseChunkBound(runId, fence))
-  const stream = await patient(() => streams.open(runId, { fence, bound: run.chunkBound, raiseBound }))
+  const stream = await patient(() =>
+    streams.open(runId, { fence, bound: run.chunkBound, raiseBound, signal: stop.left }),
+  )
   if (stream === 'fenced') return 'fenced'
   const turn = catchUpStream(events, stream)
   const seen = (events.at(-1)?.seq ?? 0) + 1

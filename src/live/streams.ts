@@ -1,6 +1,6 @@
 import type { Chunk, NumberedChunk } from '../core/chunk.ts'
 import type { RunId } from '../core/id.ts'
-import type { ChunkAppend, ChunkStore } from '../ports/chunk-store.ts'
+import type { ChunkAppend, ChunkStore, StreamHead } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { FoundStream, RunStream, StreamOptions, Streams } from '../ports/streams.ts'
@@ -18,6 +18,8 @@ type Writer = StreamOptions & {
   last: number
   written: number
   floor: number
+  /** Whether the store has its head. Only a stream that nobody can have written before may begin without one. */
+  isBegun: boolean
   state: 'open' | 'ended' | 'fenced'
 }
 type Pending = {
@@ -41,11 +43,11 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
   let flushing: Promise<void> | undefined
   let nextFlush: Promise<void> | undefined
   let isScheduled = false
+  let isClosing = false
 
   function write(writer: Writer, written: readonly Chunk[], event: number) {
     if (writer.state !== 'open' || written.length === 0) return
-    const gathered = pending.get(writer) ?? { writer, chunks: [], ended: false, isDue: false }
-    pending.set(writer, gathered)
+    const gathered = gather(writer)
     for (const chunk of written) {
       gathered.chunks.push({ event, body: bodyOf(chunk), chunk })
       writer.written++
@@ -54,10 +56,19 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
         writer.state = 'ended'
       }
     }
-    if (gathered.ended || fanOut.isWatched(writer.runId)) {
-      gathered.isDue = true
-      flushSoon()
-    } else flushLater()
+    flushInTime(gathered)
+  }
+
+  function gather(writer: Writer): Pending {
+    const gathered = pending.get(writer) ?? { writer, chunks: [], ended: false, isDue: false }
+    pending.set(writer, gathered)
+    return gathered
+  }
+
+  function flushInTime(gathered: Pending) {
+    if (!fanOut.isWatched(gathered.writer.runId)) return flushLater()
+    gathered.isDue = true
+    flushSoon()
   }
 
   function flushLater() {
@@ -65,22 +76,22 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
     isScheduled = true
     void clock.sleep(UNWATCHED_DELAY_MS).then(() => {
       isScheduled = false
-      flushAll()
+      flushAll().catch((fault) => report(fault, 'chunk log'))
     })
   }
 
-  function flushAll() {
+  function flushAll(): Promise<void> {
     for (const gathered of pending.values()) gathered.isDue = true
-    flushSoon()
+    return flushDue()
   }
 
   /** Nobody awaits this one; a turn that cares meets the same fault in `settle`. */
   function flushSoon() {
-    flush().catch((fault) => report(fault, 'chunk log'))
+    flushDue().catch((fault) => report(fault, 'chunk log'))
   }
 
   /** One write at a time; what arrives meanwhile shares the next one, and so do all who ask in the same tick. */
-  function flush(): Promise<void> {
+  function flushDue(): Promise<void> {
     nextFlush ??= (async () => {
       await new Promise<void>((resolve) => clock.soon(resolve))
       while (flushing) await flushing
@@ -100,8 +111,8 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
   async function keep(batch: Pending[]): Promise<void> {
     for (const { writer, chunks: gathered } of batch) await makeRoom(writer, gathered.length)
     const appends = batch.map(({ writer, chunks: gathered, ended }): ChunkAppend => {
-      const { runId, fence, last, floor } = writer
-      return { runId, fence, last, floor, chunks: gathered, ended, at: clock.now() }
+      const { runId, fence, last, floor, isBegun } = writer
+      return { runId, fence, last, floor, isFirst: !isBegun, chunks: gathered, ended, at: clock.now() }
     })
     const firsts = await appendWithPatience(appends)
     for (const [index, { writer, chunks: gathered }] of batch.entries()) {
@@ -110,6 +121,7 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
         writer.state = first === 'ended' ? 'ended' : 'fenced'
         continue
       }
+      writer.isBegun = true
       writer.last = first + gathered.length - 1
       if (!fanOut.isWatched(writer.runId)) continue
       const numbered = gathered.map(
@@ -117,6 +129,11 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
       )
       fanOut.publish(writer.runId, numbered)
     }
+  }
+
+  function isPending(runId: RunId): boolean {
+    for (const writer of pending.keys()) if (writer.runId === runId) return true
+    return false
   }
 
   async function makeRoom(writer: Writer, count: number): Promise<void> {
@@ -132,20 +149,25 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
       try {
         return await chunks.append(appends)
       } catch (fault) {
-        if (!(fault instanceof StorageError) || !fault.mayPass) throw fault
+        if (!(fault instanceof StorageError) || !fault.mayPass || isClosing) throw fault
         await clock.sleep(RETRY_MS)
       }
     }
   }
 
   async function open(runId: RunId, options: StreamOptions): Promise<RunStream | 'fenced'> {
-    // Opened before anything is written: a run whose worker dies with its chunks is found by its head.
-    const head = await chunks.open(runId, options.fence, options.former)
+    const { fence, former = fence > 1 ? 'possible' : 'none' } = options
+    // What the former writer left is not to be read before it is written, should it have been one of ours.
+    if (former === 'possible' && isPending(runId)) await untilAborted(flushAll(), options.signal)
+    const head = former === 'none' ? UNWRITTEN : await chunks.open(runId, fence, former)
     if (head === 'fenced') return 'fenced'
     const { last, ended, mayHaveLost } = head
     const state = ended ? 'ended' : 'open'
     const floor = mayHaveLost ? options.bound : 0
-    const writer: Writer = { ...options, runId, last, written: Math.max(last, floor), floor, state }
+    const isBegun = head !== UNWRITTEN
+    const writer: Writer = { ...options, runId, last, written: Math.max(last, floor), floor, isBegun, state }
+    // Its head shares a write with whatever else there is, soon enough for a reader in another process.
+    if (!isBegun) flushInTime(gather(writer))
     const dangling = last > 0 && !ended ? await danglingText(chunks, runId, last) : undefined
     const found: FoundStream = {
       last,
@@ -158,12 +180,17 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
       found,
       write: (written, event) => write(writer, written, event),
       async settle() {
+        if (!fanOut.isWatched(runId)) return writer.written
         const gathered = pending.get(writer)
-        const isAwaited = writer.state !== 'open' || fanOut.isWatched(runId)
-        if (!isAwaited) return writer.written
         if (gathered) gathered.isDue = true
-        if (gathered || flushing) await flush()
+        if (gathered || flushing) await untilAborted(flushDue(), options.signal)
         return writer.last
+      },
+      async begin() {
+        while (!writer.isBegun && writer.state !== 'fenced' && !options.signal?.aborted) {
+          if (!flushing || pending.has(writer)) gather(writer).isDue = true
+          await untilAborted(flushDue(), options.signal)
+        }
       },
     }
   }
@@ -172,16 +199,39 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
     open,
     watch(runId, options) {
       // What gathered while nobody watched is due now.
-      flushAll()
+      flushAll().catch((fault) => report(fault, 'chunk log'))
       return watchStream(runId, { ...options, chunks, clock, fanOut })
     },
-    unended: (limit) => chunks.unended(limit),
+    unended: async (limit) => (await chunks.unended(limit)).filter((runId) => !isPending(runId)),
+    async flush() {
+      while (pending.size > 0 || flushing) await flushAll()
+    },
+    async close() {
+      isClosing = true
+      await flushAll().catch((fault) => report(fault, 'chunk log'))
+    },
     async isGone(runId) {
       const head = await chunks.head(runId)
       return head?.ended === true && head.last > 0 && (await chunks.read(runId, head.last - 1, 1)).length === 0
     },
   }
 }
+
+function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const finish = () => {
+      signal.removeEventListener('abort', finish)
+      resolve()
+    }
+    signal.addEventListener('abort', finish)
+    if (signal.aborted) finish()
+    work.then(finish, reject)
+  })
+}
+
+/** What the store would say of a stream that nobody can have written. */
+const UNWRITTEN: StreamHead = { last: 0, lastEvent: 0, ended: false, mayHaveLost: false }
 
 /** A turn has a hundred deltas and a handful of anything else: theirs is put together by hand, for a third of the cost. */
 function bodyOf(chunk: Chunk): string {

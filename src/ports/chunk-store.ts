@@ -41,6 +41,8 @@ export type ChunkAppend = {
    * and nothing is written. An append that was tried before and went through is recognised by it.
    */
   last?: number
+  /** The stream was never opened: nobody can have written it before, and this append makes its head. */
+  isFirst?: boolean
   /** Numbers start above this; only after a loss is it above the last one. */
   floor: number
   chunks: readonly { event: number; body: string }[]

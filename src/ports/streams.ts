@@ -11,6 +11,11 @@ export type RunStream = {
    * says, and tells the rest.
    */
   settle(): Promise<number>
+  /**
+   * Resolves when the stream can be found by its head. The end of a run is written only after this, so that the sweep
+   * ends the stream of a writer that died.
+   */
+  begin(): Promise<void>
   /** What a former writer left. */
   readonly found: FoundStream
 }
@@ -32,6 +37,8 @@ export type StreamOptions = {
   bound: number
   /** …until this answers with a higher one. Undefined: the lease is lost. */
   raiseBound(): Promise<number | undefined>
+  /** Aborted when the writer gives up: it no longer waits for a chunk log that cannot be written. */
+  signal?: AbortSignal
 }
 
 export type Streams = {
@@ -41,8 +48,12 @@ export type Streams = {
    * more than a bound is ended with `behind` and may come back with the last number it saw.
    */
   watch(runId: RunId, options: { after: number; signal: AbortSignal }): AsyncGenerator<NumberedChunk, WatchEnd>
-  /** Runs whose stream nobody ended. */
+  /** Runs whose stream nobody ended or is about to end here. */
   unended(limit: number): Promise<RunId[]>
+  /** Resolves when everything written here so far is kept. */
+  flush(): Promise<void>
+  /** The same before the end of the process, but only tried once: what is not kept, the next process tells again. */
+  close(): Promise<void>
   /** Whether a finished stream was pruned. */
   isGone(runId: RunId): Promise<boolean>
 }

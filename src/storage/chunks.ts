@@ -115,17 +115,12 @@ async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Pro
   const { runId, fence, last = ANY, floor, chunks, ended, at } = append
   let event = 0
   for (const chunk of chunks) if (chunk.event > event) event = chunk.event
-  const moved = await db.get(moveHead, {
-    run: runId,
-    fence,
-    known: last,
-    floor,
-    count: chunks.length,
-    event,
-    ended: ended ? 1 : 0,
-    endedAt: ended ? at : null,
-    boot: bootId,
-  })
+  const values = {
+    ...{ run: runId, fence, count: chunks.length, event, boot: chunks.length > 0 ? bootId : '' },
+    ...{ ended: ended ? 1 : 0, endedAt: ended ? at : null },
+  }
+  const made = append.isFirst ? await db.get(makeHead, values) : undefined
+  const moved = made ?? (await db.get(moveHead, { ...values, known: last, floor }))
   if (!moved) return whyNot(db, append)
   const first = moved.last - chunks.length + 1
   if (chunks.length > 0) await db.run(insert, { run: runId, first, last: moved.last, bodies: encode(chunks) })
@@ -206,17 +201,33 @@ const takeHead = statement<{ run: string; fence: number; boot: string }>()((db, 
     .returning('fence'),
 )
 
-const moveHead = statement<{
+type HeadValues = {
   run: string
   fence: number
-  known: number
-  floor: number
   count: number
   event: number
   ended: number
   endedAt: number | null
   boot: string
-}>()((db, p) =>
+}
+
+const makeHead = statement<HeadValues>()((db, p) =>
+  db
+    .insertInto('stream_heads')
+    .values({
+      run_id: p('run'),
+      fence: p('fence'),
+      last: p('count'),
+      last_event: p('event'),
+      ended: p('ended'),
+      ended_at: p('endedAt'),
+      boot_id: p('boot'),
+    })
+    .onConflict((conflict) => conflict.column('run_id').doNothing())
+    .returning('last'),
+)
+
+const moveHead = statement<HeadValues & { known: number; floor: number }>()((db, p) =>
   db
     .updateTable('stream_heads')
     .set({

@@ -97,6 +97,7 @@ test('a stream whose beginning was lost begins again with a reset', () => {
   catchUpStream(events, {
     write: (chunks) => void written.push(...chunks),
     settle: async () => 0,
+    begin: async () => {},
     found: { last: 0, lastEvent: 0, ended: false, mayHaveLost: true },
   })
   assert.equal(written[0]?.message_type, 'message_reset')
@@ -127,6 +128,7 @@ test('text left by a dead worker is taken back although an answer before it was 
     {
       write: (chunks) => void written.push(...chunks),
       settle: async () => 0,
+      begin: async () => {},
       found: {
         ...{ last: 3, lastEvent: 0, ended: false, mayHaveLost: false },
         dangling: { id: 'message-5', text: 'half', reasoning: '' },

@@ -244,3 +244,29 @@ test('a run whose worker died with all its chunks is found, and its stream ended
     await house.desk.world.clock.sleep(10)
   }
 })
+
+test('the end of a run is written only after its stream can be found: a writer that dies then is finished by the sweep', async (context) => {
+  const house = await openHouse(context, { script: scriptOf({ text: 'hi' }) })
+  const database = new DatabaseSync(join(house.home, 'chunks.db'), { readOnly: true })
+  context.after(() => database.close())
+  const head = database.prepare('select run_id from stream_heads where run_id = ?')
+  const { events } = house.desk.world.store
+  const append = events.append.bind(events)
+  const foundAtTheEnd: boolean[] = []
+  events.append = (request) => {
+    if (request.intents.some(({ event }) => event.type === 'turn-ended'))
+      foundAtTheEnd.push(head.get(request.runId) !== undefined)
+    return append(request)
+  }
+  await house.ask('hello')
+  assert.deepEqual(foundAtTheEnd, [true])
+})
+
+test('a process that is asked to stop writes what nobody has watched yet', async (context) => {
+  const house = await openHouse(context, { script: scriptOf({ text: 'hi' }) })
+  const run = await house.ask('hello')
+  await house.stop()
+  const database = new DatabaseSync(join(house.home, 'chunks.db'), { readOnly: true })
+  context.after(() => database.close())
+  assert.equal(database.prepare('select ended from stream_heads where run_id = ?').get(run.id)?.ended, 1)
+})

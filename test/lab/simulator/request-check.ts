@@ -3,6 +3,7 @@ import type { TurnEvent } from '../../../src/core/event.ts'
 import { historyFaults } from '../../../src/core/history.ts'
 import type { ConversationId } from '../../../src/core/id.ts'
 import { type Input, inputBody, type MessageBody, textOf } from '../../../src/core/message.ts'
+import { foldTurn, nextAction } from '../../../src/core/turn.ts'
 import type { ModelRequest } from '../../../src/ports/model.ts'
 import { lastInput } from '../../../src/providers/scripted/current-turn.ts'
 
@@ -36,6 +37,8 @@ export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
       const inputs = events.flatMap(inputsOf)
       // One that lost its lease and does not know yet may still ask for another run.
       if (run.continues === null && !inputs.some((input) => textOf(input.content) === wish)) return faults
+      // The run it continues may still have such a worker here; this one asks nothing before its calls are answered.
+      if (run.continues !== null && hasOpenCalls(events)) return faults
       return [
         ...faults,
         ...targetFaults(String(run.id), model, events),
@@ -47,6 +50,8 @@ export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
 
 const inputsOf = (event: TurnEvent): Input[] =>
   event.type === 'input-accepted' || event.type === 'input-steered' ? event.inputs : []
+
+const hasOpenCalls = (events: TurnEvent[]): boolean => nextAction(foldTurn(events), 0).type !== 'call-model'
 
 function targetFaults(run: string, model: string, events: TurnEvent[]): string[] {
   const first = events[0]

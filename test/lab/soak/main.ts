@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { runSoak } from './soak.ts'
 
-/** `node test/lab/soak/main.ts --minutes 10`: one soak, its verdict on the screen and its curves in a page. */
+/** `npm run soak -- --minutes 10`: one soak, its verdict on the screen and its curves in a page. */
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
