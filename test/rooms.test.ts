@@ -21,11 +21,11 @@ const DOORS: Record<string, Doors> = {
   core: { rooms: [], packages: [] },
   ports: { rooms: ['core'], packages: [] },
   engine: { rooms: ['core', 'ports'], packages: [] },
-  providers: { rooms: ['core', 'ports'], packages: ['node:'] },
+  providers: { rooms: ['core', 'ports'], packages: ['node:', 'undici', 'eventsource-parser', 'sharp'] },
   storage: { rooms: ['core', 'ports'], packages: ['node:', 'kysely', 'pg'] },
   live: { rooms: ['core', 'ports'], packages: [] },
   tools: { rooms: ['core', 'ports'], packages: ['node:', '@cfworker/json-schema'] },
-  config: { rooms: ['core', 'ports'], packages: ['node:'] },
+  config: { rooms: ['core', 'ports'], packages: ['node:', 'yaml', '@cfworker/json-schema'] },
   service: { rooms: ['core', 'ports', 'engine'], packages: [] },
   cli: { rooms: ['core', 'ports', 'service'], packages: ['node:', 'commander'] },
   'app.ts': {

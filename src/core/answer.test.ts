@@ -51,7 +51,7 @@ test('a whole answer has no fault', () => {
 
 test('an answer without its end may have been accepted and is not believed', () => {
   const fault = faultOf(draftOf(text('Hello')))
-  assert.equal(fault?.kind, 'malformed-answer')
+  assert.equal(fault?.kind, 'cut-off')
   assert.equal(fault?.mayHaveBeenAccepted, true)
 })
 

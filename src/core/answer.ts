@@ -1,20 +1,22 @@
 import type { Finish, Usage } from './event.ts'
 import type { Failure } from './failure.ts'
-import type { AnswerPart } from './message.ts'
+import type { AnswerPart, Dialect } from './message.ts'
 
 /** What a provider streams. `finish` or `failure` is the last part; a stream without either was cut. */
 export type Part =
   | { type: 'text-delta'; text: string }
   | { type: 'reasoning-delta'; text: string }
-  | { type: 'reasoning-signature'; signature: string }
-  | { type: 'redacted-reasoning'; data: string }
-  | { type: 'call-start'; index: number; callId: string; tool: string }
+  | { type: 'reasoning-signature'; signature: string; origin?: Dialect }
+  | { type: 'redacted-reasoning'; data: string; origin?: Dialect }
+  | { type: 'encrypted-reasoning'; itemId: string; data: string; origin: Dialect }
+  /** A second one for the same index corrects the first; arguments that came are kept. */
+  | { type: 'call-start'; index: number; callId: string; tool: string; signature?: string }
   | { type: 'call-delta'; index: number; json: string }
   | { type: 'usage'; usage: Usage }
   | { type: 'finish'; finish: Finish }
   | { type: 'failure'; failure: Failure }
 
-export type RawCall = { callId: string; tool: string; json: string }
+export type RawCall = { callId: string; tool: string; json: string; signature?: string }
 
 /** What has arrived of an answer so far. */
 export type Draft = { content: AnswerPart[]; calls: RawCall[]; usage: Usage; finish?: Finish; failure?: Failure }
@@ -37,15 +39,19 @@ export function takePart(draft: Draft, part: Part): void {
       else draft.content.push({ type: 'reasoning', text: part.text })
       return
     case 'reasoning-signature':
-      if (last?.type === 'reasoning') last.signature = part.signature
-      else draft.content.push({ type: 'reasoning', text: '', signature: part.signature })
+      if (last?.type === 'reasoning') Object.assign(last, signed(part))
+      else draft.content.push({ type: 'reasoning', text: '', ...signed(part) })
       return
     case 'redacted-reasoning':
-      draft.content.push({ type: 'redacted-reasoning', data: part.data })
+    case 'encrypted-reasoning':
+      draft.content.push(part)
       return
-    case 'call-start':
-      draft.calls[part.index] = { callId: part.callId, tool: part.tool, json: draft.calls[part.index]?.json ?? '' }
+    case 'call-start': {
+      const { index, callId, tool, signature } = part
+      const json = draft.calls[index]?.json ?? ''
+      draft.calls[index] = { callId, tool, json, ...(signature ? { signature } : {}) }
       return
+    }
     case 'call-delta': {
       const call = draft.calls[part.index]
       if (call) call.json += part.json
@@ -64,11 +70,14 @@ export function takePart(draft: Draft, part: Part): void {
   }
 }
 
+const signed = ({ signature, origin }: Extract<Part, { type: 'reasoning-signature' }>) =>
+  origin ? { signature, origin } : { signature }
+
 /** Why a finished draft is no answer, if it is none. */
 export function faultOf(draft: Draft): Failure | undefined {
   if (draft.failure) return draft.failure
   if (!draft.finish)
-    return { kind: 'malformed-answer', detail: 'the stream ended without a finish reason', mayHaveBeenAccepted: true }
+    return { kind: 'cut-off', detail: 'the stream ended without a finish reason', mayHaveBeenAccepted: true }
   if (draft.calls.length > 0 && draft.finish === 'length')
     return { kind: 'malformed-answer', detail: 'a tool call was cut off by the output limit; it was not run' }
   const hasText = draft.content.some((part) => part.type === 'text' && part.text.trim() !== '')

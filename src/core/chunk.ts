@@ -96,7 +96,7 @@ function renderContent({ answerId, content }: AnswerEvent, told: Told): Chunk[] 
   if (told === 'all') return []
   const skip = { text: told.text.length, reasoning: told.reasoning.length }
   return content.flatMap((part): Chunk[] => {
-    if (part.type === 'redacted-reasoning') return []
+    if (part.type === 'redacted-reasoning' || part.type === 'encrypted-reasoning') return []
     const rest = part.text.slice(skip[part.type])
     skip[part.type] = Math.max(0, skip[part.type] - part.text.length)
     if (rest === '') return []

@@ -5,7 +5,14 @@ import type { Remedy } from './recovery.ts'
 import type { RunSettings, StopReason } from './run.ts'
 import type { Decision, ToolCall, ToolOutcome } from './tool-call.ts'
 
-export type Usage = { promptTokens: number; completionTokens: number; cachedTokens?: number; reasoningTokens?: number }
+export type Usage = {
+  /** All of the prompt, what came from the cache and what was written to it included. */
+  promptTokens: number
+  completionTokens: number
+  cachedTokens?: number
+  cacheWriteTokens?: number
+  reasoningTokens?: number
+}
 
 /** Why the model stopped talking. `length` means it was cut off by its output limit. */
 export type Finish = 'stop' | 'tool-calls' | 'length'

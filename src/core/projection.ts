@@ -1,8 +1,10 @@
+import type { Cooldown } from './credential.ts'
 import type { TurnEvent, Usage } from './event.ts'
 import type { ErrorType, RunError } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import { type Input, inputBody, type MessageBody, type NewMessage } from './message.ts'
 import { type RunStatus, STATUS_OF_STOP, type StopReason } from './run.ts'
+import type { ModelNotes } from './target.ts'
 import type { Decision } from './tool-call.ts'
 import { apply, openCalls, type Turn } from './turn.ts'
 
@@ -37,6 +39,9 @@ export type Change =
   | { type: 'add-message'; message: NewMessage }
   | { type: 'add-step'; step: NewStep }
   | { type: 'change-run'; change: RunChange }
+  | { type: 'set-cooldown'; cooldown: Cooldown }
+  | { type: 'clear-cooldown'; scope: Cooldown['scope']; key: string }
+  | { type: 'note-model'; provider: string; model: string; notes: ModelNotes }
 
 /** An event with everything that follows from it. */
 export type Entry = { event: TurnEvent; at: number; changes: Change[] }

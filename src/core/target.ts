@@ -10,3 +10,6 @@ export function parseTarget(handle: string): Target | undefined {
 }
 
 export const isTargetHandle = (text: string): text is TargetHandle => parseTarget(text) !== undefined
+
+/** What failures taught us about one model, kept for later turns. */
+export type ModelNotes = { window?: number; textOnlyResults?: true }

@@ -1,4 +1,5 @@
 import type { Json } from './json.ts'
+import type { ImagePart } from './message.ts'
 
 /** What a second execution would mean. `once` is the default: nobody re-runs it without being asked. */
 export type Effects = 'none' | 'idempotent' | 'verifiable' | 'once'
@@ -16,6 +17,8 @@ export type ToolCall = {
   needsApproval: boolean
   effects: Effects
   parallel: boolean
+  /** The vendor's proof that the call is its own, replayed as it came. */
+  signature?: string
   /** Why this call can never run (unknown tool, bad arguments), in words for the model. */
   refusal?: string
 }
@@ -24,6 +27,7 @@ export type ToolOutcome = {
   callId: string
   status: 'success' | 'error' | 'denied' | 'unknown'
   output: string
+  images?: ImagePart[]
   /** Where the whole output lies when it was over the tool's limit. */
   spill?: string
 }

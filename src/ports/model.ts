@@ -1,8 +1,26 @@
 import type { Part } from '../core/answer.ts'
 import type { Json } from '../core/json.ts'
 import type { MessageBody } from '../core/message.ts'
+import type { Grant } from './credentials.ts'
 
 export type ToolSpec = { name: string; description: string; inputSchema: Json }
+
+/** What remedies ask of one request. They change the copy that is sent, never what is stored. */
+export type RequestShape = {
+  /** Leave out thoughts with their signatures. */
+  stripSignatures?: true
+  /** Leave out encrypted reasoning items. */
+  dropEncryptedReasoning?: true
+  /** Images no larger than this on their longer side, and re-encoded. */
+  shrinkImages?: { maxSide: number }
+  /** No images at all; a text in their place says so. */
+  stripImages?: true
+  /** Images in tool results become text. */
+  textOnlyResults?: true
+  dropLongContextBeta?: true
+  /** Tool schemas without `pattern`, `format` and what else grammars cannot express. */
+  relaxSchemas?: true
+}
 
 export type ModelRequest = {
   model: string
@@ -10,12 +28,30 @@ export type ModelRequest = {
   /** Already in the order and shape a model accepts; see core/history.ts. */
   messages: readonly MessageBody[]
   tools: readonly ToolSpec[]
+  shape?: RequestShape
+  /** Output tokens at most; without it the provider's own limit, or the client's default where one must be named. */
+  outputCap?: number
+  /** The answer must be JSON that fits this schema. */
+  outputSchema?: { name: string; schema: Json }
+  effort?: 'low' | 'medium' | 'high'
 }
+
+export type StreamOptions = { signal: AbortSignal; grant?: Grant }
+
+/** What is known of one model; absent is unknown. */
+export type ModelFacts = { window?: number; maxOutput?: number }
 
 /**
  * One vendor. A failure is a `failure` part, never a throw, and nothing is retried in here: the ladder in core decides.
  * When the signal aborts, the stream ends soon and its connection is closed.
  */
-export type ModelProvider = { stream(request: ModelRequest, options: { signal: AbortSignal }): AsyncIterable<Part> }
+export type ModelProvider = {
+  stream(request: ModelRequest, options: StreamOptions): AsyncIterable<Part>
+  /** Where requests go, and whether it is an aggregator that pools and retries by itself. Absent: nothing leaves us. */
+  endpoint?: { baseUrl: string; isAggregator: boolean }
+  factsOf?(model: string): ModelFacts
+  /** Closes the old connections, so that the next request makes new ones. */
+  renewConnections?(): Promise<void>
+}
 
 export type Models = { find(provider: string): ModelProvider | undefined }

@@ -94,7 +94,7 @@ export const mayRepeat = (error: unknown): boolean => {
 /** `pg` gives its own connection errors no code, so here the text is all there is. */
 function isLostConnection(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  return /connection terminated|connection ended|not queryable|timeout exceeded when trying to connect|read timeout/i.test(
+  return /connection terminated|connection ended|not queryable|timeout exceeded when trying to connect|timeout expired|read timeout/i.test(
     error.message,
   )
 }

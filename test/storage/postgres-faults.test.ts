@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import pg from 'pg'
 import { realClock as clock } from '../../src/config/real-clock.ts'
 import { StorageError, type StorageFault } from '../../src/ports/storage-error.ts'
+import { faultOf } from '../../src/storage/faults.ts'
 import { MIGRATIONS, type Migration } from '../../src/storage/migrate.ts'
 import { openPostgresStore } from '../../src/storage/postgres.ts'
 import { postgresServer, startPostgres } from '../harness/postgres.ts'
@@ -159,3 +163,16 @@ const isFault = (expected: StorageFault) => (error: unknown) => {
   assert.equal(error.fault, expected)
   return true
 }
+
+test('a server that takes the connection and says nothing is unreachable, and not a bug that ends runs', async (context) => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  context.after(() => silent.close())
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const client = new pg.Client({ host: '127.0.0.1', port, connectionTimeoutMillis: 20 })
+  const fault = await client.connect().then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  assert.equal(faultOf(fault), 'unreachable')
+})

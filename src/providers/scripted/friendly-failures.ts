@@ -1,7 +1,7 @@
 import type { Failure, FailureKind } from '../../core/failure.ts'
 
 /** The words by which a person names a failure, most particular first. */
-const NAMES: Record<FailureKind, RegExp> = {
+const NAMES: Partial<Record<FailureKind, RegExp>> = {
   'rate-limited': /rate|too many|429/,
   'quota-exhausted': /quota|credit|billing|money/,
   'context-overflow': /context|overflow|too long/,
@@ -29,7 +29,7 @@ const STATUS: Partial<Record<FailureKind, number>> = {
 /** The failure that was asked for; an overloaded provider when none was named. */
 export function failureFor(words: string): Failure {
   const kinds = Object.keys(NAMES) as FailureKind[]
-  const kind = kinds.find((one) => NAMES[one].test(words.toLowerCase())) ?? 'overloaded'
+  const kind = kinds.find((one) => NAMES[one]?.test(words.toLowerCase())) ?? 'overloaded'
   const status = STATUS[kind]
   return { kind, detail: `the scripted model was asked to fail: ${kind}`, ...(status ? { status } : {}) }
 }
