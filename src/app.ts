@@ -1,6 +1,8 @@
+import { type ConfigFile, readConfigFile } from './config/config-file.ts'
 import { openHome } from './config/home.ts'
 import { realClock } from './config/real-clock.ts'
 import { realRandomness } from './config/real-randomness.ts'
+import { openSecretKeys } from './config/secret-key.ts'
 import { type Environment, readSettings, type Settings } from './config/settings.ts'
 import { sha256 } from './config/sha256.ts'
 import { DEFAULT_ORGANIZATION } from './core/id.ts'
@@ -11,7 +13,11 @@ import type { Clock } from './ports/clock.ts'
 import type { ModelProvider } from './ports/model.ts'
 import type { Store } from './ports/store.ts'
 import type { Tool } from './ports/tool.ts'
+import { newCredentialPool } from './providers/credentials/credential-pool.ts'
+import { environmentSources } from './providers/credentials/environment-keys.ts'
+import { providerDirectory } from './providers/directory.ts'
 import { modelsFrom } from './providers/models.ts'
+import { providerSet } from './providers/provider-set.ts'
 import { friendlyProvider } from './providers/scripted/friendly.ts'
 import type { Desk } from './service/desk.ts'
 import { builtinTools } from './tools/builtin/all.ts'
@@ -47,11 +53,21 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const { store: opened, chunks, snapshot } = await openDatabase(settings, { home, clock, role })
   const store = options.wrapStore?.(opened) ?? opened
 
+  const config = readConfigFile(home)
+  const set = providerSet(config.providers, { environment, clock })
+  const secrets = openSecretKeys(home)
+  const pool = newCredentialPool({
+    ...{ organizationId: DEFAULT_ORGANIZATION, store, box: secrets.box, clock, randomness, report },
+    environment: environmentSources(environment, set.keyVariables, report),
+    strategies: strategiesOf(config),
+    flows: flowsOf(config),
+  })
   const friendly = friendlyProvider({ clock, randomness })
   const world: World = {
     store,
     streams: newStreams({ chunks, clock, report }),
-    models: modelsFrom({ scripted: friendly, ...options.providers }),
+    credentials: pool,
+    models: modelsFrom({ ...set.providers, scripted: friendly, ...options.providers }),
     tools: toolRegistry([...builtinTools({ clock, randomness, home }), ...(options.tools ?? [])]),
     spill: fileSpill(home),
     clock,
@@ -64,7 +80,13 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const desk: Desk = {
     world,
     snapshot,
-    defaults: { maxSteps, maxDurationMs, approvalTtlMs },
+    care: pool,
+    directory: providerDirectory(set, { wishes: config.providers, environment }),
+    secretKeys: secrets,
+    defaults: {
+      ...{ maxSteps, maxDurationMs, approvalTtlMs, fallback: config.fallback },
+      ...(config.model ? { model: config.model } : {}),
+    },
     organizationId: DEFAULT_ORGANIZATION,
     ...(engine ? { engine } : {}),
   }
@@ -73,10 +95,29 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     settings,
     async close() {
       await engine?.stop()
+      await pool.flush()
       await chunks.close()
       await opened.close()
     },
   }
+}
+
+const strategiesOf = ({ providers }: ConfigFile) =>
+  Object.fromEntries(Object.entries(providers).flatMap(([name, { strategy }]) => (strategy ? [[name, strategy]] : [])))
+
+function flowsOf({ providers }: ConfigFile) {
+  return Object.fromEntries(
+    Object.entries(providers).flatMap(([name, { oauth }]) => {
+      if (!oauth) return []
+      const { token_url: tokenUrl, client_id: clientId, account_url: accountUrl, scope } = oauth
+      return [
+        [
+          name,
+          Object.fromEntries(Object.entries({ tokenUrl, clientId, accountUrl, scope }).filter(([, value]) => value)),
+        ],
+      ]
+    }),
+  )
 }
 
 /** The database of the settings; PostgreSQL is loaded only where it is used. */

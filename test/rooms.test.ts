@@ -14,6 +14,8 @@ type Doors = {
   rooms: string[]
   /** npm packages it may import; `node:` means Node's own modules. */
   packages: string[]
+  /** npm packages of which it may know the types: nothing of them is there when it runs. */
+  types?: string[]
 }
 
 /** The architecture, as a table. A room that is missing here may import nothing. */
@@ -21,18 +23,23 @@ const DOORS: Record<string, Doors> = {
   core: { rooms: [], packages: [] },
   ports: { rooms: ['core'], packages: [] },
   engine: { rooms: ['core', 'ports'], packages: [] },
-  providers: { rooms: ['core', 'ports'], packages: ['node:', 'undici', 'eventsource-parser', 'sharp'] },
+  providers: {
+    rooms: ['core', 'ports'],
+    packages: ['node:', 'undici', 'eventsource-parser', 'sharp'],
+    types: ['openai', '@anthropic-ai/sdk', '@google/genai', '@ai-sdk/provider'],
+  },
   storage: { rooms: ['core', 'ports'], packages: ['node:', 'kysely', 'pg'] },
   live: { rooms: ['core', 'ports'], packages: [] },
   tools: { rooms: ['core', 'ports'], packages: ['node:', '@cfworker/json-schema'] },
   config: { rooms: ['core', 'ports'], packages: ['node:', 'yaml', '@cfworker/json-schema'] },
+  simulator: { rooms: ['core'], packages: ['node:'] },
   service: { rooms: ['core', 'ports', 'engine'], packages: [] },
   cli: { rooms: ['core', 'ports', 'service'], packages: ['node:', 'commander'] },
   'app.ts': {
     rooms: ['core', 'ports', 'engine', 'providers', 'storage', 'live', 'tools', 'config', 'service'],
     packages: ['node:'],
   },
-  'main.ts': { rooms: ['app.ts', 'cli'], packages: ['node:'] },
+  'main.ts': { rooms: ['app.ts', 'cli', 'simulator'], packages: ['node:'] },
 }
 
 /** Clock and chance are ports: the simulator must be able to run these rooms on a virtual clock. */
@@ -52,6 +59,8 @@ test('a bad import, a long file, a forbidden name and a bare clock are each seen
   assert.equal(faultsOf('core/long.ts', '\n'.repeat(MAX_LINES + 1)).length, 1)
   assert.equal(faultsOf('core/string-utils.ts', '').length, 1)
   assert.equal(faultsOf('engine/late.ts', 'setTimeout(() => {}, 10)').length, 1)
+  assert.equal(faultsOf('providers/a.ts', "import type { A } from 'openai'").length, 0)
+  assert.equal(faultsOf('providers/b.ts', "import type { A } from 'openai'\nimport { B } from 'openai'").length, 2)
   assert.equal(faultsOf('attic/any.ts', "import '../core/run.ts'").length, 1)
 })
 
@@ -63,13 +72,15 @@ function faultsOf(file: string, text: string): string[] {
   if (FORBIDDEN_NAMES.test(file)) faults.push(`${file} has a name that says nothing`)
   if (PURE_ROOMS.includes(room) && CLOCK_OR_CHANCE.test(text))
     faults.push(`${file} touches the clock or chance directly`)
+  const typesOnly = typeImportsOf(text)
   for (const target of importsOf(text)) {
     if (target.startsWith('.')) {
       const other = relative('.', join(dirname(file), target)).split('/')[0]!
       if (other !== room && !doors.rooms.includes(other)) faults.push(`${room} may not import ${other} (${file})`)
     } else {
       const name = target.startsWith('node:') || builtinModules.includes(target) ? 'node:' : packageName(target)
-      if (!doors.packages.includes(name)) faults.push(`${room} may not import ${target} (${file})`)
+      const isType = typesOnly.has(target) && doors.types?.includes(name)
+      if (!doors.packages.includes(name) && !isType) faults.push(`${room} may not import ${target} (${file})`)
     }
   }
   return faults
@@ -78,6 +89,14 @@ function faultsOf(file: string, text: string): string[] {
 function importsOf(text: string): string[] {
   const patterns = [/\bfrom\s+'([^']+)'/g, /^import\s+'([^']+)'/gm, /\bimport\(\s*'([^']+)'\s*\)/g]
   return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1]!))
+}
+
+/** Packages of which only types are imported, in every import of this file. */
+function typeImportsOf(text: string): Set<string> {
+  const types = [...text.matchAll(/\bimport\s+type\s[^']*?\bfrom\s+'([^']+)'/g)].map((match) => match[1]!)
+  const all = importsOf(text)
+  const count = (list: string[], name: string) => list.filter((one) => one === name).length
+  return new Set(types.filter((name) => count(types, name) === count(all, name)))
 }
 
 const packageName = (target: string): string =>

@@ -12,8 +12,33 @@ export type Role = 'owner' | 'guest' | 'caretaker'
 /** The composition root as the CLI sees it. */
 export type Open = (options: { environment: Environment; role: Role }) => Promise<OpenedApp>
 
+/** A request the simulator has seen, as far as it is told to a person. */
+export type SimulatedRequest = {
+  number: number
+  method: string
+  path: string
+  protocol: string
+  model: string
+  key: string | undefined
+  body: unknown
+  arrivedAt: number
+  status?: number
+  ended?: { at: number; how: string }
+}
+
+/** The provider simulator as the CLI sees it: `source` is the text of a script. */
+export type Simulate = (options: {
+  port: number
+  source?: string
+  keys: Record<string, string>
+  onEnded(request: SimulatedRequest): void
+}) => Promise<
+  | { type: 'serving'; url: string; rules: number; close(): Promise<void> }
+  | { type: 'refused'; because: 'script' | 'keys' | 'port'; reasons: string[] }
+>
+
 /** What every command is handed. `out` is for what was asked for, `notes` for what is said about it. */
-export type Context = { openApp: Open; environment: Environment; out: Screen; notes: Screen }
+export type Context = { openApp: Open; simulate: Simulate; environment: Environment; out: Screen; notes: Screen }
 
 /** Opens the app for the length of one piece of work. */
 export async function withApp<T>(

@@ -38,6 +38,8 @@ export function renderChunk(telling: Telling, chunk: Chunk, look: Look): { telli
       const what = `${chunk.target || 'The model'} failed (${chunk.kind}): ${safeText(chunk.detail)}.`
       return note(telling, [`  ${paint.yellow(`! ${what}`)} ${REMEDY_WORDS[chunk.remedy] ?? chunk.remedy}`])
     }
+    case 'summary_message':
+      return note(telling, [`  ${paint.yellow('≡ What came before was summarised')} to make room.`])
     case 'message_reset': {
       const why = RESET_WORDS[chunk.reason] ?? `the model failed: ${safeText(chunk.reason)}`
       return note(telling, [`  ${paint.yellow('↺ The text above was abandoned')}: ${why}.`])
@@ -148,6 +150,24 @@ export function fewLines(output: string): string {
 /** What is done about a failed attempt. */
 export const REMEDY_WORDS: Record<string, string> = {
   wait: 'Waiting a moment, then trying again.',
+  'retry-credential': 'Trying once more with the same key.',
+  'refresh-credential': 'Renewing the credential.',
+  'refresh-entitlement': 'Asking whether the account is paid up.',
+  'next-credential': 'Going on with another key.',
+  'strip-signatures': 'Sending the history without signed thoughts.',
+  'drop-encrypted-reasoning': 'Sending the history without encrypted thoughts.',
+  'shrink-images': 'Sending smaller images.',
+  'strip-images': 'Sending the history without images.',
+  'text-only-results': 'Sending tool results as text only.',
+  'drop-long-context-beta': 'Asking without the long context.',
+  'relax-schemas': 'Sending simpler tool schemas.',
+  'cap-output': 'Asking for a shorter answer.',
+  'raise-output-cap': 'Allowing a longer answer.',
+  nudge: 'Asking again.',
+  continue: 'Letting it go on where it stopped.',
+  'adopt-window': 'Taking the smaller context window it states.',
+  compact: 'Summarising what came before.',
+  'rebuild-transport': 'Making new connections.',
   'next-target': 'Going on with the next model of the chain.',
   'give-up': 'Nothing is left to try.',
 }

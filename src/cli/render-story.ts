@@ -1,3 +1,4 @@
+import type { Cooldown } from '../core/credential.ts'
 import type { LoggedEvent, TurnEvent } from '../core/event.ts'
 import { type Input, textOf } from '../core/message.ts'
 import type { NewStep } from '../core/projection.ts'
@@ -47,6 +48,9 @@ function headLines(run: Run, { paint }: Look): string[] {
 
 type Scene = { names: Record<string, string>; targets: string[]; width: number; look: Look }
 
+const cooldownText = ({ key, until, reason }: Cooldown): string =>
+  `${key} rests until ${new Date(until).toISOString()} (${reason})`
+
 /** What happened, then details. */
 function describe(event: TurnEvent, { names, targets, width, look }: Scene): string[] {
   const { red, green, yellow } = look.paint
@@ -68,7 +72,18 @@ function describe(event: TurnEvent, { names, targets, width, look }: Scene): str
       return [
         yellow(`attempt failed: ${target(event.target)}, ${kind}${status ? ` (HTTP ${status})` : ''}`),
         safeText(detail),
-        `remedy: ${event.remedy}. ${remedy}`,
+        `remedy: ${event.remedy}. ${remedy}${event.waitMs ? ` (${(event.waitMs / 1_000).toFixed(1)} s)` : ''}`,
+        ...(event.nextTarget === undefined ? [] : [`now: ${target(event.nextTarget)}`]),
+        ...(event.credentialId ? [`asked with ${event.credentialId}`] : []),
+        ...(event.cooldown ? [cooldownText(event.cooldown)] : []),
+      ]
+    }
+    case 'context-compacted': {
+      const { replaces, tokensBefore, tokensAfter } = event
+      const range = `messages ${replaces.from} to ${replaces.to}`
+      return [
+        `summarised ${range}: about ${tokensBefore} tokens before, ${tokensAfter} after`,
+        ...(event.text ? [quote(event.text)] : []),
       ]
     }
     case 'answer-received': {

@@ -1,10 +1,11 @@
 import { Command, CommanderError } from 'commander'
-import type { Context, Environment, Open } from './context.ts'
+import { SIMULATE_HELP } from './commands/simulate-help.ts'
+import type { Context, Environment, Open, Simulate } from './context.ts'
 import { USAGE } from './exit-codes.ts'
 import { tellFault } from './tell-fault.ts'
 import { newScreen } from './terminal.ts'
 
-export type CliOptions = { openApp: Open; environment: Environment; version: string }
+export type CliOptions = { openApp: Open; simulate: Simulate; environment: Environment; version: string }
 
 /** The command line: parses, loads the one command that was asked for, and answers with the exit code. */
 export async function runCli(argv: string[], { version, ...options }: CliOptions): Promise<number> {
@@ -72,6 +73,16 @@ function programFor(context: Context, ends: (code: number) => void): Command {
     .description('a guided minute in a temporary home: a tool, an approval, a cancel, kill -9 and its recovery')
     .option('--fast', 'without the pauses for reading')
     .action(async (flags) => ends(await (await import('./commands/demo.ts')).demo(flags, context)))
+
+  program
+    .command('simulate')
+    .description('play the model providers on this machine, with scripted faults')
+    .option('--port <number>', 'where to listen on loopback; 0 takes any free port', '8284')
+    .option('--script <file>', 'what to answer, as JSON; see below')
+    .option('--key <name=state...>', 'a known key: valid, revoked, expired, out-of-credit, limited or limited:SECONDS')
+    .option('--verbose', 'show what was asked, too')
+    .addHelpText('after', SIMULATE_HELP)
+    .action(async (flags) => ends(await (await import('./commands/simulate.ts')).simulate(flags, context)))
 
   return program
 }

@@ -27,5 +27,8 @@ export type Conversation = {
   nextPosition: number
 }
 
-/** The whole chain a turn of this agent may walk, primary first. */
-export const chainOf = (agent: Agent): TargetHandle[] => [agent.model, ...agent.fallback]
+/** The whole chain a turn of this agent may walk, primary first; `usual` is for agents that have no chain of their own. */
+export const chainOf = ({ model, fallback }: Agent, usual: readonly TargetHandle[] = []): TargetHandle[] => [
+  model,
+  ...(fallback.length > 0 ? fallback : usual.filter((handle) => handle !== model)),
+]

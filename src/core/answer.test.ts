@@ -46,7 +46,10 @@ test('arguments that come before the call is named are kept', () => {
 test('a whole answer has no fault', () => {
   assert.equal(faultOf(draftOf(text('Hello'), finish('stop'))), undefined)
   assert.equal(faultOf(draftOf(begin(0), finish('tool-calls'))), undefined)
-  assert.equal(faultOf(draftOf(text('Hel'), finish('length'))), undefined)
+})
+
+test('text that reached the output limit is not whole', () => {
+  assert.equal(faultOf(draftOf(text('Hel'), finish('length')))?.kind, 'text-truncated')
 })
 
 test('an answer without its end may have been accepted and is not believed', () => {
@@ -56,11 +59,13 @@ test('an answer without its end may have been accepted and is not believed', () 
 })
 
 test('a call cut off by the output limit never runs', () => {
-  assert.equal(faultOf(draftOf(begin(0), json(0, '{"rm'), finish('length')))?.kind, 'malformed-answer')
+  assert.equal(faultOf(draftOf(begin(0), json(0, '{"rm'), finish('length')))?.kind, 'call-truncated')
 })
 
 test('thoughts and blanks alone are no answer', () => {
-  assert.equal(faultOf(draftOf(thought('hm'), text(' \n'), finish('stop')))?.kind, 'empty-answer')
+  assert.equal(faultOf(draftOf(thought('hm'), text(' \n'), finish('stop')))?.kind, 'thinking-only')
+  assert.equal(faultOf(draftOf(thought('hm'), finish('length')))?.kind, 'thinking-exhausted')
+  assert.equal(faultOf(draftOf(text(' \n'), finish('stop')))?.kind, 'empty-answer')
 })
 
 test('what the provider says went wrong comes before what we make of it', () => {

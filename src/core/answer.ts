@@ -78,12 +78,17 @@ export function faultOf(draft: Draft): Failure | undefined {
   if (draft.failure) return draft.failure
   if (!draft.finish)
     return { kind: 'cut-off', detail: 'the stream ended without a finish reason', mayHaveBeenAccepted: true }
-  if (draft.calls.length > 0 && draft.finish === 'length')
-    return { kind: 'malformed-answer', detail: 'a tool call was cut off by the output limit; it was not run' }
   const hasText = draft.content.some((part) => part.type === 'text' && part.text.trim() !== '')
-  if (!hasText && draft.calls.length === 0 && draft.finish !== 'length')
-    return { kind: 'empty-answer', detail: 'the answer had no text and no tool call' }
-  return undefined
+  const hasThought = draft.content.some((part) => part.type !== 'text')
+  const isCut = draft.finish === 'length'
+  if (draft.calls.length > 0)
+    return isCut
+      ? { kind: 'call-truncated', detail: 'a tool call was cut off by the output limit; it was not run' }
+      : undefined
+  if (hasText) return isCut ? { kind: 'text-truncated', detail: 'the text reached the output limit' } : undefined
+  if (isCut && hasThought) return { kind: 'thinking-exhausted', detail: 'all of the output went into thinking' }
+  if (hasThought) return { kind: 'thinking-only', detail: 'the answer was thinking and nothing else' }
+  return { kind: 'empty-answer', detail: 'the answer had no text and no tool call' }
 }
 
 /** What a cancelled attempt leaves behind: text the watcher has already read, never a call. */

@@ -1,6 +1,8 @@
+import { summaryTargets } from './compaction.ts'
 import type { TurnEvent } from './event.ts'
 import type { ErrorType } from './failure.ts'
 import type { MessageId } from './id.ts'
+import type { AnswerPart } from './message.ts'
 import type { StopReason } from './run.ts'
 import type { Turn } from './turn.ts'
 
@@ -22,7 +24,17 @@ export type Chunk =
     }
   /** Ours; sent as named events, which the official client skips. */
   | { message_type: 'message_reset'; id: MessageId | null; reason: string }
-  | { message_type: 'attempt_failed'; target: string; kind: string; detail: string; remedy: string }
+  | {
+      message_type: 'attempt_failed'
+      target: string
+      kind: string
+      detail: string
+      remedy: string
+      /** Who is asked now, when that has changed. */
+      next_target?: string
+    }
+  /** What was said before this no longer fits; the model goes on with this instead. */
+  | { message_type: 'summary_message'; id: MessageId; summary: string }
   | { message_type: 'tool_progress'; tool_call_id: string; text: string }
   /** The process that ran this died; another goes on. Tools that may run again do. */
   | { message_type: 'worker_lost'; deaths: number }
@@ -48,10 +60,24 @@ export function renderEvent(turn: Turn, event: TurnEvent, told: Told): Chunk[] {
     case 'answer-cut':
       return renderContent(event, told)
     case 'attempt-failed': {
-      const { failure, remedy, target } = event
+      const { failure, remedy, target, kept, nextTarget, purpose } = event
+      const targets = purpose === 'summary' ? summaryTargets(turn.settings) : turn.settings.targets
       const { kind, detail } = failure
-      return [{ message_type: 'attempt_failed', target: turn.settings.targets[target] ?? '', kind, detail, remedy }]
+      const next = nextTarget === undefined ? undefined : targets[nextTarget]
+      const dropped = remedy === 'next-target' && purpose !== 'summary' && turn.ways.answer.kept
+      return [
+        ...(kept ? renderContent(kept, told) : []),
+        // What was to be continued is not: another model begins anew.
+        ...(dropped ? [{ message_type: 'message_reset' as const, id: dropped.answerId, reason: kind }] : []),
+        {
+          message_type: 'attempt_failed',
+          ...{ target: targets[target] ?? '', kind, detail, remedy },
+          ...(next ? { next_target: next } : {}),
+        },
+      ]
     }
+    case 'context-compacted':
+      return event.text === '' ? [] : [{ message_type: 'summary_message', id: event.summaryId, summary: event.text }]
     case 'tool-ended': {
       const { callId, status, output } = event.outcome
       const wire: WireReturn = {
@@ -83,16 +109,23 @@ export type Told = 'all' | { text: string; reasoning: string }
 
 export const NOTHING_TOLD: Told = { text: '', reasoning: '' }
 
-type AnswerEvent = Extract<TurnEvent, { type: 'answer-received' | 'answer-cut' }>
+/** Content that was streamed under an id: an answer, or text that goes on in the next attempt. */
+type Streamed = { answerId: MessageId; content: AnswerPart[]; streamedTo: number }
+
+/** What of a committed event was streamed while it came, if anything was. */
+export function streamedBy(event: TurnEvent): Streamed | undefined {
+  if (event.type === 'attempt-failed') return event.kept
+  return event.type === 'answer-received' || event.type === 'answer-cut' ? event : undefined
+}
 
 /** What the stream holds of an answer is its beginning, or it is not of this answer at all. */
-export function isBeginningOf({ content }: AnswerEvent, told: Exclude<Told, 'all'>): boolean {
+export function isBeginningOf({ content }: Pick<Streamed, 'content'>, told: Exclude<Told, 'all'>): boolean {
   const whole = (type: 'text' | 'reasoning') =>
     content.flatMap((part) => (part.type === type ? [part.text] : [])).join('')
   return whole('text').startsWith(told.text) && whole('reasoning').startsWith(told.reasoning)
 }
 
-function renderContent({ answerId, content }: AnswerEvent, told: Told): Chunk[] {
+function renderContent({ answerId, content }: Pick<Streamed, 'answerId' | 'content'>, told: Told): Chunk[] {
   if (told === 'all') return []
   const skip = { text: told.text.length, reasoning: told.reasoning.length }
   return content.flatMap((part): Chunk[] => {

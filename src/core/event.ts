@@ -1,9 +1,12 @@
+import type { Cooldown, CredentialId } from './credential.ts'
 import type { Failure, RunError } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import type { AnswerPart, Input } from './message.ts'
 import type { Remedy } from './recovery.ts'
 import type { RunSettings, StopReason } from './run.ts'
+import type { ModelNotes } from './target.ts'
 import type { Decision, ToolCall, ToolOutcome } from './tool-call.ts'
+import type { Purpose } from './way.ts'
 
 export type Usage = {
   /** All of the prompt, what came from the cache and what was written to it included. */
@@ -44,6 +47,21 @@ export type TurnEvent =
       remedy: Remedy | 'give-up'
       /** Clock time before which the next attempt does not start. */
       retryAt: number
+      /** What it was asked for; an answer where nothing is said. */
+      purpose?: Purpose
+      /** The credential the request was made with. */
+      credentialId?: CredentialId
+      /** What the remedy is made of. */
+      waitMs?: number
+      nextTarget?: number
+      outputCap?: number
+      window?: number
+      /** What this attempt added to a text that goes on. */
+      kept?: { answerId: MessageId; content: AnswerPart[]; streamedTo: number }
+      /** What the failed attempt cost, where it is known. */
+      usage?: Usage
+      /** Written with this event: see `Cooldown`. */
+      cooldown?: Cooldown
     }
   | {
       type: 'answer-received'
@@ -61,6 +79,13 @@ export type TurnEvent =
       inputsRead: number
       /** The number of the last chunk that streamed it; 0 when it was not streamed. */
       streamedTo: number
+      /** It goes on where kept text was cut off: `content` is the rest. */
+      isRest?: true
+      credentialId?: CredentialId
+      /** The credential had a cooldown on record, which this success ends. */
+      clearsCooldown?: true
+      /** What the way here taught about the model. */
+      notes?: ModelNotes
     }
   | {
       type: 'answer-cut'
@@ -71,6 +96,21 @@ export type TurnEvent =
       content: AnswerPart[]
       inputsRead: number
       streamedTo: number
+      isRest?: true
+    }
+  | {
+      type: 'context-compacted'
+      v: 1
+      /** The message that holds the summary, and what it stands for. */
+      summaryId: MessageId
+      text: string
+      replaces: { from: number; to: number }
+      /** The first message the model still sees as it is. */
+      contextStart: number
+      target: number
+      usage: Usage
+      tokensBefore: number
+      tokensAfter: number
     }
   | { type: 'tool-started'; v: 1; callId: string; fence: number }
   | { type: 'tool-ended'; v: 1; outcome: ToolOutcome }

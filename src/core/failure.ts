@@ -60,6 +60,8 @@ export type Failure = {
   availableOutput?: number
   /** The largest side of an image the provider takes, in pixels. */
   maxImageSide?: number
+  /** What a person can do about it, once nothing is left to try. */
+  advice?: string
   /** How the provider names this request, for its support. */
   requestId?: string
   /** Whether the provider may have accepted (and charged) the request although we saw it fail. */
@@ -176,12 +178,17 @@ export const ENDING_OF_FAILURE: Record<FailureKind, Ending> = {
 }
 
 /** The endings that no model failure explains. */
-export const ENDING_OF_FAULT: Record<'internal' | 'worker-lost' | 'time-limit', Ending> = {
+export const ENDING_OF_FAULT: Record<'internal' | 'worker-lost' | 'time-limit' | 'struck-out', Ending> = {
   internal: { stopReason: 'error', errorType: 'internal_error', message: 'Holdfast itself failed; this is a bug.' },
   'worker-lost': {
     stopReason: 'error',
     errorType: 'worker_lost',
     message: 'The process running this turn died three times at the same step; it was not tried again.',
+  },
+  'struck-out': {
+    stopReason: 'invalid_tool_call',
+    errorType: 'llm_error',
+    message: 'The model called tools that do not exist or with arguments they do not take, three times in a row.',
   },
   'time-limit': { stopReason: 'error', errorType: 'time_limit', message: 'The run reached its time limit.' },
 }

@@ -9,6 +9,9 @@ import { settle } from './tool-call.ts'
 export function toModelHistory(bodies: readonly MessageBody[]): MessageBody[] {
   const shown: MessageBody[] = []
   let open: AssistantBody | undefined
+  // A summary is stored where it was made, behind what stays in view; it is read first, and only the newest.
+  const summary = bodies.findLast((body) => body.role === 'summary')
+  if (summary) shown.push(summary)
   const close = () => {
     if (open) shown.push({ role: 'tool', outcomes: open.calls.map((call) => settle(call.callId, 'lost')) })
     open = undefined
@@ -29,9 +32,10 @@ export function toModelHistory(bodies: readonly MessageBody[]): MessageBody[] {
         shown.push(body)
         open = body.calls.length > 0 ? body : undefined
         continue
+      case 'summary':
+        continue
       case 'user':
       case 'system':
-      case 'summary':
         close()
         shown.push(body)
         continue

@@ -41,4 +41,12 @@ export type Message = NewMessage & { conversationId: ConversationId; position: n
 export const textOf = (parts: readonly (InputPart | AnswerPart)[]): string =>
   parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
+/** Two pieces of one answer as one: text that was cut in two is one text again. */
+export function joinContent(before: readonly AnswerPart[], after: readonly AnswerPart[]): AnswerPart[] {
+  const last = before.at(-1)
+  const first = after[0]
+  if (last?.type !== 'text' || first?.type !== 'text') return [...before, ...after]
+  return [...before.slice(0, -1), { type: 'text', text: last.text + first.text }, ...after.slice(1)]
+}
+
 export const inputBody = ({ messageId: _, ...body }: Input): InputBody => body

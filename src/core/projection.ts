@@ -2,9 +2,9 @@ import type { Cooldown } from './credential.ts'
 import type { TurnEvent, Usage } from './event.ts'
 import type { ErrorType, RunError } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
-import { type Input, inputBody, type MessageBody, type NewMessage } from './message.ts'
+import { type AnswerPart, type Input, inputBody, joinContent, type MessageBody, type NewMessage } from './message.ts'
 import { type RunStatus, STATUS_OF_STOP, type StopReason } from './run.ts'
-import type { ModelNotes } from './target.ts'
+import { type ModelNotes, parseTarget } from './target.ts'
 import type { Decision } from './tool-call.ts'
 import { apply, openCalls, type Turn } from './turn.ts'
 
@@ -39,6 +39,8 @@ export type Change =
   | { type: 'add-message'; message: NewMessage }
   | { type: 'add-step'; step: NewStep }
   | { type: 'change-run'; change: RunChange }
+  /** Messages before this position are no longer shown to the model. */
+  | { type: 'move-context'; contextStart: number }
   | { type: 'set-cooldown'; cooldown: Cooldown }
   | { type: 'clear-cooldown'; scope: Cooldown['scope']; key: string }
   | { type: 'note-model'; provider: string; model: string; notes: ModelNotes }
@@ -57,16 +59,19 @@ export type ProjectionContext = {
 export function project(turn: Turn, event: TurnEvent, context: ProjectionContext): Change[] {
   switch (event.type) {
     case 'answer-received': {
-      const { stepId, answerId, content, calls } = event
+      const { stepId, answerId, calls } = event
       const step = newStep(turn, event, context)
+      const content = wholeContent(turn, event)
       return [
         ...inputMessages(turn.pending.slice(0, event.inputsRead), context),
         { type: 'add-step', step },
         addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),
+        ...lessons(turn, event),
       ]
     }
     case 'answer-cut': {
-      const { stepId, answerId, content } = event
+      const { stepId, answerId } = event
+      const content = wholeContent(turn, event)
       const usage = { promptTokens: 0, completionTokens: 0 }
       const step = { ...newStep(turn, { ...event, usage }, context), status: 'cancelled' as const }
       return [
@@ -89,14 +94,38 @@ export function project(turn: Turn, event: TurnEvent, context: ProjectionContext
     }
     case 'turn-ended':
       return endChanges(turn, event, context)
+    case 'attempt-failed':
+      return event.cooldown ? [{ type: 'set-cooldown', cooldown: event.cooldown }] : []
+    case 'context-compacted': {
+      const { summaryId, text, replaces, contextStart } = event
+      const reset: Change = { type: 'move-context', contextStart }
+      // A reset leaves nothing to be read, not even a summary.
+      if (text === '') return [reset]
+      return [addMessage(summaryId, { role: 'summary', text, replaces }, context), reset]
+    }
     case 'input-accepted':
     case 'input-steered':
-    case 'attempt-failed':
     case 'tool-started':
     case 'worker-lost':
     case 'fault-met':
       return []
   }
+}
+
+/** An answer that goes on where kept text was cut off is one message with it. */
+const wholeContent = (turn: Turn, { isRest, content }: { isRest?: true; content: AnswerPart[] }): AnswerPart[] =>
+  isRest ? joinContent(turn.ways.answer.kept?.content ?? [], content) : content
+
+/** What a good answer says about its credential and its model. */
+function lessons(turn: Turn, event: Extract<TurnEvent, { type: 'answer-received' }>): Change[] {
+  const { credentialId, clearsCooldown, notes, target } = event
+  const model = parseTarget(turn.settings.targets[target] ?? '')
+  return [
+    ...(credentialId && clearsCooldown
+      ? [{ type: 'clear-cooldown' as const, scope: 'credential' as const, key: credentialId }]
+      : []),
+    ...(notes && model ? [{ type: 'note-model' as const, ...model, notes }] : []),
+  ]
 }
 
 function newStep(

@@ -1,3 +1,4 @@
+import type { CompactionSettings } from './compaction.ts'
 import type { RunError } from './failure.ts'
 import type { AgentId, ConversationId, OrganizationId, RunId, WorkerId } from './id.ts'
 import type { Json } from './json.ts'
@@ -60,6 +61,11 @@ export type RunSettings = {
   /** What becomes of a guarded call: a person is asked, or nobody is there to ask. */
   onGuarded: 'ask' | 'deny'
   approvalTtlMs: number
+  /** A run that has no input and does one thing to its conversation. */
+  task?: 'compact' | 'reset'
+  compaction?: CompactionSettings
+  /** What the waits of one step may take together; 30 s where nothing is said. */
+  patienceMs?: number
 }
 
 export type Run = {

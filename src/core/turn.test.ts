@@ -213,10 +213,10 @@ test('a cancel after the end changes nothing', () => {
 
 test('the remedies of a failed attempt live in the fold', () => {
   assert.deepEqual(next([accepted(), failed('wait')]), { type: 'call-model', target: 0, notBefore: 77 })
-  assert.deepEqual(foldTurn([accepted(), failed('wait')]).spent, ['wait'])
-  assert.deepEqual(next([accepted(), failed('next-target')]), { type: 'call-model', target: 1, notBefore: 0 })
-  assert.deepEqual(foldTurn([accepted(), failed('wait'), failed('next-target')]).spent, [])
-  assert.deepEqual(foldTurn([accepted(), failed('wait'), answer()]).spent, [])
+  assert.deepEqual(foldTurn([accepted(), failed('wait')]).ways.answer.spent, ['wait'])
+  assert.deepEqual(next([accepted(), failed('next-target')]), { type: 'call-model', target: 1, notBefore: 77 })
+  assert.deepEqual(foldTurn([accepted(), failed('wait'), failed('next-target')]).ways.answer.spent, [])
+  assert.deepEqual(foldTurn([accepted(), failed('wait'), answer()]).ways.answer.spent, [])
 })
 
 test('a provider given up ends the turn with the words of its failure', () => {

@@ -2,9 +2,9 @@ import type { CancelCause, Finish, TurnEvent, Usage } from './event.ts'
 import { ENDING_OF_FAILURE, ENDING_OF_FAULT, type Ending, type Failure, type RunError } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import type { Input } from './message.ts'
-import type { Remedy } from './recovery.ts'
 import type { RunSettings, StopReason } from './run.ts'
 import { type Decision, type Settlement, settle, settleDenied, type ToolCall, type ToolOutcome } from './tool-call.ts'
+import { afterAnswer, newWay, type Purpose, takeRemedy, type Way } from './way.ts'
 
 export type CallState = ToolCall & { decision?: Decision; startedBy?: number; outcome?: ToolOutcome }
 
@@ -20,10 +20,15 @@ export type Turn = {
   steps: number
   /** The latest answer and what became of its calls. */
   step?: Step
-  target: number
-  retryAt: number
-  /** Remedies used since the last good answer. */
-  spent: Remedy[]
+  /** How far each kind of call has come; an auxiliary one has its own place in the chain. */
+  ways: Record<Purpose, Way>
+  /** Room is to be made before the model is asked again. */
+  isCompacting: boolean
+  compactions: number
+  /** Answers in a row with a call that could not run. */
+  strikes: number
+  /** What the provider counted for the last answer, prompt and all. */
+  contextTokens?: number
   usage: Usage
   /** Workers that died at this step. */
   deaths: number
@@ -41,9 +46,13 @@ export type Action =
   | { type: 'run-tools'; calls: CallState[] }
   | { type: 'verify-call'; call: CallState }
   | { type: 'call-model'; target: number; notBefore: number }
+  | { type: 'compact'; target: number; notBefore: number }
+  | { type: 'reset' }
 
 /** Deaths at one step after which a run is not tried again. */
 export const POISON_DEATHS = 3
+/** Answers in a row with calls that cannot run (unknown tool, bad arguments) after which the model is not asked again. */
+export const MAX_STRIKES = 3
 
 export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>): Turn {
   const { inputs, settings, continues } = accepted
@@ -52,9 +61,10 @@ export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>
     phase: 'going',
     pending: inputs,
     steps: 0,
-    target: 0,
-    retryAt: 0,
-    spent: [],
+    ways: { answer: newWay(), summary: newWay() },
+    isCompacting: settings.task === 'compact',
+    compactions: 0,
+    strikes: 0,
     usage: { promptTokens: 0, completionTokens: 0 },
     deaths: 0,
   }
@@ -99,12 +109,18 @@ export function nextAction(turn: Turn, fence: number): Action {
     return record(startable.map((call) => ({ type: 'tool-started', v: 1, callId: call.callId, fence })))
   if (running.length > 0) return { type: 'run-tools', calls: running }
 
+  if (turn.isCompacting) return { type: 'compact', ...placeOf(turn.ways.summary) }
+  if (turn.settings.task) return turn.compactions === 0 ? { type: 'reset' } : record([endNormally('end_turn')])
+
   const last = turn.step
   if (last && last.calls.length === 0 && turn.pending.length === 0)
     return record([endNormally(last.finish === 'length' ? 'max_tokens_exceeded' : 'end_turn')])
+  if (turn.strikes >= MAX_STRIKES) return record([endBadly(ENDING_OF_FAULT['struck-out'])])
   if (turn.steps >= turn.settings.maxSteps) return record([endNormally('max_steps')])
-  return { type: 'call-model', target: turn.target, notBefore: turn.retryAt }
+  return { type: 'call-model', ...placeOf(turn.ways.answer) }
 }
+
+const placeOf = ({ target, retryAt }: Way) => ({ target, notBefore: retryAt })
 
 /** Fold one event. Total and silent: replay after a crash and the live run share it. */
 export function apply(turn: Turn, event: TurnEvent): Turn {
@@ -114,19 +130,24 @@ export function apply(turn: Turn, event: TurnEvent): Turn {
     case 'input-steered':
       return { ...turn, pending: [...turn.pending, ...event.inputs] }
     case 'attempt-failed':
-      if (event.remedy === 'give-up') return { ...turn, gaveUp: event.failure }
-      if (event.remedy === 'next-target') return { ...turn, target: event.target + 1, spent: [], retryAt: 0 }
-      return { ...turn, spent: [...turn.spent, event.remedy], retryAt: event.retryAt }
+      return failAttempt(turn, event)
     case 'answer-received': {
-      const { stepId, answerId, resultsId, finish, calls } = event
+      const { stepId, answerId, resultsId, finish, calls, usage } = event
       return {
         ...readInputs(turn, event.inputsRead),
         steps: turn.steps + 1,
         step: { stepId, answerId, resultsId, finish, calls },
-        spent: [],
-        retryAt: 0,
-        usage: addUsage(turn.usage, event.usage),
+        ways: { ...turn.ways, answer: afterAnswer(turn.ways.answer, event) },
+        strikes: calls.some((call) => call.refusal !== undefined) ? turn.strikes + 1 : 0,
+        contextTokens: usage.promptTokens + usage.completionTokens,
+        usage: addUsage(turn.usage, usage),
       }
+    }
+    case 'context-compacted': {
+      const { contextTokens: _, ...rest } = turn
+      const ways = { ...turn.ways, summary: newWay() }
+      const usage = addUsage(turn.usage, event.usage)
+      return { ...rest, ways, usage, isCompacting: false, compactions: turn.compactions + 1 }
     }
     case 'answer-cut':
       return readInputs(turn, event.inputsRead)
@@ -152,6 +173,17 @@ export function apply(turn: Turn, event: TurnEvent): Turn {
       return { ...turn, phase, ended: error ? { stopReason, error } : { stopReason } }
     }
   }
+}
+
+function failAttempt(turn: Turn, event: Extract<TurnEvent, { type: 'attempt-failed' }>): Turn {
+  const { purpose = 'answer', remedy, failure } = event
+  const ways = { ...turn.ways, [purpose]: takeRemedy(turn.ways[purpose], event) }
+  const failed = { ...turn, ways, ...(event.usage ? { usage: addUsage(turn.usage, event.usage) } : {}) }
+  if (remedy === 'compact') return { ...failed, isCompacting: true, ways: { ...ways, summary: newWay() } }
+  if (remedy !== 'give-up') return failed
+  // Without a summary the transcript stays as it is and the turn goes on; only a run that was to compact has failed.
+  if (purpose === 'summary' && !turn.settings.task) return { ...failed, isCompacting: false }
+  return { ...failed, gaveUp: failure }
 }
 
 export const openCalls = (turn: Turn): CallState[] => (turn.step?.calls ?? []).filter((call) => !call.outcome)
@@ -182,9 +214,11 @@ function endOf(turn: Turn, doom: Doom): TurnEvent {
     case 'worker-lost':
       return endBadly(ENDING_OF_FAULT['worker-lost'])
     case 'gave-up':
-      return endBadly(ENDING_OF_FAILURE[turn.gaveUp!.kind], turn.gaveUp!.detail)
+      return endBadly(ENDING_OF_FAILURE[turn.gaveUp!.kind], lastWords(turn.gaveUp!))
   }
 }
+
+const lastWords = ({ detail, advice }: Failure): string => (advice ? `${detail} What to do: ${advice}` : detail)
 
 function endBadly({ stopReason, errorType, message }: Ending, detail?: string): TurnEvent {
   return { type: 'turn-ended', v: 1, stopReason, error: { errorType, message, ...(detail ? { detail } : {}) } }
@@ -282,11 +316,16 @@ function addUsage(sum: Usage, more: Usage): Usage {
     promptTokens: sum.promptTokens + more.promptTokens,
     completionTokens: sum.completionTokens + more.completionTokens,
     ...addOptional('cachedTokens', sum, more),
+    ...addOptional('cacheWriteTokens', sum, more),
     ...addOptional('reasoningTokens', sum, more),
   }
 }
 
-function addOptional(field: 'cachedTokens' | 'reasoningTokens', sum: Usage, more: Usage): Partial<Usage> {
+function addOptional(
+  field: 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens',
+  sum: Usage,
+  more: Usage,
+): Partial<Usage> {
   if (sum[field] === undefined && more[field] === undefined) return {}
   return { [field]: (sum[field] ?? 0) + (more[field] ?? 0) }
 }

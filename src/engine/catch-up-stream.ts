@@ -1,4 +1,4 @@
-import { type Chunk, isBeginningOf, NOTHING_TOLD, renderEvent, type Told } from '../core/chunk.ts'
+import { type Chunk, isBeginningOf, NOTHING_TOLD, renderEvent, streamedBy, type Told } from '../core/chunk.ts'
 import type { LoggedEvent, TurnEvent } from '../core/event.ts'
 import { apply, newTurn, type Turn } from '../core/turn.ts'
 import type { FoundStream, RunStream } from '../ports/streams.ts'
@@ -25,7 +25,7 @@ export function catchUpStream(events: readonly LoggedEvent[], stream: RunStream)
     if (seq > found.lastEvent && !found.ended) {
       const told = toldOf(event, found, dangling)
       // What dangled is this answer, or its beginning: it is accounted for, and the rest follows.
-      if (told !== NOTHING_TOLD && isAnswer(event) && dangling?.id === event.answerId) dangling = undefined
+      if (told !== NOTHING_TOLD && dangling?.id === streamedBy(event)?.answerId) dangling = undefined
       const chunks = renderEvent(turn, event, told)
       if (chunks.length > 0) stream.write([...reset('interrupted'), ...chunks], seq)
     }
@@ -35,11 +35,9 @@ export function catchUpStream(events: readonly LoggedEvent[], stream: RunStream)
   return turn
 }
 
-const isAnswer = (event: TurnEvent) => event.type === 'answer-received' || event.type === 'answer-cut'
-
 function toldOf(event: TurnEvent, { last, mayHaveLost }: FoundStream, dangling: FoundStream['dangling']): Told {
-  if (!isAnswer(event)) return NOTHING_TOLD
-  if (mayHaveLost || event.streamedTo === 0) return NOTHING_TOLD
-  if (event.streamedTo <= last) return 'all'
-  return dangling?.id === event.answerId && isBeginningOf(event, dangling) ? dangling : NOTHING_TOLD
+  const streamed = streamedBy(event)
+  if (!streamed || mayHaveLost || streamed.streamedTo === 0) return NOTHING_TOLD
+  if (streamed.streamedTo <= last) return 'all'
+  return dangling?.id === streamed.answerId && isBeginningOf(streamed, dangling) ? dangling : NOTHING_TOLD
 }

@@ -1,4 +1,4 @@
-import { NOTHING_TOLD, renderEvent } from '../core/chunk.ts'
+import { NOTHING_TOLD, renderEvent, streamedBy } from '../core/chunk.ts'
 import type { LoggedEvent, TurnEvent } from '../core/event.ts'
 import type { MessageBody } from '../core/message.ts'
 import { type Entry, project } from '../core/projection.ts'
@@ -85,13 +85,16 @@ export function openJournal(parts: JournalParts): Journal {
   }
 
   function take({ seq, event }: LoggedEvent) {
-    const wasStreamed = isAnswer(event) && event.streamedTo > 0
+    const wasStreamed = (streamedBy(event)?.streamedTo ?? 0) > 0
     stream.write(renderEvent(turn, event, wasStreamed ? 'all' : NOTHING_TOLD), seq)
     turn = apply(turn, event)
     seen = seq + 1
   }
 
-  function remember({ changes }: Entry) {
+  function remember({ event, changes }: Entry) {
+    if (!bodies) return
+    // What stays in view is another part of the conversation now; it is read again when it is needed.
+    if (event.type === 'context-compacted') bodies = undefined
     if (!bodies) return
     for (const change of changes) if (change.type === 'add-message') bodies.push(change.message.body)
   }
@@ -115,5 +118,3 @@ export function decide(
     intents.push(...action.events.map(enter))
   return { facts: factEntries, intents, after: turn }
 }
-
-const isAnswer = (event: TurnEvent) => event.type === 'answer-received' || event.type === 'answer-cut'

@@ -18,11 +18,24 @@ type Parts = {
  */
 export function resolveCalls(raw: readonly RawCall[], parts: Parts): ToolCall[] {
   const taken = new Set<string>()
-  return raw.filter(Boolean).map((call) => {
+  return withoutEchoes(raw.filter(Boolean)).map((call) => {
     // Some servers repeat or leave out ids; every call must have an outcome of its own.
     const callId = call.callId && !taken.has(call.callId) ? call.callId : parts.newCallId()
     taken.add(callId)
     return resolveCall({ ...call, callId }, parts)
+  })
+}
+
+/** Some servers open a call again, or send it twice: the same id, tool and arguments is the same call. */
+function withoutEchoes(raw: readonly RawCall[]): RawCall[] {
+  const isEcho = (one: RawCall, other: RawCall) =>
+    one.callId !== '' &&
+    one.callId === other.callId &&
+    one.tool === other.tool &&
+    (one.json === '' || one.json === other.json)
+  return raw.filter((call, index) => {
+    const isOpenedAgain = call.json === '' && raw.slice(index + 1).some((later) => isEcho(call, later))
+    return !isOpenedAgain && !raw.slice(0, index).some((earlier) => isEcho(call, earlier) && earlier.json !== '')
   })
 }
 

@@ -1,3 +1,4 @@
+import type { ConversationId } from '../core/id.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolOutcome } from '../core/tool-call.ts'
 import { settle } from '../core/tool-call.ts'
@@ -6,6 +7,7 @@ import { StorageError } from '../ports/storage-error.ts'
 import type { Claim } from '../ports/store.ts'
 import { callModel, type ModelCaller, type StopCause } from './call-model.ts'
 import { catchUpStream } from './catch-up-stream.ts'
+import { compactContext, resetContext } from './compact-context.ts'
 import { type CallHome, executeCall, OVER, verifyCall } from './execute-call.ts'
 import { type Batch, decide, type Journal, LeaseLost, openJournal } from './journal.ts'
 import { withPatience } from './patience.ts'
@@ -129,11 +131,22 @@ async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenera
   const { journal, inFlight } = opened
   switch (action.type) {
     case 'call-model': {
-      const facts = await callModel(action, journal, opened.caller)
+      const facts = await callModel(action.notBefore, journal, opened.caller)
       // Stopped without a trace: an empty commit brings the news that stopped it.
       if (facts.length > 0 || stop.cause() !== 'leaving') yield { facts }
       return
     }
+    case 'compact':
+      yield await compactContext(action.notBefore, {
+        run: opened.run,
+        journal,
+        caller: opened.caller,
+        messages: opened.messages,
+      })
+      return
+    case 'reset':
+      yield resetContext(await opened.messages.context(opened.run.conversationId), opened.caller)
+      return
     case 'run-tools': {
       for (const call of action.calls)
         if (!inFlight.has(call.callId)) inFlight.set(call.callId, executeCall(call, homeOf(opened)))
@@ -173,7 +186,9 @@ async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenera
 const homeOf = ({ home, journal }: Opened): CallHome => ({ ...home, answerId: journal.turn.step!.answerId })
 
 type Opened = {
+  run: Run
   fence: number
+  messages: Pick<World['store']['messages'], 'context'>
   journal: Journal
   stream: Awaited<ReturnType<World['streams']['open']>> & object
   caller: ModelCaller
@@ -184,7 +199,7 @@ type Opened = {
 }
 
 async function open({ run, events }: Claim, world: World, stop: Stop): Promise<Opened | 'fenced'> {
-  const { store, streams, clock, randomness, tools, digest, models, spill } = world
+  const { store, streams, clock, randomness, tools, digest, models, credentials, spill } = world
   const { organizationId, agentId, conversationId, id: runId, fence } = run
   const patient = <T>(work: () => Promise<T>) => withPatience(work, { clock, signal: stop.left })
 
@@ -204,7 +219,9 @@ async function open({ run, events }: Claim, world: World, stop: Stop): Promise<O
     return tool ? [{ name, description: tool.description, inputSchema: tool.inputSchema }] : []
   })
   const caller: ModelCaller = {
-    models,
+    ...{ runId, organizationId, models, refused: new Map() },
+    modelNotes: { get: (...place) => patient(() => store.modelNotes.get(...place)) },
+    credentials: { ...credentials, choose: (...wish) => patient(() => credentials.choose(...wish)) },
     system: agent?.system ?? '',
     tools: specs,
     resolve: { tools, allowed, digest },
@@ -223,7 +240,19 @@ async function open({ run, events }: Claim, world: World, stop: Stop): Promise<O
   const left = new Promise<'left'>((resolve) => {
     stop.left.addEventListener('abort', () => resolve('left'), { once: true })
   })
-  return { fence, journal, stream, caller, home, inFlight: new Map(), left, timeSpent: timeSpent(events) }
+  const messages = { context: (id: ConversationId) => patient(() => store.messages.context(id)) }
+  return {
+    run,
+    fence,
+    messages,
+    journal,
+    stream,
+    caller,
+    home,
+    inFlight: new Map(),
+    left,
+    timeSpent: timeSpent(events),
+  }
 }
 
 /** How long the run has been worked on before this claim. The time between a death and its takeover does not count. */

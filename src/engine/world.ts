@@ -1,4 +1,5 @@
 import type { Clock } from '../ports/clock.ts'
+import type { Credentials } from '../ports/credentials.ts'
 import type { Digest } from '../ports/digest.ts'
 import type { Models } from '../ports/model.ts'
 import type { Randomness } from '../ports/randomness.ts'
@@ -11,6 +12,7 @@ export type World = {
   store: Store
   streams: Streams
   models: Models
+  credentials: Credentials
   tools: ToolRegistry
   spill: OutputSpill
   clock: Clock

@@ -20,6 +20,8 @@ export type Choice =
       siblings: number
       /** Whether asking its source again may give another secret (OAuth, a key file, the environment). */
       canRefresh: boolean
+      /** Its vendor says whether an account is paid up, and renews the token if so. */
+      canRefreshEntitlement?: boolean
       /** It rested until a moment ago: success clears the record. */
       hasCooldown: boolean
     }
@@ -45,7 +47,14 @@ export type Credentials = {
    * Renews one credential: once across all processes, however many ask. If its source has another secret than the one
    * that failed by now, somebody else was faster and nothing is spent.
    */
-  refresh(credentialId: CredentialId, options: { failedSecret: string; signal: AbortSignal }): Promise<Refreshed>
+  refresh(credentialId: CredentialId, options: RefreshOptions): Promise<Refreshed>
+}
+
+export type RefreshOptions = {
+  failedSecret: string
+  signal: AbortSignal
+  /** Only if the account is entitled: `unchanged` where it is not. */
+  entitlement?: true
 }
 
 export type ChooseOptions = {
@@ -54,4 +63,6 @@ export type ChooseOptions = {
   /** The one this turn has used, as long as it can serve: providers cache by account. */
   preferred?: CredentialId
   at: number
+  /** Ends the wait for a token that has run out and is renewed before it is granted. */
+  signal?: AbortSignal
 }

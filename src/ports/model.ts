@@ -1,26 +1,13 @@
 import type { Part } from '../core/answer.ts'
+import type { FailureKind } from '../core/failure.ts'
 import type { Json } from '../core/json.ts'
 import type { MessageBody } from '../core/message.ts'
+import type { RequestShape } from '../core/request-shape.ts'
 import type { Grant } from './credentials.ts'
 
 export type ToolSpec = { name: string; description: string; inputSchema: Json }
 
-/** What remedies ask of one request. They change the copy that is sent, never what is stored. */
-export type RequestShape = {
-  /** Leave out thoughts with their signatures. */
-  stripSignatures?: true
-  /** Leave out encrypted reasoning items. */
-  dropEncryptedReasoning?: true
-  /** Images no larger than this on their longer side, and re-encoded. */
-  shrinkImages?: { maxSide: number }
-  /** No images at all; a text in their place says so. */
-  stripImages?: true
-  /** Images in tool results become text. */
-  textOnlyResults?: true
-  dropLongContextBeta?: true
-  /** Tool schemas without `pattern`, `format` and what else grammars cannot express. */
-  relaxSchemas?: true
-}
+export type { RequestShape }
 
 export type ModelRequest = {
   model: string
@@ -50,6 +37,8 @@ export type ModelProvider = {
   /** Where requests go, and whether it is an aggregator that pools and retries by itself. Absent: nothing leaves us. */
   endpoint?: { baseUrl: string; isAggregator: boolean }
   factsOf?(model: string): ModelFacts
+  /** What a person can do when nothing is left to try. */
+  adviceFor?(kind: FailureKind): string
   /** Closes the old connections, so that the next request makes new ones. */
   renewConnections?(): Promise<void>
 }

@@ -7,6 +7,9 @@ import type { Message, NewMessage } from '../core/message.ts'
 import type { Entry, NewStep } from '../core/projection.ts'
 import type { RowRepair } from '../core/repair.ts'
 import type { Run, RunPhase, RunStatus } from '../core/run.ts'
+import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
+
+export type { CooldownStore, CredentialStore, ModelNoteStore }
 
 /** Rows. Every method may reject with a StorageError; nothing it rejects with has left half a write behind. */
 export type Store = {
@@ -17,6 +20,9 @@ export type Store = {
   messages: MessageStore
   workers: WorkerStore
   repairs: RepairStore
+  credentials: CredentialStore
+  cooldowns: CooldownStore
+  modelNotes: ModelNoteStore
   /** Calls back when another process may have written: a nudge, never data. Returns the way to stop. */
   onForeignWrite(listener: () => void): () => void
   close(): Promise<void>

@@ -1,10 +1,22 @@
 import type { OrganizationId } from '../core/id.ts'
+import type { TargetHandle } from '../core/target.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { World } from '../engine/world.ts'
+import type { CredentialCare } from '../ports/credential-care.ts'
+import type { ProviderDirectory } from '../ports/provider-directory.ts'
+import type { SecretKeys } from '../ports/secret-box.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
 
 /** What a request may ask for when it does not say. */
-export type Defaults = { maxSteps: number; maxDurationMs: number; approvalTtlMs: number }
+export type Defaults = {
+  maxSteps: number
+  maxDurationMs: number
+  approvalTtlMs: number
+  /** The model of agents that name none. */
+  model?: TargetHandle
+  /** The chain of agents that have none of their own. */
+  fallback?: TargetHandle[]
+}
 
 /** The front desk: what every verb is handed. Entrances (CLI, HTTP, gateways) have one and call verbs with it. */
 export type Desk = {
@@ -12,6 +24,12 @@ export type Desk = {
   /** Absent in a process that only looks and cancels while another one owns the home. */
   engine?: Engine
   snapshot: SnapshotReader
+  /** Absent where credentials are not looked after. */
+  care?: CredentialCare
+  /** Absent where nothing but scripted models serves. */
+  directory?: ProviderDirectory
+  /** Absent where the key of the home cannot be changed. */
+  secretKeys?: SecretKeys
   defaults: Defaults
   organizationId: OrganizationId
 }

@@ -6,6 +6,7 @@ import { canonicalJson, type Json } from '../core/json.ts'
 import type { Input, InputPart } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import type { Entry } from '../core/projection.ts'
+import { BACKGROUND_PATIENCE_MS } from '../core/recovery.ts'
 import type { Run, RunSettings } from '../core/run.ts'
 import { foldTurn, isUndecided, openCalls } from '../core/turn.ts'
 import type { OpenedRun } from '../ports/store.ts'
@@ -100,12 +101,14 @@ function entriesOf(
   const messageId = `message-${world.randomness.uuid()}` as const
   const inputs: Input[] = [{ messageId, role: 'user', content, ...(otid ? { otid } : {}) }]
   const settings: RunSettings = {
-    targets: chainOf(agent),
+    targets: chainOf(agent, defaults.fallback),
     maxSteps: request.maxSteps ?? defaults.maxSteps,
     maxDurationMs: defaults.maxDurationMs,
     streamTokens: request.streamTokens ?? true,
     onGuarded: request.onGuarded ?? 'ask',
     approvalTtlMs: defaults.approvalTtlMs,
+    // A caller that holds its connection open gives up at 60 s; nobody else is in such a hurry.
+    ...(request.background ? { patienceMs: BACKGROUND_PATIENCE_MS } : {}),
   }
   const at = world.clock.now()
   const entry = (event: TurnEvent): Entry => ({ event, at, changes: [] })

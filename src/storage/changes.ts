@@ -2,7 +2,10 @@ import { sql } from 'kysely'
 import type { AgentId, ConversationId, OrganizationId, RunId } from '../core/id.ts'
 import type { NewMessage } from '../core/message.ts'
 import type { Entry, RunChange } from '../core/projection.ts'
+import { moveContext } from './conversations.ts'
+import { clearCooldown, setCooldown } from './cooldowns.ts'
 import { insertMessages } from './messages.ts'
+import { noteModel } from './model-notes.ts'
 import { type Executor, statement } from './statement.ts'
 import { insertStep } from './steps.ts'
 
@@ -31,6 +34,18 @@ export async function writeChanges(db: Executor, run: ChangedRun, entries: reado
           break
         case 'change-run':
           runChange = runChange ? { ...runChange, ...change.change } : change.change
+          break
+        case 'move-context':
+          await moveContext(db, run.conversation_id, change.contextStart)
+          break
+        case 'set-cooldown':
+          await setCooldown(db, run.organization_id, change.cooldown)
+          break
+        case 'clear-cooldown':
+          await clearCooldown(db, run.organization_id, change)
+          break
+        case 'note-model':
+          await noteModel(db, run.organization_id, change)
           break
       }
     }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Conversation } from '../core/agent.ts'
+import type { ConversationId } from '../core/id.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Database } from './database.ts'
 import { type Executor, statement } from './statement.ts'
@@ -50,6 +51,10 @@ export async function insertConversation(db: Executor, conversation: Conversatio
     context_start: conversation.contextStart,
     next_position: conversation.nextPosition,
   })
+}
+
+export async function moveContext(db: Executor, id: ConversationId, contextStart: number): Promise<void> {
+  await db.run(setContextStart, { id, start: contextStart })
 }
 
 export type ConversationRow = {
@@ -119,4 +124,11 @@ const ofAgent = statement<{ organization: string; agent: string }>()((db, p) =>
     .where('agent_id', '=', p('agent'))
     .where('organization_id', '=', p('organization'))
     .orderBy('number', 'desc'),
+)
+
+const setContextStart = statement<{ id: string; start: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ context_start: p('start') })
+    .where('id', '=', p('id')),
 )

@@ -5,6 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import { type Dialect, POSTGRES, SQLITE } from './dialect.ts'
 import { storageError } from './faults.ts'
 import { first } from './migrations/001-first.ts'
+import { credentials } from './migrations/002-credentials.ts'
 import { firstOfChunks } from './migrations/chunks-001-first.ts'
 
 /** Numbered and never edited: a released one has run somewhere. */
@@ -13,7 +14,7 @@ export type Migration = { number: number; name: string; up(dialect: Dialect): st
 /** The chunk log moves on its own: on SQLite it is another file. */
 export type Track = 'store' | 'chunks'
 
-export const MIGRATIONS: Record<Track, readonly Migration[]> = { store: [first], chunks: [firstOfChunks] }
+export const MIGRATIONS: Record<Track, readonly Migration[]> = { store: [first, credentials], chunks: [firstOfChunks] }
 
 export type MigrationPlan = { track: Track; migrations: readonly Migration[]; clock: Pick<Clock, 'now'>; place: string }
 
@@ -26,11 +27,11 @@ const TABLE = `create table if not exists migrations (
 export function migrateSqlite(database: DatabaseSync, plan: MigrationPlan & { file?: string }): void {
   const { track, migrations, clock, place, file } = plan
   database.exec(TABLE)
-  refuseNewer(sqliteVersion(database, track), plan)
+  const before = sqliteVersion(database, track)
+  refuseNewer(before, plan)
   for (const migration of migrations) {
-    const version = sqliteVersion(database, track)
-    if (version >= migration.number) continue
-    if (file && version > 0) copyBeside(database, file, migration)
+    if (sqliteVersion(database, track) >= migration.number) continue
+    if (file && before > 0) copyBeside(database, file, migration)
     database.exec('begin immediate')
     try {
       // Another starter may have been here between the look and the lock.

@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { Cooldown, Credential, CredentialId } from '../core/credential.ts'
 import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, StepId, WorkerId } from '../core/id.ts'
 import type { MessageRole } from '../core/message.ts'
 import type { StepStatus } from '../core/projection.ts'
@@ -15,6 +16,9 @@ export type Tables = {
   events: EventsTable
   messages: MessagesTable
   workers: WorkersTable
+  credentials: CredentialsTable
+  cooldowns: CooldownsTable
+  model_notes: ModelNotesTable
   stream_heads: StreamHeadsTable
   chunks: ChunksTable
 }
@@ -155,6 +159,46 @@ type MessagesTable = {
 }
 
 type WorkersTable = { id: WorkerId; expires_at: number }
+
+type CredentialsTable = {
+  number: Generated<number>
+  id: CredentialId
+  organization_id: OrganizationId
+  provider: string
+  label: string
+  kind: Credential['kind']
+  source: Credential['source']
+  sealed_secret: string
+  sealed_refresh_token: string | null
+  expires_at: number | null
+  priority: number
+  /** Absent while it is alive. */
+  dead_reason: string | null
+  dead_detail: string | null
+  use_count: number
+  last_used_at: number | null
+  oauth: string | null
+  generation: number
+  refreshing_by: Generated<string | null>
+  refreshing_until: Generated<number | null>
+  refresh_failure: Generated<string | null>
+  created_at: number
+  updated_at: number
+}
+
+type CooldownsTable = {
+  organization_id: OrganizationId
+  scope: Cooldown['scope']
+  key: string
+  provider: string
+  reason: Cooldown['reason']
+  detail: string
+  until: number
+  run_id: RunId | null
+  created_at: number
+}
+
+type ModelNotesTable = { organization_id: OrganizationId; provider: string; model: string; notes: string }
 
 type StreamHeadsTable = {
   run_id: RunId

@@ -4,9 +4,12 @@ import type { SnapshotReader } from '../ports/snapshot.ts'
 import type { Store } from '../ports/store.ts'
 import { agentStore } from './agents.ts'
 import { conversationStore } from './conversations.ts'
+import { cooldownStore } from './cooldowns.ts'
+import { credentialStore } from './credentials.ts'
 import type { Database } from './database.ts'
 import { eventLog } from './events.ts'
 import { messageStore } from './messages.ts'
+import { modelNoteStore } from './model-notes.ts'
 import { repairStore } from './repairs.ts'
 import { runStore } from './runs.ts'
 import { snapshotReader } from './snapshot.ts'
@@ -36,6 +39,9 @@ export function assembleStore(parts: StoreParts): OpenedStore {
     messages: messageStore(database),
     workers: workerStore(database, { clock, standing }),
     repairs: repairStore(database, clock),
+    credentials: credentialStore(database, clock),
+    cooldowns: cooldownStore(database),
+    modelNotes: modelNoteStore(database),
     onForeignWrite,
     close,
   }

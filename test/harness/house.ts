@@ -17,9 +17,12 @@ import { startEngine } from '../../src/engine/engine.ts'
 import type { World } from '../../src/engine/world.ts'
 import { newStreams } from '../../src/live/streams.ts'
 import type { Clock } from '../../src/ports/clock.ts'
+import type { Credentials } from '../../src/ports/credentials.ts'
 import type { ModelProvider, ModelRequest } from '../../src/ports/model.ts'
+import type { Store } from '../../src/ports/store.ts'
 import type { Tool } from '../../src/ports/tool.ts'
 import { modelsFrom } from '../../src/providers/models.ts'
+import { noCredentials } from '../../src/providers/no-credentials.ts'
 import { type Script, scriptedProvider } from '../../src/providers/scripted/script.ts'
 import { createAgent } from '../../src/service/create-agent.ts'
 import type { Desk } from '../../src/service/desk.ts'
@@ -36,6 +39,11 @@ export type HouseOptions = {
   script?: Script | ((request: ModelRequest) => Script)
   tools?: Tool[]
   providers?: (clock: Clock) => Record<string, ModelProvider>
+  /** Keys and tokens, on the store of each process; without it nobody needs any. */
+  credentials?: (parts: { store: Store; clock: Clock; home: string }) => Credentials
+  /** Stands between a process and its store. */
+  wrapStore?: (store: Store) => Store
+  model?: string
   fallback?: string[]
   clock?: Clock
   maxRunning?: number
@@ -77,7 +85,7 @@ export async function openHouse(context: TestContext, options: HouseOptions = {}
   const agent = await createAgent(
     {
       name: 'keeper',
-      model: 'test/model',
+      model: options.model ?? 'test/model',
       fallback: options.fallback ?? [],
       tools: (options.tools ?? []).map((tool) => tool.name),
     },
@@ -106,8 +114,11 @@ export async function openHouse(context: TestContext, options: HouseOptions = {}
       },
     })
     const world: World = {
-      store: mortal(opened.store, life),
+      store: mortal(options.wrapStore?.(opened.store) ?? opened.store, life),
       streams: newStreams({ chunks: mortal(opened.chunks, life), clock: processClock, report }),
+      credentials: options.credentials
+        ? mortal(options.credentials({ store: mortal(opened.store, life), clock: processClock, home }), life)
+        : noCredentials,
       models: mortal(modelsFrom({ test: provider, ...options.providers?.(clock) }), life),
       tools: toolRegistry(options.tools ?? []),
       spill: fileSpill(home),

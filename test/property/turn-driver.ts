@@ -4,10 +4,11 @@ import type { Failure } from '../../src/core/failure.ts'
 import type { ConversationId, MessageId, RunId } from '../../src/core/id.ts'
 import type { Message } from '../../src/core/message.ts'
 import { type Change, type Entry, project, type RunChange } from '../../src/core/projection.ts'
-import { recover } from '../../src/core/recovery.ts'
+import { PATIENCE_MS, recover } from '../../src/core/recovery.ts'
 import type { Run, RunSettings } from '../../src/core/run.ts'
 import { settle, type ToolCall } from '../../src/core/tool-call.ts'
 import { type Action, apply, foldTurn, nextAction, type Turn } from '../../src/core/turn.ts'
+import type { Purpose } from '../../src/core/way.ts'
 import { decide } from '../../src/engine/journal.ts'
 
 /** What the world will do, in the order it is asked. A world that has nothing left to say says the harmless thing. */
@@ -111,7 +112,8 @@ function oneCommit(state: State, script: Script): State | undefined {
   if (disturbance === 'death-before') return afterDeath(state)
   if (disturbance === 'three-deaths-before') return afterDeath(afterDeath(afterDeath(state)))
   const action = nextAction(current.turn, current.run.fence)
-  const move = action.type === 'call-model' ? (take(script.model, state, 'model') ?? lastAnswer) : undefined
+  const asks = action.type === 'call-model' || action.type === 'compact'
+  const move = asks ? (take(script.model, state, 'model') ?? lastAnswer) : undefined
   const met: Deed = { facts: [{ type: 'fault-met', v: 1, detail: 'a bug' }], intents: [] }
   const { facts, intents } = disturbance === 'fault' ? met : perform(action, current, { state, script, move })
   const foreign = move?.type === 'answer-under-cancel' || move?.type === 'cut-by-cancel' ? 'cancel-first' : disturbance
@@ -136,6 +138,10 @@ function perform(action: Action, current: RunState, { state, script, move }: Mea
       return { facts: [], intents: [] }
     case 'call-model':
       return { facts: attempt(move!, current.turn, state), intents: [] }
+    case 'compact':
+      return compaction(move!, current.turn, state)
+    case 'reset':
+      throw new Error('no script asks for a reset')
     case 'run-tools': {
       const { which, status } = take(script.tools, state, 'tools') ?? quickTool
       const { callId } = action.calls[which % action.calls.length]!
@@ -156,14 +162,12 @@ function perform(action: Action, current: RunState, { state, script, move }: Mea
 const quickTool: ToolMove = { which: 0, status: 'success', verified: 'done' }
 
 function attempt(move: ModelMove, turn: Turn, state: State): TurnEvent[] {
-  const { target } = turn
+  const { target } = turn.ways.answer
   const place = { target, inputsRead: turn.pending.length, streamedTo: 0 }
   const content = [{ type: 'text' as const, text: 'well' }]
   switch (move.type) {
     case 'failure': {
-      const targetsLeft = turn.settings.targets.length - 1 - target
-      const { remedy } = recover(move.failure, turn.spent, { targetsLeft })
-      return [{ type: 'attempt-failed', v: 1, target, failure: move.failure, remedy, retryAt: 0 }]
+      return [failed(move.failure, turn, 'answer')]
     }
     case 'cut-by-cancel':
       if (!move.hasText) return []
@@ -178,6 +182,27 @@ function attempt(move: ModelMove, turn: Turn, state: State): TurnEvent[] {
       return [{ type: 'answer-received', v: 1, ...ids, content, calls, finish, usage, ...place }]
     }
   }
+}
+
+function failed(failure: Failure, turn: Turn, purpose: Purpose): TurnEvent {
+  const { target, spent, waitedMs } = turn.ways[purpose]
+  const recovery = recover(failure, spent, {
+    ...(target + 1 < turn.settings.targets.length ? { nextTarget: target + 1 } : {}),
+    ...{ siblings: 0, canRefresh: false, canRebuild: false, canCompact: purpose === 'answer', jitter: 0 },
+    patienceLeftMs: PATIENCE_MS - waitedMs,
+  })
+  const waitMs = 'delayMs' in recovery ? recovery.delayMs : 0
+  return { type: 'attempt-failed', v: 1, target, failure, remedy: recovery.remedy, retryAt: 0, purpose, waitMs }
+}
+
+/** A summary of everything so far, or the failure of whoever was to write it. */
+function compaction(move: ModelMove, turn: Turn, state: State): Deed {
+  if (move.type === 'failure') return { facts: [failed(move.failure, turn, 'summary')], intents: [] }
+  const { target } = turn.ways.summary
+  const made = { text: 'before', replaces: { from: 0, to: 0 }, contextStart: 0, tokensBefore: 2, tokensAfter: 1 }
+  const usage = { promptTokens: 1, completionTokens: 1 }
+  const summaryId = newId(state)
+  return { facts: [], intents: [{ type: 'context-compacted', v: 1, summaryId, target, usage, ...made }] }
 }
 
 function scriptedCall({ isRefused, ...call }: ScriptedCall, callId: string): ToolCall {

@@ -88,7 +88,7 @@ const SITUATIONS: Record<string, (turn: Turn, types: string[]) => boolean> = {
   'a bug of our own': ({ ended }) => ended?.error?.errorType === 'internal_error',
   'a run cancelled in the queue': ({ cancel, step, steps }) =>
     cancel !== undefined && step !== undefined && steps === 0,
-  'a fallback': ({ target, steps }) => target > 0 && steps > 0,
+  'a fallback': ({ ways, steps }) => ways.answer.target > 0 && steps > 0,
   'a provider given up': ({ gaveUp }) => gaveUp !== undefined,
   'the limit of steps': ({ ended }) => ended?.stopReason === 'max_steps',
   'the output limit': ({ ended }) => ended?.stopReason === 'max_tokens_exceeded',

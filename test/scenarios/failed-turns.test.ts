@@ -227,7 +227,7 @@ test('repeated and missing call ids still give every call an outcome of its own'
   const house = await openHouse(context, {
     tools: [tool('print')],
     script: scriptOf(
-      { calls: ['same', 'same', ''].map((callId) => ({ tool: 'print', input: {}, callId })) },
+      { calls: ['same', 'same', ''].map((callId, copy) => ({ tool: 'print', input: { copy }, callId })) },
       { text: 'done' },
     ),
   })

@@ -1,6 +1,7 @@
 import { test } from 'node:test'
 import { APPENDS } from './contract-appends.ts'
 import { CLAIMS } from './contract-claims.ts'
+import { CREDENTIALS } from './contract-credentials.ts'
 import { INTAKE } from './contract-intake.ts'
 import { READS } from './contract-reads.ts'
 import { REPAIRS } from './contract-repairs.ts'
@@ -12,7 +13,7 @@ export type Promised = Record<string, (given: Given) => Promise<void>>
 
 export type OpenForTest = () => Promise<{ given: Given; close(): Promise<void> }>
 
-const CONTRACT: Promised = { ...APPENDS, ...INTAKE, ...CLAIMS, ...READS, ...STREAMS, ...REPAIRS }
+const CONTRACT: Promised = { ...APPENDS, ...INTAKE, ...CLAIMS, ...READS, ...STREAMS, ...REPAIRS, ...CREDENTIALS }
 
 export function keepsTheContract(database: string, open: OpenForTest): void {
   for (const [promise, attempt] of Object.entries(CONTRACT))

@@ -121,8 +121,9 @@ test('two processes that start at once migrate once, and a newer database is ref
   const server = await startPostgres()
   assert.ok(!('skip' in server))
   context.after(server.stop)
-  const second: Migration = { number: 2, name: 'second', up: () => ['alter table agents add column mood text'] }
-  const migrations = [...MIGRATIONS.store, second]
+  const number = MIGRATIONS.store.length + 1
+  const next: Migration = { number, name: 'next', up: () => ['alter table agents add column mood text'] }
+  const migrations = [...MIGRATIONS.store, next]
   const start = () => openPostgresStore({ url: server.url, clock, durability: 'strict', migrations })
   for (const { store, chunks } of await Promise.all([start(), start(), start()])) {
     await chunks.close()

@@ -147,8 +147,13 @@ test('a stream written before the machine went down may have lost its end', asyn
   assert.equal((await second.chunks.head(runId))?.mayHaveLost, false)
 })
 
-const second: Migration = { number: 2, name: 'second', up: () => ['alter table agents add column mood text'] }
-const broken: Migration = { number: 3, name: 'broken', up: () => ['create table half (id text)', 'create nonsense'] }
+const newest = MIGRATIONS.store.length
+const second: Migration = { number: newest + 1, name: 'second', up: () => ['alter table agents add column mood text'] }
+const broken: Migration = {
+  number: newest + 2,
+  name: 'broken',
+  up: () => ['create table half (id text)', 'create nonsense'],
+}
 
 test('a copy is taken before a database in use is changed, and a new one needs none', async (context) => {
   const home = newHome(context)
@@ -160,8 +165,9 @@ test('a copy is taken before a database in use is changed, and a new one needs n
   const upgraded = await open({ home, migrations: [...MIGRATIONS.store, second] })
   assert.equal((await upgraded.store.agents.get(ORGANIZATION, agentId))?.id, agentId)
   await upgraded.close()
-  assert.deepEqual(copiesIn(home), ['holdfast.db.before-002'])
-  const copy = new DatabaseSync(join(home, 'holdfast.db.before-002'), { readOnly: true })
+  const name = `holdfast.db.before-${String(second.number).padStart(3, '0')}`
+  assert.deepEqual(copiesIn(home), [name])
+  const copy = new DatabaseSync(join(home, name), { readOnly: true })
   context.after(() => copy.close())
   assert.equal(copy.prepare('select id from agents').get()?.id, agentId)
   const columns = copy.prepare(`select name from pragma_table_info('agents')`).all()
@@ -171,7 +177,8 @@ test('a copy is taken before a database in use is changed, and a new one needs n
 test('a database of a newer version is refused in clear words and left as it is', async (context) => {
   const home = newHome(context)
   await (await open({ home, migrations: [...MIGRATIONS.store, second] })).close()
-  await assert.rejects(open({ home }), isFault('newer-version', /newer Holdfast.*at 2, this version knows up to 1/s))
+  const words = new RegExp(`newer Holdfast.*at ${newest + 1}, this version knows up to ${newest}`, 's')
+  await assert.rejects(open({ home }), isFault('newer-version', words))
   await (await open({ home, migrations: [...MIGRATIONS.store, second] })).close()
 })
 
@@ -181,7 +188,7 @@ test('a migration that fails leaves nothing of itself', async (context) => {
   await assert.rejects(open({ home, migrations: [...MIGRATIONS.store, second, broken] }))
   const database = new DatabaseSync(join(home, 'holdfast.db'))
   assert.equal(database.prepare(`select 1 from sqlite_master where name = 'half'`).get(), undefined)
-  assert.equal(database.prepare('select max(number) as version from migrations').get()?.version, 2)
+  assert.equal(database.prepare('select max(number) as version from migrations').get()?.version, newest + 1)
   database.close()
 })
 

@@ -1,7 +1,9 @@
+import { summaryTargets } from '../compaction.ts'
 import type { EventType } from '../event.ts'
 import { LADDER, type Remedy } from '../recovery.ts'
-import { isSettled, phaseOf, type RunPhase, STATUS_OF_STOP, TRANSITIONS } from '../run.ts'
+import { isSettled, phaseOf, type RunPhase, type RunSettings, STATUS_OF_STOP, TRANSITIONS } from '../run.ts'
 import { POISON_DEATHS } from '../turn.ts'
+import type { Purpose } from '../way.ts'
 import type { Invariant, StoreRecord } from './record.ts'
 import { findAt, type RunTrace } from './trace.ts'
 
@@ -115,12 +117,14 @@ export const turnIsolation: Invariant<RunTrace> = {
     findAt(trace, (event, before) => {
       if (event.type !== 'attempt-failed' && event.type !== 'answer-received' && event.type !== 'answer-cut')
         return undefined
-      if (event.target !== before.target) return `target ${event.target} while the turn was at ${before.target}`
+      const way = before.ways[event.type === 'attempt-failed' ? (event.purpose ?? 'answer') : 'answer']
+      if (event.target !== way.target) return `target ${event.target} while the turn was at ${way.target}`
       if (event.type !== 'attempt-failed' || event.remedy === 'give-up') return undefined
       const ladder = LADDER[event.failure.kind]
-      const isChainOver = event.remedy === 'next-target' && event.target + 1 >= before.settings.targets.length
+      const next = event.nextTarget ?? event.target + 1
+      const isChainOver = event.remedy === 'next-target' && next >= chainOf(event, before.settings).length
       if (isChainOver) return 'there is no next target'
-      if (count(before.spent, event.remedy) >= count(ladder, event.remedy))
+      if (count(way.spent, event.remedy) >= count(ladder, event.remedy))
         return `${event.remedy} was used up for ${event.failure.kind}`
       return undefined
     }),
@@ -149,6 +153,9 @@ export const effectOnce: Invariant<RunTrace> = {
       return call.startedBy === event.fence ? `${event.callId} was started twice by fence ${event.fence}` : undefined
     }),
 }
+
+const chainOf = ({ purpose }: { purpose?: Purpose }, settings: RunSettings): readonly string[] =>
+  purpose === 'summary' ? summaryTargets(settings) : settings.targets
 
 const count = (remedies: readonly Remedy[], wanted: Remedy) => remedies.filter((remedy) => remedy === wanted).length
 

@@ -14,4 +14,14 @@ export type Quirks = {
   path?: string
   /** Reasoning comes, and is sent back, in this field. */
   reasoningField?: 'reasoning_content' | 'reasoning'
+  /** A message with calls must have its reasoning field, be it empty. */
+  reasoningWithCalls?: 'always'
+  /** Thoughts with their signatures come as a list of details, and are wanted back as they came. */
+  reasoningDetails?: true
+  /** Asks for summaries of the reasoning; some accounts may not. */
+  reasoningSummary?: 'auto' | 'concise' | 'detailed'
+  /** Call ids must be nine letters or digits. */
+  callIds?: 'nine-characters'
+  /** Messages may not carry the name of who said them. */
+  withoutNames?: true
 }

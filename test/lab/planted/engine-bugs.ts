@@ -13,17 +13,17 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'fallback leaks into the next turn',
     file: 'engine/call-model.ts',
-    find: "  const handle = turn.settings.targets[target] ?? ''\n",
+    find: "findPlace(turn.settings.targets[way.target] ?? '', way, caller)",
     replace:
-      "  const memory = caller.models as { leaked?: number }\n  memory.leaked = Math.max(memory.leaked ?? 0, target)\n  const handle = turn.settings.targets[memory.leaked] ?? ''\n",
+      "findPlace(turn.settings.targets[((caller.models as { leaked?: number }).leaked = Math.max((caller.models as { leaked?: number }).leaked ?? 0, way.target))] ?? '', way, caller)",
     breaks: 'nothing is hidden: every turn asks its first target first',
   },
   {
     name: 'a half answer keeps its calls',
     file: 'engine/call-model.ts',
-    find: '  if (signal.aborted && !draft.finish) {\n',
+    find: '  if (signal.aborted && !draft?.finish) {\n',
     replace:
-      "  if (signal.aborted && draft.calls.length > 0) draft.finish = 'tool-calls'\n  if (signal.aborted && !draft.finish) {\n",
+      "  if (signal.aborted && draft && draft.calls.length > 0) draft.finish = 'tool-calls'\n  if (signal.aborted && !draft?.finish) {\n",
     breaks: 'nothing is hidden: a cut answer has no calls',
   },
   {

@@ -5,6 +5,7 @@ import { type Engine, startEngine } from '../../../src/engine/engine.ts'
 import type { World } from '../../../src/engine/world.ts'
 import { newStreams } from '../../../src/live/streams.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
+import { noCredentials } from '../../../src/providers/no-credentials.ts'
 import type { Desk } from '../../../src/service/desk.ts'
 import { shareSqliteStore } from '../../../src/storage/sqlite.ts'
 import { toolRegistry } from '../../../src/tools/registry.ts'
@@ -67,6 +68,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
   const world: World = {
     store: mortal(store, life),
     streams: newStreams({ chunks: mortal(chunks, life), clock, report }),
+    credentials: noCredentials,
     models: simulatedModel({ kernel, weather, clock, observer, name }),
     tools: toolRegistry(simulatedTools({ kernel, weather, clock, outside, kill, name, observer })),
     spill: { save: async (callId) => `spill/${callId}` },

@@ -23,13 +23,20 @@ export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
     `select id, number, lease_owner, continues from runs where conversation_id = ? and status = 'running'`,
   )
   const log = database.prepare('select body from events where run_number = ? order by seq')
-  const stored = database.prepare('select id, body from messages where conversation_id = ? order by position')
+  // What was compacted away is no longer told; the summary that stands for it comes first.
+  const stored = database.prepare(
+    `select messages.id as id, body from messages join conversations on conversations.id = conversation_id
+     where conversation_id = ? and position >= context_start order by role <> 'summary', position`,
+  )
+
+  const ids = database.prepare('select id from messages where conversation_id = ?')
 
   return {
     heard: (text, conversationId) => void conversations.set(text, conversationId),
     faultsOf(process, { messages, model }) {
       const wish = lastInput(messages)
       const faults = historyFaults(messages).map((fault) => `I2 "${wish}" is asked with a broken history: ${fault}`)
+      // A summary is asked for in one message that is nobody's.
       const conversation = conversations.get(wish)
       const run = conversation && running.get(conversation)
       if (!conversation || !run || processOf(String(run.lease_owner)) !== process) return faults
@@ -42,7 +49,11 @@ export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
       return [
         ...faults,
         ...targetFaults(String(run.id), model, events),
-        ...historyGaps(String(run.id), messages, { stored: stored.all(conversation) as Stored[], inputs }),
+        ...historyGaps(String(run.id), messages, {
+          stored: stored.all(conversation) as Stored[],
+          known: new Set(ids.all(conversation).map(({ id }) => String(id))),
+          inputs,
+        }),
       ]
     },
   }
@@ -56,8 +67,11 @@ const hasOpenCalls = (events: TurnEvent[]): boolean => nextAction(foldTurn(event
 function targetFaults(run: string, model: string, events: TurnEvent[]): string[] {
   const first = events[0]
   if (first?.type !== 'input-accepted') return []
-  const moves = events.filter((event) => event.type === 'attempt-failed' && event.remedy === 'next-target').length
-  const expected = first.settings.targets[moves]
+  let target = 0
+  for (const event of events)
+    if (event.type === 'attempt-failed' && event.remedy === 'next-target' && event.purpose !== 'summary')
+      target = event.nextTarget ?? event.target + 1
+  const expected = first.settings.targets[target]
   return expected === `sim/${model}` ? [] : [`I16 ${run}: ${model} is asked, its log has come to ${expected}`]
 }
 
@@ -67,10 +81,9 @@ type Stored = { id: string; body: string }
 function historyGaps(
   run: string,
   messages: readonly MessageBody[],
-  { stored, inputs }: { stored: Stored[]; inputs: Input[] },
+  { stored, known, inputs }: { stored: Stored[]; known: ReadonlySet<string>; inputs: Input[] },
 ): string[] {
-  const known = new Set(stored.map(({ id }) => id))
-  const told = stored.map(({ body }) => JSON.parse(body) as MessageBody).filter(isShown)
+  const told = newestSummary(stored.map(({ body }) => JSON.parse(body) as MessageBody).filter(isShown))
   const pending = inputs.filter(({ messageId }) => !known.has(messageId)).map(inputBody)
   const expected = [...told, ...pending].map(brief)
   const sent = messages.map(brief)
@@ -79,6 +92,11 @@ function historyGaps(
   const place = sent.findIndex((line, index) => line !== expected[index])
   const at = place < 0 ? sent.length : place
   return [`I9 ${run}: message ${at} of its request is ${sent[at] ?? 'missing'}, stored is ${expected[at] ?? 'nothing'}`]
+}
+
+const newestSummary = (bodies: MessageBody[]): MessageBody[] => {
+  const last = bodies.findLastIndex((body) => body.role === 'summary')
+  return last < 0 ? bodies : bodies.slice(last)
 }
 
 const isShown = (body: MessageBody): boolean =>

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { Problem } from '../../core/problem.ts'
+import type { Context, SimulatedRequest } from '../context.ts'
+import { onSignals } from '../signals.ts'
+import { type Screen, safeText, shortened } from '../terminal.ts'
+
+export type SimulateFlags = { port: string; script?: string; key?: string[]; verbose?: boolean }
+
+/** Plays the providers until somebody ends it. */
+export async function simulate(flags: SimulateFlags, context: Pick<Context, 'simulate' | 'out'>): Promise<number> {
+  const { out } = context
+  const served = await context.simulate({
+    port: portOf(flags.port),
+    keys: Object.fromEntries((flags.key ?? []).map(keyAndState)),
+    ...(flags.script === undefined ? {} : { source: sourceOf(flags.script) }),
+    onEnded: (request) => tellRequest(request, out, flags),
+  })
+  if (served.type === 'refused') {
+    const heading = served.because === 'script' ? [`The script ${flags.script} cannot be played:`] : []
+    throw new Problem('invalid', [...heading, ...served.reasons].join('\n  '))
+  }
+  introduce(served, out)
+  await new Promise<void>((resolve) => {
+    const stop = onSignals({ interrupt: end, terminate: end })
+    function end() {
+      stop()
+      resolve()
+    }
+  })
+  await served.close()
+  return 0
+}
+
+function portOf(flag: string): number {
+  const port = Number(flag)
+  if (Number.isInteger(port) && port >= 0 && port <= 65535) return port
+  throw new Problem('invalid', `--port is a number from 0 to 65535, not "${flag}".`)
+}
+
+function keyAndState(flag: string): [string, string] {
+  const at = flag.lastIndexOf('=')
+  if (at > 0) return [flag.slice(0, at), flag.slice(at + 1)]
+  throw new Problem('invalid', '--key is written name=state, for example --key sk-test=revoked.')
+}
+
+function sourceOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (fault) {
+    const code = (fault as NodeJS.ErrnoException).code
+    throw new Problem('not-found', `The script ${path} cannot be read (${code}).`)
+  }
+}
+
+function introduce({ url, rules }: { url: string; rules: number }, out: Screen): void {
+  const { bold, dim } = out.look.paint
+  const what = rules === 0 ? 'every message is echoed' : `${rules} rule${rules === 1 ? '' : 's'}, then echoes`
+  out.line(`${bold(`The simulator listens at ${url}`)} ${dim(`(${what}; Ctrl-C ends it)`)}`)
+  out.line()
+  const served = [
+    [`OPENAI_BASE_URL=${url}/v1`, 'Chat Completions, Responses, models'],
+    [`ANTHROPIC_BASE_URL=${url}`, 'Messages'],
+    [`GOOGLE_GEMINI_BASE_URL=${url}`, 'generateContent, streamGenerateContent'],
+    [`${url}/oauth/token`, 'with /oauth/authorize and /oauth/device/code'],
+    [`${url}/account`, 'with /copilot_internal/v2/token'],
+  ] as const
+  const width = Math.max(...served.map(([address]) => address.length)) + 2
+  for (const [address, what] of served) out.line(`  ${address.padEnd(width)}${dim(what)}`)
+  out.line()
+  out.line('Try it:')
+  const body = '{"model":"simulated-model","stream":true,"messages":[{"role":"user","content":"Hello"}]}'
+  out.line(`  curl -N ${url}/v1/chat/completions -H 'content-type: application/json' -d '${body}'`)
+  out.line()
+}
+
+const BODY_SHOWN = 2000
+
+function tellRequest(request: SimulatedRequest, out: Screen, { verbose }: SimulateFlags): void {
+  const { dim } = out.look.paint
+  const { number, method, path, protocol, model, key, status, ended, arrivedAt, body } = request
+  // Only the end of a key: somebody may have pointed a real one here.
+  const who = key === undefined ? 'no key' : `key …${key.slice(-4)}`
+  const took = ended ? `${ended.how} after ${ended.at - arrivedAt} ms` : ''
+  const target = model === '' ? `${method} ${path.split('?')[0]}` : model
+  out.line(safeText(`#${number} ${protocol} ${target}, ${who}: ${status ?? 'no answer'}, ${took}`))
+  if (verbose) out.line(dim(safeText(shortened(JSON.stringify(body), BODY_SHOWN))))
+}

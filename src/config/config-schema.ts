@@ -1,0 +1,52 @@
+import type { Schema } from '@cfworker/json-schema'
+
+const milliseconds: Schema = { type: 'integer', minimum: 1, maximum: 86_400_000 }
+
+const provider: Schema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    base_url: { type: 'string', pattern: '^https?://', description: 'Where requests go.' },
+    dialect: { enum: ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] },
+    timeout_ms: { ...milliseconds, description: 'How long the first byte of an answer may take.' },
+    stall_timeout_ms: { ...milliseconds, description: 'How long an answer may be silent.' },
+    strategy: {
+      enum: ['fill_first', 'round_robin', 'least_used', 'random'],
+      description: 'Which credential is taken.',
+    },
+    headers: { type: 'object', additionalProperties: { type: 'string' } },
+    windows: {
+      type: 'object',
+      additionalProperties: { type: 'integer', minimum: 1 },
+      description: 'Context windows by model, in tokens.',
+    },
+    aggregator: { type: 'boolean' },
+    oauth: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        token_url: { type: 'string' },
+        client_id: { type: 'string' },
+        account_url: { type: 'string' },
+        scope: { type: 'string' },
+      },
+    },
+  },
+}
+
+/** Published as `docs/config.schema.json`; an editor that knows it completes and checks `config.yaml`. */
+export const CONFIG_SCHEMA: Schema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Holdfast configuration',
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    model: { type: 'string', description: 'The model of agents that name none, as provider/model.' },
+    fallback: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'The chain of agents that have none of their own, as provider/model.',
+    },
+    providers: { type: 'object', additionalProperties: provider },
+  },
+}

@@ -1,0 +1,47 @@
+import type { Cooldown, CredentialId } from './credential.ts'
+import type { Failure, FailureKind } from './failure.ts'
+import type { RunId } from './id.ts'
+
+export type FailedUse = {
+  failure: Failure
+  /** The credential that made the request, whichever the pool would choose by now. */
+  grantId: CredentialId
+  provider: string
+  /** Others of the pool that could serve now. */
+  siblings: number
+  at: number
+  runId: RunId
+}
+
+/** Undefined: nothing outlives the turn, and the next one asks this credential first. */
+export function cooldownFor(use: FailedUse): Cooldown | undefined {
+  const { failure, grantId: key, provider, siblings, at, runId } = use
+  const rest = REST[failure.kind]
+  if (!rest) return undefined
+  const ms = statedMs(failure) ?? (siblings > 0 ? rest.unstatedMs : undefined)
+  if (ms === undefined) return undefined
+  const { kind: reason, detail } = failure
+  return { scope: 'credential', key, provider, reason, detail, until: at + ms, runId, createdAt: at }
+}
+
+/** `unstatedMs`: how long it rests where others can serve and the provider named no end. */
+type Rest = { unstatedMs?: number }
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** No plan's quota comes back later than with the next month; a longer end is a mistake of the provider. */
+const LONGEST_REST_MS = 31 * 24 * HOUR_MS
+
+/** What is missing never rests: it says nothing about the credential. */
+const REST: Partial<Record<FailureKind, Rest>> = {
+  'auth-rejected': { unstatedMs: 5 * MINUTE_MS },
+  'rate-limited': { unstatedMs: HOUR_MS },
+  'quota-exhausted': { unstatedMs: HOUR_MS },
+  'policy-blocked': {},
+}
+
+function statedMs({ retryAfterMs }: Failure): number | undefined {
+  if (retryAfterMs === undefined || !(retryAfterMs > 0)) return undefined
+  return Math.min(Math.ceil(retryAfterMs), LONGEST_REST_MS)
+}

@@ -1,0 +1,31 @@
+import type { Usage } from './event.ts'
+
+/** US dollars for a million tokens. */
+export type Price = {
+  input: number
+  output: number
+  cachedInput?: number
+  cacheWrite?: number
+  /** Prompts above this many tokens cost more, and how much is not in the table. */
+  upTo?: number
+  /** When somebody last compared it with the vendor's page, or `stated`: the provider's own list says so today. */
+  asOf: string
+}
+
+const MILLION = 1_000_000
+
+/** In US dollars. Undefined where a part of it has no known price: half a sum would be read as a whole one. */
+export function costOf(usage: Usage, price: Price): number | undefined {
+  const { promptTokens, completionTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage
+  if (price.upTo !== undefined && promptTokens > price.upTo) return undefined
+  const cached = partCost(cachedTokens, price.cachedInput)
+  const written = partCost(cacheWriteTokens, price.cacheWrite)
+  if (cached === undefined || written === undefined) return undefined
+  const fresh = Math.max(0, promptTokens - cachedTokens - cacheWriteTokens)
+  return (fresh * price.input + completionTokens * price.output) / MILLION + cached + written
+}
+
+function partCost(tokens: number, price: number | undefined): number | undefined {
+  if (tokens === 0) return 0
+  return price === undefined ? undefined : (tokens * price) / MILLION
+}

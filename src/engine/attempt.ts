@@ -1,0 +1,137 @@
+import { type Draft, newDraft, type Part, takePart } from '../core/answer.ts'
+import type { Failure } from '../core/failure.ts'
+import type { OrganizationId } from '../core/id.ts'
+import type { MessageBody } from '../core/message.ts'
+import { parseTarget, type Target } from '../core/target.ts'
+import type { Way } from '../core/way.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { ModelNoteStore } from '../ports/credential-store.ts'
+import type { Choice, Credentials } from '../ports/credentials.ts'
+import type { ModelFacts, ModelProvider, ModelRequest, Models, ToolSpec } from '../ports/model.ts'
+
+export type Asker = {
+  models: Models
+  credentials: Credentials
+  modelNotes: Pick<ModelNoteStore, 'get'>
+  organizationId: OrganizationId
+  clock: Clock
+  /** Aborted on cancel, shutdown and loss of the lease. */
+  signal: AbortSignal
+  /** Secrets that were refused, by credential, so that a renewal is not spent on one that is new already. */
+  refused: Map<string, string>
+}
+
+/** Everything one attempt knows of where it goes. */
+export type Place = {
+  handle: string
+  target: Target
+  provider: ModelProvider
+  choice: Extract<Choice, { type: 'granted' | 'none' }>
+  facts: ModelFacts
+  /** Learnt from an earlier failure of this model. */
+  textOnlyResults: boolean
+}
+
+/** Who is to be asked, and with which credential; or why nobody can be. */
+export async function findPlace(handle: string, way: Way, asker: Asker): Promise<Place | Failure> {
+  const target = parseTarget(handle)
+  const provider = target && asker.models.find(target.provider)
+  if (!provider) return { kind: 'model-unknown', detail: `no provider serves "${handle}"` }
+  await carryOut(way, provider, asker)
+  const { setAside, credentialId } = way
+  const choice = await asker.credentials.choose(target.provider, {
+    setAside,
+    ...(credentialId ? { preferred: credentialId } : {}),
+    ...{ at: asker.clock.now(), signal: asker.signal },
+  })
+  switch (choice.type) {
+    case 'cooling': {
+      const retryAfterMs = Math.max(0, choice.until - asker.clock.now())
+      const end = new Date(choice.until).toISOString()
+      const detail = `every credential of ${target.provider} rests until ${end} (${choice.reason}: ${choice.detail})`
+      return { kind: 'cooling-down', detail, retryAfterMs }
+    }
+    case 'spent':
+      return { kind: 'auth-rejected', detail: choice.detail }
+    case 'granted':
+    case 'none': {
+      const notes = provider.endpoint ? await notesOn(target, asker) : {}
+      const facts = { ...provider.factsOf?.(target.model), ...(notes.window ? { window: notes.window } : {}) }
+      return { handle, target, provider, choice, facts, textOnlyResults: notes.textOnlyResults ?? false }
+    }
+  }
+}
+
+const notesOn = ({ provider, model }: Target, { modelNotes, organizationId }: Asker) =>
+  modelNotes.get(organizationId, provider, model)
+
+/** The part of a remedy that happens in the world, once the fold has it. Doing it again after a restart is harmless. */
+async function carryOut(way: Way, provider: ModelProvider, asker: Asker): Promise<void> {
+  const last = way.spent.at(-1)
+  if (last === 'rebuild-transport') await provider.renewConnections?.()
+  if (last !== 'refresh-credential' && last !== 'refresh-entitlement') return
+  if (!way.credentialId) return
+  const failedSecret = asker.refused.get(way.credentialId) ?? ''
+  await asker.credentials.refresh(way.credentialId, {
+    ...{ failedSecret, signal: asker.signal },
+    ...(last === 'refresh-entitlement' ? { entitlement: true as const } : {}),
+  })
+}
+
+export type Question = { system: string; messages: readonly MessageBody[]; tools: readonly ToolSpec[] }
+
+/** One request to one target: what came of it, whole or not. Never throws; stops listening at the abort. */
+export async function ask(
+  question: Question,
+  { place, way }: { place: Place; way: Way },
+  { asker, onPart }: { asker: Asker; onPart(part: Part): void },
+): Promise<Draft> {
+  const draft = newDraft()
+  const { provider, target, choice } = place
+  const shape = place.textOnlyResults ? { ...way.shape, textOnlyResults: true as const } : way.shape
+  const request: ModelRequest = {
+    model: target.model,
+    ...question,
+    ...(Object.keys(shape).length > 0 ? { shape } : {}),
+    ...(way.outputCap === undefined ? {} : { outputCap: way.outputCap }),
+  }
+  const take = (part: Part) => {
+    takePart(draft, part)
+    onPart(part)
+  }
+  const grant = choice.type === 'granted' ? { grant: choice.grant } : {}
+  await untilAborted(consume(provider, request, { signal: asker.signal, ...grant, take }), asker.signal)
+  if (draft.failure?.kind === 'auth-rejected' && choice.type === 'granted')
+    asker.refused.set(choice.grant.credentialId, choice.grant.secret)
+  return draft
+}
+
+type Consumer = Parameters<ModelProvider['stream']>[1] & { take(part: Part): void }
+
+/** Takes what the provider says. One that throws has failed its attempt, not the run. */
+async function consume(provider: ModelProvider, request: ModelRequest, { take, ...options }: Consumer): Promise<void> {
+  const { signal } = options
+  try {
+    for await (const part of provider.stream(request, options)) {
+      // After the abort nobody listens: the attempt is over, whatever still arrives.
+      if (signal.aborted) return
+      take(part)
+    }
+  } catch (error) {
+    if (signal.aborted) return
+    const detail = error instanceof Error ? error.message : String(error)
+    take({ type: 'failure', failure: { kind: 'unreachable', detail: `the provider broke: ${detail}` } })
+  }
+}
+
+/** Resolves with the work or at the abort, whichever is first: a provider that is deaf to it is left behind. */
+function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const finish = () => {
+      signal.removeEventListener('abort', finish)
+      resolve()
+    }
+    signal.addEventListener('abort', finish)
+    work.then(finish, reject)
+  })
+}

@@ -1,0 +1,123 @@
+import { faultOf } from '../core/answer.ts'
+import {
+  COMPACTION,
+  type CompactionPlan,
+  type CompactionSettings,
+  NEXT_MODE,
+  type Placed,
+  type PlanOptions,
+  planCompaction,
+  summaryTargets,
+} from '../core/compaction.ts'
+import type { Failure } from '../core/failure.ts'
+import { toModelHistory } from '../core/history.ts'
+import { type Message, textOf } from '../core/message.ts'
+import type { Run } from '../core/run.ts'
+import type { MessageStore } from '../ports/store.ts'
+import { ask, findPlace, type Question } from './attempt.ts'
+import type { ModelCaller } from './call-model.ts'
+import { failAttempt } from './fail-attempt.ts'
+import type { Batch, Journal } from './journal.ts'
+import { fixedTokens } from './overflow.ts'
+import { INSTRUCTION, PREFACE, transcriptOf } from './transcript.ts'
+
+type Parts = { run: Run; journal: Journal; caller: ModelCaller; messages: Pick<MessageStore, 'context'> }
+
+/** What is not known of a model is taken to be this: small enough for nearly all of them. */
+const USUAL_WINDOW = 128_000
+
+/**
+ * One attempt to replace what came first by a summary. Every call is answered when this is asked for. The summary is an
+ * intent: should the log have moved, nothing is replaced and the question is asked again.
+ */
+export async function compactContext(notBefore: number, { run, journal, caller, messages }: Parts): Promise<Batch> {
+  const { clock, signal, randomness } = caller
+  if (notBefore > clock.now()) await clock.sleep(notBefore - clock.now(), signal)
+  if (signal.aborted) return { facts: [] }
+  const { turn } = journal
+  const way = turn.ways.summary
+  const settings = turn.settings.compaction ?? COMPACTION
+  const targets = summaryTargets(turn.settings)
+  const place = await findPlace(targets[way.target] ?? '', way, caller)
+  const fail = (failure: Failure, draft?: { usage: { promptTokens: number; completionTokens: number } }): Batch => {
+    const found = 'target' in place ? { place } : {}
+    const attempt = { failure, purpose: 'summary' as const, way, targets, canCompact: false, ...found }
+    return { facts: [failAttempt({ ...attempt, ...(draft ? { usage: draft.usage } : {}) }, turn, caller)] }
+  }
+  if (!('target' in place)) return fail(place)
+
+  const view = inReadingOrder(await messages.context(run.conversationId))
+  const window = turn.ways.answer.window ?? place.facts.window ?? USUAL_WINDOW
+  const isFollowed = turn.pending.length > 0
+  const plan = planBest(view, { settings, window, fixedTokens: fixedTokens(caller), isFollowed })
+  if (!plan) return fail({ kind: 'invalid-request', detail: 'nothing can be summarised that would make room' })
+
+  const draft = await ask(questionFor(plan, settings, caller), { place, way }, { asker: caller, onPart: () => {} })
+  if (signal.aborted) return { facts: [] }
+  const failure = faultOf(draft)
+  // A summary that reached its limit is still one.
+  if (failure && failure.kind !== 'text-truncated') return fail(failure, draft)
+  const text = withQuestion(textOf(draft.content).slice(0, settings.clipChars), plan, { view, isFollowed })
+  const { replaces, contextStart, tokensBefore, tokensAfter } = plan
+  return {
+    facts: [],
+    intents: [
+      {
+        ...{ type: 'context-compacted', v: 1, summaryId: `message-${randomness.uuid()}`, text, replaces, contextStart },
+        ...{ target: way.target, usage: draft.usage, tokensBefore, tokensAfter },
+      },
+    ],
+  }
+}
+
+/** Empties the view without a summary: the messages stay readable, the model starts anew. */
+export function resetContext(view: readonly Message[], { randomness }: Pick<ModelCaller, 'randomness'>): Batch {
+  const from = view[0]?.position ?? 0
+  const to = view.at(-1)?.position ?? 0
+  const replaces = { from, to }
+  const nothing = { usage: { promptTokens: 0, completionTokens: 0 }, tokensBefore: 0, tokensAfter: 0, target: 0 }
+  const summaryId = `message-${randomness.uuid()}` as const
+  return {
+    facts: [],
+    intents: [{ type: 'context-compacted', v: 1, summaryId, text: '', replaces, contextStart: to + 1, ...nothing }],
+  }
+}
+
+/** The newest summary first, as the model sees it; older ones are part of it already. */
+function inReadingOrder(view: readonly Message[]): Placed[] {
+  const summary = view.findLast(({ body }) => body.role === 'summary')
+  const rest = view.filter(({ body }) => body.role !== 'summary')
+  return summary ? [summary, ...rest] : rest
+}
+
+function planBest(view: readonly Placed[], options: PlanOptions): CompactionPlan | undefined {
+  for (let mode = options.settings.mode as CompactionSettings['mode'] | undefined; mode; mode = NEXT_MODE[mode]) {
+    const plan = planCompaction(view, { ...options, settings: { ...options.settings, mode } })
+    if (plan) return plan
+  }
+  return undefined
+}
+
+/** Another model reads a transcript; the agent's own reads its own history, which its provider has cached. */
+function questionFor(plan: CompactionPlan, settings: CompactionSettings, caller: ModelCaller): Question {
+  const instruction = settings.prompt ?? INSTRUCTION
+  const say = (text: string) => ({ role: 'user' as const, content: [{ type: 'text' as const, text }] })
+  if (settings.mode.startsWith('self_')) {
+    const messages = toModelHistory(plan.replaced.map(({ body }) => body))
+    return { system: caller.system, tools: caller.tools, messages: [...messages, say(instruction)] }
+  }
+  return { system: instruction, tools: [], messages: [say(transcriptOf(plan.replaced))] }
+}
+
+/** A person's question whose answer is still being worked on is never lost in a summary: it is quoted. */
+function withQuestion(
+  summary: string,
+  { contextStart }: CompactionPlan,
+  { view, isFollowed }: { view: readonly Placed[]; isFollowed: boolean },
+): string {
+  const last = isFollowed ? undefined : view.findLast(({ body }) => body.role === 'user')
+  const isGone = last && last.position < contextStart
+  const quoted =
+    isGone && last.body.role === 'user' ? `\n\nThe latest message, word for word:\n${textOf(last.body.content)}` : ''
+  return `${PREFACE}\n\n${summary}${quoted}`
+}

@@ -1,0 +1,221 @@
+import type { FailureKind } from '../core/failure.ts'
+
+export type AdviceRequest = {
+  provider: string
+  kind: FailureKind
+  /** How a person calls it, where that is not its name in the configuration. */
+  label?: string
+  /** The environment variable its key is read from. */
+  keyVariable?: string
+}
+
+/** What a person should do when nothing is left to try: one or two sentences. */
+export function adviceFor(request: AdviceRequest): string {
+  const known = Object.hasOwn(PARTICULARS, request.provider) ? PARTICULARS[request.provider] : undefined
+  return ADVICE[request.kind]({
+    name: request.provider,
+    label: request.label ?? known?.label ?? request.provider,
+    keys: known?.keys ?? 'where its keys are made',
+    limits: known?.limits ?? 'its limits',
+    billing: known?.billing ?? 'its billing page',
+    where: known?.where ?? 'remote',
+    signsIn: known?.signsIn ?? false,
+    ...(request.keyVariable === undefined ? {} : { keyVariable: request.keyVariable }),
+  })
+}
+
+type Particulars = {
+  label: string
+  /** Its pages by name: addresses change. */
+  keys: string
+  limits: string
+  billing: string
+  /** A local server is started, not paid. */
+  where?: 'local'
+  /** People sign in to it; there is no key to copy. */
+  signsIn?: true
+}
+
+const PARTICULARS: Readonly<Record<string, Particulars>> = {
+  openai: {
+    label: 'OpenAI',
+    keys: 'under "API keys" in the OpenAI platform settings',
+    limits: '"Limits" in the OpenAI platform settings',
+    billing: '"Billing" in the OpenAI platform settings',
+  },
+  anthropic: {
+    label: 'Anthropic',
+    keys: 'under "API keys" in the Claude Console',
+    limits: '"Limits" in the Claude Console',
+    billing: '"Billing" in the Claude Console',
+  },
+  gemini: {
+    label: 'Gemini',
+    keys: 'under "API keys" in Google AI Studio',
+    limits: '"Usage and limits" in Google AI Studio',
+    billing: 'the billing plan of the project in Google AI Studio',
+  },
+  openrouter: {
+    label: 'OpenRouter',
+    keys: 'under "Keys" in the OpenRouter settings',
+    limits: '"Keys" in the OpenRouter settings, where each key has a limit',
+    billing: '"Credits" in the OpenRouter settings',
+  },
+  nous: {
+    label: 'Nous',
+    keys: 'in the Nous portal',
+    limits: 'the usage page of the Nous portal',
+    billing: 'the subscription and credits in the Nous portal',
+    signsIn: true,
+  },
+  groq: {
+    label: 'Groq',
+    keys: 'under "API Keys" in the Groq console',
+    limits: '"Limits" in the Groq console',
+    billing: '"Billing" in the Groq console',
+  },
+  together: {
+    label: 'Together',
+    keys: 'under "API Keys" in the Together settings',
+    limits: 'the rate limits in the Together settings',
+    billing: '"Billing" in the Together settings',
+  },
+  deepseek: {
+    label: 'DeepSeek',
+    keys: 'under "API keys" in the DeepSeek platform',
+    limits: '"Usage" in the DeepSeek platform',
+    billing: '"Top up" in the DeepSeek platform',
+  },
+  xai: {
+    label: 'xAI',
+    keys: 'under "API Keys" in the xAI console',
+    limits: '"Rate limits" in the xAI console',
+    billing: '"Billing" in the xAI console, or the Grok subscription',
+  },
+  mistral: {
+    label: 'Mistral',
+    keys: 'under "API keys" in the Mistral console',
+    limits: '"Limits" in the Mistral console',
+    billing: '"Billing" in the Mistral console',
+  },
+  azure: {
+    label: 'Azure OpenAI',
+    keys: 'under "Keys and Endpoint" of the resource in the Azure portal',
+    limits: 'the quota of the deployment in the Azure portal',
+    billing: 'the subscription in the Azure portal',
+  },
+  copilot: {
+    label: 'GitHub Copilot',
+    keys: 'with the Copilot sign-in',
+    limits: 'the Copilot page of the GitHub settings',
+    billing: 'the Copilot plan in the GitHub settings',
+    signsIn: true,
+  },
+  codex: {
+    label: 'Codex',
+    keys: 'with the ChatGPT sign-in',
+    limits: 'the usage page of the ChatGPT account',
+    billing: 'the plan of the ChatGPT account',
+    signsIn: true,
+  },
+  ollama: localServer('Ollama'),
+  vllm: localServer('vLLM'),
+  'llama.cpp': localServer('llama.cpp'),
+  lmstudio: localServer('LM Studio'),
+}
+
+function localServer(label: string): Particulars {
+  return {
+    label,
+    keys: `in the settings of the ${label} server`,
+    limits: `the settings of the ${label} server`,
+    billing: `the settings of the ${label} server`,
+    where: 'local',
+  }
+}
+
+type Facts = Omit<Particulars, 'where' | 'signsIn'> & {
+  name: string
+  where: 'local' | 'remote'
+  signsIn: boolean
+  keyVariable?: string
+}
+
+type Advice = (facts: Facts) => string
+
+const test: Advice = ({ name }) => `\`holdfast providers test ${name}\``
+
+const LATER: Advice = (facts) =>
+  `Try again later: ${facts.label} has trouble of its own; see with ${test(facts)} whether it is over.`
+const UNREACHABLE: Advice = (facts) =>
+  facts.where === 'local'
+    ? `Start the ${facts.label} server or correct its base URL, then run ${test(facts)}.`
+    : `Check the network, the proxy and the base URL of ${facts.label}, then run ${test(facts)}.`
+const LIMITED: Advice = (facts) =>
+  `Wait, add another credential, or see ${facts.limits}; \`holdfast providers clear ${facts.name}\` asks ${facts.label} again at once.`
+const TOO_LONG: Advice = ({ label }) =>
+  `Start a new conversation or compact this one, or give the agent a model of ${label} with a larger context window.`
+const IMAGES: Advice = ({ label }) =>
+  `Send smaller images or none, or give the agent a model of ${label} that takes them.`
+const REQUEST: Advice = (facts) =>
+  `The request does not suit ${facts.label} as it is: give the agent another model, or look into the attempt with \`holdfast runs show\`.`
+const ANSWER: Advice = ({ label }) =>
+  `Ask again in other words, or give the agent another model than this one of ${label}.`
+const OUTPUT: Advice = ({ label }) =>
+  `Ask for a shorter answer, or raise the output limit of the agent as far as ${label} allows.`
+
+const ADVICE: Record<FailureKind, Advice> = {
+  unreachable: UNREACHABLE,
+  timeout: LATER,
+  stalled: LATER,
+  'cut-off': LATER,
+  'certificate-rejected': (facts) =>
+    `Let Node trust the certificate authority of ${facts.label} with NODE_EXTRA_CA_CERTS, or correct its base URL, then run ${test(facts)}.`,
+  overloaded: (facts) =>
+    facts.where === 'local'
+      ? `The ${facts.label} server is busy or still loading; try again soon, and see with ${test(facts)}.`
+      : LATER(facts),
+  'server-error': (facts) =>
+    facts.where === 'local' ? `See the log of the ${facts.label} server, then run ${test(facts)}.` : LATER(facts),
+  'rate-limited': LIMITED,
+  'upstream-rate-limited': ({ label }) =>
+    `The provider behind ${label} is limited: wait, choose another model, or add a fallback that does not go through ${label}.`,
+  'cooling-down': LIMITED,
+  'quota-exhausted': (facts) =>
+    facts.where === 'local'
+      ? REQUEST(facts)
+      : `Add credit or raise the limit: see ${facts.billing}. Then run \`holdfast providers clear ${facts.name}\`.`,
+  'auth-rejected': (facts) =>
+    facts.signsIn
+      ? `Sign in to ${facts.label} again with \`holdfast auth refresh ${facts.name}\`, then run ${test(facts)}.`
+      : `Check ${facts.keyVariable ?? `the key of ${facts.label}`} against the key ${facts.keys}, then run \`holdfast auth refresh ${facts.name}\` and ${test(facts)}.`,
+  'policy-blocked': ({ label }) =>
+    `A setting of the ${label} account or the region of this server forbids it: change that setting, or choose another model or provider.`,
+  'model-unknown': (facts) =>
+    facts.where === 'local'
+      ? `Load the model in the ${facts.label} server or correct its name; \`holdfast models\` shows what is there.`
+      : `Correct the name of the model or ask ${facts.label} for access to it; \`holdfast models\` shows what is there.`,
+  'context-overflow': TOO_LONG,
+  'long-context-refused': (facts) =>
+    `Allow extra usage for long context: see ${facts.billing}; or compact the conversation.`,
+  'long-context-beta-refused': ({ label }) =>
+    `This ${label} account has no long context; give the agent a model with the standard window.`,
+  'output-cap-too-large': ({ label }) => `Lower the output limit of the agent to what the model of ${label} allows.`,
+  'payload-too-large': TOO_LONG,
+  'image-too-large': IMAGES,
+  'image-rejected': IMAGES,
+  'tool-images-unsupported': IMAGES,
+  'signature-rejected': REQUEST,
+  'encrypted-reasoning-rejected': REQUEST,
+  'grammar-rejected': ({ label }) =>
+    `The schema of a tool is more than ${label} can express: simplify it (no \`pattern\`, no \`format\`), or choose another model.`,
+  'invalid-request': REQUEST,
+  'content-refused': ANSWER,
+  'empty-answer': ANSWER,
+  'thinking-only': ANSWER,
+  'thinking-exhausted': OUTPUT,
+  'text-truncated': OUTPUT,
+  'call-truncated': OUTPUT,
+  'malformed-answer': (facts) =>
+    `What answers at the base URL of ${facts.label} does not speak its language: correct the URL, then run ${test(facts)}.`,
+}

@@ -1,0 +1,94 @@
+import type { LanguageModelV3, LanguageModelV3StreamPart, SharedV3ProviderOptions } from '@ai-sdk/provider'
+import type { Part } from '../../core/answer.ts'
+import type { Failure } from '../../core/failure.ts'
+import type { MessageBody } from '../../core/message.ts'
+import type { Grant } from '../../ports/credentials.ts'
+import type { ModelFacts, ModelProvider, ModelRequest, StreamOptions } from '../../ports/model.ts'
+import { withShapedImages } from '../images/shape-messages.ts'
+import { type Deadlines, deadlinesFor } from '../wire/deadlines.ts'
+import type { Classify, ClassifyTransport } from '../wire/dialect.ts'
+import { callOptions } from './call-options.ts'
+import { newStreamPartReader } from './read-stream-part.ts'
+import { failureOf } from './sdk-failure.ts'
+import { newSilenceWatch, Silence } from './silence-watch.ts'
+
+export type AiSdkOptions = {
+  provider: string
+  classify: Classify
+  classifyTransport: ClassifyTransport
+  deadlines?: Deadlines
+  /** Where requests go, as far as it is known: an endpoint that failed is recognised by it. */
+  endpoint?: { baseUrl: string; isAggregator: boolean }
+  facts?: (model: string) => ModelFacts
+  /** What the SDK has no common word for, effort above all. */
+  providerOptions?: (request: ModelRequest) => SharedV3ProviderOptions
+}
+
+/** The model for a name; the grant is for those who make their clients per key. */
+export type FindModel = (model: string, grant: Grant | undefined) => LanguageModelV3
+
+/** Any language model of the Vercel AI SDK as a provider. One request: the SDK's own retries are above `doStream`. */
+export function aiSdkProvider(models: FindModel, options: AiSdkOptions): ModelProvider {
+  return {
+    stream: (request, streamOptions) =>
+      withShapedImages(request, (shaped) => streamParts(shaped, streamOptions, { models, options })),
+    ...(options.endpoint ? { endpoint: options.endpoint } : {}),
+    ...(options.facts ? { factsOf: options.facts } : {}),
+  }
+}
+
+type Means = { models: FindModel; options: AiSdkOptions }
+
+async function* streamParts(
+  request: ModelRequest,
+  { signal, grant }: StreamOptions,
+  { models, options }: Means,
+): AsyncGenerator<Part, void, void> {
+  if (signal.aborted) return
+  const { firstByteMs, stallMs } = deadlinesFor(options.deadlines ?? {}, sizeOf(request.messages))
+  const watch = newSilenceWatch(signal)
+  let phase: 'first-byte' | 'between-chunks' = 'first-byte'
+  const failed = (error: unknown): Failure => failureOf(error, { ...options, model: request.model, phase })
+  let reader: ReadableStreamDefaultReader<LanguageModelV3StreamPart> | undefined
+  try {
+    const providerOptions = options.providerOptions?.(request)
+    const model = models(request.model, grant)
+    const call = { ...callOptions(request), abortSignal: watch.signal, ...(providerOptions ? { providerOptions } : {}) }
+    const { stream } = await watch.within(firstByteMs, model.doStream(call))
+    reader = stream.getReader()
+    const read = newStreamPartReader(failed)
+    for (;;) {
+      const chunk = await watch.within(phase === 'first-byte' ? firstByteMs : stallMs, reader.read())
+      if (chunk.done) return
+      if (chunk.value.type !== 'stream-start') phase = 'between-chunks'
+      for (const part of read(chunk.value)) {
+        yield part
+        if (part.type === 'finish' || part.type === 'failure') return
+      }
+    }
+  } catch (error) {
+    if (signal.aborted) return
+    yield { type: 'failure', failure: error instanceof Silence ? silent(error, phase) : failed(error) }
+  } finally {
+    watch.release()
+    // The stream is given up; what its source says to that concerns nobody any more.
+    reader?.cancel().catch(() => undefined)
+  }
+}
+
+const silent = ({ message }: Silence, phase: 'first-byte' | 'between-chunks'): Failure => ({
+  kind: phase === 'first-byte' ? 'timeout' : 'stalled',
+  code: phase,
+  detail: message,
+  mayHaveBeenAccepted: true,
+})
+
+/** In characters, roughly: deadlines grow with it. */
+function sizeOf(messages: readonly MessageBody[]): number {
+  let size = 0
+  for (const body of messages) {
+    if (body.role === 'tool') for (const outcome of body.outcomes) size += outcome.output.length
+    else if ('content' in body) for (const part of body.content) size += 'text' in part ? part.text.length : 0
+  }
+  return size
+}

@@ -1,0 +1,152 @@
+import type {
+  JSONSchema7,
+  LanguageModelV3CallOptions,
+  LanguageModelV3FilePart,
+  LanguageModelV3Message,
+  LanguageModelV3TextPart,
+  LanguageModelV3ToolResultOutput,
+} from '@ai-sdk/provider'
+import type { AssistantBody, ImagePart, InputBody, MessageBody, ToolBody } from '../../core/message.ts'
+import type { ToolOutcome } from '../../core/tool-call.ts'
+import type { ModelRequest, RequestShape } from '../../ports/model.ts'
+import { imageData, imageNote, imageUrl } from '../images/image-source.ts'
+import { relaxedSchema } from '../wire/relaxed-schema.ts'
+import { summaryText } from '../wire/summary-text.ts'
+import { unseal } from './sealed-metadata.ts'
+
+export function callOptions(request: ModelRequest): LanguageModelV3CallOptions {
+  const { system, messages, tools, shape = {}, outputCap, outputSchema } = request
+  const prompt = promptOf(messages, shape)
+  return {
+    prompt: system.trim() === '' ? prompt : [{ role: 'system', content: system }, ...prompt],
+    ...(outputCap === undefined ? {} : { maxOutputTokens: outputCap }),
+    ...(outputSchema
+      ? { responseFormat: { type: 'json', name: outputSchema.name, schema: outputSchema.schema as JSONSchema7 } }
+      : {}),
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ name, description, inputSchema }) => ({
+            type: 'function',
+            name,
+            description,
+            inputSchema: (shape.relaxSchemas ? relaxedSchema(inputSchema) : inputSchema) as JSONSchema7,
+          })),
+          toolChoice: { type: 'auto' },
+        }),
+  }
+}
+
+function promptOf(messages: readonly MessageBody[], shape: RequestShape): LanguageModelV3Message[] {
+  const prompt: LanguageModelV3Message[] = []
+  let answer: AssistantBody | undefined
+  for (const body of messages) {
+    const message = messageOf(body, { shape, answer })
+    if (body.role === 'assistant') answer = body
+    if (message && message.content.length > 0) prompt.push(message)
+  }
+  return prompt
+}
+
+type Surroundings = { shape: RequestShape; answer: AssistantBody | undefined }
+
+function messageOf(body: MessageBody, around: Surroundings): LanguageModelV3Message | undefined {
+  switch (body.role) {
+    case 'user':
+    case 'system':
+      return { role: 'user', content: inputContent(body) }
+    case 'assistant':
+      return answerMessage(body, around.shape)
+    case 'tool':
+      return resultMessage(body, around)
+    case 'summary':
+      return { role: 'user', content: [{ type: 'text', text: summaryText(body) }] }
+    case 'approval':
+      return undefined
+  }
+}
+
+type UserContent = LanguageModelV3TextPart | LanguageModelV3FilePart
+
+/** Most providers refuse a system message in mid-conversation, so it goes as a user's that says what it is. */
+function inputContent({ role, name, content }: InputBody): UserContent[] {
+  const parts = content.flatMap((part): UserContent[] => {
+    if (part.type === 'image') return [filePart(part)]
+    return textParts(role === 'system' ? `<system>\n${part.text}\n</system>` : part.text)
+  })
+  return name && parts.length > 0 ? [{ type: 'text', text: `[Message from ${name}]` }, ...parts] : parts
+}
+
+type AnswerMessage = Extract<LanguageModelV3Message, { role: 'assistant' }>
+
+function answerMessage({ content, calls }: AssistantBody, shape: RequestShape): AnswerMessage {
+  const parts: AnswerMessage['content'] = []
+  for (const part of content) {
+    if (part.type === 'text') parts.push(...textParts(part.text))
+    if (part.type !== 'reasoning' || shape.stripSignatures || part.origin !== 'ai-sdk') continue
+    const last = parts.at(-1)
+    const ofText = unseal('text', part.signature)
+    if (ofText && last?.type === 'text') last.providerOptions = ofText
+    const ofThought = unseal('reasoning', part.signature)
+    if (ofThought) parts.push({ type: 'reasoning', text: part.text, providerOptions: ofThought })
+  }
+  for (const { callId, tool, input, signature } of calls) {
+    const providerOptions = shape.stripSignatures ? undefined : unseal('call', signature)
+    parts.push({
+      type: 'tool-call',
+      toolCallId: callId,
+      toolName: tool,
+      input,
+      ...(providerOptions ? { providerOptions } : {}),
+    })
+  }
+  return { role: 'assistant', content: parts }
+}
+
+function resultMessage({ outcomes }: ToolBody, { shape, answer }: Surroundings): LanguageModelV3Message {
+  return {
+    role: 'tool',
+    content: outcomes.map((outcome, index) => ({
+      type: 'tool-result',
+      toolCallId: outcome.callId,
+      toolName: answer?.calls[index]?.tool ?? 'unknown_tool',
+      output: resultOutput(outcome, shape),
+    })),
+  }
+}
+
+type ResultContent = Extract<LanguageModelV3ToolResultOutput, { type: 'content' }>['value'][number]
+
+function resultOutput(
+  { status, output, images = [] }: ToolOutcome,
+  shape: RequestShape,
+): LanguageModelV3ToolResultOutput {
+  const isError = status !== 'success'
+  if (images.length === 0) return { type: isError ? 'error-text' : 'text', value: output }
+  if (isError || shape.textOnlyResults) {
+    const notes = images.map(() => imageNote('only text can be sent in this tool result.'))
+    return { type: isError ? 'error-text' : 'text', value: [output, ...notes].join('\n') }
+  }
+  return { type: 'content', value: [...textParts(output), ...images.map(resultImage)] }
+}
+
+function resultImage(image: ImagePart): ResultContent {
+  const url = imageUrl(image)
+  if (url) return { type: 'image-url', url }
+  const data = imageData(image)
+  return data
+    ? { type: 'image-data', ...data }
+    : { type: 'text', text: imageNote('it has neither bytes nor an address.') }
+}
+
+function filePart(image: ImagePart): UserContent {
+  const url = imageUrl(image)
+  if (url && URL.canParse(url)) return { type: 'file', mediaType: 'image/*', data: new URL(url) }
+  const data = imageData(image)
+  return data
+    ? { type: 'file', mediaType: data.mediaType, data: data.data }
+    : { type: 'text', text: imageNote('it has neither bytes nor an address.') }
+}
+
+const textParts = (text: string): { type: 'text'; text: string }[] =>
+  text.trim() === '' ? [] : [{ type: 'text', text }]

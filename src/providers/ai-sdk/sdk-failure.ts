@@ -1,0 +1,53 @@
+import type { APICallError } from '@ai-sdk/provider'
+import type { Failure, FailureKind } from '../../core/failure.ts'
+import type { Classify, ClassifyTransport } from '../wire/dialect.ts'
+
+export type FailureContext = {
+  provider: string
+  model: string
+  classify: Classify
+  classifyTransport: ClassifyTransport
+  phase: 'first-byte' | 'between-chunks'
+}
+
+/** What the SDK's own errors mean; those of a response are classified by what it said. */
+const KINDS: Record<string, FailureKind> = {
+  AI_LoadAPIKeyError: 'auth-rejected',
+  AI_LoadSettingError: 'invalid-request',
+  AI_NoSuchModelError: 'model-unknown',
+  AI_UnsupportedFunctionalityError: 'invalid-request',
+  AI_InvalidPromptError: 'invalid-request',
+  AI_InvalidArgumentError: 'invalid-request',
+  AI_EmptyResponseBodyError: 'empty-answer',
+  AI_NoContentGeneratedError: 'empty-answer',
+  AI_JSONParseError: 'malformed-answer',
+  AI_TypeValidationError: 'malformed-answer',
+  AI_InvalidResponseDataError: 'malformed-answer',
+}
+
+export function failureOf(error: unknown, context: FailureContext): Failure {
+  const { provider, model, classify, classifyTransport, phase } = context
+  const accepted = phase === 'between-chunks' ? { mayHaveBeenAccepted: true } : {}
+  if (isCallError(error) && error.statusCode !== undefined) {
+    const body = error.responseBody ?? error.message
+    const headers = lowerCased(error.responseHeaders ?? {})
+    // A 200 here means that the stream of a good response could not be read; its status says nothing.
+    const status = error.statusCode >= 300 ? { status: error.statusCode } : {}
+    return { ...accepted, ...classify({ provider, model, headers, body, ...status }) }
+  }
+  const kind = error instanceof Error && Object.hasOwn(KINDS, error.name) ? KINDS[error.name] : undefined
+  if (kind) return { kind, detail: (error as Error).message, ...accepted }
+  if (error instanceof Error) return { ...accepted, ...classifyTransport(error.cause ?? error, phase) }
+  // What a provider of the SDK found inside a 200 and passed on as it was.
+  return { ...accepted, ...classify({ provider, model, headers: {}, body: textOf(error) }) }
+}
+
+/** By name: the class may come from another copy of the package. */
+const isCallError = (error: unknown): error is APICallError =>
+  error instanceof Error && (error.name === 'AI_APICallError' || 'statusCode' in error)
+
+const lowerCased = (headers: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
+const textOf = (error: unknown): string =>
+  typeof error === 'string' ? error : (JSON.stringify(error) ?? String(error))

@@ -1,0 +1,43 @@
+/** The work took longer than it may. */
+export class Silence extends Error {
+  override name = 'Silence'
+}
+
+export type SilenceWatch = {
+  /** For whoever does the work; aborted with the caller's signal and after a silence. */
+  signal: AbortSignal
+  /** The result of the work, unless it takes too long or the caller gives up; then it rejects, whatever the work does. */
+  within<Result>(ms: number, work: PromiseLike<Result>): Promise<Result>
+  release(): void
+}
+
+export function newSilenceWatch(caller: AbortSignal): SilenceWatch {
+  const controller = new AbortController()
+  let giveUp: ((reason: unknown) => void) | undefined
+  const follow = () => controller.abort(caller.reason)
+  controller.signal.addEventListener('abort', () => giveUp?.(controller.signal.reason), { once: true })
+  if (caller.aborted) follow()
+  else caller.addEventListener('abort', follow, { once: true })
+
+  return {
+    signal: controller.signal,
+    within(ms, work) {
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => controller.abort(new Silence(`nothing for ${ms} ms`)), ms)
+        const settle =
+          <Value>(done: (value: Value) => void) =>
+          (value: Value) => {
+            clearTimeout(timer)
+            done(value)
+          }
+        giveUp = settle(reject)
+        if (controller.signal.aborted) giveUp(controller.signal.reason)
+        work.then(settle(resolve), giveUp)
+      })
+    },
+    release() {
+      caller.removeEventListener('abort', follow)
+      controller.abort(new Error('released'))
+    },
+  }
+}

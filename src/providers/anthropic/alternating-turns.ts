@@ -1,0 +1,119 @@
+import type { AssistantBody, MessageBody } from '../../core/message.ts'
+
+/** How a dialect with two roles in turn writes its messages. */
+export type TurnWriter<Form> = {
+  /** What the model is called, and the name of the list that holds a turn's content. */
+  modelRole: string
+  listName: string
+  /** One message without brackets, or nothing; `answer` is the last one before it. */
+  textOf(body: MessageBody, form: Form, answer: AssistantBody | undefined): string
+  keyOf(form: Form): string
+  /** Stand-ins for a missing user: in front, and behind an answer that is to be continued. */
+  opening: string
+  continuation: string
+}
+
+export type AlternatingTurns<Form> = (bodies: readonly MessageBody[], form: Form, marking?: Marking) => string
+
+/** What is done to the texts of some messages at the end; the text kept for them stays as it is. */
+export type Marking = { positions: readonly number[]; mark(text: string): string }
+
+/** So many messages are kept as one text: joining a long history is joining a few texts. */
+const RUN = 64
+
+type Role = 'user' | 'model'
+type Run = { bodies: readonly MessageBody[]; before: Role | undefined; text: string; after: Role | undefined }
+
+/**
+ * Messages as turns of a user and a model: neighbours of one role share a turn, a user is first and last. Whole runs of
+ * messages are remembered by the identity of each, so that a grown history costs what has grown.
+ */
+export function newAlternatingTurns<Form>(writer: TurnWriter<Form>): AlternatingTurns<Form> {
+  const { opening, continuation } = writer
+  const opened: Record<Role, string> = {
+    user: `{"role":"user","${writer.listName}":[`,
+    model: `{"role":"${writer.modelRole}","${writer.listName}":[`,
+  }
+  const caches = new Map<string, WeakMap<MessageBody, Run>>()
+
+  function write(bodies: readonly MessageBody[], form: Form, marking?: Marking): string {
+    const cache = cacheOf(writer.keyOf(form))
+    const firstMark = Math.min(...(marking?.positions ?? []), bodies.length)
+    let text = ''
+    let role: Role | undefined
+    let start = 0
+    for (; start + RUN <= firstMark; start += RUN) {
+      const run = known(cache, bodies, { start, before: role }) ?? keep(cache, bodies, { start, before: role, form })
+      text += run.text
+      role = run.after
+    }
+    const pieces: string[] = []
+    role = writeEach(pieces, bodies, { start, end: bodies.length, before: role, form, ...(marking ? { marking } : {}) })
+    if (role !== 'user') addTurn(pieces, role, { next: 'user', text: role ? continuation : opening })
+    // Added, not joined: the whole is copied once, by whoever sends it.
+    return `${text + pieces.join('')}]}`
+  }
+
+  type Span = { start: number; end: number; before: Role | undefined; form: Form; marking?: Marking }
+
+  function writeEach(pieces: string[], bodies: readonly MessageBody[], span: Span): Role | undefined {
+    const { start, end, before, form, marking } = span
+    let role = before
+    let answer = lastAnswer(bodies, start)
+    for (let position = start; position < end; position++) {
+      const body = bodies[position]!
+      const text = writer.textOf(body, form, answer)
+      if (body.role === 'assistant') answer = body
+      if (text === '') continue
+      const next = body.role === 'assistant' ? 'model' : 'user'
+      if (!role && next === 'model') role = addTurn(pieces, role, { next: 'user', text: opening })
+      role = addTurn(pieces, role, { next, text: marking?.positions.includes(position) ? marking.mark(text) : text })
+    }
+    return role
+  }
+
+  function addTurn(pieces: string[], role: Role | undefined, { next, text }: { next: Role; text: string }): Role {
+    if (next === role) pieces.push(',', text)
+    else pieces.push(role ? ']},' : '', opened[next], text)
+    return next
+  }
+
+  function keep(
+    cache: WeakMap<MessageBody, Run>,
+    bodies: readonly MessageBody[],
+    { start, before, form }: Omit<Span, 'end'>,
+  ): Run {
+    const pieces: string[] = []
+    const after = writeEach(pieces, bodies, { start, end: start + RUN, before, form })
+    const run = { bodies: bodies.slice(start, start + RUN), before, text: pieces.join(''), after }
+    cache.set(bodies[start]!, run)
+    return run
+  }
+
+  function cacheOf(key: string): WeakMap<MessageBody, Run> {
+    const cache = caches.get(key) ?? new WeakMap<MessageBody, Run>()
+    caches.set(key, cache)
+    return cache
+  }
+
+  return write
+}
+
+function known(
+  cache: WeakMap<MessageBody, Run>,
+  bodies: readonly MessageBody[],
+  { start, before }: { start: number; before: Role | undefined },
+): Run | undefined {
+  const run = cache.get(bodies[start]!)
+  if (!run || run.before !== before) return undefined
+  for (let index = 0; index < RUN; index++) if (run.bodies[index] !== bodies[start + index]) return undefined
+  return run
+}
+
+function lastAnswer(bodies: readonly MessageBody[], end: number): AssistantBody | undefined {
+  for (let position = end - 1; position >= 0; position--) {
+    const body = bodies[position]!
+    if (body.role === 'assistant') return body
+  }
+  return undefined
+}

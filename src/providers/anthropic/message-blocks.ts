@@ -1,0 +1,145 @@
+import type {
+  Base64ImageSource,
+  ContentBlockParam,
+  ImageBlockParam,
+  TextBlockParam,
+  ToolResultBlockParam,
+} from '@anthropic-ai/sdk/resources/messages/messages'
+import type { Json } from '../../core/json.ts'
+import type { AnswerPart, AssistantBody, ImagePart, InputBody, MessageBody } from '../../core/message.ts'
+import type { ToolOutcome } from '../../core/tool-call.ts'
+import { imageData, imageNote, imageUrl } from '../images/image-source.ts'
+import { newEncodedMessages } from '../wire/encoded-messages.ts'
+import { summaryText } from '../wire/summary-text.ts'
+import { wireCallId, wireToolName } from './wire-names.ts'
+
+/** What beside the body decides how a message is written. Cache marks do not: they move, and are added afterwards. */
+export type BlockForm = { thoughts: 'replayed' | 'left-out'; resultImages: 'sent' | 'left-out' }
+
+const FORM_KEYS = {
+  replayed: { sent: 'ri', 'left-out': 'r' },
+  'left-out': { sent: 'i', 'left-out': '' },
+} as const
+
+/** The blocks of a message without the brackets, so that neighbours of one role can share a message. */
+export const blockTexts = newEncodedMessages<BlockForm>(
+  (body, form) =>
+    blocksOf(body, form)
+      .map((block) => JSON.stringify(block))
+      .join(','),
+  formKey,
+)
+
+export function formKey({ thoughts, resultImages }: BlockForm): string {
+  return FORM_KEYS[thoughts][resultImages]
+}
+
+export function blocksOf(body: MessageBody, form: BlockForm): ContentBlockParam[] {
+  switch (body.role) {
+    case 'user':
+    case 'system':
+      return inputBlocks(body)
+    case 'assistant':
+      return answerBlocks(body, form)
+    case 'tool':
+      return body.outcomes.map((outcome) => resultBlock(outcome, form))
+    case 'summary':
+      return [{ type: 'text', text: summaryText(body) }]
+    case 'approval':
+      return []
+  }
+}
+
+/** Thoughts cannot carry a cache mark; everything else we send can. */
+export const canBeMarked = (block: ContentBlockParam | undefined): boolean =>
+  block !== undefined && block.type !== 'thinking' && block.type !== 'redacted_thinking'
+
+/** Of a serialised message; blocks are written with their type first. */
+export const startsWithThought = (blocks: string): boolean => /^\{"type":"(redacted_)?thinking"/.test(blocks)
+
+function inputBlocks({ role, name, content }: InputBody): ContentBlockParam[] {
+  const blocks = content.flatMap((part): ContentBlockParam[] => {
+    if (part.type === 'image') return [imageBlock(part)]
+    return textBlocks(role === 'system' ? `<system>\n${part.text}\n</system>` : part.text)
+  })
+  return name && blocks.length > 0 ? [{ type: 'text', text: `[Message from ${name}]` }, ...blocks] : blocks
+}
+
+function answerBlocks({ content, calls }: AssistantBody, form: BlockForm): ContentBlockParam[] {
+  return [
+    ...content.flatMap((part) => answerBlock(part, form)),
+    ...calls.map(
+      (call): ContentBlockParam => ({
+        type: 'tool_use',
+        id: wireCallId(call.callId),
+        name: wireToolName(call.tool),
+        input: inputObject(call.input),
+      }),
+    ),
+  ]
+}
+
+function answerBlock(part: AnswerPart, { thoughts }: BlockForm): ContentBlockParam[] {
+  switch (part.type) {
+    case 'text':
+      return textBlocks(part.text)
+    case 'reasoning':
+      if (thoughts === 'left-out' || !part.signature || !isOurs(part.origin)) return []
+      return [{ type: 'thinking', thinking: part.text, signature: part.signature }]
+    case 'redacted-reasoning':
+      return thoughts === 'left-out' || !isOurs(part.origin) ? [] : [{ type: 'redacted_thinking', data: part.data }]
+    case 'encrypted-reasoning':
+      return []
+  }
+}
+
+/** Data from before origins were kept has none. */
+const isOurs = (origin: Exclude<AnswerPart, { type: 'text' }>['origin']): boolean =>
+  origin === undefined || origin === 'anthropic'
+
+function resultBlock(outcome: ToolOutcome, { resultImages }: BlockForm): ContentBlockParam {
+  const isError = outcome.status !== 'success'
+  const content = resultContent(outcome, resultImages === 'sent' && !isError)
+  return {
+    type: 'tool_result',
+    tool_use_id: wireCallId(outcome.callId),
+    ...(content.length > 0 ? { content } : {}),
+    ...(isError ? { is_error: true } : {}),
+  } satisfies ToolResultBlockParam
+}
+
+/** The vendor takes nothing but text in a result that is an error. */
+function resultContent({ output, images = [] }: ToolOutcome, withImages: boolean) {
+  const shown = images.map((image) =>
+    withImages ? imageBlock(image) : textBlock(imageNote('only text can be sent in this tool result.')),
+  )
+  return [...textBlocks(output), ...shown]
+}
+
+function imageBlock(image: ImagePart): ImageBlockParam | TextBlockParam {
+  const url = imageUrl(image)
+  if (url) return { type: 'image', source: { type: 'url', url } }
+  const data = imageData(image)
+  if (!data) return textBlock(imageNote('it has neither bytes nor an address.'))
+  if (!isTaken(data.mediaType)) return textBlock(imageNote(`its type ${data.mediaType} is not one this model takes.`))
+  return { type: 'image', source: { type: 'base64', media_type: data.mediaType, data: data.data } }
+}
+
+type MediaType = Base64ImageSource['media_type']
+const MEDIA_TYPES: Record<MediaType, true> = {
+  'image/jpeg': true,
+  'image/png': true,
+  'image/gif': true,
+  'image/webp': true,
+}
+const isTaken = (mediaType: string): mediaType is MediaType => Object.hasOwn(MEDIA_TYPES, mediaType)
+
+const textBlock = (text: string): TextBlockParam => ({ type: 'text', text })
+/** Text of nothing but white space is refused. */
+const textBlocks = (text: string): TextBlockParam[] => (text.trim() === '' ? [] : [textBlock(text)])
+
+/** The input of a call must be an object, also of a call that was refused for not having been one. */
+function inputObject(input: Json): Record<string, Json> {
+  if (input !== null && typeof input === 'object' && !Array.isArray(input)) return input
+  return input === null ? {} : { value: input }
+}

@@ -1,0 +1,171 @@
+import type {
+  MessageCreateParamsStreaming,
+  OutputConfig,
+  TextBlockParam,
+  ThinkingConfigParam,
+  Tool,
+} from '@anthropic-ai/sdk/resources/messages/messages'
+import type { MessageBody } from '../../core/message.ts'
+import type { ModelRequest, ToolSpec } from '../../ports/model.ts'
+import { authHeaders } from '../wire/auth-headers.ts'
+import type { EncodeContext, EncodedRequest, WireDialect } from '../wire/dialect.ts'
+import { newEncodedTools } from '../wire/encoded-tools.ts'
+import { newAlternatingTurns } from './alternating-turns.ts'
+import { newMessagesDecoder } from './decode-messages.ts'
+import { type BlockForm, blocksOf, blockTexts, canBeMarked, formKey, startsWithThought } from './message-blocks.ts'
+import { claudeFacts, readHandle } from './model-facts.ts'
+import { outputSchema } from './output-schema.ts'
+
+/** The Messages API of Anthropic, and of those who copy it. */
+export const anthropicMessages: WireDialect = { name: 'anthropic', encode, newDecoder: newMessagesDecoder }
+
+/** Tools, system and messages come last and in this order: it is the order in which the vendor caches. */
+function encode(request: ModelRequest, context: EncodeContext): EncodedRequest {
+  const { shape = {}, system } = request
+  const form: BlockForm = {
+    thoughts: shape.stripSignatures ? 'left-out' : 'replayed',
+    resultImages: shape.textOnlyResults || context.quirks.textOnlyResults ? 'left-out' : 'sent',
+  }
+  const tools = toolTexts(request.tools, shape.relaxSchemas ? 'relaxed' : 'as-given')
+  const isSystemEmpty = system.trim() === ''
+  const head = [
+    JSON.stringify(settings(request, form)).slice(1, -1),
+    ...(tools === '' ? [] : [`"tools":[${isSystemEmpty ? marked(tools) : tools}]`]),
+    ...(isSystemEmpty ? [] : [`"system":[${marked(JSON.stringify(textBlock(system)))}]`]),
+  ]
+  return {
+    path: context.quirks.path ?? '/v1/messages',
+    headers: headers(request, context),
+    body: `{${head.join(',')},"messages":[${messagesText(request.messages, form)}]}`,
+  }
+}
+
+const toolTexts = newEncodedTools(toolDefinition)
+
+function toolDefinition({ name, description, inputSchema }: ToolSpec): Tool {
+  const isObject = inputSchema !== null && typeof inputSchema === 'object' && !Array.isArray(inputSchema)
+  return { name, description, input_schema: { ...(isObject ? inputSchema : {}), type: 'object' } }
+}
+
+type Settings = Omit<MessageCreateParamsStreaming, 'tools' | 'system' | 'messages'>
+
+function settings(request: ModelRequest, form: BlockForm): Settings {
+  const { name } = readHandle(request.model)
+  const maxTokens = request.outputCap ?? claudeFacts(request.model).maxOutput
+  const output = outputConfig(request)
+  const thinking = thinkingConfig(request, form, maxTokens)
+  return {
+    model: name,
+    max_tokens: maxTokens,
+    stream: true,
+    ...(thinking ? { thinking } : {}),
+    ...(output ? { output_config: output } : {}),
+  }
+}
+
+type Effort = NonNullable<ModelRequest['effort']>
+
+/** The vendor asks for at least 1,024, and for less than `max_tokens`. */
+const LEAST_BUDGET = 1_024
+const BUDGETS: Record<Effort, number> = { low: 4_096, medium: 12_288, high: 24_576 }
+
+function thinkingConfig(
+  { model, effort, messages }: ModelRequest,
+  form: BlockForm,
+  maxTokens: number,
+): ThinkingConfigParam | undefined {
+  if (!effort) return undefined
+  const { thinking } = claudeFacts(model)
+  switch (thinking) {
+    case 'none':
+      return undefined
+    case 'adaptive':
+      return { type: 'adaptive', display: 'summarized' }
+    case 'budget': {
+      // At least half of the output stays for the answer.
+      const budget = Math.min(BUDGETS[effort], Math.floor(maxTokens / 2))
+      if (budget < LEAST_BUDGET || isInsideThoughtlessStep(messages, form)) return undefined
+      return { type: 'enabled', budget_tokens: budget }
+    }
+  }
+}
+
+/** With a budget, results may only follow an answer that starts with a thought; after a fallback there may be none. */
+function isInsideThoughtlessStep(messages: readonly MessageBody[], form: BlockForm): boolean {
+  let answer = ''
+  let hasCalls = false
+  for (let position = messages.length - 1; position >= 0; position--) {
+    const body = messages[position]!
+    const blocks = blockTexts.one(body, form)
+    if (blocks === '') continue
+    // Answers in a row become one.
+    if (body.role === 'assistant') {
+      answer = blocks
+      hasCalls ||= body.calls.length > 0
+    } else if (answer !== '') break
+  }
+  return hasCalls && !startsWithThought(answer)
+}
+
+function outputConfig({ model, effort, outputSchema: output }: ModelRequest): OutputConfig | undefined {
+  const hasEffort = effort && claudeFacts(model).thinking === 'adaptive'
+  if (!hasEffort && !output) return undefined
+  return {
+    ...(hasEffort ? { effort } : {}),
+    ...(output ? { format: { type: 'json_schema', schema: outputSchema(output.schema) } } : {}),
+  }
+}
+
+/** With the one on the system prompt (or the tools, without a prompt) four: the vendor's limit. */
+const MESSAGE_MARKS = 3
+const MARK = ',"cache_control":{"type":"ephemeral"}}'
+/** Of blocks in a row the last. */
+const marked = (blocks: string): string => blocks.slice(0, -1) + MARK
+
+const textBlock = (text: string): TextBlockParam => ({ type: 'text', text })
+
+/** Models that do not continue a started answer refuse a conversation that ends with one. */
+const turnsText = newAlternatingTurns<BlockForm>({
+  modelRole: 'assistant',
+  listName: 'content',
+  textOf: (body, form) => blockTexts.one(body, form),
+  keyOf: formKey,
+  opening: JSON.stringify(textBlock('[The conversation begins.]')),
+  continuation: JSON.stringify(textBlock('[Continue.]')),
+})
+
+const messagesText = (messages: readonly MessageBody[], form: BlockForm): string =>
+  turnsText(messages, form, { positions: markedPositions(messages, form), mark: marked })
+
+/** The last ends that can carry a mark: each was the end of an earlier request, so its cache entry is found again. */
+function markedPositions(messages: readonly MessageBody[], form: BlockForm): number[] {
+  const positions: number[] = []
+  for (let position = messages.length - 1; position >= 0 && positions.length < MESSAGE_MARKS; position--) {
+    if (canBeMarked(blocksOf(messages[position]!, form).at(-1))) positions.push(position)
+  }
+  return positions
+}
+
+const LONG_CONTEXT_BETA = 'context-1m-2025-08-07'
+const OAUTH_BETA = 'oauth-2025-04-20'
+
+function headers({ model, shape }: ModelRequest, { grant, quirks }: EncodeContext): Record<string, string> {
+  const betas = [
+    ...listed(quirks.headers?.['anthropic-beta']),
+    ...listed(grant?.headers?.['anthropic-beta']),
+    ...(grant?.kind === 'oauth' ? [OAUTH_BETA] : []),
+    ...(readHandle(model).wantsLongContext ? [LONG_CONTEXT_BETA] : []),
+  ].filter((beta) => !(shape?.dropLongContextBeta && beta === LONG_CONTEXT_BETA))
+  const hasBetas = betas.length > 0 || quirks.headers?.['anthropic-beta'] || grant?.headers?.['anthropic-beta']
+  return {
+    'anthropic-version': '2023-06-01',
+    ...authHeaders(grant, quirks.auth ?? 'x-api-key'),
+    ...(hasBetas ? { 'anthropic-beta': [...new Set(betas)].join(',') } : {}),
+  }
+}
+
+const listed = (header: string | undefined): string[] =>
+  (header ?? '')
+    .split(',')
+    .map((beta) => beta.trim())
+    .filter((beta) => beta !== '')

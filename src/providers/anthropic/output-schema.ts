@@ -1,0 +1,32 @@
+import type { Json } from '../../core/json.ts'
+
+/** What the vendor's grammar for structured output can express; it refuses a schema with anything else in it. */
+const KEPT = ['$ref', '$defs', 'type', 'enum', 'const', 'anyOf', 'allOf', 'title', 'description', 'required'] as const
+const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']
+
+type Schema = { [key: string]: Json }
+
+/** The schema in the vendor's subset: constraints it cannot express are left out, and objects are closed. */
+export function outputSchema(schema: Json): Schema {
+  if (!isSchema(schema)) return {}
+  const kept: Schema = {}
+  for (const key of KEPT) if (schema[key] !== undefined) kept[key] = schema[key]
+  if (Array.isArray(schema.oneOf) && !kept.anyOf) kept.anyOf = schema.oneOf
+  for (const key of ['anyOf', 'allOf']) {
+    const list = kept[key]
+    if (Array.isArray(list)) kept[key] = list.map(outputSchema)
+  }
+  if (isSchema(kept.$defs)) kept.$defs = eachSchema(kept.$defs)
+  if (isSchema(schema.properties)) kept.properties = eachSchema(schema.properties)
+  if (isSchema(schema.properties) || schema.type === 'object') kept.additionalProperties = false
+  if (isSchema(schema.items)) kept.items = outputSchema(schema.items)
+  if (schema.minItems === 0 || schema.minItems === 1) kept.minItems = schema.minItems
+  if (typeof schema.format === 'string' && FORMATS.includes(schema.format)) kept.format = schema.format
+  return kept
+}
+
+const eachSchema = (schemas: Schema): Schema =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, outputSchema(schema)]))
+
+const isSchema = (value: Json | undefined): value is Schema =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)

@@ -1,0 +1,119 @@
+import type { Failure, FailureKind } from '../../core/failure.ts'
+import { CODES_WITHOUT_STATUS, DECISIVE_CODES, GENERAL_CODES } from './codes.ts'
+import { type ErrorBody, readErrorBody } from './error-body.ts'
+import { type Refused, says } from './phrase.ts'
+import { PHRASES } from './phrases.ts'
+import { readableDetail } from './readable-detail.ts'
+import { maskKeys } from './secrets.ts'
+import { statedSizes } from './stated-sizes.ts'
+import { statedWait } from './stated-wait.ts'
+import { kindOfStatus, MAY_HAVE_BEEN_ACCEPTED } from './statuses.ts'
+
+export { classifyTransport, type TransportPhase } from './transport.ts'
+
+export type FailedResponse = {
+  provider: string
+  model: string
+  /** Absent, or a success, where the error came inside a stream. */
+  status?: number
+  headers: Readonly<Record<string, string>>
+  body: string
+  /** When it was received, for the dates it states. */
+  at?: number
+}
+
+/** What a failed response means, in our words. Never throws, whatever the bytes. */
+export function classify(response: FailedResponse): Failure {
+  const headers = lowerCased(response.headers)
+  const body = readErrorBody(response.body)
+  const status = statusOf(response.status, body)
+  const read = readKind({ text: wordsOf(body), status, body }, response.status)
+  const { kind, sizes } = statedSizes(read.kind, body)
+  const retryAfterMs = statedWait(kind, { headers, body, at: response.at ?? dateOf(headers) })
+  const code = read.code ?? body.codes[0]
+  const requestId = requestIdOf(headers, body)
+  return {
+    kind,
+    detail: readableDetail(body, status ?? response.status),
+    ...(status === undefined ? {} : { status }),
+    ...(code === undefined ? {} : { code }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(read.window === undefined ? {} : { statedWindow: read.window }),
+    ...sizes,
+    ...(requestId === undefined ? {} : { requestId: maskKeys(requestId) }),
+    ...(mayHaveBeenAccepted(kind, status) ? { mayHaveBeenAccepted: true } : {}),
+  }
+}
+
+type Reading = { kind: FailureKind; code?: string; window?: number }
+
+/** Typed codes, then precise words, then general codes, then the status. */
+function readKind(refused: Refused, received: number | undefined): Reading {
+  const { body, status } = refused
+  const upstream = body.upstream !== undefined && status !== 401 && status !== 402
+  const reading = byCode(DECISIVE_CODES, body) ?? byPhrase(refused) ?? byCode(GENERAL_CODES, body)
+  if (reading) return upstream ? { ...reading, kind: UPSTREAM_TROUBLE[reading.kind] ?? reading.kind } : reading
+  if (status !== undefined) return { kind: kindOfStatus(status) }
+  return byCode(CODES_WITHOUT_STATUS, body) ?? { kind: unexplained(body, received) }
+}
+
+/** What goes wrong between an aggregator and the provider it names is not about our keys. */
+const UPSTREAM_TROUBLE: Partial<Record<FailureKind, FailureKind>> = {
+  'rate-limited': 'upstream-rate-limited',
+  'quota-exhausted': 'upstream-rate-limited',
+  'auth-rejected': 'server-error',
+}
+
+function byCode(table: Readonly<Record<string, FailureKind>>, body: ErrorBody): Reading | undefined {
+  const code = body.codes.find((code) => Object.hasOwn(table, code))
+  return code === undefined ? undefined : { kind: table[code]!, code }
+}
+
+function byPhrase(refused: Refused): Reading | undefined {
+  const phrase = PHRASES.find((phrase) => says(phrase, refused))
+  return phrase && { kind: phrase.kind, ...(phrase.window === undefined ? {} : { window: phrase.window }) }
+}
+
+function unexplained(body: ErrorBody, received: number | undefined): FailureKind {
+  if (received !== undefined && (received < 200 || received >= 300)) return kindOfStatus(received)
+  return body.form === 'page' ? 'malformed-answer' : 'server-error'
+}
+
+/** A proxy may answer 200 and say in the body what happened. */
+function statusOf(received: number | undefined, body: ErrorBody): number | undefined {
+  return received !== undefined && received >= 400 ? received : body.status
+}
+
+function wordsOf(body: ErrorBody): string {
+  return [...body.messages, String(body.fields.quotaid ?? '')].join(' \n ').toLowerCase()
+}
+
+function mayHaveBeenAccepted(kind: FailureKind, status: number | undefined): boolean {
+  return status === undefined ? kind === 'server-error' || kind === 'timeout' : MAY_HAVE_BEEN_ACCEPTED.includes(status)
+}
+
+const REQUEST_ID_HEADERS = [
+  'request-id',
+  'x-request-id',
+  'x-oai-request-id',
+  'apim-request-id',
+  'x-amzn-requestid',
+  'x-github-request-id',
+  'x-ms-request-id',
+  'x-goog-request-id',
+  'cf-ray',
+]
+
+function requestIdOf(headers: ReadonlyMap<string, string>, body: ErrorBody): string | undefined {
+  const stated = REQUEST_ID_HEADERS.map((name) => headers.get(name)).find((id) => id !== undefined && id !== '')
+  return (stated ?? body.requestId)?.slice(0, 120)
+}
+
+function lowerCased(headers: FailedResponse['headers']): Map<string, string> {
+  return new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value).trim()]))
+}
+
+function dateOf(headers: ReadonlyMap<string, string>): number | undefined {
+  const time = Date.parse(headers.get('date') ?? '')
+  return Number.isFinite(time) ? time : undefined
+}

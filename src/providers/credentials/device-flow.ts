@@ -1,0 +1,139 @@
+import type { CredentialId } from '../../core/credential.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { DeviceFlow, DeviceOutcome, StartedFlow } from '../../ports/credential-care.ts'
+import { type DeviceEndpoints, type FlowOverrides, flowFor, flowNameOf, type OAuthFlow } from './oauth-flows.ts'
+import { askForTokens, asText, errorIn, post, refreshTokens, type TokenAnswer, type Tokens } from './token-endpoint.ts'
+
+export type DeviceParts = {
+  flows: FlowOverrides
+  clock: Pick<Clock, 'now' | 'sleep'>
+  /** Keeps what the login brought. */
+  keep(flow: string, tokens: Tokens): Promise<CredentialId>
+}
+
+const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code'
+const LIFETIME_MS = 15 * 60_000
+const INTERVAL_MS = 5_000
+
+/** A login on another device: the person opens an address and types a code. */
+export async function startDeviceFlow(provider: string, parts: DeviceParts, signal: AbortSignal): Promise<StartedFlow> {
+  const name = flowNameOf(provider)
+  const flow = name === undefined ? undefined : flowFor({ flow: name }, parts.flows)
+  if (name === undefined || !flow?.device) return { type: 'unsupported' }
+  const scope = flow.scope !== undefined && flow.device.type === 'standard' ? { scope: flow.scope } : {}
+  const fields = { client_id: flow.clientId ?? '', ...scope }
+  const reply = await post(flow.device.codeUrl, fields, { flow: bodyFor(flow, flow.device), signal })
+  if (reply.type === 'unavailable') return { type: 'failed', detail: reply.detail }
+  const code = codeIn(reply.body, flow.device)
+  if (!code) {
+    const { code: error = `status ${reply.status}` } = errorIn(reply.body)
+    return { type: 'failed', detail: `the vendor gave no code (${error})` }
+  }
+  const started = { flow, name, code, endsAt: parts.clock.now() + code.lifetimeMs }
+  const device: DeviceFlow = {
+    userCode: code.userCode,
+    verificationUrl: code.verificationUrl,
+    poll: (until) => poll(started, parts, until),
+  }
+  return { type: 'started', flow: device }
+}
+
+type Code = {
+  userCode: string
+  /** What the vendor knows this login by; a secret until it is done. */
+  deviceCode: string
+  verificationUrl: string
+  intervalMs: number
+  lifetimeMs: number
+}
+
+type Started = { flow: OAuthFlow; name: string; code: Code; endsAt: number }
+
+async function poll(started: Started, parts: DeviceParts, signal: AbortSignal): Promise<DeviceOutcome> {
+  const { clock, keep } = parts
+  let { intervalMs } = started.code
+  while (!signal.aborted && clock.now() < started.endsAt) {
+    await clock.sleep(intervalMs, signal)
+    if (signal.aborted) break
+    const answer = await askOnce(started, clock.now(), signal)
+    switch (answer.type) {
+      case 'tokens':
+        return { type: 'stored', credentialId: await keep(started.name, answer.tokens) }
+      // The network may come back before the code runs out.
+      case 'unavailable':
+        break
+      case 'refused':
+        if (answer.code === 'authorization_pending') break
+        if (answer.code === 'slow_down') intervalMs += INTERVAL_MS
+        else if (answer.code === 'expired_token') return { type: 'expired' }
+        else if (answer.code === 'access_denied') return { type: 'denied' }
+        else return { type: 'failed', detail: `${answer.code}: ${answer.detail}` }
+    }
+  }
+  return signal.aborted ? { type: 'cancelled' } : { type: 'expired' }
+}
+
+async function askOnce(started: Started, now: number, signal: AbortSignal): Promise<TokenAnswer> {
+  const { flow, code } = started
+  const device = flow.device!
+  if (device.type === 'codex') return askCodex(started, device, { now, signal })
+  const answer = await askForTokens({ grant_type: GRANT_TYPE, device_code: code.deviceCode }, { flow, now, signal })
+  if (answer.type !== 'tokens' || flow.renewal.type !== 'exchange') return answer
+  // What the login gave is the long-lived token; the first exchange makes it usable and proves that it is.
+  const longLived = answer.tokens.secret
+  const exchanged = await refreshTokens(longLived, { flow, now, signal })
+  if (exchanged.type === 'refused') return exchanged
+  // Nobody answered: the login is kept as run out, and the exchange is made before its first use.
+  const tokens = exchanged.type === 'tokens' ? exchanged.tokens : { secret: longLived, expiresAt: now }
+  return { type: 'tokens', tokens: { ...tokens, refreshToken: longLived } }
+}
+
+type CodexEndpoints = Extract<DeviceEndpoints, { type: 'codex' }>
+
+async function askCodex(
+  { flow, code }: Started,
+  device: CodexEndpoints,
+  { now, signal }: { now: number; signal: AbortSignal },
+): Promise<TokenAnswer> {
+  const fields = { device_auth_id: code.deviceCode, user_code: code.userCode }
+  const reply = await post(device.pollUrl, fields, { flow: { ...flow, body: 'json' }, signal })
+  if (reply.type === 'unavailable') return reply
+  const authorization = asText(reply.body.authorization_code)
+  const verifier = asText(reply.body.code_verifier)
+  // Until the person is done this vendor answers 403 or 404.
+  if (authorization === undefined || verifier === undefined)
+    return { type: 'refused', code: 'authorization_pending', detail: '', isFinal: false }
+  const grant = {
+    grant_type: 'authorization_code',
+    code: authorization,
+    code_verifier: verifier,
+    redirect_uri: device.redirectUri,
+  }
+  return askForTokens(grant, { flow, now, signal })
+}
+
+function codeIn(body: Record<string, unknown>, device: DeviceEndpoints): Code | undefined {
+  const userCode = asText(body.user_code)
+  const deviceCode = asText(device.type === 'codex' ? body.device_auth_id : body.device_code)
+  const verificationUrl =
+    device.type === 'codex'
+      ? device.verificationUrl
+      : (asText(body.verification_uri_complete) ?? asText(body.verification_uri))
+  if (userCode === undefined || deviceCode === undefined || verificationUrl === undefined) return undefined
+  const intervalMs = millisecondsOf(body.interval) ?? INTERVAL_MS
+  return {
+    userCode,
+    deviceCode,
+    verificationUrl,
+    intervalMs,
+    lifetimeMs: millisecondsOf(body.expires_in) ?? LIFETIME_MS,
+  }
+}
+
+function millisecondsOf(seconds: unknown): number | undefined {
+  const number = Number(seconds)
+  return seconds !== undefined && Number.isFinite(number) && number >= 0 ? number * 1_000 : undefined
+}
+
+const bodyFor = (flow: OAuthFlow, device: DeviceEndpoints): OAuthFlow =>
+  device.type === 'codex' ? { ...flow, body: 'json' } : flow

@@ -1,0 +1,22 @@
+import type { OAuthFlow } from './oauth-flows.ts'
+import { asRecord, send } from './token-endpoint.ts'
+
+export type Entitlement = { type: 'entitled' } | { type: 'not-entitled' } | { type: 'unknown'; detail: string }
+
+/** Whether the account behind a token may use paid models, freshly asked. */
+export async function askEntitlement(flow: OAuthFlow, secret: string, signal: AbortSignal): Promise<Entitlement> {
+  if (flow.accountUrl === undefined) return { type: 'unknown', detail: 'this vendor has no account endpoint' }
+  const reply = await send(flow.accountUrl, {
+    headers: { ...flow.requestHeaders, authorization: `Bearer ${secret}` },
+    signal,
+  })
+  if (reply.type === 'unavailable') return { type: 'unknown', detail: reply.detail }
+  if (reply.status >= 300) return { type: 'unknown', detail: `the account endpoint answered with ${reply.status}` }
+  return { type: isPaid(reply.body) ? 'entitled' : 'not-entitled' }
+}
+
+/** The vendor's own verdict, as an object or as a plain truth value. */
+function isPaid({ paid_service_access: access }: Record<string, unknown>): boolean {
+  const verdict = asRecord(access)
+  return verdict ? (verdict.allowed ?? verdict.paid_access) === true : access === true
+}

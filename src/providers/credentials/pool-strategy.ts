@@ -1,0 +1,24 @@
+import type { PoolStrategy } from '../../core/credential.ts'
+
+export type Ranked = {
+  /** In the order of the whole pool. */
+  place: number
+  uses: number
+}
+
+/** `after`: the place that was taken last, -1 before the first. */
+export type PickState = { after: number; fraction: number }
+
+/** One of those that can serve, which are in the order of the pool and at least one. */
+export function pickBy<T extends Ranked>(strategy: PoolStrategy, usable: readonly T[], state: PickState): T {
+  switch (strategy) {
+    case 'fill_first':
+      return usable[0]!
+    case 'round_robin':
+      return usable.find(({ place }) => place > state.after) ?? usable[0]!
+    case 'least_used':
+      return usable.reduce((least, one) => (one.uses < least.uses ? one : least))
+    case 'random':
+      return usable[Math.floor(state.fraction * usable.length)]!
+  }
+}

@@ -1,0 +1,62 @@
+import type { CredentialId } from '../../core/credential.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { CredentialStore } from '../../ports/credential-store.ts'
+
+const EVERY_MS = 5_000
+
+export type UseCounter = {
+  count(id: CredentialId, at: number): void
+  /** Those that are not in the row yet. */
+  uncommitted(id: CredentialId): number
+  flush(): Promise<void>
+}
+
+type Parts = {
+  countUses: CredentialStore['countUses']
+  isStored(id: CredentialId): boolean
+  clock: Pick<Clock, 'monotonic'>
+  report(fault: unknown, where: string): void
+}
+
+/** One write per few seconds, however many uses: a commit per attempt would cost more than the count is worth. */
+export function useCounter({ countUses, isStored, clock, report }: Parts): UseCounter {
+  const waiting = new Map<CredentialId, { uses: number; at: number }>()
+  let flushedAt = Number.NEGATIVE_INFINITY
+  let flushing: Promise<void> | undefined
+
+  async function write(): Promise<void> {
+    const uses = [...waiting].filter(([id]) => isStored(id)).map(([id, { uses, at }]) => ({ id, uses, at }))
+    if (uses.length === 0) return
+    try {
+      await countUses(uses)
+      for (const { id, uses: written } of uses) settle(id, written)
+    } catch (error) {
+      // They stay where they are and are tried again with the next ones.
+      report(error, 'counting the uses of credentials')
+    }
+  }
+
+  function settle(id: CredentialId, written: number): void {
+    const entry = waiting.get(id)
+    if (entry && entry.uses > written) entry.uses -= written
+    else waiting.delete(id)
+  }
+
+  function flush(): Promise<void> {
+    flushedAt = clock.monotonic()
+    flushing ??= write().finally(() => {
+      flushing = undefined
+    })
+    return flushing
+  }
+
+  return {
+    count(id, at) {
+      const entry = waiting.get(id)
+      waiting.set(id, { uses: (entry?.uses ?? 0) + 1, at })
+      if (clock.monotonic() - flushedAt >= EVERY_MS) void flush()
+    },
+    uncommitted: (id) => waiting.get(id)?.uses ?? 0,
+    flush,
+  }
+}

@@ -1,0 +1,78 @@
+import type { FunctionDeclaration, GenerationConfig } from '@google/genai'
+import type { ModelRequest } from '../../ports/model.ts'
+import { newAlternatingTurns } from '../anthropic/alternating-turns.ts'
+import { authHeaders } from '../wire/auth-headers.ts'
+import type { EncodeContext, EncodedRequest, WireDialect } from '../wire/dialect.ts'
+import { newEncodedTools } from '../wire/encoded-tools.ts'
+import { formKey, type PartForm, partTexts } from './content-parts.ts'
+import { newContentDecoder } from './decode-content.ts'
+import { generationOf, thinkingConfig, type WireThinkingConfig } from './model-generation.ts'
+import { schemaSubset } from './schema-subset.ts'
+
+/** The Gemini API of Google: `streamGenerateContent` as server-sent events. */
+export const geminiGenerateContent: WireDialect = { name: 'gemini', encode, newDecoder: newContentDecoder }
+
+function encode(request: ModelRequest, { grant, quirks }: EncodeContext): EncodedRequest {
+  const { shape = {}, model, tools } = request
+  const generation = generationOf(model)
+  const form: PartForm = {
+    signatures: shape.stripSignatures ? 'left-out' : 'replayed',
+    unsignedCalls: generation.demandsSignatures ? 'excused' : 'bare',
+    resultImages:
+      shape.textOnlyResults || quirks.textOnlyResults ? 'left-out' : generation.nestsResultImages ? 'nested' : 'beside',
+  }
+  const system = systemText(request)
+  const head = [
+    ...(system.trim() === '' ? [] : [`"systemInstruction":${JSON.stringify({ parts: [{ text: system }] })}`]),
+    ...(tools.length === 0
+      ? []
+      : [`"tools":[{"functionDeclarations":[${declarations(tools, shape.relaxSchemas ? 'relaxed' : 'as-given')}]}]`]),
+    `"generationConfig":${JSON.stringify(generationConfig(request))}`,
+  ]
+  return {
+    path: quirks.path ?? `/v1beta/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
+    headers: authHeaders(grant, quirks.auth ?? 'x-goog-api-key'),
+    body: `{${head.join(',')},"contents":[${turnsText(request.messages, form)}]}`,
+  }
+}
+
+type WireGenerationConfig = Omit<GenerationConfig, 'thinkingConfig'> & { thinkingConfig?: WireThinkingConfig }
+
+function generationConfig(request: ModelRequest): WireGenerationConfig {
+  const thinking = thinkingConfig(request)
+  const schema = takesSchema(request) ? request.outputSchema?.schema : undefined
+  return {
+    ...(request.outputCap === undefined ? {} : { maxOutputTokens: request.outputCap }),
+    ...(thinking ? { thinkingConfig: thinking } : {}),
+    ...(schema === undefined ? {} : { responseMimeType: 'application/json', responseJsonSchema: schemaSubset(schema) }),
+  }
+}
+
+/** Older models refuse an output schema beside tools; there the system prompt asks for it. */
+function systemText(request: ModelRequest): string {
+  const { system, outputSchema } = request
+  if (!outputSchema || takesSchema(request)) return system
+  const demand = `Your last answer must be JSON, and nothing else, that fits this schema: ${JSON.stringify(outputSchema.schema)}`
+  return system.trim() === '' ? demand : `${system}\n\n${demand}`
+}
+
+const takesSchema = ({ model, tools }: ModelRequest): boolean =>
+  tools.length === 0 || generationOf(model).joinsSchemaAndTools
+
+const declarations = newEncodedTools(
+  ({ name, description, inputSchema }): FunctionDeclaration => ({
+    name,
+    description,
+    parametersJsonSchema: schemaSubset(inputSchema),
+  }),
+)
+
+/** A conversation starts with a user, and ends with one who is to be answered. */
+const turnsText = newAlternatingTurns<PartForm>({
+  modelRole: 'model',
+  listName: 'parts',
+  textOf: (body, form, answer) => partTexts.one(body, body.role === 'tool' ? { ...form, answer } : form),
+  keyOf: formKey,
+  opening: JSON.stringify({ text: '[The conversation begins.]' }),
+  continuation: JSON.stringify({ text: '[Continue.]' }),
+})

@@ -1,0 +1,62 @@
+import type { ThinkingConfig, ThinkingLevel } from '@google/genai'
+import type { ModelFacts, ModelRequest } from '../../ports/model.ts'
+
+/** What differs between the generations of the vendor's models. */
+export type Generation = {
+  thinking: 'none' | 'budget' | 'level'
+  /** Refuses a call of the running turn that carries no signature. */
+  demandsSignatures: boolean
+  /** Takes images inside a function response; older ones take them beside it. */
+  nestsResultImages: boolean
+  /** Takes an output schema and tools in one request. */
+  joinsSchemaAndTools: boolean
+}
+
+const FIRST: Generation = {
+  thinking: 'none',
+  demandsSignatures: false,
+  nestsResultImages: false,
+  joinsSchemaAndTools: false,
+}
+const SECOND_AND_A_HALF: Generation = { ...FIRST, thinking: 'budget' }
+const THIRD: Generation = {
+  thinking: 'level',
+  demandsSignatures: true,
+  nestsResultImages: true,
+  joinsSchemaAndTools: true,
+}
+
+/** Names without a number (`gemini-flash-latest`) are the newest. */
+export function generationOf(model: string): Generation {
+  const match = /gemini-(?:(\d+)(?:\.(\d+))?|[a-z]+)/.exec(model)
+  if (!match) return FIRST
+  const version = match[1] === undefined ? 3 : Number(`${match[1]}.${match[2] ?? 0}`)
+  return version >= 3 ? THIRD : version >= 2.5 ? SECOND_AND_A_HALF : FIRST
+}
+
+export function geminiFacts(model: string): ModelFacts {
+  return /gemini-(2\.5|[3-9])/.test(model) ? { window: 1_048_576, maxOutput: 65_536 } : {}
+}
+
+type Effort = NonNullable<ModelRequest['effort']>
+const BUDGETS: Record<Effort, number> = { low: 2_048, medium: 8_192, high: 24_576 }
+const LEVELS: Record<Effort, `${ThinkingLevel}`> = { low: 'LOW', medium: 'MEDIUM', high: 'HIGH' }
+/** The first model with levels has only two. */
+const HAS_NO_MEDIUM = /gemini-3-pro/
+
+export type WireThinkingConfig = Omit<ThinkingConfig, 'thinkingLevel'> & { thinkingLevel?: `${ThinkingLevel}` }
+
+export function thinkingConfig({ model, effort }: ModelRequest): WireThinkingConfig | undefined {
+  if (!effort) return undefined
+  switch (generationOf(model).thinking) {
+    case 'none':
+      return undefined
+    case 'budget':
+      return { includeThoughts: true, thinkingBudget: BUDGETS[effort] }
+    case 'level':
+      return {
+        includeThoughts: true,
+        thinkingLevel: effort === 'medium' && HAS_NO_MEDIUM.test(model) ? 'HIGH' : LEVELS[effort],
+      }
+  }
+}

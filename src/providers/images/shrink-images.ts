@@ -1,0 +1,104 @@
+import type { Sharp, SharpOptions } from 'sharp'
+import type { Failure } from '../../core/failure.ts'
+import type { ImagePart, InputPart, MessageBody } from '../../core/message.ts'
+import { type ImageData, imageData, imageNote } from './image-source.ts'
+import { type ImageChange, mapImages } from './map-images.ts'
+
+export type ImageLimits = {
+  /** Pixels of the longer side. */
+  maxSide: number
+  /** Of the image file, before base64. */
+  maxBytes?: number
+}
+
+export type Shrunk = { type: 'shrunk'; messages: readonly MessageBody[] } | { type: 'failure'; failure: Failure }
+
+type OpenImage = (input: Buffer, options: SharpOptions) => Sharp
+
+/**
+ * Images that carry their bytes and are over a limit are made smaller; their aspect stays and their metadata goes.
+ * Everything else is the same object as before, and the same message gives the same result object each time, so that
+ * caches keyed by message still hit.
+ */
+export async function shrinkImages(
+  messages: readonly MessageBody[],
+  limits: ImageLimits,
+  loadSharp: () => Promise<OpenImage> = loadOnFirstUse,
+): Promise<Shrunk> {
+  let open: OpenImage | undefined
+  const change: ImageChange = async (image) => {
+    const data = imageData(image)
+    if (!data) return image
+    open ??= await loadSharp()
+    return shrunkOnce(image, data, { limits, open })
+  }
+  try {
+    return { type: 'shrunk', messages: await mapImages(messages, change) }
+  } catch (error) {
+    if (open) throw error
+    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error)
+    const detail = `images cannot be made smaller here, because the package sharp does not load: ${reason}`
+    return { type: 'failure', failure: { kind: 'image-too-large', detail } }
+  }
+}
+
+const loadOnFirstUse = async (): Promise<OpenImage> => (await import('sharp')).default
+
+type Means = { limits: ImageLimits; open: OpenImage }
+
+/** The same image under the same limits is encoded once, however many requests it is sent with. */
+const known = new WeakMap<ImagePart, { key: string; result: Promise<InputPart> }>()
+
+function shrunkOnce(image: ImagePart, data: ImageData, means: Means): Promise<InputPart> {
+  const key = `${means.limits.maxSide}/${means.limits.maxBytes}`
+  const former = known.get(image)
+  if (former?.key === key) return former.result
+  const result = shrunk(image, data, means)
+  known.set(image, { key, result })
+  return result
+}
+
+async function shrunk(image: ImagePart, { data }: ImageData, { limits, open }: Means): Promise<InputPart> {
+  const bytes = Buffer.from(data, 'base64')
+  try {
+    const { width, height } = await open(bytes, READ).metadata()
+    const side = Math.max(width ?? 0, height ?? 0)
+    if (side <= limits.maxSide && bytes.length <= (limits.maxBytes ?? Number.POSITIVE_INFINITY)) return image
+    const smaller = await fit(bytes, Math.min(side, limits.maxSide), { limits, open })
+    return { type: 'image', source: { mediaType: smaller.mediaType, data: smaller.bytes.toString('base64') } }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error)
+    return { type: 'text', text: imageNote(`it cannot be read (${reason}).`) }
+  }
+}
+
+/** More pixels than this is no picture but an attack on memory; sharp refuses to open it. */
+const READ: SharpOptions = { limitInputPixels: 268_402_689, failOn: 'error' }
+
+type Encoded = { bytes: Buffer; mediaType: string }
+
+const ATTEMPTS = 8
+const SMALLER = 0.75
+
+/** First as it is, then without loss of pixels as JPEG, then smaller and smaller until the bytes fit. */
+async function fit(bytes: Buffer, firstSide: number, { limits, open }: Means): Promise<Encoded> {
+  const { format, hasAlpha } = await open(bytes, READ).metadata()
+  let side = firstSide
+  let best = await encode(resized(bytes, side, open), format === 'jpeg' ? 'jpeg' : format === 'webp' ? 'webp' : 'png')
+  for (let attempt = 0; attempt < ATTEMPTS && best.bytes.length > (limits.maxBytes ?? best.bytes.length); attempt++) {
+    best = await encode(resized(bytes, side, open), hasAlpha ? 'webp' : 'jpeg')
+    side = Math.max(1, Math.floor(side * SMALLER))
+  }
+  return best
+}
+
+/** Turned as its metadata says before that is dropped. */
+const resized = (bytes: Buffer, side: number, open: OpenImage): Sharp =>
+  open(bytes, READ).autoOrient().resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
+
+const QUALITY = 80
+
+async function encode(image: Sharp, format: 'jpeg' | 'png' | 'webp'): Promise<Encoded> {
+  const options = format === 'png' ? { compressionLevel: 9 } : { quality: QUALITY }
+  return { bytes: await image.toFormat(format, options).toBuffer(), mediaType: `image/${format}` }
+}

@@ -1,0 +1,31 @@
+import type { ModelFacts } from '../ports/model.ts'
+
+/** When the table below was last looked over; windows change without notice. Prices are in model-prices.ts. */
+export const FACTS_FROM = '2026-06-30'
+
+const facts = (window: number, maxOutput?: number): ModelFacts =>
+  maxOutput === undefined ? { window } : { window, maxOutput }
+
+/** By the beginning of the model's name, the first that fits; a vendor's prefix (`openai/gpt-5`) does not matter. */
+const ROWS: readonly [prefix: string, facts: ModelFacts][] = [
+  ['gpt-5', facts(400_000, 128_000)],
+  ['gpt-4.1', facts(1_047_576, 32_768)],
+  ['gpt-4o', facts(128_000, 16_384)],
+  ['o4-mini', facts(200_000, 100_000)],
+  ['o3', facts(200_000, 100_000)],
+  ['claude-opus-4', facts(200_000, 32_000)],
+  ['claude-sonnet-4', facts(200_000, 64_000)],
+  ['claude-haiku-4', facts(200_000, 64_000)],
+  ['gemini-2.5-pro', facts(1_048_576, 65_536)],
+  ['gemini-2.5-flash', facts(1_048_576, 65_536)],
+  ['deepseek-chat', facts(128_000, 8_192)],
+  ['deepseek-reasoner', facts(128_000, 64_000)],
+  ['grok-4', facts(256_000)],
+  ['mistral-large', facts(128_000)],
+]
+
+/** Nothing is guessed for a model that is not in the table. */
+export function modelFacts(model: string): ModelFacts {
+  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
+  return ROWS.find(([prefix]) => name.startsWith(prefix))?.[1] ?? {}
+}

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PRICES_FROM, priceOf } from './model-prices.ts'
+
+test('a price is known for the vendor’s own models, with the day it was looked up', () => {
+  assert.deepEqual(priceOf('anthropic', 'claude-sonnet-4-5-20250929'), {
+    ...{ input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75 },
+    asOf: '2026-11-15',
+  })
+  assert.equal(priceOf('openai', 'gpt-4o-2024-11-20')?.input, 2.5)
+  assert.match(PRICES_FROM, /^\d{4}-\d{2}-\d{2}$/)
+})
+
+test('a model that only begins like a known one, or is served by somebody else, has no price', () => {
+  for (const [provider, model] of [
+    ['openai', 'gpt-5-pro'],
+    ['openai', 'o3-mini'],
+    ['gemini', 'gemini-2.5-flash-lite'],
+    ['openrouter', 'openai/gpt-4o'],
+    ['ollama', 'gpt-4o'],
+    ['openai', 'constructor'],
+  ] as const)
+    assert.equal(priceOf(provider, model), undefined, `${provider}/${model}`)
+})

@@ -1,0 +1,81 @@
+import type { Part } from '../../core/answer.ts'
+import { newCallId } from './wire-names.ts'
+
+/** One delta of a call as servers send it; the origin always gives an index, copies of it not always. */
+export type CallDelta = {
+  index?: number | null
+  id?: string | null
+  function?: { name?: string | null; arguments?: unknown } | null
+}
+
+type Slot = { id: string | undefined; callId: string; tool: string; json: string }
+
+export type CallSlots = { take(delta: CallDelta, parts: Part[]): void; count(): number }
+
+/**
+ * Puts the calls of one answer together. Servers repeat ids and names, give every call the same index, or give none: a
+ * new id with a name opens a new call, so do arguments after whole ones, and a name is assigned, never appended.
+ */
+export function newCallSlots(): CallSlots {
+  const slots: Slot[] = []
+  const slotAtIndex = new Map<number, number>()
+
+  /** Two calls with one id could not be told apart by their outcomes. */
+  const unusedId = (id: string | null | undefined): string =>
+    id && !slots.some((slot) => slot.callId === id) ? id : newCallId()
+
+  /** Where this delta belongs; nowhere yet means that it opens a call. */
+  function slotFor({ index, id, function: called }: CallDelta, json: string): number | undefined {
+    const byId = id ? slots.findLastIndex((slot) => slot.id === id) : -1
+    const isNumbered = typeof index === 'number'
+    const known = isNumbered ? slotAtIndex.get(index) : byId >= 0 ? byId : slots.length - 1
+    if (known === undefined) return byId >= 0 && !called?.name ? byId : undefined
+    const slot = slots[known]
+    if (!slot || !called?.name) return slot && known
+    const hasOtherId = Boolean(id) && slot.id !== undefined && slot.id !== id
+    return hasOtherId || beginsAnew(slot.json, json) ? undefined : known
+  }
+
+  return {
+    take(delta, parts) {
+      const { index, id, function: called } = delta
+      const name = called?.name ?? ''
+      const json = textOf(called?.arguments)
+      const found = slotFor(delta, json)
+      const at = found ?? slots.length
+      if (found === undefined) slots.push({ id: id || undefined, callId: unusedId(id), tool: name, json: '' })
+      if (typeof index === 'number') slotAtIndex.set(index, at)
+      const slot = slots[at]!
+      const isRenamed = name !== '' && name !== slot.tool
+      const isIdentified = Boolean(id) && slot.id === undefined
+      if (isRenamed) slot.tool = name
+      if (isIdentified) {
+        slot.callId = unusedId(id)
+        slot.id = id!
+      }
+      if (found === undefined || isRenamed || isIdentified)
+        parts.push({ type: 'call-start', index: at, callId: slot.callId, tool: slot.tool })
+      if (json === '') return
+      slot.json += json
+      parts.push({ type: 'call-delta', index: at, json })
+    },
+    count: () => slots.length,
+  }
+}
+
+/** Some servers send arguments as they are instead of as text. */
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** Arguments that were whole, followed by others: two calls, whatever their ids and indexes say. */
+function beginsAnew(before: string, json: string): boolean {
+  if (!before.endsWith('}') || !json.startsWith('{')) return false
+  try {
+    JSON.parse(before)
+    return true
+  } catch {
+    return false
+  }
+}

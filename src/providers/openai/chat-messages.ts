@@ -1,0 +1,121 @@
+import type {
+  ChatCompletionAssistantMessageParam,
+  ChatCompletionContentPart,
+  ChatCompletionMessageParam,
+} from 'openai/resources/chat/completions'
+import { canonicalJson } from '../../core/json.ts'
+import { type AssistantBody, type ImagePart, type InputBody, type MessageBody, textOf } from '../../core/message.ts'
+import type { ToolOutcome } from '../../core/tool-call.ts'
+import { imageNote } from '../images/image-source.ts'
+import { newEncodedMessages } from '../wire/encoded-messages.ts'
+import type { Quirks } from '../wire/quirks.ts'
+import { summaryText } from '../wire/summary-text.ts'
+import { type Detail, detailsOf } from './reasoning-details.ts'
+import { wireCallId, wireToolName } from './wire-names.ts'
+
+/** What beside the body decides how a message is written. */
+export type ChatForm = {
+  images: 'all' | 'not-in-results' | 'none'
+  signatures: 'kept' | 'left-out'
+  quirks: Pick<Quirks, 'reasoningField' | 'reasoningWithCalls' | 'reasoningDetails' | 'callIds' | 'withoutNames'>
+}
+
+export const chatMessages = newEncodedMessages<ChatForm>(
+  (body, form) =>
+    messagesOf(body, form)
+      .map((message) => JSON.stringify(message))
+      .join(','),
+  ({ images, signatures, quirks }) =>
+    `${images}/${signatures}/${quirks.reasoningField}/${quirks.reasoningWithCalls}/${quirks.reasoningDetails}/${quirks.callIds}/${quirks.withoutNames}`,
+)
+
+export function messagesOf(body: MessageBody, form: ChatForm): ChatCompletionMessageParam[] {
+  switch (body.role) {
+    case 'user':
+      return [{ role: 'user', content: inputContent(body, form), ...nameOf(body, form) }]
+    case 'system':
+      return [{ role: 'system', content: textOf(body.content), ...nameOf(body, form) }]
+    case 'assistant':
+      return answerMessages(body, form)
+    case 'tool':
+      return resultMessages(body.outcomes, form)
+    case 'summary':
+      return [{ role: 'user', content: summaryText(body) }]
+    case 'approval':
+      return []
+  }
+}
+
+/** Text alone goes as a plain string: every server takes that. */
+function inputContent({ content }: InputBody, form: ChatForm): string | ChatCompletionContentPart[] {
+  if (!content.some((part) => part.type === 'image')) return textOf(content)
+  return content.map((part) => {
+    if (part.type === 'text') return { type: 'text', text: part.text }
+    return form.images === 'none' ? { type: 'text', text: NO_IMAGES } : imagePart(part)
+  })
+}
+
+/** The only names the vendor takes; others are left out rather than refused. */
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/
+const nameOf = ({ name }: InputBody, { quirks }: ChatForm): { name?: string } =>
+  name !== undefined && NAME.test(name) && !quirks.withoutNames ? { name } : {}
+
+type AnswerMessage = ChatCompletionAssistantMessageParam & {
+  reasoning_content?: string
+  reasoning?: string
+  reasoning_details?: Detail[]
+}
+
+function answerMessages(body: AssistantBody, { signatures, quirks }: ChatForm): AnswerMessage[] {
+  const text = textOf(body.content)
+  const thoughts = thoughtsOf(body, quirks, signatures)
+  if (text === '' && body.calls.length === 0) return []
+  const message: AnswerMessage = { role: 'assistant', content: text === '' ? null : text, ...thoughts }
+  if (body.calls.length === 0) return [message]
+  message.tool_calls = body.calls.map(({ callId, tool, input }) => ({
+    id: wireCallId(callId, quirks.callIds),
+    type: 'function',
+    function: { name: wireToolName(tool), arguments: canonicalJson(input) },
+  }))
+  return [message]
+}
+
+/** Thoughts go back only where the vendor wants them, and only those of this dialect. */
+function thoughtsOf({ content, calls }: AssistantBody, quirks: ChatForm['quirks'], signatures: ChatForm['signatures']) {
+  const ours = content.flatMap((part) =>
+    part.type === 'reasoning' && (part.origin ?? 'openai-chat') === 'openai-chat' ? [part] : [],
+  )
+  const details = ours.flatMap(({ signature }) => (signature === undefined ? [] : detailsOf(signature)))
+  if (quirks.reasoningDetails && signatures === 'kept' && details.length > 0) return { reasoning_details: details }
+  const text = ours.map((part) => part.text).join('')
+  const isDue = text !== '' || (calls.length > 0 && quirks.reasoningWithCalls === 'always')
+  return quirks.reasoningField && isDue ? { [quirks.reasoningField]: text } : {}
+}
+
+/** A tool message is text; its images follow in a user message, after the last result of the answer. */
+function resultMessages(outcomes: readonly ToolOutcome[], form: ChatForm): ChatCompletionMessageParam[] {
+  const results = outcomes.map((outcome): ChatCompletionMessageParam => {
+    const notes = form.images === 'all' ? [] : (outcome.images ?? []).map(() => NOTES[form.images as 'none'])
+    const tool_call_id = wireCallId(outcome.callId, form.quirks.callIds)
+    return { role: 'tool', tool_call_id, content: [outcome.output, ...notes].join('\n') }
+  })
+  const shown = form.images === 'all' ? outcomes.flatMap((outcome) => imagesOf(outcome, form)) : []
+  return shown.length === 0 ? results : [...results, { role: 'user', content: shown }]
+}
+
+function imagesOf({ callId, images = [] }: ToolOutcome, { quirks }: ChatForm): ChatCompletionContentPart[] {
+  if (images.length === 0) return []
+  const text = `[Images that the tool call ${wireCallId(callId, quirks.callIds)} returned]`
+  return [{ type: 'text', text }, ...images.map(imagePart)]
+}
+
+const NO_IMAGES = imageNote('images are not sent in this request.')
+const NOTES = {
+  'not-in-results': imageNote('only text can be sent in this tool result.'),
+  none: NO_IMAGES,
+} as const
+
+const imagePart = ({ source }: ImagePart): ChatCompletionContentPart => ({
+  type: 'image_url',
+  image_url: { url: 'url' in source ? source.url : `data:${source.mediaType};base64,${source.data}` },
+})

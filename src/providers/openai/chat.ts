@@ -1,0 +1,58 @@
+import type { ChatCompletionCreateParamsStreaming, ChatCompletionFunctionTool } from 'openai/resources/chat/completions'
+import type { ModelRequest, RequestShape } from '../../ports/model.ts'
+import { authHeaders } from '../wire/auth-headers.ts'
+import type { EncodeContext, EncodedRequest, WireDialect } from '../wire/dialect.ts'
+import { newEncodedTools } from '../wire/encoded-tools.ts'
+import type { Quirks } from '../wire/quirks.ts'
+import { newChatDecoder } from './chat-decoder.ts'
+import { type ChatForm, chatMessages } from './chat-messages.ts'
+import { tailOf } from './request-tail.ts'
+
+/** OpenAI Chat Completions, which most servers speak. */
+export const openaiChat: WireDialect = { name: 'openai-chat', encode, newDecoder: newChatDecoder }
+
+/** The same history gives the same bytes from the start, so that the vendor's prompt cache can serve it. */
+function encode(request: ModelRequest, { grant, quirks }: EncodeContext): EncodedRequest {
+  const { model, system, messages, tools, shape = {} } = request
+  const prompt = system === '' ? '' : JSON.stringify({ role: 'system', content: system })
+  const history = chatMessages.joined(messages, formOf(shape, quirks))
+  const toolTexts = toolsText(tools, shape.relaxSchemas ? 'relaxed' : 'as-given')
+  return {
+    path: quirks.path ?? '/chat/completions',
+    headers: authHeaders(grant, quirks.auth ?? 'bearer'),
+    body:
+      `{"model":${JSON.stringify(model)},"messages":[${prompt}${prompt && history ? ',' : ''}${history}]` +
+      `${toolTexts && `,"tools":[${toolTexts}]`}${tailOf(settingsOf(request, quirks))}`,
+  }
+}
+
+function formOf(shape: RequestShape, quirks: Quirks): ChatForm {
+  const isTextOnly = shape.textOnlyResults || quirks.textOnlyResults
+  return {
+    images: shape.stripImages ? 'none' : isTextOnly ? 'not-in-results' : 'all',
+    signatures: shape.stripSignatures ? 'left-out' : 'kept',
+    quirks,
+  }
+}
+
+type Settings = Omit<ChatCompletionCreateParamsStreaming, 'model' | 'messages' | 'tools'>
+
+function settingsOf({ outputCap, outputSchema, effort }: ModelRequest, quirks: Quirks): Settings {
+  const settings: Settings = { stream: true }
+  if (quirks.streamUsage !== 'never-ask') settings.stream_options = { include_usage: true }
+  if (outputCap !== undefined) settings[quirks.outputCapField ?? 'max_completion_tokens'] = outputCap
+  if (effort) settings.reasoning_effort = effort
+  if (outputSchema) {
+    const { name, schema } = outputSchema
+    const json_schema = { name, schema: schema as Record<string, unknown>, strict: true }
+    settings.response_format = { type: 'json_schema', json_schema }
+  }
+  return settings
+}
+
+const toolsText = newEncodedTools(
+  ({ name, description, inputSchema }): ChatCompletionFunctionTool => ({
+    type: 'function',
+    function: { name, description, parameters: inputSchema as Record<string, unknown> },
+  }),
+)

@@ -1,0 +1,64 @@
+import type { FunctionTool, ResponseCreateParamsStreaming } from 'openai/resources/responses/responses'
+import type { ModelRequest, RequestShape } from '../../ports/model.ts'
+import { authHeaders } from '../wire/auth-headers.ts'
+import type { EncodeContext, EncodedRequest, WireDialect } from '../wire/dialect.ts'
+import { newEncodedTools } from '../wire/encoded-tools.ts'
+import type { Quirks } from '../wire/quirks.ts'
+import { tailOf } from './request-tail.ts'
+import { newResponsesDecoder } from './responses-decoder.ts'
+import { type ItemForm, responseItems } from './responses-items.ts'
+
+/** OpenAI Responses. Nothing is stored at the vendor: reasoning comes back to us encrypted and is sent along. */
+export const openaiResponses: WireDialect = { name: 'openai-responses', encode, newDecoder: newResponsesDecoder }
+
+function encode(request: ModelRequest, { grant, quirks }: EncodeContext): EncodedRequest {
+  const { model, system, messages, tools, shape = {} } = request
+  const instructions = system === '' ? '' : `"instructions":${JSON.stringify(system)},`
+  const toolTexts = toolsText(tools, shape.relaxSchemas ? 'relaxed' : 'as-given')
+  return {
+    path: quirks.path ?? '/responses',
+    headers: authHeaders(grant, quirks.auth ?? 'bearer'),
+    body:
+      `{"model":${JSON.stringify(model)},${instructions}"input":[${responseItems.joined(messages, formOf(shape, quirks))}]` +
+      `${toolTexts && `,"tools":[${toolTexts}]`}${tailOf(settingsOf(request, quirks))}`,
+  }
+}
+
+function formOf(shape: RequestShape, quirks: Quirks): ItemForm {
+  const isTextOnly = shape.textOnlyResults || quirks.textOnlyResults
+  return {
+    images: shape.stripImages ? 'none' : isTextOnly ? 'not-in-results' : 'all',
+    reasoning: shape.dropEncryptedReasoning ? 'left-out' : 'replayed',
+  }
+}
+
+type Settings = Omit<ResponseCreateParamsStreaming, 'model' | 'input' | 'instructions' | 'tools'>
+
+/** Models from before reasoning refuse to be asked for it. */
+const WITHOUT_REASONING = /^(gpt-3|gpt-4|chatgpt-4)/
+
+function settingsOf(request: ModelRequest, quirks: Quirks): Settings {
+  const { model, outputCap, outputSchema, effort, shape } = request
+  const settings: Settings = { stream: true, store: false }
+  if (!shape?.dropEncryptedReasoning && !WITHOUT_REASONING.test(model))
+    settings.include = ['reasoning.encrypted_content']
+  if (outputCap !== undefined) settings.max_output_tokens = outputCap
+  const summary = quirks.reasoningSummary
+  if (effort || summary) settings.reasoning = { ...(effort ? { effort } : {}), ...(summary ? { summary } : {}) }
+  if (outputSchema) {
+    const { name, schema } = outputSchema
+    settings.text = { format: { type: 'json_schema', name, schema: schema as Record<string, unknown>, strict: true } }
+  }
+  return settings
+}
+
+/** Strict tools would refuse optional fields; our tools check their input themselves. */
+const toolsText = newEncodedTools(
+  ({ name, description, inputSchema }): FunctionTool => ({
+    type: 'function',
+    name,
+    description,
+    parameters: inputSchema as Record<string, unknown>,
+    strict: false,
+  }),
+)

@@ -1,0 +1,117 @@
+import type { Dialect } from '../core/message.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { ModelFacts, ModelProvider } from '../ports/model.ts'
+import { adviceFor } from './advice.ts'
+import { anthropicMessages } from './anthropic/messages.ts'
+import { anthropicFacts } from './anthropic/model-facts.ts'
+import { classify, classifyTransport } from './classify/classify.ts'
+import type { KeyVariable } from './credentials/environment-keys.ts'
+import { geminiGenerateContent } from './gemini/generate-content.ts'
+import { geminiFacts } from './gemini/model-generation.ts'
+import { modelFacts } from './model-facts.ts'
+import { openaiChat } from './openai/chat.ts'
+import { openaiResponses } from './openai/responses.ts'
+import { VENDORS, type Vendor, vendorNamed } from './vendors.ts'
+import type { WireDialect } from './wire/dialect.ts'
+import type { Quirks } from './wire/quirks.ts'
+import { wireProvider } from './wire/wire-provider.ts'
+
+/** What a person may say about one provider; see config/config-file.ts. */
+export type ProviderWish = {
+  base_url?: string
+  dialect?: Vendor['dialect']
+  timeout_ms?: number
+  stall_timeout_ms?: number
+  headers?: Record<string, string>
+  windows?: Record<string, number>
+  aggregator?: boolean
+}
+
+export type ProviderSet = {
+  providers: Record<string, ModelProvider>
+  /** The variables their keys come from. */
+  keyVariables: KeyVariable[]
+  vendors: readonly (Vendor & { baseUrl: string })[]
+  /** How this server differs from its origin, with the headers the configuration adds. */
+  quirksOf(provider: string): Quirks
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const DIALECTS: Record<Exclude<Dialect, 'ai-sdk'>, WireDialect> = {
+  'openai-chat': openaiChat,
+  'openai-responses': openaiResponses,
+  anthropic: anthropicMessages,
+  gemini: geminiGenerateContent,
+}
+
+/** Every vendor that has an address, and whatever else the configuration names. Making them opens no connection. */
+export function providerSet(
+  wishes: Readonly<Record<string, ProviderWish>>,
+  { environment, clock }: { environment: Environment; clock: Clock },
+): ProviderSet {
+  const own = Object.keys(wishes)
+    .filter((name) => !vendorNamed(name))
+    .map(ownVendor)
+  const vendors = [...VENDORS, ...own].flatMap((vendor) => {
+    const baseUrl = wishes[vendor.name]?.base_url ?? environment[vendor.baseUrlVariable] ?? vendor.baseUrl
+    return baseUrl ? [{ ...vendor, baseUrl }] : []
+  })
+  const quirksOf = (name: string): Quirks => {
+    const quirks = vendors.find((vendor) => vendor.name === name)?.quirks ?? {}
+    const { headers } = wishes[name] ?? {}
+    return headers ? { ...quirks, headers: { ...quirks.headers, ...headers } } : quirks
+  }
+  return {
+    vendors,
+    quirksOf,
+    keyVariables: vendors.flatMap(({ name, keyVariables }) =>
+      keyVariables.map((variable) => ({ provider: name, variable })),
+    ),
+    providers: Object.fromEntries(
+      vendors.map((vendor) => {
+        const shaped = { ...vendor, quirks: quirksOf(vendor.name) }
+        return [vendor.name, providerOf(shaped, wishes[vendor.name] ?? {}, clock)]
+      }),
+    ),
+  }
+}
+
+/** A name that is no vendor's: a server of one's own that speaks a known language. */
+function ownVendor(name: string): Vendor {
+  const prefix = name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')
+  return {
+    ...{ name, label: name, dialect: 'openai-chat', needsKey: false, quirks: { outputCapField: 'max_tokens' } },
+    ...{ baseUrlVariable: `${prefix}_BASE_URL`, keyVariables: [`${prefix}_API_KEY`], isAggregator: false },
+    advice: `check \`providers.${name}.base_url\`, and ${prefix}_API_KEY if the server wants a key`,
+  }
+}
+
+function providerOf(vendor: Vendor & { baseUrl: string }, wish: ProviderWish, clock: Clock): ModelProvider {
+  const dialect = DIALECTS[wish.dialect ?? vendor.dialect]
+  const wire = wireProvider({
+    ...{ provider: vendor.name, dialect, baseUrl: vendor.baseUrl, classify, classifyTransport, clock },
+    quirks: vendor.quirks,
+    deadlines: {
+      ...(wish.timeout_ms === undefined ? {} : { firstByteMs: wish.timeout_ms }),
+      ...(wish.stall_timeout_ms === undefined ? {} : { stallMs: wish.stall_timeout_ms }),
+    },
+    isAggregator: wish.aggregator ?? vendor.isAggregator,
+    facts: (model) => factsOf(model, dialect.name, wish.windows),
+  })
+  const { name: provider, label, keyVariables } = vendor
+  const named = { provider, label, ...(keyVariables[0] ? { keyVariable: keyVariables[0] } : {}) }
+  return { ...wire, adviceFor: (kind) => adviceFor({ ...named, kind }) }
+}
+
+/** What a language's own models are; elsewhere the table says. */
+const OF_DIALECT: Partial<Record<Dialect, (model: string) => ModelFacts>> = {
+  anthropic: anthropicFacts,
+  gemini: geminiFacts,
+}
+
+function factsOf(model: string, dialect: Dialect, windows: Record<string, number> = {}): ModelFacts {
+  const known = (OF_DIALECT[dialect] ?? modelFacts)(model)
+  const window = windows[model]
+  return window === undefined ? known : { ...known, window }
+}

@@ -1,0 +1,133 @@
+import type { Dialect } from '../core/message.ts'
+import type { Quirks } from './wire/quirks.ts'
+
+export type Vendor = {
+  /** What comes before the slash of a model handle. */
+  name: string
+  label: string
+  dialect: Exclude<Dialect, 'ai-sdk'>
+  /** Absent where everybody has their own; then a setting or the variable must name it. */
+  baseUrl?: string
+  baseUrlVariable: string
+  /** In the order they are looked for; all that are set become credentials. */
+  keyVariables: readonly string[]
+  needsKey: boolean
+  quirks: Quirks
+  isAggregator: boolean
+  /** What to do when nothing is left to try. */
+  advice: string
+}
+
+export const vendorNamed = (name: string): Vendor | undefined => BY_NAME.get(name)
+
+type Row = Pick<Vendor, 'name' | 'label'> & Partial<Vendor>
+
+/** Servers that copy OpenAI's first language mostly know its first name for the output limit. */
+const COPY: Quirks = { outputCapField: 'max_tokens' }
+
+const ROWS: readonly Row[] = [
+  { name: 'openai', label: 'OpenAI', baseUrl: 'https://api.openai.com/v1' },
+  {
+    name: 'openai-responses',
+    label: 'OpenAI (Responses)',
+    dialect: 'openai-responses',
+    baseUrl: 'https://api.openai.com/v1',
+    baseUrlVariable: 'OPENAI_BASE_URL',
+    keyVariables: ['OPENAI_API_KEY'],
+  },
+  {
+    name: 'anthropic',
+    label: 'Anthropic',
+    dialect: 'anthropic',
+    baseUrl: 'https://api.anthropic.com',
+    quirks: { auth: 'x-api-key' },
+  },
+  {
+    name: 'gemini',
+    label: 'Google Gemini',
+    dialect: 'gemini',
+    baseUrl: 'https://generativelanguage.googleapis.com',
+    keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    quirks: { auth: 'x-goog-api-key' },
+  },
+  {
+    name: 'openrouter',
+    label: 'OpenRouter',
+    baseUrl: 'https://openrouter.ai/api/v1',
+    quirks: { ...COPY, reasoningField: 'reasoning', reasoningDetails: true },
+    isAggregator: true,
+  },
+  {
+    name: 'nous',
+    label: 'Nous Research',
+    baseUrl: 'https://inference-api.nousresearch.com/v1',
+    quirks: { ...COPY, reasoningField: 'reasoning', reasoningDetails: true },
+    isAggregator: true,
+  },
+  { name: 'groq', label: 'Groq', baseUrl: 'https://api.groq.com/openai/v1' },
+  { name: 'together', label: 'Together AI', baseUrl: 'https://api.together.xyz/v1', quirks: COPY },
+  {
+    name: 'deepseek',
+    label: 'DeepSeek',
+    baseUrl: 'https://api.deepseek.com/v1',
+    // In thinking mode it refuses a history whose calls have lost their reasoning.
+    quirks: { ...COPY, reasoningField: 'reasoning_content', reasoningWithCalls: 'always' },
+  },
+  { name: 'xai', label: 'xAI', baseUrl: 'https://api.x.ai/v1' },
+  {
+    name: 'mistral',
+    label: 'Mistral',
+    baseUrl: 'https://api.mistral.ai/v1',
+    // It refuses every field it does not know, and states usage unasked.
+    quirks: { ...COPY, streamUsage: 'never-ask', callIds: 'nine-characters', withoutNames: true },
+  },
+  {
+    name: 'azure',
+    label: 'Azure OpenAI',
+    baseUrlVariable: 'AZURE_OPENAI_BASE_URL',
+    keyVariables: ['AZURE_OPENAI_API_KEY'],
+    quirks: { auth: 'api-key' },
+    advice:
+      'check AZURE_OPENAI_API_KEY and AZURE_OPENAI_BASE_URL (https://<resource>.openai.azure.com/openai/v1), or run `holdfast auth add azure`',
+  },
+  local('ollama', 'Ollama', 'http://127.0.0.1:11434/v1'),
+  local('vllm', 'vLLM', 'http://127.0.0.1:8000/v1'),
+  local('llamacpp', 'llama.cpp', 'http://127.0.0.1:8080/v1'),
+  local('lmstudio', 'LM Studio', 'http://127.0.0.1:1234/v1'),
+  {
+    name: 'custom',
+    label: 'Custom',
+    needsKey: false,
+    quirks: COPY,
+    advice: 'check CUSTOM_BASE_URL or `providers.custom.base_url`, and CUSTOM_API_KEY if the server wants a key',
+  },
+]
+
+/** A server on this machine or in this house: no key unless somebody set one. */
+function local(name: string, label: string, baseUrl: string): Row {
+  const variable = `${variablePrefix(name)}_BASE_URL`
+  const advice = `check that ${label} is running and that ${variable} or \`providers.${name}.base_url\` points to it`
+  return { name, label, baseUrl, needsKey: false, quirks: COPY, advice }
+}
+
+export const VENDORS: readonly Vendor[] = ROWS.map(fill)
+const BY_NAME = new Map(VENDORS.map((vendor) => [vendor.name, vendor]))
+
+function fill(row: Row): Vendor {
+  const prefix = variablePrefix(row.name)
+  const keyVariables = row.keyVariables ?? [`${prefix}_API_KEY`]
+  return {
+    dialect: 'openai-chat',
+    baseUrlVariable: `${prefix}_BASE_URL`,
+    needsKey: true,
+    quirks: {},
+    isAggregator: false,
+    advice: `check ${keyVariables.join(' or ')}, or run \`holdfast auth add ${row.name}\``,
+    ...row,
+    keyVariables,
+  }
+}
+
+function variablePrefix(name: string): string {
+  return name.toUpperCase().replaceAll('-', '_')
+}

@@ -1,0 +1,79 @@
+import type { Part } from '../../core/answer.ts'
+
+/** A reader this far behind makes the socket wait. */
+const HIGH_WATER = 1_024
+
+export type PartQueue = {
+  reader: AsyncIterator<Part, void, void>
+  push(part: Part): void
+  /** What was pushed can still be read; nothing more is taken. */
+  end(): void
+  /** Forgets what was not read yet. */
+  clear(): void
+  isEnded(): boolean
+}
+
+type Flow = { pause(): void; resume(): void; close(): void }
+
+/** Parts pushed by a socket, pulled by one reader. Plain promises: an async generator costs three times as much a part. */
+export function newPartQueue({ pause, resume, close }: Flow): PartQueue {
+  let parts: Part[] = []
+  let head = 0
+  let isEnded = false
+  let isPaused = false
+  let waiting: ((result: IteratorResult<Part, void>) => void) | undefined
+
+  function next(): Promise<IteratorResult<Part, void>> {
+    if (head < parts.length) {
+      const value = parts[head++]!
+      if (head === parts.length) emptied()
+      return Promise.resolve({ value, done: false })
+    }
+    if (isEnded) return Promise.resolve(DONE)
+    return new Promise((resolve) => {
+      waiting = resolve
+    })
+  }
+
+  function emptied(): void {
+    parts = []
+    head = 0
+    if (!isPaused) return
+    isPaused = false
+    resume()
+  }
+
+  return {
+    reader: {
+      next,
+      async return() {
+        close()
+        return DONE
+      },
+    },
+    push(part) {
+      if (isEnded) return
+      if (waiting) {
+        const resolve = waiting
+        waiting = undefined
+        return resolve({ value: part, done: false })
+      }
+      parts.push(part)
+      if (isPaused || parts.length - head < HIGH_WATER) return
+      isPaused = true
+      pause()
+    },
+    end() {
+      isEnded = true
+      waiting?.(DONE)
+      waiting = undefined
+    },
+    clear() {
+      parts = []
+      head = 0
+    },
+    isEnded: () => isEnded,
+  }
+}
+
+const DONE: IteratorReturnResult<void> = { done: true, value: undefined }

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import { openaiChat } from '../openai/chat.ts'
+import {
+  ANSWER,
+  ANSWER_PARTS,
+  DONE,
+  delta,
+  event,
+  onlyFailure,
+  providerAt,
+  REQUEST,
+  read,
+  STOP,
+  turn,
+} from './testing/chat-client.ts'
+import {
+  type Asked,
+  CHUNKED_HEAD,
+  chunked,
+  LAST_CHUNK,
+  openLoopback,
+  STREAM_HEAD,
+  wholeResponse,
+} from './testing/loopback.ts'
+
+test('an answer comes as its parts, and the next request uses the same connection', async (context) => {
+  const server = await openLoopback(context, ({ socket }) => {
+    socket.write(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
+  })
+  const provider = providerAt(server.url, { quirks: { query: { version: '1' }, headers: { 'x-team': 'owls' } } })
+  assert.deepEqual(await read(provider), ANSWER_PARTS)
+  await turn()
+  assert.deepEqual(await read(provider), ANSWER_PARTS)
+  assert.equal(server.connections.length, 1)
+  const { path, headers, body } = server.asked[0]!
+  assert.equal(path, '/v1/chat/completions?version=1')
+  assert.equal(headers['x-team'], 'owls')
+  assert.equal(headers['content-type'], 'application/json')
+  assert.equal(JSON.parse(body).model, 'model-1')
+})
+
+test('nothing is sent before somebody reads, and a grant brings its key, headers and address', async (context) => {
+  const server = await openLoopback(context, ({ socket }) => {
+    socket.write(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
+  })
+  const provider = providerAt('http://127.0.0.1:1/unused')
+  const grant = {
+    credentialId: 'credential-1',
+    secret: 'secret-1\n',
+    kind: 'api-key',
+    headers: { 'x-account': 'a1' },
+    baseUrl: server.url,
+  } as const
+  const stream = provider.stream(REQUEST, { signal: new AbortController().signal, grant })
+  await turn()
+  assert.equal(server.asked.length, 0)
+  for await (const part of stream) assert.notEqual(part.type, 'failure')
+  assert.equal(server.asked[0]!.headers.authorization, 'Bearer secret-1')
+  assert.equal(server.asked[0]!.headers['x-account'], 'a1')
+})
+
+test('an answer that arrives byte by byte reads the same', async (context) => {
+  const bytes = Buffer.from(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
+  const server = await openLoopback(context, async ({ socket }) => {
+    for (const byte of bytes) {
+      socket.write(Buffer.of(byte))
+      await turn()
+    }
+  })
+  assert.deepEqual(await read(providerAt(server.url)), ANSWER_PARTS)
+})
+
+test('an answer that is split in two packets at any byte reads the same', async (context) => {
+  const bytes = Buffer.from(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
+  let split = 0
+  const server = await openLoopback(context, async ({ socket }) => {
+    const at = split++
+    socket.write(bytes.subarray(0, at))
+    await turn()
+    await turn()
+    socket.write(bytes.subarray(at))
+  })
+  const provider = providerAt(server.url)
+  while (split < bytes.length) assert.deepEqual(await read(provider), ANSWER_PARTS)
+})
+
+test('a reset or an end at any byte is one failure, unless the finish was stated before', async (context) => {
+  const body = Buffer.from(ANSWER)
+  const head = Buffer.from(STREAM_HEAD)
+  const bytes = Buffer.concat([head, body])
+  const finishStated = head.length + Buffer.byteLength(ANSWER.slice(0, ANSWER.indexOf(STOP) + STOP.length - 1))
+  let cut = 0
+  let how: 'reset' | 'end' = 'reset'
+  const server = await openLoopback(context, async ({ socket }) => {
+    socket.write(bytes.subarray(0, cut))
+    await turn()
+    await turn()
+    if (how === 'reset') socket.resetAndDestroy()
+    else socket.end()
+  })
+  const provider = providerAt(server.url)
+  for (cut = 0; cut < bytes.length; cut += 3) {
+    for (how of ['reset', 'end'] as const) {
+      const parts = await read(provider)
+      const last = parts.at(-1)
+      if (how === 'end' && cut >= finishStated) assert.equal(last?.type, 'finish', `an end at ${cut}`)
+      // A reset may overtake bytes that were written before it.
+      else if (last?.type === 'finish') assert.ok(cut >= finishStated, `${how} at ${cut} was taken for an end`)
+      else {
+        const failure = onlyFailure(parts)
+        assert.equal(failure.kind, 'cut-off')
+        assert.equal(failure.mayHaveBeenAccepted, true)
+      }
+    }
+  }
+  assert.equal(server.asked.length, 2 * Math.ceil(bytes.length / 3))
+})
+
+test('a chunked stream that ends well without a finish was cut off', async (context) => {
+  const server = await openLoopback(context, ({ socket }) => {
+    socket.write(CHUNKED_HEAD + chunked(delta('half')) + LAST_CHUNK)
+  })
+  const failure = onlyFailure(await read(providerAt(server.url)))
+  assert.equal(failure.kind, 'cut-off')
+  assert.equal(failure.mayHaveBeenAccepted, true)
+  assert.equal(failure.requestId, 'request-7')
+})
+
+const documents: [string, string, string, string][] = [
+  ['an HTML page of a gateway', '502 Bad Gateway', 'text/html', '<html>502</html>'],
+  ['a JSON error', '429 Too Many Requests', 'application/json', '{"error":{"message":"slow down"}}'],
+  ['a JSON error inside a 200', '200 OK', 'application/json', '{"error":{"message":"no"}}'],
+  ['a login page inside a 200', '200 OK', 'text/html; charset=utf-8', '<!doctype html><title>Log in</title>'],
+  ['a JSON error that calls itself a stream', '200 OK', 'text/event-stream', ' \n{"error":{"message":"no"}}'],
+  ['a page without a type', '200 OK', 'application/octet-stream', '<html></html>'],
+  ['a redirect', '302 Found', 'text/plain', 'elsewhere'],
+  ['an empty error', '500 Oops', 'text/plain', ''],
+]
+for (const [name, status, contentType, body] of documents) {
+  test(`${name} is classified and not parsed`, async (context) => {
+    const server = await openLoopback(context, ({ socket }) => {
+      socket.write(wholeResponse(status, contentType, body))
+    })
+    const failure = onlyFailure(await read(providerAt(server.url)))
+    assert.equal(failure.kind, 'server-error')
+    assert.equal(failure.detail, `${contentType}: ${body}`)
+    assert.equal(failure.status, Number(status.slice(0, 3)))
+    assert.equal(server.asked.length, 1)
+  })
+}
+
+test('of an endless error page 64 KiB are read, and the connection is closed', async (context) => {
+  let closed: Promise<unknown> | undefined
+  const server = await openLoopback(context, ({ socket }) => {
+    closed = once(socket, 'close')
+    socket.write('HTTP/1.1 500 Oops\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n')
+    const more = () => !socket.destroyed && socket.write(chunked('x'.repeat(16 * 1024)), () => setImmediate(more))
+    more()
+  })
+  const failure = onlyFailure(await read(providerAt(server.url)))
+  assert.equal(failure.detail.length, 'text/plain: '.length + 64 * 1024)
+  await closed
+})
+
+test('an error page that never ends is classified by what came of it', async (context) => {
+  const server = await openLoopback(context, ({ socket }) => {
+    socket.write('HTTP/1.1 503 Busy\r\ncontent-type: text/plain\r\ncontent-length: 99\r\n\r\ntry later')
+  })
+  const failure = onlyFailure(await read(providerAt(server.url, { deadlines: { stallMs: 100 } })))
+  assert.equal(failure.detail, 'text/plain: try later')
+})
+
+test('an error event inside a 200 is the failure that the classifier makes of it', async (context) => {
+  const server = await openLoopback(context, ({ socket }) => {
+    socket.write(CHUNKED_HEAD + chunked(delta('so ') + event({ error: { message: 'busy', code: 529 } })))
+  })
+  const parts = await read(providerAt(server.url))
+  assert.deepEqual(parts[0], { type: 'text-delta', text: 'so ' })
+  const failure = onlyFailure(parts)
+  assert.equal(failure.status, 529)
+  assert.match(failure.detail, /busy/)
+  assert.equal(failure.requestId, 'request-7')
+})
+
+test('a chunk that is no JSON is a malformed answer', async (context) => {
+  const server = await openLoopback(context, ({ socket }) => {
+    socket.write(CHUNKED_HEAD + chunked('data: {"choices":[{"delta"\n\n' + STOP + DONE) + LAST_CHUNK)
+  })
+  assert.equal(onlyFailure(await read(providerAt(server.url))).kind, 'malformed-answer')
+})
+
+test('a client that cannot be built is a failed attempt', async () => {
+  for (const baseUrl of ['not a url', 'ftp://127.0.0.1/', '']) {
+    const failure = onlyFailure(await read(providerAt(baseUrl)))
+    assert.equal(failure.kind, 'invalid-request')
+    assert.match(failure.detail, /base URL/)
+  }
+})
+
+test('a request that cannot be written down is a failed attempt', async () => {
+  const dialect = {
+    ...openaiChat,
+    encode() {
+      throw new Error('no words')
+    },
+  }
+  const failure = onlyFailure(await read(providerAt('http://127.0.0.1:1', { dialect })))
+  assert.equal(failure.kind, 'invalid-request')
+})
+
+test('a header that cannot be sent is a failed attempt', async (context) => {
+  const server = await openLoopback(context, () => {})
+  const quirks = { headers: { 'x-bad': 'two\nlines' } }
+  const failure = onlyFailure(await read(providerAt(server.url, { quirks })))
+  assert.equal(failure.kind, 'invalid-request')
+  assert.match(failure.detail, /x-bad/)
+})
+
+test('a refused connection is a failure of connecting', async (context) => {
+  const server = await openLoopback(context, () => {})
+  const provider = providerAt(server.url.replace(String(server.port), '1'))
+  const failure = onlyFailure(await read(provider))
+  assert.equal(failure.kind, 'unreachable')
+  assert.equal(failure.mayHaveBeenAccepted, undefined)
+})
+
+test('renewed connections are new, and what ran on the old ones fails', async (context) => {
+  let held: Asked | undefined
+  const server = await openLoopback(context, (asked) => {
+    if (server.asked.length === 2) held = asked
+    else asked.socket.write(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
+  })
+  const provider = providerAt(server.url)
+  assert.deepEqual(await read(provider), ANSWER_PARTS)
+  await turn()
+  const running = read(provider)
+  await until(context, () => held !== undefined)
+  const closed = once(held!.socket, 'close')
+  await provider.renewConnections?.()
+  onlyFailure(await running)
+  await closed
+  assert.deepEqual(await read(provider), ANSWER_PARTS)
+  assert.equal(server.connections.length, 2)
+})
+
+async function until(context: TestContext, isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) {
+    if (context.signal.aborted) throw new Error('the test ended before it happened')
+    await turn()
+  }
+}

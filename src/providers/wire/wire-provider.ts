@@ -1,0 +1,135 @@
+import { Agent, type Dispatcher } from 'undici'
+import type { Part } from '../../core/answer.ts'
+import type { Failure } from '../../core/failure.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { ModelFacts, ModelProvider, ModelRequest, StreamOptions } from '../../ports/model.ts'
+import { withShapedImages } from '../images/shape-messages.ts'
+import { type Deadlines, deadlinesFor } from './deadlines.ts'
+import type { Classify, ClassifyTransport, EncodedRequest, WireDialect } from './dialect.ts'
+import { openExchange } from './exchange.ts'
+import type { Quirks } from './quirks.ts'
+
+export type WireOptions = {
+  provider: string
+  dialect: WireDialect
+  baseUrl: string
+  quirks?: Quirks
+  deadlines?: Deadlines
+  isAggregator?: boolean
+  facts?: (model: string) => ModelFacts
+  classify: Classify
+  classifyTransport: ClassifyTransport
+  clock?: Pick<Clock, 'monotonic'>
+}
+
+/** A vendor that speaks one of our dialects over HTTP: one request, one stream, no second try. */
+export function wireProvider(options: WireOptions): ModelProvider {
+  const { provider, dialect, baseUrl, quirks = {}, deadlines = {}, isAggregator = false, facts } = options
+  const now = options.clock ? () => options.clock!.monotonic() : () => performance.now()
+  let agent = newAgent(deadlines)
+
+  function open(request: ModelRequest, { signal, grant }: StreamOptions): AsyncIterator<Part, void, void> {
+    const base = parseBase(grant?.baseUrl ?? baseUrl)
+    if ('failure' in base) return oneFailure(base.failure)
+    const encoded = encode(request, grant)
+    if ('failure' in encoded) return oneFailure(encoded.failure)
+    const { model } = request
+    const body = Buffer.from(encoded.body)
+    return openExchange({
+      dispatcher: agent,
+      options: {
+        origin: base.origin,
+        path: withQuery(base.path + encoded.path, quirks.query),
+        method: 'POST',
+        headers: { ...STREAM_HEADERS, ...quirks.headers, ...grant?.headers, ...encoded.headers },
+        body,
+      },
+      deadlines: deadlinesFor(deadlines, body.length),
+      signal,
+      now,
+      newDecoder: (headers) => dialect.newDecoder({ provider, model, headers, classify: options.classify }),
+      classify: (refusal) => options.classify({ provider, model, at: Date.now(), ...refusal }),
+      classifyTransport: options.classifyTransport,
+    })
+  }
+
+  function encode(request: ModelRequest, grant: StreamOptions['grant']): EncodedRequest | { failure: Failure } {
+    try {
+      return dialect.encode(request, grant ? { grant, quirks } : { quirks })
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      return { failure: { kind: 'invalid-request', detail: `the request could not be encoded: ${reason}` } }
+    }
+  }
+
+  return {
+    endpoint: { baseUrl, isAggregator },
+    stream: (request, streamOptions) =>
+      withShapedImages(request, (shaped) => lazily(() => open(shaped, streamOptions))),
+    ...(facts ? { factsOf: facts } : {}),
+    async renewConnections() {
+      const old = agent
+      agent = newAgent(deadlines)
+      await old.destroy()
+    },
+  }
+}
+
+const STREAM_HEADERS = { 'content-type': 'application/json', accept: 'text/event-stream' }
+
+/** Long enough for a tool between two requests of a turn; a server that states less is obeyed. */
+const IDLE_MS = 30_000
+
+/** Deadlines are the exchange's; the connector's own comes later, to let go of sockets nobody waits for any more. */
+function newAgent({ connectMs }: Deadlines): Dispatcher {
+  const connector = deadlinesFor(connectMs === undefined ? {} : { connectMs }, 0).connectMs + 1_000
+  const keepAliveTimeout = IDLE_MS
+  return new Agent({
+    pipelining: 1,
+    keepAliveTimeout,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: connector },
+  })
+}
+
+type Base = { origin: string; path: string }
+const bases = new Map<string, Base>()
+
+function parseBase(baseUrl: string): Base | { failure: Failure } {
+  const known = bases.get(baseUrl)
+  if (known) return known
+  if (!URL.canParse(baseUrl))
+    return { failure: { kind: 'invalid-request', detail: `the base URL "${baseUrl}" is not a URL` } }
+  const { protocol, origin, pathname } = new URL(baseUrl)
+  if (protocol !== 'http:' && protocol !== 'https:')
+    return { failure: { kind: 'invalid-request', detail: `the base URL "${baseUrl}" is neither http nor https` } }
+  const base = { origin, path: pathname.replace(/\/+$/, '') }
+  bases.set(baseUrl, base)
+  return base
+}
+
+function withQuery(path: string, query: Quirks['query']): string {
+  if (!query) return path
+  return `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(query)}`
+}
+
+/** Nothing is sent before somebody reads. */
+function lazily(open: () => AsyncIterator<Part, void, void>): AsyncIterable<Part> {
+  return {
+    [Symbol.asyncIterator]() {
+      let opened: AsyncIterator<Part, void, void> | undefined
+      return {
+        next() {
+          opened ??= open()
+          return opened.next()
+        },
+        return: async () => opened?.return?.() ?? { done: true, value: undefined },
+      }
+    },
+  }
+}
+
+async function* oneFailure(failure: Failure): AsyncGenerator<Part, void, void> {
+  yield { type: 'failure', failure }
+}

@@ -1,0 +1,122 @@
+import type { Json } from '../core/json.ts'
+import type { FinishName } from './script.ts'
+import { closing, type Frame, type Said, type SaidCall, type Tokens, type Voice } from './voice.ts'
+
+/** Anthropic Messages. */
+export const ANTHROPIC_VOICE: Voice = {
+  newline: '\n',
+  ping: 'event: ping\ndata: {"type": "ping"}\n\n',
+  frames(said) {
+    const usage = said.usage && usageOf(said.usage)
+    const opening = {
+      ...head(said),
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      ...(usage ? { usage: { ...usage, output_tokens: 1 } } : {}),
+    }
+    return [
+      event({ type: 'message_start', message: opening }),
+      ...blocksOf(said).flatMap((block, index) => blockFrames(block, index)),
+      closing(
+        event({
+          type: 'message_delta',
+          delta: { stop_reason: STOP_REASON[said.finish], stop_sequence: null },
+          ...(usage ? { usage } : {}),
+        }),
+      ),
+      closing(event({ type: 'message_stop' })),
+    ]
+  },
+  whole: (said) => ({
+    ...head(said),
+    content: blocksOf(said).map(({ whole }) => whole),
+    stop_reason: STOP_REASON[said.finish],
+    stop_sequence: null,
+    ...(said.usage ? { usage: usageOf(said.usage) } : {}),
+  }),
+  errorFrame: ({ body }) => ({ event: 'error', data: JSON.stringify(body) }),
+}
+
+const STOP_REASON: Record<FinishName, string> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  'tool-calls': 'tool_use',
+  refusal: 'refusal',
+  pause: 'pause_turn',
+}
+
+const head = ({ number, model }: Said) => ({ id: `msg_simulator_${number}`, type: 'message', role: 'assistant', model })
+
+const event = (data: { type: string; [key: string]: Json }): Frame => ({ event: data.type, data: JSON.stringify(data) })
+
+/** A block as one piece, and as it opens and grows. Some servers open a block again in its middle. */
+type Block = { whole: Json; start: Json; deltas: Json[]; restart?: Json }
+
+function blocksOf(said: Said): Block[] {
+  const text = said.text + (said.refusal ?? '')
+  return [
+    ...thinkingBlocks(said),
+    ...(text === '' ? [] : [textBlock(text, said)]),
+    ...said.calls.map((call) => callBlock(call, said)),
+  ]
+}
+
+function thinkingBlocks({ reasoning, pieces }: Said): Block[] {
+  if (!reasoning) return []
+  const { text, signature, redacted } = reasoning
+  const thinking: Block = {
+    whole: { type: 'thinking', thinking: text ?? '', signature: signature ?? '' },
+    start: { type: 'thinking', thinking: '', signature: '' },
+    deltas: [
+      ...pieces(text ?? '').map((piece): Json => ({ type: 'thinking_delta', thinking: piece })),
+      ...(signature === undefined ? [] : [{ type: 'signature_delta', signature }]),
+    ],
+  }
+  const hidden: Json = { type: 'redacted_thinking', data: redacted ?? '' }
+  return [
+    ...(text === undefined && signature === undefined ? [] : [thinking]),
+    ...(redacted === undefined ? [] : [{ whole: hidden, start: hidden, deltas: [] }]),
+  ]
+}
+
+const textBlock = (text: string, { pieces }: Said): Block => ({
+  whole: { type: 'text', text },
+  start: { type: 'text', text: '' },
+  deltas: pieces(text).map((piece) => ({ type: 'text_delta', text: piece })),
+})
+
+function callBlock({ id, name, json }: SaidCall, { pieces, callIds }: Said): Block {
+  const opened = (opening: string): Json => ({ type: 'tool_use', id: opening, name, input: {} })
+  const restart = callIds === 'repeated' ? opened(id) : callIds === 'changed' ? opened(`${id}_changed_1`) : undefined
+  return {
+    whole: { type: 'tool_use', id, name, input: parsed(json) },
+    start: opened(id),
+    deltas: ['', ...pieces(json)].map((piece) => ({ type: 'input_json_delta', partial_json: piece })),
+    ...(restart ? { restart } : {}),
+  }
+}
+
+const blockFrames = ({ start, deltas, restart }: Block, index: number): Frame[] => [
+  event({ type: 'content_block_start', index, content_block: start }),
+  ...(restart ? [event({ type: 'content_block_start', index, content_block: restart })] : []),
+  ...deltas.map((delta) => event({ type: 'content_block_delta', index, delta })),
+  event({ type: 'content_block_stop', index }),
+]
+
+/** The body of an answer in one piece has objects only; broken arguments stay the text they are. */
+export function parsed(json: string): Json {
+  try {
+    return JSON.parse(json) as Json
+  } catch {
+    return json
+  }
+}
+
+/** Its input does not count what the cache read or took. */
+const usageOf = ({ input, output, cached, written }: Tokens) => ({
+  input_tokens: Math.max(0, input - cached - written),
+  cache_creation_input_tokens: written,
+  cache_read_input_tokens: cached,
+  output_tokens: output,
+})

@@ -1,0 +1,84 @@
+import type { Json } from '../core/json.ts'
+import { parsed } from './anthropic-voice.ts'
+import type { FinishName } from './script.ts'
+import { closing, type Frame, jsonFrame, type Said, type SaidCall, type Tokens, type Voice } from './voice.ts'
+
+/** Gemini's generateContent and streamGenerateContent. */
+export const GEMINI_VOICE: Voice = {
+  newline: '\r\n',
+  // A comment: the protocol has no ping of its own.
+  ping: ': ping\r\n\r\n',
+  frames: (said) => [
+    ...partsOf(said, said.pieces).map((part) => chunk(said, { parts: [part] })),
+    closing(chunk(said, { parts: [{ text: '' }], finish: FINISH_REASON[said.finish] })),
+  ],
+  whole: (said) => body(said, { parts: partsOf(said, (text) => [text]), finish: FINISH_REASON[said.finish] }),
+  errorFrame: ({ body }) => jsonFrame(body),
+}
+
+const FINISH_REASON: Record<FinishName, string> = {
+  stop: 'STOP',
+  length: 'MAX_TOKENS',
+  'tool-calls': 'STOP',
+  refusal: 'SAFETY',
+  pause: 'OTHER',
+}
+
+type Content = { parts: Json[]; finish?: string }
+
+const chunk = (said: Said, content: Content): Frame => jsonFrame(body(said, content))
+
+const body = (said: Said, { parts, finish }: Content): Json => ({
+  ...(isBlocked(said)
+    ? { promptFeedback: { blockReason: 'SAFETY' } }
+    : { candidates: [{ content: { parts, role: 'model' }, ...(finish ? { finishReason: finish } : {}), index: 0 }] }),
+  ...(said.usage ? { usageMetadata: usageOf(said.usage) } : {}),
+  modelVersion: said.model,
+  responseId: `response-simulator-${said.number}`,
+})
+
+/** Refused without a word: the prompt itself was blocked, and there is no candidate. */
+const isBlocked = ({ refusal, text }: Said): boolean => refusal === '' && text === ''
+
+function partsOf(said: Said, pieces: (text: string) => string[]): Json[] {
+  const { reasoning } = said
+  const text = said.text + (said.refusal ?? '')
+  const thoughts = pieces(reasoning?.text ?? '').filter((piece) => piece !== '')
+  const spoken = text === '' ? [] : pieces(text)
+  const signature = reasoning?.signature
+  // The signature of a thought rides on the first part that follows it: on the first call if there is one.
+  const signedCalls = said.calls.map((call, at) =>
+    at === 0 && signature && !call.signature ? { ...call, signature } : call,
+  )
+  const signsText = signature !== undefined && said.calls.length === 0
+  return [
+    ...thoughts.map((piece): Json => ({ text: piece, thought: true })),
+    ...spoken.map(
+      (piece, at): Json => ({
+        text: piece,
+        ...(signsText && at === spoken.length - 1 ? { thoughtSignature: signature } : {}),
+      }),
+    ),
+    ...(signsText && spoken.length === 0 ? [{ text: '', thoughtSignature: signature }] : []),
+    ...signedCalls.flatMap((call) => callParts(call, said)),
+  ]
+}
+
+/** Calls come whole. A server that repeats itself sends them again, with the same id or another. */
+function callParts({ id, name, json, signature }: SaidCall, { callIds }: Said): Json[] {
+  const part = (callId: string): Json => ({
+    functionCall: { id: callId, name, args: parsed(json) },
+    ...(signature ? { thoughtSignature: signature } : {}),
+  })
+  if (callIds === 'repeated') return [part(id), part(id)]
+  return callIds === 'changed' ? [part(id), part(`${id}_changed_1`)] : [part(id)]
+}
+
+/** Its candidates do not count the thoughts. */
+const usageOf = ({ input, output, cached, reasoning }: Tokens): Json => ({
+  promptTokenCount: input,
+  candidatesTokenCount: Math.max(0, output - reasoning),
+  ...(reasoning > 0 ? { thoughtsTokenCount: reasoning } : {}),
+  ...(cached > 0 ? { cachedContentTokenCount: cached } : {}),
+  totalTokenCount: input + output,
+})

@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto'
+import type { Json } from '../core/json.ts'
+import { asObject } from './asked.ts'
+import type { Exchange } from './exchange.ts'
+import type { KeyRing } from './key-ring.ts'
+import type { HttpAnswer } from './play-answer.ts'
+
+export type Tokens = {
+  access_token: string
+  refresh_token: string
+  token_type: 'Bearer'
+  expires_in: number
+  scope: string
+}
+
+export type OAuth = {
+  control: {
+    /** Tokens as if somebody had signed in already. */
+    issue(): Tokens
+    /** A person approves the device with this code. */
+    approve(userCode: string): void
+    deny(userCode: string): void
+    /** A refresh token stops working although nobody used it. */
+    revoke(refreshToken: string): void
+    readonly settings: OAuthSettings
+  }
+  answer(exchange: Exchange): HttpAnswer
+  reset(): void
+}
+
+export type OAuthSettings = {
+  expiresInSeconds: number
+  /** How often a device asks in vain before it is approved by itself; `never` waits for `approve`. */
+  pendingPolls: number | 'never'
+  /** The plain errors of the standard, or those of the Codex login. */
+  errors: 'standard' | 'codex'
+  /** Access tokens given out before are revoked by a refresh. */
+  revokesOnRefresh: boolean
+}
+
+const USUAL: OAuthSettings = { expiresInSeconds: 3600, pendingPolls: 1, errors: 'standard', revokesOnRefresh: false }
+
+type Device = { userCode: string; polls: number; state: 'pending' | 'approved' | 'denied' }
+type Code = { challenge: string | undefined }
+type Refresh = { state: 'fresh' | 'used' | 'revoked'; access: string }
+
+/** An authorization server: codes with PKCE, refresh tokens that work once, device codes. Tokens are counted, not drawn. */
+export function newOAuth({ ring, url }: { ring: KeyRing; url: () => string }): OAuth {
+  const settings: OAuthSettings = { ...USUAL }
+  const codes = new Map<string, Code>()
+  const devices = new Map<string, Device>()
+  const refreshes = new Map<string, Refresh>()
+  let counted = { tokens: 0, codes: 0, devices: 0 }
+
+  const issue = (): Tokens => {
+    counted.tokens += 1
+    const access = `access-${counted.tokens}`
+    ring.admit(access)
+    refreshes.set(`refresh-${counted.tokens}`, { state: 'fresh', access })
+    return {
+      access_token: access,
+      refresh_token: `refresh-${counted.tokens}`,
+      token_type: 'Bearer',
+      expires_in: settings.expiresInSeconds,
+      scope: 'openid profile offline_access',
+    }
+  }
+  const given = (): HttpAnswer => ({ status: 200, body: issue() })
+
+  const authorize = (query: URLSearchParams): HttpAnswer => {
+    const redirect = query.get('redirect_uri')
+    if (!redirect) return refused('invalid_request', 'redirect_uri is missing')
+    counted.codes += 1
+    const code = `code-${counted.codes}`
+    codes.set(code, { challenge: query.get('code_challenge') ?? undefined })
+    const target = new URL(redirect)
+    target.searchParams.set('code', code)
+    if (query.has('state')) target.searchParams.set('state', query.get('state')!)
+    return { status: 302, headers: { location: target.href } }
+  }
+
+  const startDevice = (): HttpAnswer => {
+    counted.devices += 1
+    const userCode = `USER-${String(counted.devices).padStart(4, '0')}`
+    devices.set(`device-${counted.devices}`, { userCode, polls: 0, state: 'pending' })
+    const page = `${url()}/oauth/device`
+    return {
+      status: 200,
+      body: {
+        device_code: `device-${counted.devices}`,
+        user_code: userCode,
+        verification_uri: page,
+        verification_uri_complete: `${page}?user_code=${userCode}`,
+        expires_in: 900,
+        interval: 1,
+      },
+    }
+  }
+
+  const settle = (userCode: string, state: Device['state']): boolean => {
+    const device = [...devices.values()].find((one) => one.userCode === userCode)
+    if (device) device.state = state
+    return device !== undefined
+  }
+
+  const visitDevice = (query: URLSearchParams): HttpAnswer =>
+    settle(query.get('user_code') ?? '', 'approved')
+      ? { status: 200, body: 'Approved. The device may go on.' }
+      : { status: 404, body: 'There is no device with this user_code.' }
+
+  const exchangeCode = ({ code, code_verifier }: Form): HttpAnswer => {
+    const known = codes.get(code ?? '')
+    if (!known) return refused('invalid_grant', 'the authorization code is unknown or was used')
+    if (known.challenge !== undefined && known.challenge !== challengeOf(code_verifier ?? ''))
+      return refused('invalid_grant', 'the code_verifier does not match the code_challenge')
+    codes.delete(code!)
+    return given()
+  }
+
+  const exchangeRefresh = ({ refresh_token }: Form): HttpAnswer => {
+    const known = refreshes.get(refresh_token ?? '')
+    if (known?.state !== 'fresh') return refuseRefresh(known?.state ?? 'unknown', settings.errors)
+    known.state = 'used'
+    if (settings.revokesOnRefresh) ring.set(known.access, 'revoked')
+    return given()
+  }
+
+  const pollDevice = ({ device_code }: Form): HttpAnswer => {
+    const device = devices.get(device_code ?? '')
+    if (!device) return refused('expired_token', 'the device code is unknown or has expired')
+    if (device.state === 'denied') return refused('access_denied', 'the person declined')
+    const isApproved =
+      device.state === 'approved' || (settings.pendingPolls !== 'never' && device.polls >= settings.pendingPolls)
+    device.polls += 1
+    if (!isApproved) return refused('authorization_pending', 'nobody has entered the code yet')
+    devices.delete(device_code!)
+    return given()
+  }
+
+  const grants: Record<string, (form: Form) => HttpAnswer> = {
+    authorization_code: exchangeCode,
+    refresh_token: exchangeRefresh,
+    'urn:ietf:params:oauth:grant-type:device_code': pollDevice,
+  }
+
+  return {
+    control: {
+      issue,
+      settings,
+      approve: (userCode) => void settle(userCode, 'approved'),
+      deny: (userCode) => void settle(userCode, 'denied'),
+      revoke(refreshToken) {
+        const known = refreshes.get(refreshToken)
+        if (known) known.state = 'revoked'
+      },
+    },
+    answer({ arrived: { path, query, raw, body } }) {
+      if (path.endsWith('/authorize')) return authorize(query)
+      if (/\/device(\/code|_authorization)$/.test(path)) return startDevice()
+      if (path.endsWith('/device')) return visitDevice(query)
+      if (!path.endsWith('/token')) return { status: 404, body: { error: 'not_found' } }
+      const form = formOf(raw, body)
+      const grant = grants[form.grant_type ?? '']
+      return grant ? grant(form) : refused('unsupported_grant_type', `grant_type is ${form.grant_type ?? 'missing'}`)
+    },
+    reset() {
+      Object.assign(settings, USUAL)
+      for (const memory of [codes, devices, refreshes]) memory.clear()
+      counted = { tokens: 0, codes: 0, devices: 0 }
+    },
+  }
+}
+
+type Form = { [field: string]: string | undefined }
+
+/** Vendors take a form or JSON. */
+const formOf = (raw: string, body: Json): Form => {
+  const fields = asObject(body)
+  return Object.keys(fields).length > 0 ? (fields as Form) : Object.fromEntries(new URLSearchParams(raw))
+}
+
+const refused = (error: string, description: string): HttpAnswer => ({
+  status: 400,
+  body: { error, error_description: description },
+})
+
+const WHY_NOT: Record<'unknown' | 'used' | 'revoked', { code: string; description: string }> = {
+  unknown: { code: 'invalid_grant', description: 'the refresh token is unknown' },
+  used: { code: 'refresh_token_reused', description: 'refresh_token_reused: the refresh token was already used' },
+  revoked: { code: 'token_revoked', description: 'the refresh token was revoked' },
+}
+
+function refuseRefresh(why: keyof typeof WHY_NOT, errors: OAuthSettings['errors']): HttpAnswer {
+  const { code, description } = WHY_NOT[why]
+  if (errors === 'standard') return refused('invalid_grant', description)
+  return { status: 401, body: { error: { message: description, type: 'invalid_request_error', param: null, code } } }
+}
+
+const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url')

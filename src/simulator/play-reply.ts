@@ -1,0 +1,121 @@
+import type { ServerResponse } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Asked } from './asked.ts'
+import type { Line } from './exchange.ts'
+import { sever } from './listening.ts'
+import type { Break, Pace, Place, Reply } from './script.ts'
+import { spoilFrames } from './spoil-frames.ts'
+import { type Frame, type Said, sayReply, type Voice } from './voice.ts'
+
+/** Says the reply in the voice of the protocol, as fast and as badly as the script asks. */
+export async function playReply(
+  reply: Reply,
+  asked: Asked,
+  { voice, ...line }: Line & { voice: Voice },
+): Promise<void> {
+  const said = sayReply(reply, asked, line.number)
+  const breaks = listOf(reply.breaks)
+  const writes = asked.streams ? streamWrites(voice, said, { asked, breaks }) : [JSON.stringify(voice.whole(said))]
+  const { response, signal } = line
+  await pause(reply.pace?.beforeHeadersMs, signal)
+  response.writeHead(200, { 'content-type': contentType(asked), ...requestIds(line.number) })
+  response.flushHeaders()
+  await playPings(breaks, voice, line)
+  await pause(reply.pace?.beforeFirstChunkMs, signal)
+  await playWrites(writes, { ...line, pace: reply.pace ?? {}, breakAt: breaks.find(isPlaced) })
+}
+
+const contentType = ({ streams, asArray }: Asked): string =>
+  streams && !asArray ? 'text/event-stream; charset=utf-8' : 'application/json'
+
+function streamWrites(voice: Voice, said: Said, { asked, breaks }: { asked: Asked; breaks: Break[] }): string[] {
+  const frames = spoilFrames(voice.frames(said), breaks, { voice, said, protocol: asked.protocol })
+  return asked.asArray ? asArray(frames) : frames.map((frame) => onWire(frame, voice.newline))
+}
+
+const onWire = ({ event, data }: Frame, newline: string): string =>
+  `${event === undefined ? '' : `event: ${event}${newline}`}data: ${data}${newline}${newline}`
+
+/** How Gemini streams to those who did not ask for events. */
+const asArray = (frames: Frame[]): string[] => [
+  ...frames.map(({ data }, at) => `${at === 0 ? '[' : ',\r\n'}${data}`),
+  ']',
+]
+
+async function playPings(breaks: Break[], voice: Voice, { response, signal }: Line): Promise<void> {
+  const pings = breaks.find((one) => one.how === 'pings')
+  if (!pings) return
+  for (let sent = 0; sent < (pings.count ?? Number.POSITIVE_INFINITY); sent++) {
+    await write(response, voice.ping)
+    await pause(pings.everyMs, signal)
+  }
+}
+
+type PlacedBreak = Extract<Break, Place & { how: 'reset' | 'cut' | 'end' | 'stall' }>
+const isPlaced = (one: Break): one is PlacedBreak => ['reset', 'cut', 'end', 'stall'].includes(one.how)
+
+type Playing = Line & { pace: Pace; breakAt: PlacedBreak | undefined }
+
+async function playWrites(chunks: string[], { response, signal, pace, breakAt }: Playing): Promise<void> {
+  const bytes = breakAt ? upTo(breakAt, chunks) : chunks.map((chunk) => Buffer.from(chunk))
+  const writes = pace.bytesPerWrite ? slices(Buffer.concat(bytes), pace.bytesPerWrite) : bytes
+  for (const [at, piece] of writes.entries()) {
+    if (at > 0) await pause(pace.everyMs, signal)
+    await write(response, piece)
+  }
+  if (breakAt) await breakOff(breakAt.how, response, signal)
+  else response.end()
+}
+
+/** What is still said before the break. Without a place, everything up to the last chunk. */
+function upTo({ atByte, afterChunks }: Place, chunks: string[]): Buffer[] {
+  if (atByte !== undefined)
+    return [Buffer.from(chunks.join('')).subarray(0, atByte)].filter((piece) => piece.length > 0)
+  return chunks.slice(0, afterChunks ?? chunks.length - 1).map((chunk) => Buffer.from(chunk))
+}
+
+/** Ends a connection in a way no vendor should. */
+export async function breakOff(how: PlacedBreak['how'], response: ServerResponse, signal: AbortSignal): Promise<void> {
+  switch (how) {
+    case 'reset':
+    case 'cut':
+      sever(response.req.socket, how)
+      return
+    case 'end':
+      response.end()
+      return
+    case 'stall':
+      return untilAborted(signal)
+  }
+}
+
+export const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+export async function pause(milliseconds: number | undefined, signal: AbortSignal): Promise<void> {
+  if (milliseconds === undefined || milliseconds <= 0) signal.throwIfAborted()
+  else await wait(milliseconds, undefined, { signal })
+}
+
+/** Settles when the kernel has it, so that a reset that follows comes after it. */
+const write = (response: ServerResponse, piece: string | Buffer): Promise<void> =>
+  new Promise((resolve, reject) => {
+    response.write(piece, (fault) => (fault ? reject(fault) : resolve()))
+  })
+
+function slices(bytes: Buffer, size: number): Buffer[] {
+  const pieces: Buffer[] = []
+  for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size))
+  return pieces
+}
+
+export const listOf = <T>(one: T | T[] | undefined): T[] => (one === undefined ? [] : Array.isArray(one) ? one : [one])
+
+/** OpenAI and Anthropic name the header differently. */
+export const requestIds = (number: number) => ({
+  'x-request-id': `req_simulator_${number}`,
+  'request-id': `req_simulator_${number}`,
+})

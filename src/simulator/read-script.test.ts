@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { describeComplaint, readScript } from './read-script.ts'
+
+const complaintsAbout = (script: unknown): string[] => {
+  const read = readScript(typeof script === 'string' ? script : JSON.stringify(script))
+  return read.type === 'read' ? [] : read.complaints.map(describeComplaint)
+}
+
+test('a script with everything in it is read as it is', () => {
+  const script = [
+    {
+      when: { model: 'm', attempt: 2, headers: { 'anthropic-beta': 'context-1m' }, hasImages: true },
+      times: 2,
+      answer: { error: 'grammar' },
+    },
+    {
+      answer: {
+        text: 'x',
+        breaks: [
+          { how: 'pings', everyMs: 5 },
+          { how: 'reset', atByte: 3 },
+        ],
+        usage: 'none',
+      },
+    },
+    { answer: { calls: [{ name: 'a', arguments: [1, null] }], usage: { input: 1 }, breaks: { how: 'no-finish' } } },
+    { answer: { status: 204 } },
+    { answer: { line: 'refuse', forMs: 100 } },
+    { answer: {} },
+  ]
+  assert.deepEqual(readScript(JSON.stringify(script)), { type: 'read', script })
+})
+
+test('what is wrong is told with its place, what was expected and what was found', () => {
+  assert.deepEqual(complaintsAbout([{ when: { model: 3 }, answer: { text: 'a' } }]), [
+    'script[0].when.model: expected text, found 3',
+  ])
+  assert.match(
+    complaintsAbout([{ times: 0, answer: {} }])[0]!,
+    /^script\[0\]\.times: expected a whole number from 1, found 0$/,
+  )
+  assert.match(complaintsAbout([{ when: {} }])[0]!, /^script\[0\]\.answer: expected .*found nothing$/)
+  assert.match(
+    complaintsAbout([{ answer: { txet: 'a' } }])[0]!,
+    /^script\[0\]\.answer\.txet: expected no such field; there are text,/,
+  )
+  assert.match(
+    complaintsAbout([{ answer: { error: 'rate-limited' } }])[0]!,
+    /\.answer\.error: expected one of "rate-limit"/,
+  )
+  assert.match(complaintsAbout([{ answer: { line: 'refuse' } }])[0]!, /\.answer\.forMs: expected .* found nothing/)
+  assert.match(
+    complaintsAbout([{ answer: { breaks: [{ how: 'explode' }] } }])[0]!,
+    /breaks\[0\]: expected an object whose "how" is/,
+  )
+  assert.match(complaintsAbout({ rules: [] })[0]!, /^script: expected a list/)
+  assert.match(complaintsAbout('[{')[0]!, /^the file: expected JSON, found /)
+})
+
+test('every mistake is told, not only the first', () => {
+  assert.equal(complaintsAbout([{ answer: 1 }, { when: { streams: 'yes', attempt: 1.5 }, answer: {} }]).length, 3)
+})

@@ -1,0 +1,98 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Json } from '../core/json.ts'
+import type { Protocol } from './script.ts'
+
+/** One request, as it came and as it ended. */
+export type Recorded = {
+  /** From 1, in order of arrival. */
+  number: number
+  method: string
+  /** With its query. */
+  path: string
+  headers: IncomingHttpHeaders
+  key: string | undefined
+  /** Parsed; the text where it is no JSON, nothing where it is empty. */
+  body: Json
+  protocol: Protocol | 'unknown'
+  model: string
+  arrivedAt: number
+  /** The status of the answer, once it has one. */
+  status?: number
+  ended?: { at: number; how: Ending }
+}
+
+/** `closed-by-simulator`: the script broke it off, or the simulator went down. */
+export type Ending = 'answered' | 'closed-by-client' | 'closed-by-simulator'
+
+export type Recorder = {
+  readonly requests: readonly Recorded[]
+  arrived(request: Omit<Recorded, 'number' | 'arrivedAt'>): Recorded
+  ended(request: Recorded, how: Ending): void
+  waitForRequests(count: number, options?: WaitOptions): Promise<readonly Recorded[]>
+  waitForClosed(number: number, options?: WaitOptions): Promise<Recorded>
+  clear(): void
+}
+
+export type WaitOptions = { withinMs?: number }
+
+/** A test that waits for what never comes should say so before its own limit. */
+const PATIENCE_MS = 10_000
+
+export function newRecorder(): Recorder {
+  const requests: Recorded[] = []
+  const watchers = new Set<() => void>()
+  const tell = () => {
+    for (const look of [...watchers]) look()
+  }
+
+  function until<T>(
+    find: () => T | undefined,
+    { what, withinMs = PATIENCE_MS }: WaitOptions & { what: string },
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const finish = (settle: () => void) => {
+        watchers.delete(look)
+        clearTimeout(timer)
+        settle()
+      }
+      const look = () => {
+        const found = find()
+        if (found !== undefined) finish(() => resolve(found))
+      }
+      const giveUp = () =>
+        finish(() =>
+          reject(new Error(`${what} did not happen within ${withinMs} ms; it has ${requests.length} requests`)),
+        )
+      const timer = setTimeout(giveUp, withinMs)
+      watchers.add(look)
+      look()
+    })
+  }
+
+  return {
+    requests,
+    arrived(request) {
+      const recorded: Recorded = { ...request, number: requests.length + 1, arrivedAt: Date.now() }
+      requests.push(recorded)
+      tell()
+      return recorded
+    },
+    ended(request, how) {
+      request.ended = { at: Date.now(), how }
+      tell()
+    },
+    waitForRequests: (count, options) =>
+      until(() => (requests.length >= count ? requests : undefined), { what: `request ${count}`, ...options }),
+    waitForClosed: (number, options) =>
+      until(
+        () => {
+          const request = requests[number - 1]
+          return request?.ended ? request : undefined
+        },
+        { what: `the end of request ${number}`, ...options },
+      ),
+    clear() {
+      requests.length = 0
+    },
+  }
+}

@@ -1,0 +1,173 @@
+import type { Json } from '../core/json.ts'
+import type { FinishName } from './script.ts'
+import { CREATED, closing, type Frame, laterId, type Said, type SaidCall, type Tokens, type Voice } from './voice.ts'
+
+/** OpenAI Responses. */
+export const RESPONSES_VOICE: Voice = {
+  newline: '\n',
+  ping: ': ping\n\n',
+  frames(said) {
+    const opening = { ...envelope(said, []), status: 'in_progress', usage: null, incomplete_details: null }
+    const items = itemsOf(said)
+    const ending = wholeOf(said)
+    return numbered([
+      { type: 'response.created', response: opening },
+      { type: 'response.in_progress', response: opening },
+      ...items.flatMap((item, index) => item.events.map((event) => ({ ...event, output_index: index }))),
+      { type: cutBy(said) ? 'response.incomplete' : 'response.completed', response: ending },
+    ])
+  },
+  whole: (said) => wholeOf(said),
+  errorFrame({ message, code, asFailed, position }, said) {
+    const failed = { ...envelope(said, []), status: 'failed', error: { code, message }, usage: null }
+    const event: Event = asFailed
+      ? { type: 'response.failed', response: failed }
+      : { type: 'error', code, message, param: null }
+    return numbered([event], position)[0]!
+  },
+}
+
+type Event = { type: string; [key: string]: Json }
+type Item = { whole: Json; events: Event[] }
+
+const numbered = (events: Event[], from = 0): Frame[] =>
+  events.map((event, at) => {
+    const frame = { event: event.type, data: JSON.stringify({ ...event, sequence_number: from + at }) }
+    return CLOSERS.has(event.type) ? closing(frame) : frame
+  })
+
+const CLOSERS = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error'])
+
+const wholeOf = (said: Said): { [key: string]: Json } => ({
+  ...envelope(
+    said,
+    itemsOf(said).map(({ whole }) => whole),
+  ),
+  status: cutBy(said) ? 'incomplete' : 'completed',
+  incomplete_details: cutBy(said) ? { reason: cutBy(said)! } : null,
+  usage: said.usage ? usageOf(said.usage) : null,
+})
+
+/** What stopped the answer, if it did not end by itself. A refusal that is worded did. */
+const cutBy = ({ finish, refusal }: Said): string | undefined =>
+  finish === 'refusal' && refusal !== undefined ? undefined : CUT_BY[finish]
+
+const CUT_BY: Record<FinishName, string | undefined> = {
+  stop: undefined,
+  length: 'max_output_tokens',
+  'tool-calls': undefined,
+  refusal: 'content_filter',
+  pause: undefined,
+}
+
+const envelope = ({ number, model }: Said, output: Json[]) => ({
+  id: `resp_simulator_${number}`,
+  object: 'response',
+  created_at: CREATED,
+  error: null,
+  instructions: null,
+  metadata: {},
+  model,
+  output,
+  parallel_tool_calls: true,
+  temperature: 1,
+  tool_choice: 'auto',
+  tools: [],
+  top_p: 1,
+})
+
+function itemsOf(said: Said): Item[] {
+  return [
+    ...(said.reasoning ? [reasoningItem(said)] : []),
+    ...(said.text === '' && said.refusal === undefined ? [] : [messageItem(said)]),
+    ...said.calls.map((call, at) => callItem(call, at, said)),
+  ]
+}
+
+function reasoningItem({ number, reasoning, pieces }: Said): Item {
+  const id = `rs_${number}`
+  const text = reasoning?.text ?? ''
+  const encrypted = reasoning?.encrypted ? { encrypted_content: reasoning.encrypted } : {}
+  const part = { type: 'summary_text', text }
+  const whole = { id, type: 'reasoning', summary: text === '' ? [] : [part], ...encrypted }
+  const at = { item_id: id, summary_index: 0 }
+  const summary: Event[] = [
+    { type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } },
+    ...pieces(text).map((delta) => ({ type: 'response.reasoning_summary_text.delta', ...at, delta })),
+    { type: 'response.reasoning_summary_text.done', ...at, text },
+    { type: 'response.reasoning_summary_part.done', ...at, part },
+  ]
+  return {
+    whole,
+    events: [
+      { type: 'response.output_item.added', item: { id, type: 'reasoning', summary: [] } },
+      ...(text === '' ? [] : summary),
+      { type: 'response.output_item.done', item: whole },
+    ],
+  }
+}
+
+function messageItem(said: Said): Item {
+  const id = `msg_${said.number}`
+  const contents = [
+    ...(said.text === '' ? [] : [textContent(said.text)]),
+    ...(said.refusal === undefined ? [] : [refusalContent(said.refusal)]),
+  ]
+  const shell = { id, type: 'message', role: 'assistant' }
+  const status = cutBy(said) ? 'incomplete' : 'completed'
+  const whole = { ...shell, status, content: contents.map(({ part }) => part) }
+  const events = contents.flatMap(({ part, empty, text, kind, done }, content_index): Event[] => {
+    const at = { item_id: id, content_index }
+    return [
+      { type: 'response.content_part.added', ...at, part: empty },
+      ...said.pieces(text).map((delta) => ({ type: `response.${kind}.delta`, ...at, delta })),
+      { type: `response.${kind}.done`, ...at, ...done },
+      { type: 'response.content_part.done', ...at, part },
+    ]
+  })
+  return {
+    whole,
+    events: [
+      { type: 'response.output_item.added', item: { ...shell, status: 'in_progress', content: [] } },
+      ...events,
+      { type: 'response.output_item.done', item: whole },
+    ],
+  }
+}
+
+const textContent = (text: string) => {
+  const part = { type: 'output_text', annotations: [], logprobs: [], text }
+  return { kind: 'output_text', text, part, empty: { ...part, text: '' }, done: { text, logprobs: [] } }
+}
+
+const refusalContent = (refusal: string) => {
+  const part = { type: 'refusal', refusal }
+  return { kind: 'refusal', text: refusal, part, empty: { ...part, refusal: '' }, done: { refusal } }
+}
+
+function callItem(call: SaidCall, position: number, said: Said): Item {
+  const id = `fc_${said.number}_${position + 1}`
+  const shell = { id, type: 'function_call', name: call.name, call_id: call.id }
+  const changed = said.callIds === 'changed' ? { call_id: `${call.id}_changed_1` } : {}
+  const whole = { ...shell, status: cutBy(said) ? 'incomplete' : 'completed', arguments: call.json }
+  return {
+    whole,
+    events: [
+      { type: 'response.output_item.added', item: { ...shell, status: 'in_progress', arguments: '' } },
+      ...said.pieces(call.json).map((delta, piece) => {
+        const itemId = laterId({ ...call, id }, said, piece + 1) ?? id
+        return { type: 'response.function_call_arguments.delta', item_id: itemId, delta }
+      }),
+      { type: 'response.function_call_arguments.done', item_id: id, name: call.name, arguments: call.json },
+      { type: 'response.output_item.done', item: { ...whole, ...changed } },
+    ],
+  }
+}
+
+const usageOf = ({ input, output, cached, reasoning }: Tokens): Json => ({
+  input_tokens: input,
+  input_tokens_details: { cached_tokens: cached },
+  output_tokens: output,
+  output_tokens_details: { reasoning_tokens: reasoning },
+  total_tokens: input + output,
+})

@@ -1,0 +1,66 @@
+import type { Asked } from './asked.ts'
+import type { Answer, Protocol, Rule, Script, When } from './script.ts'
+import { isModelProtocol } from './vendor-errors.ts'
+
+/** A script and how much of it is used up. */
+export type Rulebook = {
+  /** The answer of the first rule that matches; nothing where none does. */
+  take(request: Matchable): Answer | undefined
+}
+
+/** Requests to models have all of it, the others only what every request has. */
+export type Matchable = { protocol: Protocol; key: string | undefined; raw: string } & Partial<
+  Omit<Asked, 'protocol' | 'key' | 'raw'>
+>
+
+export function newRulebook(script: Script): Rulebook {
+  const met = script.map(() => 0)
+  const used = script.map(() => 0)
+  return {
+    take(request) {
+      const candidates = script.flatMap((rule, at) => {
+        if (!meets(rule.when ?? {}, request)) return []
+        met[at]! += 1
+        return isDue(rule, { met: met[at]!, used: used[at]! }) ? [at] : []
+      })
+      const chosen = candidates[0]
+      if (chosen === undefined) return undefined
+      used[chosen]! += 1
+      return script[chosen]!.answer
+    },
+  }
+}
+
+const isDue = ({ when, times }: Rule, { met, used }: { met: number; used: number }): boolean =>
+  (when?.attempt === undefined || when.attempt === met) && (times === undefined || used < times)
+
+/** All conditions but `attempt`, which counts the requests that meet the others. */
+const meets = (when: When, request: Matchable): boolean =>
+  (when.protocol !== undefined || isModelProtocol(request.protocol)) &&
+  (Object.keys(CONDITIONS) as (keyof typeof CONDITIONS)[]).every(
+    (name) => when[name] === undefined || CONDITIONS[name](when[name] as never, request),
+  )
+
+type Conditions = {
+  [Name in Exclude<keyof When, 'attempt'>]-?: (wanted: NonNullable<When[Name]>, request: Matchable) => boolean
+}
+
+const CONDITIONS: Conditions = {
+  model: (wanted, request) => request.model === wanted,
+  key: (wanted, request) => request.key === wanted,
+  path: (wanted, request) => request.path?.includes(wanted) ?? false,
+  protocol: (wanted, request) => request.protocol === wanted,
+  contains: (wanted, { raw }) => raw.includes(wanted) || raw.includes(JSON.stringify(wanted).slice(1, -1)),
+  lastContains: (wanted, request) => request.lastMessage?.includes(wanted) ?? false,
+  headers: (wanted, { headers }) =>
+    Object.entries(wanted).every(([name, part]) => String(headers?.[name.toLowerCase()] ?? '').includes(part)),
+  streams: (wanted, request) => request.streams === wanted,
+  hasTools: (wanted, request) => request.hasTools === wanted,
+  hasImages: (wanted, request) => request.hasImages === wanted,
+  hasToolImages: (wanted, request) => request.hasToolImages === wanted,
+  hasSignatures: (wanted, request) => request.hasSignatures === wanted,
+  hasEncrypted: (wanted, request) => request.hasEncrypted === wanted,
+  maxTokensAbove: (wanted, request) => (request.maxTokens ?? 0) > wanted,
+  messagesAbove: (wanted, request) => (request.messages ?? 0) > wanted,
+  bytesAbove: (wanted, { raw }) => Buffer.byteLength(raw) > wanted,
+}

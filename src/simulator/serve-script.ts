@@ -1,0 +1,42 @@
+import { KEY_WORDS, readKeyState } from './key-ring.ts'
+import { describeComplaint, readScript } from './read-script.ts'
+import type { Recorded } from './recorder.ts'
+import { startSimulator } from './start-simulator.ts'
+
+export type ServeOptions = {
+  port: number
+  /** The text of a script file. */
+  source?: string
+  /** By key: `valid`, `revoked`, `expired`, `out-of-credit`, `limited` or `limited:SECONDS`. */
+  keys: Record<string, string>
+  onEnded(request: Recorded): void
+}
+
+/** What an operator asked for, running; or why it cannot, each in a sentence. */
+export type Served =
+  | { type: 'serving'; url: string; rules: number; close(): Promise<void> }
+  | { type: 'refused'; because: 'script' | 'keys' | 'port'; reasons: string[] }
+
+export async function serveScript({ port, source, keys, onEnded }: ServeOptions): Promise<Served> {
+  const read = source === undefined ? { type: 'read' as const, script: [] } : readScript(source)
+  if (read.type === 'refused')
+    return { type: 'refused', because: 'script', reasons: read.complaints.map(describeComplaint) }
+  const states = Object.entries(keys).map(([key, state]) => ({ key, state, meant: readKeyState(state, Date.now()) }))
+  const unknown = states.filter(({ meant }) => meant === undefined)
+  if (unknown.length > 0)
+    return { type: 'refused', because: 'keys', reasons: unknown.map(({ state }) => wrongState(state)) }
+  try {
+    const known = Object.fromEntries(states.map(({ key, meant }) => [key, meant!]))
+    const { url, close } = await startSimulator({ port, script: read.script, keys: known, onEnded })
+    return { type: 'serving', url, rules: read.script.length, close }
+  } catch (fault) {
+    const reason = PORT_FAULTS[(fault as NodeJS.ErrnoException).code ?? '']
+    if (reason === undefined) throw fault
+    return { type: 'refused', because: 'port', reasons: [`Port ${port} ${reason}; name another with --port.`] }
+  }
+}
+
+// The key itself is not repeated: it may be a real one.
+const wrongState = (state: string): string => `--key: a key is ${KEY_WORDS}, not "${state}"`
+
+const PORT_FAULTS: Record<string, string> = { EADDRINUSE: 'is taken', EACCES: 'may not be used' }

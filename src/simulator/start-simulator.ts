@@ -1,0 +1,134 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Json } from '../core/json.ts'
+import { control, isControl } from './control.ts'
+import { type Exchange, openExchange } from './exchange.ts'
+import { type KeyRing, newKeyRing } from './key-ring.ts'
+import { listen } from './listening.ts'
+import { playAnswer, sendHttp } from './play-answer.ts'
+import { newRecorder, type Recorded, type Recorder } from './recorder.ts'
+import { newRulebook } from './rulebook.ts'
+import type { Answer, KeyState, Script } from './script.ts'
+import { newSideDoors, type SideDoors } from './side-doors.ts'
+import { isModelProtocol } from './vendor-errors.ts'
+
+export type SimulatorOptions = {
+  /** 0 takes any free port. */
+  port?: number
+  script?: Script
+  /** Without any, every key is valid; with some, all others are refused. */
+  keys?: Record<string, KeyState>
+  /** What is said when no rule matches; without it, an echo of the last message. */
+  defaultAnswer?: Answer
+  /** What the model lists name. Every other name is answered too. */
+  models?: string[]
+  onEnded?: (request: Recorded) => void
+}
+
+/** A provider of models that does as it is told. */
+export type Simulator = Pick<Recorder, 'requests' | 'waitForRequests' | 'waitForClosed'> & {
+  /** `http://127.0.0.1:port`, without a path. */
+  readonly url: string
+  readonly port: number
+  /** Replaces what comes next. */
+  script(...rules: Script): void
+  readonly keys: Pick<KeyRing, 'set' | 'forget' | 'states'>
+  readonly oauth: SideDoors['oauth']
+  readonly account: SideDoors['account']
+  /** Resets every connection and refuses new ones until `comeBack`. */
+  goDown(): Promise<void>
+  comeBack(): Promise<void>
+  /** As it was when it started, with nothing recorded. */
+  reset(): void
+  close(): Promise<void>
+}
+
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const { script = [], keys = {}, models = ['simulated-model'], onEnded = () => {} } = options
+  const recorder = newRecorder()
+  const ring = newKeyRing(keys)
+  const doors = newSideDoors({ ring, models, url: () => url })
+  let rules = newRulebook(script)
+  let reopening: NodeJS.Timeout | undefined
+
+  const listening = await listen(options.port ?? 0, (request, response) => void serve(request, response))
+  const url = `http://127.0.0.1:${listening.port}`
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (isControl(request))
+      return control(request, response, { script: play, setKey: ring.set, reset, refuse, requests })
+    const exchange = await openExchange(request, response, { recorder, onEnded })
+    if (!exchange) return
+    try {
+      await answer(exchange)
+    } catch (fault) {
+      // Whoever hung up hears nothing more; anything else is a bug, and must not look like a scripted fault.
+      if (!exchange.signal.aborted && !request.socket.destroyed) throw fault
+    }
+  }
+
+  function answer(exchange: Exchange): Promise<void> {
+    const { arrived, asked, recorded } = exchange
+    const { protocol, key } = recorded
+    if (protocol === 'unknown') return sendHttp(nothingHere(recorded), exchange)
+    const refusal = protocol === 'oauth' ? undefined : ring.refusal(key, Date.now())
+    const { headers, raw, path } = arrived
+    const said = refusal ?? rules.take(asked ?? { protocol, key, raw, headers, path })
+    if (said) return playAnswer(said, exchange, refuse)
+    if (asked && typeof arrived.body === 'string') return playAnswer(NO_JSON, exchange, refuse)
+    if (!isModelProtocol(protocol)) return sendHttp(doors.answer(protocol, exchange), exchange)
+    return playAnswer(options.defaultAnswer ?? echo(asked?.lastMessage ?? ''), exchange, refuse)
+  }
+
+  function refuse(forMs: number): void {
+    clearTimeout(reopening)
+    void listening.goDown()
+    reopening = setTimeout(() => void listening.comeBack(), forMs)
+  }
+
+  function play(...next: Script): void {
+    rules = newRulebook(next)
+  }
+
+  function reset(): void {
+    recorder.clear()
+    ring.replaceAll(keys)
+    doors.reset()
+    rules = newRulebook(script)
+  }
+
+  /** Without headers and keys: what is asked for over HTTP may end up in somebody's terminal. */
+  const requests = (): Json =>
+    recorder.requests.map(({ headers: _, key: __, ...told }) => JSON.parse(JSON.stringify(told)) as Json)
+
+  return {
+    url,
+    port: listening.port,
+    requests: recorder.requests,
+    waitForRequests: recorder.waitForRequests,
+    waitForClosed: recorder.waitForClosed,
+    script: play,
+    keys: ring,
+    oauth: doors.oauth,
+    account: doors.account,
+    goDown: listening.goDown,
+    comeBack: listening.comeBack,
+    reset,
+    async close() {
+      clearTimeout(reopening)
+      await listening.goDown()
+    },
+  }
+}
+
+const echo = (message: string): Answer => ({
+  text: `You said: ${message === '' ? 'nothing' : message}\n\nThis is the simulator; no model was asked.`,
+})
+
+const NO_JSON: Answer = { error: 'invalid-request', message: 'We could not parse the JSON body of your request.' }
+
+const nothingHere = ({ method, path }: Recorded) => ({
+  status: 404,
+  body: {
+    error: { message: `The simulator serves nothing at ${method} ${path}.`, type: 'not_found', code: 'not_found' },
+  },
+})

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { inspect } from 'node:util'
+import { addCredential } from '../../src/service/add-credential.ts'
+import { listCredentials } from '../../src/service/list-credentials.ts'
+import { refreshCredential } from '../../src/service/refresh-credential.ts'
+import { removeCredential } from '../../src/service/remove-credential.ts'
+import { ORGANIZATION } from '../storage/given.ts'
+import { choose, forever, givenPool, granted } from './given-pool.ts'
+import { startTokenEndpoint } from './token-endpoint.ts'
+
+const SECRET = 'sk-very-secret-0123456789'
+const REFRESH = 'rt-very-secret-0123456789'
+const ENVIRONMENT = 'ek-very-secret-0123456789'
+const NEW_SECRET = 'sn-very-secret-0123456789'
+
+const tellsNothing = (told: unknown, where: string) => {
+  for (const text of [JSON.stringify(told), inspect(told, { depth: 9, showHidden: true }), String(told)])
+    assert.doesNotMatch(text ?? '', /very-secret/, where)
+}
+
+const errorOf = async (work: Promise<unknown>): Promise<Error> => {
+  try {
+    await work
+  } catch (error) {
+    return error as Error
+  }
+  assert.fail('nothing was thrown')
+}
+
+test('no secret is in a file of the home, a result, an error or a report', async (context) => {
+  const endpoint = await startTokenEndpoint()
+  context.after(endpoint.close)
+  const environment = [{ provider: 'acme', variable: 'ACME_KEY', read: () => ENVIRONMENT }]
+  const flows = { generic: { tokenUrl: `${endpoint.url}/token` } }
+  const given = await givenPool(context, { environment, flows })
+  const { desk, pool, store } = given
+  const login = {
+    ...{ provider: 'acme', label: 'login', secret: SECRET, refreshToken: REFRESH },
+    oauth: { flow: 'generic' },
+  }
+
+  const added = await addCredential(login, desk)
+  tellsNothing(added, 'what was added')
+  tellsNothing(await errorOf(addCredential(login, desk)), 'a conflict of labels')
+  tellsNothing(await errorOf(addCredential({ ...login, provider: ' ' }, desk)), 'a mistake')
+  tellsNothing(await errorOf(addCredential(login, { ...desk, care: undefined } as never)), 'a desk without a key')
+  tellsNothing(await choose(given, { provider: 'acme' }), 'a choice')
+  tellsNothing((await granted(given, { provider: 'acme' })).grant, 'a grant')
+  tellsNothing(await listCredentials(desk), 'a list')
+  tellsNothing(pool.environment(), 'the environment')
+  tellsNothing(await store.credentials.get(ORGANIZATION, added.id), 'a row')
+
+  const echo = { error: 'server_error', error_description: `cannot use ${REFRESH}` }
+  endpoint.answer(() => ({ status: 400, body: echo }))
+  tellsNothing(await refreshCredential({ idOrLabel: 'login', signal: forever }, desk), 'a failed renewal')
+  endpoint.answer(() => 'cut')
+  tellsNothing(await refreshCredential({ idOrLabel: 'login', signal: forever }, desk), 'a cut renewal')
+  endpoint.answer(() => ({ body: { access_token: NEW_SECRET, refresh_token: REFRESH } }))
+  tellsNothing(await refreshCredential({ idOrLabel: 'login', signal: forever }, desk), 'a renewal')
+  endpoint.answer(() => ({ status: 400, body: { error: 'invalid_grant', error_description: `${REFRESH} is used` } }))
+  tellsNothing(await refreshCredential({ idOrLabel: 'login', signal: forever }, desk), 'a death')
+  tellsNothing(await choose(given, { provider: 'acme', setAside: ['credential-env-ACME_KEY'] }), 'a spent pool')
+  tellsNothing(await listCredentials(desk), 'a list with the dead')
+  tellsNothing(await removeCredential('login', desk), 'what was removed')
+  tellsNothing(given.faults, 'reports')
+
+  for (const file of readdirSync(given.home))
+    assert.equal(readFileSync(join(given.home, file), 'latin1').includes('very-secret'), false, file)
+})
+
+test('the secret of a grant is there for the request, and its copies keep it', async (context) => {
+  const given = await givenPool(context)
+  await given.add({ secret: SECRET })
+  const { grant } = await granted(given)
+  assert.equal(grant.secret, SECRET)
+  assert.equal({ ...grant }.secret, SECRET)
+  assert.equal(JSON.parse(JSON.stringify(grant)).secret, '[secret]')
+})

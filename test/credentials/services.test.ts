@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Problem, type ProblemKind } from '../../src/core/problem.ts'
+import { addCredential } from '../../src/service/add-credential.ts'
+import { clearCooldowns } from '../../src/service/clear-cooldowns.ts'
+import { listCooldowns } from '../../src/service/list-cooldowns.ts'
+import { listCredentials } from '../../src/service/list-credentials.ts'
+import { refreshCredential } from '../../src/service/refresh-credential.ts'
+import { removeCredential } from '../../src/service/remove-credential.ts'
+import { forever, givenPool, NOW, rest, secretOf } from './given-pool.ts'
+
+const LATER = NOW + 100 * 365 * 86_400_000
+const isProblem = (kind: ProblemKind) => (error: unknown) => error instanceof Problem && error.kind === kind
+
+test('a credential is added, listed with a masked tail and what it rests for, and removed', async (context) => {
+  const environment = [{ provider: 'openai', variable: 'OPENAI_API_KEY', read: () => 'sk-of-the-environment' }]
+  const given = await givenPool(context, { environment })
+  const { desk } = given
+  const added = await addCredential({ provider: ' openai ', secret: 'sk-0123456789-3f2a', label: 'work' }, desk)
+  assert.deepEqual([added.provider, added.hint, added.kind], ['openai', '…3f2a', 'api-key'])
+  await addCredential({ provider: 'other', secret: 'short' }, desk)
+  await rest(given, { key: added.id, until: LATER })
+  const all = await listCredentials(desk)
+  assert.deepEqual(
+    all.stored.map(({ label, hint, cooldown }) => [label, hint, cooldown?.until]),
+    [
+      ['work', '…3f2a', LATER],
+      ['default', '…', undefined],
+    ],
+  )
+  assert.deepEqual(all.environment, [
+    { id: 'credential-env-OPENAI_API_KEY', provider: 'openai', variable: 'OPENAI_API_KEY', hint: '…ment' },
+  ])
+  assert.deepEqual((await listCredentials(desk, 'other')).environment, [])
+  assert.equal((await removeCredential('work', desk)).id, added.id)
+  assert.deepEqual((await listCredentials(desk, 'openai')).stored, [])
+  await assert.rejects(removeCredential('work', desk), isProblem('not-found'))
+  await assert.rejects(removeCredential('credential-env-OPENAI_API_KEY', desk), isProblem('conflict'))
+})
+
+test('a label is refused a second time, unless its secret is to be replaced', async (context) => {
+  const given = await givenPool(context)
+  const request = { provider: 'openai', label: 'work', secret: 'sk-old' }
+  const { id } = await addCredential(request, given.desk)
+  await assert.rejects(addCredential({ ...request, secret: 'sk-new' }, given.desk), isProblem('conflict'))
+  assert.equal(await secretOf(given), 'sk-old')
+  const replaced = await addCredential({ ...request, secret: 'sk-new', onSameLabel: 'replace' }, given.desk)
+  assert.deepEqual([replaced.id, replaced.generation], [id, 2])
+  assert.equal(await secretOf(given), 'sk-new')
+})
+
+test('a label that several providers have must be told apart by id', async (context) => {
+  const { desk } = await givenPool(context)
+  await addCredential({ provider: 'one', secret: 'x' }, desk)
+  await addCredential({ provider: 'two', secret: 'y' }, desk)
+  await assert.rejects(refreshCredential({ idOrLabel: 'default', signal: forever }, desk), isProblem('conflict'))
+})
+
+test('cooldowns are shown and can be cleared', async (context) => {
+  const given = await givenPool(context)
+  const id = await given.add({})
+  await rest(
+    given,
+    { key: id, until: LATER },
+    { key: 'https://x.example', scope: 'endpoint', provider: 'other', until: LATER },
+  )
+  assert.equal((await listCooldowns(given.desk)).length, 2)
+  assert.deepEqual(await clearCooldowns({ provider: 'openai' }, given.desk), { cleared: 1 })
+  assert.deepEqual(
+    (await listCooldowns(given.desk)).map(({ key }) => key),
+    ['https://x.example'],
+  )
+  assert.deepEqual(await clearCooldowns({}, given.desk), { cleared: 1 })
+})

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Part } from '../../src/core/answer.ts'
+import type { Chunk } from '../../src/core/chunk.ts'
+import { type MessageBody, textOf } from '../../src/core/message.ts'
+import { success } from '../../src/tools/define-tool.ts'
+import { assertValidHistory, type HouseOptions, openHouse } from '../harness/house.ts'
+import { calls, fails, nothing, queueModel, says, thinks } from '../harness/queue-model.ts'
+import { tool } from '../harness/tools.ts'
+import { newVirtualClock } from '../harness/virtual-clock.ts'
+
+// What a model says may be half, empty, or not to be carried out. None of it is invented, doubled or run.
+
+type Cast = HouseOptions & { other?: Part[][] }
+
+/** `other`: what the fallback says. */
+async function houseWith(context: TestContext, answers: Part[][], { other, ...options }: Cast = {}) {
+  const clock = newVirtualClock()
+  const model = queueModel(answers)
+  const providers = () => ({ test: model, ...(other ? { other: queueModel(other) } : {}) })
+  const house = await openHouse(context, { clock, providers, fallback: other ? ['other/model'] : [], ...options })
+  const ask = async (text: string) => {
+    const runId = await house.send(text)
+    await clock.advance(120_000)
+    return house.wait(runId)
+  }
+  return { house, model, clock, ask }
+}
+
+const assistantTexts = (messages: readonly { body: MessageBody }[]): string[] =>
+  messages.flatMap(({ body }) => (body.role === 'assistant' ? [textOf(body.content)] : []))
+
+/** What somebody who watched has on the screen at the end. */
+function screenOf(chunks: Chunk[]): string[] {
+  const texts = new Map<string, string>()
+  for (const chunk of chunks) {
+    if (chunk.message_type === 'assistant_message') texts.set(chunk.id, (texts.get(chunk.id) ?? '') + chunk.content)
+    if (chunk.message_type === 'message_reset' && chunk.id) texts.delete(chunk.id)
+  }
+  return [...texts.values()]
+}
+
+test('text that reaches the output limit is continued and is one message with its rest', async (context) => {
+  const { house, model, ask } = await houseWith(context, [
+    says('One, two, ', { finish: 'length' }),
+    says('three, ', { finish: 'length' }),
+    says('four.'),
+  ])
+  const run = await ask('count')
+  assert.equal(run.stopReason, 'end_turn')
+  assert.deepEqual(assistantTexts(await house.messages()), ['One, two, three, four.'])
+  assert.deepEqual(screenOf(await house.chunks(run.id)), ['One, two, three, four.'])
+  const caps = model.requests.map((request) => request.outputCap ?? 0)
+  assert.ok(caps[0]! < caps[1]! && caps[1]! < caps[2]!, `the limit grows: ${caps}`)
+  const shown = model.requests[2]!.messages.map((body) => ({ body }))
+  assert.deepEqual(assistantTexts(shown), ['One, two, three, '], 'it is shown what it has said')
+  assertValidHistory(await house.messages())
+})
+
+test('text that is still not whole after three continuations is kept, and the run says so', async (context) => {
+  const { house, model, ask } = await houseWith(context, [says('and ', { finish: 'length' })])
+  const run = await ask('go on for ever')
+  assert.equal(run.stopReason, 'max_tokens_exceeded')
+  assert.equal(model.requests.length, 4)
+  assert.deepEqual(assistantTexts(await house.messages()), ['and and and and '])
+})
+
+test('a process that dies between two continuations goes on with what was said, told once', async (context) => {
+  const { house, model, clock } = await houseWith(context, [
+    says('One, ', { finish: 'length' }),
+    fails('overloaded'),
+    says('two.'),
+  ])
+  const runId = await house.send('count')
+  // It waits after the second attempt, on a clock that stands still.
+  while (model.requests.length < 2) await clock.settle()
+  await clock.settle()
+  await house.crash()
+  await house.restart()
+  await clock.advance(120_000)
+  const run = await house.wait(runId)
+  assert.equal(run.stopReason, 'end_turn')
+  assert.deepEqual(assistantTexts(await house.messages()), ['One, two.'])
+  assert.deepEqual(screenOf(await house.chunks(runId)), ['One, two.'])
+})
+
+test('when a continuation fails for good, what was said before it stays', async (context) => {
+  const { house, ask } = await houseWith(context, [says('One, ', { finish: 'length' }), fails('invalid-request')])
+  const run = await ask('count')
+  assert.equal(run.status, 'failed')
+  assert.deepEqual(assistantTexts(await house.messages()), ['One, '])
+})
+
+test('another model does not continue the text of the one that failed: it begins anew', async (context) => {
+  const { house, ask } = await houseWith(context, [says('Half an ', { finish: 'length' }), fails('quota-exhausted')], {
+    other: [says('A whole answer.')],
+  })
+  const run = await ask('talk')
+  assert.deepEqual(assistantTexts(await house.messages()), ['A whole answer.'])
+  assert.deepEqual(screenOf(await house.chunks(run.id)), ['A whole answer.'])
+})
+
+test('a tool call that reaches the output limit is asked for again with more room, and never run', async (context) => {
+  const ran: unknown[] = []
+  const erase = tool('erase', (input) => {
+    ran.push(input)
+    return success('done')
+  })
+  const { model, ask } = await houseWith(
+    context,
+    [calls('erase', '{"path":"/', 'length'), calls('erase', '{"path":"/tmp/x"}'), says('Done.')],
+    { tools: [erase] },
+  )
+  const run = await ask('erase it')
+  assert.equal(run.stopReason, 'end_turn')
+  assert.deepEqual(ran, [{ path: '/tmp/x' }])
+  assert.ok(model.requests[1]!.outputCap! > (model.requests[0]!.outputCap ?? 0))
+})
+
+test('an empty answer is asked for again in words that are in no history', async (context) => {
+  const { house, model, ask } = await houseWith(context, [nothing, says('Here I am.')])
+  const run = await ask('hello')
+  assert.equal(run.stopReason, 'end_turn')
+  assert.equal(model.requests[1]!.messages.length, model.requests[0]!.messages.length + 1)
+  const texts = (await house.messages()).map(({ body }) => ('content' in body ? textOf(body.content) : ''))
+  assert.deepEqual(texts, ['hello', 'Here I am.'])
+})
+
+test('a model that only thinks is asked again and in the end given up, with no invented text', async (context) => {
+  const { house, ask } = await houseWith(context, [thinks('hm')])
+  const run = await ask('hello')
+  assert.equal(run.stopReason, 'invalid_llm_response')
+  assert.equal(run.error?.errorType, 'llm_empty_response')
+  assert.deepEqual(await house.messages(), [])
+})
+
+test('three answers in a row with calls that cannot run end the turn; the model was told each time', async (context) => {
+  const { house, model, ask } = await houseWith(context, [calls('no_such_tool', '{}')])
+  const run = await ask('go')
+  assert.equal(run.stopReason, 'invalid_tool_call')
+  assert.equal(model.requests.length, 3)
+  const outputs = (await house.messages()).flatMap(({ body }) =>
+    body.role === 'tool' ? body.outcomes.map(({ output }) => output) : [],
+  )
+  assert.equal(outputs.length, 3)
+  for (const output of outputs) assert.match(output, /no tool named "no_such_tool"/)
+  assertValidHistory(await house.messages())
+})
+
+test('a call that can run between two that cannot clears the count', async (context) => {
+  const bad = calls('no_such_tool', '{}')
+  const good = calls('look', '{}')
+  const { ask } = await houseWith(context, [bad, bad, good, bad, bad, says('I give up.')], { tools: [tool('look')] })
+  assert.equal((await ask('go')).stopReason, 'end_turn')
+})
+
+test('a refusal is recorded and another model is asked', async (context) => {
+  const { house, ask } = await houseWith(context, [fails('content-refused')], { other: [says('Of course.')] })
+  const run = await ask('help me')
+  assert.equal(run.stopReason, 'end_turn')
+  const failed = (await house.events(run.id)).find((event) => event.type === 'attempt-failed')
+  assert.ok(failed?.type === 'attempt-failed' && failed.failure.kind === 'content-refused')
+})
+
+/** One answer with several calls, as a server may number and name them. */
+const rawCalls = (...raw: { callId: string; json: string }[]): Part[] => [
+  ...raw.flatMap(({ callId, json }, index): Part[] => [
+    { type: 'call-start', index, callId, tool: 'note' },
+    { type: 'call-delta', index, json },
+  ]),
+  { type: 'finish', finish: 'tool-calls' },
+]
+
+const ECHOES: [what: string, calls: { callId: string; json: string }[], runs: number][] = [
+  [
+    'a call that is sent twice runs once',
+    [
+      { callId: 'a', json: '{"n":1}' },
+      { callId: 'a', json: '{"n":1}' },
+    ],
+    1,
+  ],
+  [
+    'a call that is opened again runs once',
+    [
+      { callId: 'a', json: '' },
+      { callId: 'a', json: '{"n":1}' },
+    ],
+    1,
+  ],
+  [
+    'two calls under one id both run',
+    [
+      { callId: 'a', json: '{"n":1}' },
+      { callId: 'a', json: '{"n":2}' },
+    ],
+    2,
+  ],
+  [
+    'two calls without ids both run',
+    [
+      { callId: '', json: '{"n":1}' },
+      { callId: '', json: '{"n":1}' },
+    ],
+    2,
+  ],
+]
+
+for (const [what, sent, runs] of ECHOES)
+  test(`${what}, whatever the server makes of ids`, async (context) => {
+    const ran: unknown[] = []
+    const note = tool('note', (input) => {
+      ran.push(input)
+      return success('noted')
+    })
+    const { house, ask } = await houseWith(context, [rawCalls(...sent), says('Done.')], { tools: [note] })
+    await ask('note it')
+    assert.equal(ran.length, runs)
+    assertValidHistory(await house.messages())
+  })

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Part } from '../../src/core/answer.ts'
+import { type MessageBody, textOf } from '../../src/core/message.ts'
+import type { ModelFacts } from '../../src/ports/model.ts'
+import { checkStore } from '../../src/service/check-store.ts'
+import { changeContext } from '../../src/service/compact-conversation.ts'
+import { listMessages } from '../../src/service/list-messages.ts'
+import { success } from '../../src/tools/define-tool.ts'
+import { type HouseOptions, openHouse } from '../harness/house.ts'
+import { calls, fails, queueModel, says } from '../harness/queue-model.ts'
+import { tool } from '../harness/tools.ts'
+import { newVirtualClock } from '../harness/virtual-clock.ts'
+
+// When a window fills, room is made between steps. Nothing is lost by it, no call is torn from its results, and a summary
+// that fails leaves the transcript as it was.
+
+type Cast = HouseOptions & { facts?: ModelFacts; other?: Part[][] }
+
+async function houseWith(context: TestContext, answers: Part[][], { facts, other, ...options }: Cast = {}) {
+  const clock = newVirtualClock()
+  const model = queueModel(answers, facts)
+  const second = queueModel(other ?? [])
+  const providers = () => ({ test: model, other: second })
+  const house = await openHouse(context, { clock, providers, fallback: other ? ['other/model'] : [], ...options })
+  const ask = async (text: string) => {
+    const runId = await house.send(text)
+    await clock.advance(120_000)
+    return house.wait(runId)
+  }
+  const change = async (task: 'compact' | 'reset') => {
+    const { agent, conversationId } = house
+    const runId = await changeContext({ agent, conversationId, task }, house.desk)
+    await clock.advance(120_000)
+    return house.wait(runId)
+  }
+  return { house, model, second, ask, change }
+}
+
+const told = (messages: readonly MessageBody[]): string[] =>
+  messages.map((body) => (body.role === 'summary' ? 'summary' : 'content' in body ? textOf(body.content) : body.role))
+
+const LONG = 'x'.repeat(4_000)
+
+test('a window that has filled up is made room in before the model is asked again', async (context) => {
+  const { house, model, ask } = await houseWith(
+    context,
+    [says(`first ${LONG}`), says(`second ${LONG}`), says('A summary.'), says('third')],
+    { facts: { window: 2_000 } },
+  )
+  await ask('one')
+  await ask('two')
+  const run = await ask('three')
+  assert.equal(run.stopReason, 'end_turn')
+  assert.equal(model.requests.length, 4)
+  const [summary, ...rest] = model.requests[3]!.messages
+  assert.ok(summary?.role === 'summary' && summary.text.includes('A summary.'))
+  assert.ok(rest.length < 5, 'less is told than was said')
+  assert.deepEqual(told(rest).at(-1), 'three')
+  const readable = await listMessages(house.conversationId, { take: 'newest', limit: 50 }, house.desk)
+  assert.ok(
+    readable.some(({ body }) => 'content' in body && textOf(body.content) === 'one'),
+    'old messages stay readable',
+  )
+  assert.deepEqual((await checkStore(house.desk)).violations, [])
+})
+
+test('a provider that says the context is too long is asked again with a summary', async (context) => {
+  const { model, ask } = await houseWith(context, [
+    says(`first ${LONG}`),
+    fails('context-overflow'),
+    says('A summary.'),
+    says('second'),
+  ])
+  await ask('one')
+  const run = await ask('two')
+  assert.equal(run.stopReason, 'end_turn')
+  assert.deepEqual(told(model.requests.at(-1)!.messages), ['summary', 'two'])
+})
+
+test('a summariser that fails keeps the transcript, and the provider decides', async (context) => {
+  const { house, model, ask } = await houseWith(context, [
+    says(`first ${LONG}`),
+    fails('context-overflow'),
+    fails('invalid-request'),
+    says('second'),
+  ])
+  await ask('one')
+  const run = await ask('two')
+  assert.equal(run.stopReason, 'end_turn')
+  assert.deepEqual(told(model.requests.at(-1)!.messages), ['one', `first ${LONG}`, 'two'])
+  assert.equal((await house.messages()).length, 4)
+})
+
+test('a summary has its own place in the chain: its fallback does not move the answers', async (context) => {
+  const { model, second, ask } = await houseWith(
+    context,
+    [says(`first ${LONG}`), fails('context-overflow'), fails('quota-exhausted'), says('second')],
+    { other: [says('A summary by another.')] },
+  )
+  await ask('one')
+  await ask('two')
+  assert.equal(second.requests.length, 1)
+  const summary = model.requests.at(-1)!.messages[0]
+  assert.ok(summary?.role === 'summary' && summary.text.includes('A summary by another.'))
+})
+
+test('one long exchange loses its older steps, no call loses its results, and its question is quoted', async (context) => {
+  const look = tool('look', () => success(LONG))
+  const steps = Array.from({ length: 4 }, () => calls('look', '{}'))
+  const { house, model, ask } = await houseWith(
+    context,
+    [...steps, fails('context-overflow'), says('A summary.'), says('done')],
+    { tools: [look] },
+  )
+  const run = await ask('a question nobody must lose')
+  assert.equal(run.stopReason, 'end_turn')
+  const [summary, ...rest] = model.requests.at(-1)!.messages
+  assert.ok(summary?.role === 'summary' && summary.text.includes('a question nobody must lose'))
+  assert.equal(rest[0]?.role, 'assistant')
+  assert.deepEqual((await checkStore(house.desk)).violations, [])
+})
+
+test('compacting for no gain is not done again and again', async (context) => {
+  const { model, ask } = await houseWith(context, [fails('context-overflow')])
+  const run = await ask('hello')
+  assert.equal(run.status, 'failed')
+  assert.equal(run.error?.errorType, 'context_window_overflow_in_system_prompt')
+  assert.equal(model.requests.length, 1, 'there is nothing to summarise')
+})
+
+test('a process that dies while the summary is written makes it once more, and the history has one', async (context) => {
+  const { house, model, ask } = await houseWith(context, [
+    says(`first ${LONG}`),
+    fails('context-overflow'),
+    says('A summary.'),
+    says('second'),
+  ])
+  await ask('one')
+  await ask('two')
+  await house.restart()
+  await ask('three')
+  const [summary] = model.requests.at(-1)!.messages
+  assert.ok(summary?.role === 'summary', 'it is still there after a restart')
+  assert.equal((await house.messages()).filter(({ body }) => body.role === 'summary').length, 1)
+})
+
+test('an explicit compaction takes the conversation as a run does and says what it replaced', async (context) => {
+  const { house, change, ask } = await houseWith(context, [says(`first ${LONG}`), says('second'), says('A summary.')])
+  await ask('one')
+  await ask('two')
+  const run = await change('compact')
+  assert.equal(run.stopReason, 'end_turn')
+  const compacted = (await house.events(run.id)).find((event) => event.type === 'context-compacted')
+  assert.ok(compacted?.type === 'context-compacted')
+  assert.deepEqual(told((await house.messages()).map(({ body }) => body)), ['two', 'second', 'summary'])
+})
+
+test('a reset shows the model nothing of what was said, and people all of it', async (context) => {
+  const { house, model, change, ask } = await houseWith(context, [says('first'), says('second')])
+  await ask('one')
+  assert.equal((await change('reset')).stopReason, 'end_turn')
+  await ask('two')
+  assert.deepEqual(told(model.requests.at(-1)!.messages), ['two'])
+  const readable = await listMessages(house.conversationId, { take: 'newest', limit: 50 }, house.desk)
+  assert.equal(readable.length, 4)
+})

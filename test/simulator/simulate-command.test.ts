@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ERROR_NAMES } from '../../src/simulator/vendor-errors.ts'
+import { holdfast, newHome, startHoldfast } from '../cli/holdfast.ts'
+import { post } from './given.ts'
+
+const CHAT = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] }
+
+test('simulate says where it listens, plays the script, tells of each request and ends on Ctrl-C', async (context) => {
+  const home = newHome(context)
+  const script = join(home, 'script.json')
+  writeFileSync(script, JSON.stringify([{ when: { model: 'm' }, answer: { error: 'overloaded' } }]))
+  const args = [
+    'simulate',
+    '--port',
+    '0',
+    '--script',
+    script,
+    '--key',
+    'sk-good=valid',
+    '--key',
+    'sk-gone=revoked',
+    '--verbose',
+  ]
+  const simulating = startHoldfast(args, { home })
+  let output = ''
+  simulating.child.stdout.on('data', (text) => {
+    output += text
+  })
+  await simulating.saw('curl -N')
+  const url = /listens at (\S+)/.exec(output)![1]!
+  assert.match(output, new RegExp(`OPENAI_BASE_URL=${url}/v1`))
+  assert.match(output, new RegExp(`ANTHROPIC_BASE_URL=${url} `))
+  assert.match(output, new RegExp(`GOOGLE_GEMINI_BASE_URL=${url} `))
+  assert.equal((await post(`${url}/v1/chat/completions`, CHAT, { key: 'sk-good' })).status, 503)
+  assert.equal((await post(`${url}/v1/chat/completions`, CHAT, { key: 'sk-gone' })).status, 401)
+  await simulating.saw('#2 openai-chat m, key …gone: 401, answered')
+  await simulating.saw('{"model":"m","messages"')
+  simulating.child.kill('SIGINT')
+  const { code, stdout } = await simulating.ended
+  assert.equal(code, 0)
+  assert.match(stdout, /#1 openai-chat m, key …good: 503, answered after \d+ ms/)
+  assert.doesNotMatch(stdout, /sk-good/)
+})
+
+test('a bad script is refused with the file, the place and what was expected there', async (context) => {
+  const home = newHome(context)
+  const script = join(home, 'script.json')
+  writeFileSync(script, JSON.stringify([{ answer: { error: 'rate-limted' } }, { when: { model: 7 }, answer: {} }]))
+  const { code, stderr } = await holdfast(['simulate', '--port', '0', '--script', script], { home })
+  assert.equal(code, 2)
+  assert.match(stderr, /script\.json cannot be played:/)
+  assert.match(stderr, /script\[0\]\.answer\.error: expected one of "rate-limit", .*found "rate-limted"/)
+  assert.match(stderr, /script\[1\]\.when\.model: expected text, found 7/)
+})
+
+test('a script that is no JSON, a missing one, a bad key and a bad port are told in a sentence', async (context) => {
+  const home = newHome(context)
+  const script = join(home, 'script.json')
+  writeFileSync(script, '[{ "answer": ')
+  const told = async (...args: string[]) => {
+    const { code, stderr } = await holdfast(['simulate', '--port', '0', ...args], { home })
+    assert.doesNotMatch(stderr, /bug/)
+    return `${code} ${stderr}`
+  }
+  assert.match(await told('--script', script), /^2 .*\n.*the file: expected JSON/)
+  assert.match(await told('--script', join(home, 'none.json')), /^3 .*none\.json cannot be read \(ENOENT\)/)
+  assert.match(await told('--key', 'sk-secret=bought'), /^2 .*a key is valid, .*not "bought"/)
+  assert.match(await told('--key', 'sk-secret'), /^2 .*name=state/)
+  assert.match(await told('--port', 'high'), /^2 .*--port is a number/)
+})
+
+test('the help names every error a script can ask for', async (context) => {
+  const { stdout, code } = await holdfast(['simulate', '--help'], { home: newHome(context) })
+  assert.equal(code, 0)
+  for (const name of ERROR_NAMES) assert.match(stdout, new RegExp(`[ \\n]${name}[,\\n]`), name)
+})

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { Cooldown, CredentialId } from '../../src/core/credential.ts'
+import type { Change } from '../../src/core/projection.ts'
+import type { StoredCredential } from '../../src/ports/credential-store.ts'
+import type { Store } from '../../src/ports/store.ts'
+import type { Promised } from './contract.ts'
+import { AT, asHolder, entry, fault, givenAgent, givenRunning, ORGANIZATION, OTHER_ORGANIZATION } from './given.ts'
+
+const newCredential = (more: Partial<StoredCredential> = {}): StoredCredential => ({
+  id: `credential-${randomUUID()}`,
+  organizationId: ORGANIZATION,
+  provider: 'openai',
+  label: `key ${randomUUID()}`,
+  kind: 'api-key',
+  source: 'stored',
+  priority: 0,
+  state: { type: 'ok' },
+  useCount: 0,
+  generation: 1,
+  createdAt: AT,
+  updatedAt: AT,
+  sealed: { secret: `sealed-${randomUUID()}` },
+  ...more,
+})
+
+async function given(store: Store, more: Partial<StoredCredential> = {}): Promise<StoredCredential> {
+  const credential = newCredential(more)
+  assert.equal(await store.credentials.add(credential), true)
+  return credential
+}
+
+const tokens = { kind: 'oauth', oauth: { flow: 'generic', tokenUrl: 'http://127.0.0.1/token' } } as const
+const sealed = { secret: 'sealed-old', refreshToken: 'sealed-refresh' }
+const claimOf = (generation: number) => ({ claimId: randomUUID(), generation, leaseMs: 60_000 })
+
+const rests = (key: string, more: Partial<Cooldown> = {}): Cooldown => ({
+  ...{ scope: 'credential', key, provider: 'openai', reason: 'rate-limited', detail: 'slow down' },
+  ...{ until: AT + 1_000, createdAt: AT },
+  ...more,
+})
+const rest = (cooldown: Cooldown): Change => ({ type: 'set-cooldown', cooldown })
+const note = (model: string, notes: { window?: number; textOnlyResults?: true }): Change => ({
+  ...{ type: 'note-model', provider: 'openai', model, notes },
+})
+
+/** One event with these changes, committed by a run of this organisation. */
+async function commit(store: Store, changes: Change[], organizationId = ORGANIZATION): Promise<void> {
+  const home = await givenAgent(store, organizationId)
+  const run = await givenRunning(store, home)
+  assert.equal((await store.events.append(asHolder(run, { facts: [entry(fault('x'), ...changes)] }))).type, 'appended')
+}
+
+const keysOf = (cooldowns: Cooldown[]) => cooldowns.map(({ key }) => key)
+
+export const CREDENTIALS: Promised = {
+  'a credential is read back as it was written, and only by its organisation': async ({ store }) => {
+    const { credentials } = store
+    const dead = { type: 'dead', reason: 'invalid_grant', detail: 'it was revoked' } as const
+    const full = await given(store, { ...tokens, sealed, state: dead, expiresAt: AT + 5, useCount: 3, lastUsedAt: AT })
+    const plain = await given(store)
+    assert.deepEqual(await credentials.get(ORGANIZATION, full.id), full)
+    assert.deepEqual(await credentials.get(ORGANIZATION, plain.id), plain)
+    assert.equal(await credentials.get(OTHER_ORGANIZATION, full.id), undefined)
+    assert.deepEqual(await credentials.list(OTHER_ORGANIZATION), [])
+    assert.equal(await credentials.remove(OTHER_ORGANIZATION, full.id), false)
+    assert.equal(await credentials.remove(ORGANIZATION, full.id), true)
+    assert.deepEqual(await credentials.list(ORGANIZATION), [plain])
+  },
+
+  'two credentials of one provider cannot have the same label': async ({ store }) => {
+    const { label, provider } = await given(store)
+    assert.equal(await store.credentials.add(newCredential({ label, provider })), false)
+    assert.equal(await store.credentials.add(newCredential({ label, provider: 'another' })), true)
+    assert.equal((await store.credentials.list(ORGANIZATION, provider)).length, 1)
+  },
+
+  'a pool is its credentials by priority, and the cooldowns of credentials with and without a row': async ({
+    store,
+  }) => {
+    const late = await given(store, { priority: 9 })
+    const early = await given(store, { priority: 1 })
+    const second = await given(store, { priority: 1 })
+    await given(store, { provider: 'another' })
+    const ofEnvironment = rests('credential-env-OPENAI_API_KEY')
+    const ofRow = rests(early.id, { runId: `run-${randomUUID()}` })
+    const endpoint = rests('https://example.com', { scope: 'endpoint' })
+    await commit(store, [ofRow, ofEnvironment, endpoint, rests('credential-x', { provider: 'another' })].map(rest))
+    const pool = await store.credentials.pool(ORGANIZATION, 'openai')
+    assert.deepEqual(pool.credentials, [early, second, late])
+    const sorted = pool.cooldowns.toSorted((one, other) => (one.key < other.key ? -1 : 1))
+    assert.deepEqual(
+      sorted,
+      [ofRow, ofEnvironment].toSorted((one, other) => (one.key < other.key ? -1 : 1)),
+    )
+    assert.deepEqual(await store.credentials.pool(OTHER_ORGANIZATION, 'openai'), { credentials: [], cooldowns: [] })
+  },
+
+  'of two cooldowns of one key the later end counts, whichever is written last': async ({ store }) => {
+    const [short, long] = [rests('credential-a'), rests('credential-a', { until: AT + 9_000, reason: 'auth-rejected' })]
+    await commit(store, [rest(short)])
+    await commit(store, [rest(long)])
+    await commit(store, [rest(short)])
+    assert.deepEqual(await store.cooldowns.list(ORGANIZATION, AT), [long])
+  },
+
+  'a cooldown that ended is not listed, stays until it is swept, and success clears it': async ({ store }) => {
+    await commit(store, [rest(rests('credential-a')), rest(rests('credential-b', { until: AT + 5_000 }))])
+    assert.deepEqual(keysOf(await store.cooldowns.list(ORGANIZATION, AT + 1_000)), ['credential-b'])
+    assert.equal((await store.credentials.pool(ORGANIZATION, 'openai')).cooldowns.length, 2)
+    await store.cooldowns.sweep(ORGANIZATION, AT + 1_001)
+    assert.deepEqual(keysOf((await store.credentials.pool(ORGANIZATION, 'openai')).cooldowns), ['credential-b'])
+    await commit(store, [{ type: 'clear-cooldown', scope: 'credential', key: 'credential-b' }])
+    assert.deepEqual((await store.credentials.pool(ORGANIZATION, 'openai')).cooldowns, [])
+  },
+
+  'cooldowns are cleared by provider or key, and never those of another organisation': async ({ store }) => {
+    const { cooldowns } = store
+    const endpoint = rests('https://example.com', { scope: 'endpoint', provider: 'another' })
+    await commit(store, [rest(rests('credential-a')), rest(rests('credential-b')), rest(endpoint)])
+    assert.equal(await cooldowns.clear(OTHER_ORGANIZATION, {}), 0)
+    assert.equal(await cooldowns.clear(ORGANIZATION, { key: 'credential-a' }), 1)
+    assert.equal(await cooldowns.clear(ORGANIZATION, { provider: 'another' }), 1)
+    assert.deepEqual(keysOf(await cooldowns.list(ORGANIZATION, AT)), ['credential-b'])
+    assert.equal(await cooldowns.clear(ORGANIZATION, {}), 1)
+  },
+
+  'the cooldown of a credential goes with it': async ({ store }) => {
+    const { id } = await given(store)
+    await commit(store, [rest(rests(id))])
+    await store.credentials.remove(ORGANIZATION, id)
+    assert.deepEqual(await store.cooldowns.list(ORGANIZATION, AT), [])
+  },
+
+  'notes on a model add to what is known of it, and can be forgotten': async ({ store }) => {
+    const { modelNotes } = store
+    assert.deepEqual(await modelNotes.get(ORGANIZATION, 'openai', 'a'), {})
+    await commit(store, [note('a', { window: 8_000 })])
+    await commit(store, [note('a', { textOnlyResults: true }), note('b', { window: 1 })])
+    await commit(store, [note('a', { window: 4_000 })])
+    assert.deepEqual(await modelNotes.get(ORGANIZATION, 'openai', 'a'), { window: 4_000, textOnlyResults: true })
+    assert.deepEqual(await modelNotes.get(OTHER_ORGANIZATION, 'openai', 'a'), {})
+    assert.equal((await modelNotes.list(ORGANIZATION)).length, 2)
+    assert.equal(await modelNotes.forget(ORGANIZATION, 'openai', 'b'), true)
+    assert.deepEqual(await modelNotes.list(ORGANIZATION), [
+      { provider: 'openai', model: 'a', notes: { window: 4_000, textOnlyResults: true } },
+    ])
+  },
+
+  'of all who ask to renew one credential at once, in any process, one may': async ({ store, another }) => {
+    const { id } = await given(store, { ...tokens, sealed })
+    const other = (await another()).store
+    const asked = [store, other, store, other, store, other]
+    const answers = await Promise.all(asked.map(({ credentials }) => credentials.claimRefresh(id, claimOf(1))))
+    assert.deepEqual(answers.toSorted(), ['claimed', 'held', 'held', 'held', 'held', 'held'])
+  },
+
+  'a new secret ends the claim, grows the generation and revives; a late one of the old generation is refused': async ({
+    store,
+  }) => {
+    const { credentials } = store
+    const { id } = await given(store, { ...tokens, sealed })
+    assert.equal(await credentials.claimRefresh(id, claimOf(1)), 'claimed')
+    await credentials.bury(id, { generation: 1, reason: 'invalid_grant', detail: 'no', at: AT })
+    assert.equal(await credentials.claimRefresh(id, claimOf(1)), 'moved')
+    const fresh = { generation: 1, sealed: { secret: 'sealed-new' }, expiresAt: AT + 9, at: AT + 1 }
+    assert.equal(await credentials.renew(id, fresh), true)
+    const { sealed: now, state, generation, expiresAt, refreshingBy } = (await credentials.get(ORGANIZATION, id))!
+    assert.deepEqual(now, { secret: 'sealed-new', refreshToken: 'sealed-refresh' })
+    assert.deepEqual([state, generation, expiresAt, refreshingBy], [{ type: 'ok' }, 2, AT + 9, undefined])
+    assert.equal(await credentials.renew(id, { ...fresh, sealed: { secret: 'sealed-late' } }), false)
+    assert.equal(await credentials.bury(id, { generation: 1, reason: 'x', detail: 'late', at: AT }), false)
+    assert.equal(await credentials.claimRefresh(id, claimOf(1)), 'moved')
+    assert.equal(await credentials.claimRefresh(id, claimOf(2)), 'claimed')
+  },
+
+  'a claim is given back only by who made it, with the reason of its failure': async ({ store }) => {
+    const { credentials } = store
+    const { id } = await given(store, { ...tokens, sealed })
+    const claim = claimOf(1)
+    await credentials.claimRefresh(id, claim)
+    await credentials.giveBackRefresh(id, { claimId: 'somebody', failure: 'not theirs' })
+    assert.equal(await credentials.claimRefresh(id, claimOf(1)), 'held')
+    await credentials.giveBackRefresh(id, { claimId: claim.claimId, failure: 'no network' })
+    assert.equal((await credentials.get(ORGANIZATION, id))?.refreshFailure, 'no network')
+    assert.equal(await credentials.claimRefresh(id, claimOf(1)), 'claimed')
+  },
+
+  'a claim whose holder died lapses': async ({ store }) => {
+    const { id } = await given(store, { ...tokens, sealed })
+    assert.equal(await store.credentials.claimRefresh(id, { ...claimOf(1), leaseMs: 0 }), 'claimed')
+    assert.equal(await store.credentials.claimRefresh(id, claimOf(1)), 'claimed')
+  },
+
+  'uses add up, and the latest is remembered': async ({ store }) => {
+    const { id } = await given(store)
+    const missing: CredentialId = 'credential-gone'
+    await store.credentials.countUses([
+      { id, uses: 2, at: AT + 9 },
+      { id: missing, uses: 1, at: AT },
+    ])
+    await store.credentials.countUses([{ id, uses: 3, at: AT + 5 }])
+    const { useCount, lastUsedAt } = (await store.credentials.get(ORGANIZATION, id))!
+    assert.deepEqual([useCount, lastUsedAt], [5, AT + 9])
+  },
+
+  'ciphertext is replaced page by page, and not where it changed meanwhile': async ({ store }) => {
+    const { credentials } = store
+    const all = [await given(store, { ...tokens, sealed }), await given(store), await given(store)]
+    const first = await credentials.sealedPage(0, 2)
+    const rest = await credentials.sealedPage(first.at(-1)!.number, 2)
+    assert.deepEqual(
+      [...first, ...rest].map(({ id }) => id),
+      all.map(({ id }) => id),
+    )
+    const { id } = all[0]!
+    const resealed = { secret: 'sealed-again', refreshToken: 'sealed-refresh-again' }
+    assert.equal(await credentials.reseal(id, { secret: 'sealed-old' }, resealed), false)
+    assert.equal(await credentials.reseal(id, sealed, resealed), true)
+    const now = (await credentials.get(ORGANIZATION, id))!
+    assert.deepEqual([now.sealed, now.generation], [resealed, 1])
+  },
+}
