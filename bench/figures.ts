@@ -7,6 +7,10 @@ export const BUDGETS = {
   us_per_history_message: 5,
   idle_kb: 0.5,
   resume_ratio: 1.5,
+  client_cpu_ratio: 2,
+  abort_p99_ms: 50,
+  stall_error: 0.1,
+  warm_request_ratio: 1.3,
   loop_delay_p99_ms: undefined,
 } as const satisfies Record<string, number | undefined>
 

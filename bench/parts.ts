@@ -1,11 +1,14 @@
+import { execFile } from 'node:child_process'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { type Figure, type FigureName, median, show } from './figures.ts'
 import type { Measured } from './side.ts'
 import { SideFailed, type SideName, type Workshop } from './sides.ts'
 import { MESSAGES_PER_TURN } from './wire.ts'
 
-export type PartName = 'cpu' | 'bytes' | 'history' | 'idle' | 'resume'
+export type PartName = 'cpu' | 'bytes' | 'history' | 'idle' | 'resume' | 'client'
 export type Part = (shop: Workshop, size: Size) => Promise<Figure[]>
 
 /** How much of everything. `quick` is for a look, not for a verdict. */
@@ -13,7 +16,7 @@ export type Size = 'full' | 'quick'
 
 const SIDES: readonly SideName[] = ['bare', 'engine']
 
-export const PARTS: Record<PartName, Part> = { cpu, bytes, history, idle, resume }
+export const PARTS: Record<PartName, Part> = { cpu, bytes, history, idle, resume, client }
 
 type Durability = 'relaxed' | 'strict'
 type CpuCase = { name: FigureName; lanes: number; durability: Durability; warmUp: number; turns: number }
@@ -149,6 +152,32 @@ async function resume(shop: Workshop, size: Size): Promise<Figure[]> {
   const [bare, engine] = [median(times.bare), median(times.engine)]
   return [
     { name: 'resume_ratio', value: engine / bare, detail: `${show(engine)} ms / ${show(bare)} ms from start to done` },
+  ]
+}
+
+type ClientFigures = {
+  client_cpu_ratio: Record<string, number>
+  abort_p99_ms: number
+  stall_error: number
+  warm_request_ratio: number
+}
+
+/** The wire clients, in a process of their own; of the four dialects the dearest counts. */
+async function client(): Promise<Figure[]> {
+  const script = fileURLToPath(new URL('client.ts', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [script])
+  const told = JSON.parse(stdout) as ClientFigures
+  const ratios = Object.entries(told.client_cpu_ratio)
+  const each = ratios.map(([dialect, ratio]) => `${dialect} ${show(ratio)}`).join(', ')
+  return [
+    { name: 'client_cpu_ratio', value: Math.max(...ratios.map(([, ratio]) => ratio)), detail: each },
+    { name: 'abort_p99_ms', value: told.abort_p99_ms, detail: 'from the abort to the server seeing the socket closed' },
+    { name: 'stall_error', value: told.stall_error, detail: 'how far from its deadline a silence was seen' },
+    {
+      name: 'warm_request_ratio',
+      value: told.warm_request_ratio,
+      detail: '5,000 messages, against joining cached text',
+    },
   ]
 }
 

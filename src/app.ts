@@ -15,6 +15,7 @@ import type { Store } from './ports/store.ts'
 import type { Tool } from './ports/tool.ts'
 import { newCredentialPool } from './providers/credentials/credential-pool.ts'
 import { environmentSources } from './providers/credentials/environment-keys.ts'
+import type { FlowOverrides } from './providers/credentials/oauth-flows.ts'
 import { providerDirectory } from './providers/directory.ts'
 import { modelsFrom } from './providers/models.ts'
 import { providerSet } from './providers/provider-set.ts'
@@ -105,17 +106,15 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
 const strategiesOf = ({ providers }: ConfigFile) =>
   Object.fromEntries(Object.entries(providers).flatMap(([name, { strategy }]) => (strategy ? [[name, strategy]] : [])))
 
-function flowsOf({ providers }: ConfigFile) {
+function flowsOf({ providers }: ConfigFile): FlowOverrides {
   return Object.fromEntries(
     Object.entries(providers).flatMap(([name, { oauth }]) => {
       if (!oauth) return []
-      const { token_url: tokenUrl, client_id: clientId, account_url: accountUrl, scope } = oauth
-      return [
-        [
-          name,
-          Object.fromEntries(Object.entries({ tokenUrl, clientId, accountUrl, scope }).filter(([, value]) => value)),
-        ],
-      ]
+      const { token_url: tokenUrl, client_id: clientId, account_url: accountUrl, exchange_url: exchangeUrl } = oauth
+      const { scope, device_code_url: codeUrl } = oauth
+      const device = codeUrl ? { type: 'standard', codeUrl } : undefined
+      const said = Object.entries({ tokenUrl, clientId, accountUrl, exchangeUrl, scope, device })
+      return [[name, Object.fromEntries(said.filter(([, value]) => value))]]
     }),
   )
 }

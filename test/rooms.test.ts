@@ -34,6 +34,11 @@ const DOORS: Record<string, Doors> = {
   config: { rooms: ['core', 'ports'], packages: ['node:', 'yaml', '@cfworker/json-schema'] },
   simulator: { rooms: ['core'], packages: ['node:'] },
   service: { rooms: ['core', 'ports', 'engine'], packages: [] },
+  http: {
+    rooms: ['core', 'ports', 'service'],
+    packages: ['node:', 'fastify', 'fastify-type-provider-zod', 'zod', 'prom-client'],
+    types: ['@letta-ai/letta-client'],
+  },
   cli: { rooms: ['core', 'ports', 'service'], packages: ['node:', 'commander'] },
   'app.ts': {
     rooms: ['core', 'ports', 'engine', 'providers', 'storage', 'live', 'tools', 'config', 'service'],

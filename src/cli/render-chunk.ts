@@ -35,8 +35,8 @@ export function renderChunk(telling: Telling, chunk: Chunk, look: Look): { telli
     case 'tool_progress':
       return progress(telling, chunk, look)
     case 'attempt_failed': {
-      const what = `${chunk.target || 'The model'} failed (${chunk.kind}): ${safeText(chunk.detail)}.`
-      return note(telling, [`  ${paint.yellow(`! ${what}`)} ${REMEDY_WORDS[chunk.remedy] ?? chunk.remedy}`])
+      const what = `${safeText(chunk.target) || 'The model'} failed (${chunk.kind}): ${sentence(chunk.detail)}`
+      return note(telling, [`  ${paint.yellow(`! ${what}`)} ${remedyText(chunk.remedy, chunk.next_target)}`])
     }
     case 'summary_message':
       return note(telling, [`  ${paint.yellow('≡ What came before was summarised')} to make room.`])
@@ -145,6 +145,14 @@ export function fewLines(output: string): string {
   const lines = output.trimEnd().split('\n')
   if (lines.length <= MOST_RESULT_LINES) return lines.join('\n')
   return [...lines.slice(0, MOST_RESULT_LINES), `… and ${lines.length - MOST_RESULT_LINES} more lines`].join('\n')
+}
+
+const sentence = (text: string): string => `${safeText(text).trimEnd().replace(/\.$/, '')}.`
+
+/** What is done about a failed attempt, with the name of who is asked now. */
+export function remedyText(remedy: string, nextTarget?: string): string {
+  const words = REMEDY_WORDS[remedy] ?? remedy
+  return nextTarget === undefined ? words : `${words.replace(/\.$/, '')}: ${safeText(nextTarget)}.`
 }
 
 /** What is done about a failed attempt. */

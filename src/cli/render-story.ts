@@ -1,33 +1,58 @@
-import type { Cooldown } from '../core/credential.ts'
 import type { LoggedEvent, TurnEvent } from '../core/event.ts'
 import { type Input, textOf } from '../core/message.ts'
 import type { NewStep } from '../core/projection.ts'
-import { phaseOf, type Run } from '../core/run.ts'
+import { phaseOf, type Run, type RunSettings } from '../core/run.ts'
 import type { ToolOutcome } from '../core/tool-call.ts'
+import type { RunWords } from '../service/run-words.ts'
 import type { RunStory } from '../service/show-run.ts'
-import { REMEDY_WORDS } from './render-chunk.ts'
+import { attemptLines } from './render-attempt.ts'
+import { billOf, costText, dollars, handleOf, settingsIn, usageText } from './render-bill.ts'
 import { decisionText } from './render-message.ts'
 import { count } from './render-run.ts'
 import { type Look, safeText, shortened } from './terminal.ts'
 
 /** Everything that is known of a run, as lines: what it is, what happened when, what it cost. */
-export function renderStory({ run, events, steps }: RunStory, look: Look): string[] {
+export function renderStory(story: RunStory, words: RunWords, look: Look): string[] {
+  const { run, events, steps } = story
   const { bold, dim } = look.paint
   const start = events[0]?.at ?? run.createdAt
-  const names = namesIn(events)
-  const targets = targetsIn(events)
+  const scene: Scene = { names: namesIn(events), settings: settingsIn(events), words, width: look.width, look }
   return [
     ...headLines(run, look),
     '',
     bold('Timeline'),
     ...events.map(({ at, event }) => {
-      const [what, ...details] = describe(event, { names, targets, width: look.width, look })
+      const [what, ...details] = describe(event, scene)
       const more = details.map((line) => `\n${' '.repeat(13)}${dim(line)}`).join('')
       return `  ${dim(offsetText(at - start).padStart(9))}  ${what}${more}`
     }),
     '',
     bold(count(steps.length, 'step')),
     ...steps.map((step, index) => `  ${index + 1}. ${stepText(step)}`),
+    ...billLines(story, words, look),
+  ]
+}
+
+/** How many requests it took, who answered in the end, and what all of it cost. */
+function billLines(story: RunStory, words: RunWords, { paint }: Look): string[] {
+  const { events } = story
+  const failures = events.filter(({ event }) => event.type === 'attempt-failed').length
+  const answers = events.flatMap(({ event }) => (event.type === 'answer-received' ? [event] : []))
+  if (failures + answers.length === 0) return []
+  const { charges, usage, cost, hasUnknown } = billOf(story, words)
+  const last = answers.at(-1)
+  const who = last ? `answered by ${handleOf(last.target, settingsIn(events))} in the end` : 'nobody answered'
+  const lost = charges.filter(({ isFailed }) => isFailed)
+  const failed = lost.reduce((sum, { usage: one }) => sum + one.promptTokens + one.completionTokens, 0)
+  const price =
+    cost > 0 || !hasUnknown
+      ? `, ${dollars(cost)}${hasUnknown ? ' and what has no known price' : ''}`
+      : ', price unknown'
+  return [
+    '',
+    paint.bold(count(failures + answers.length, 'attempt')),
+    `  ${failures} failed, ${answers.length} answered; ${who}`,
+    `  ${usageText(usage)}${price}${failed > 0 ? `; ${failed} of these tokens went into failed attempts` : ''}`,
   ]
 }
 
@@ -46,16 +71,20 @@ function headLines(run: Run, { paint }: Look): string[] {
   ]
 }
 
-type Scene = { names: Record<string, string>; targets: string[]; width: number; look: Look }
-
-const cooldownText = ({ key, until, reason }: Cooldown): string =>
-  `${key} rests until ${new Date(until).toISOString()} (${reason})`
+type Scene = {
+  names: Record<string, string>
+  settings: RunSettings | undefined
+  words: RunWords
+  width: number
+  look: Look
+}
 
 /** What happened, then details. */
-function describe(event: TurnEvent, { names, targets, width, look }: Scene): string[] {
+function describe(event: TurnEvent, scene: Scene): string[] {
+  const { names, settings, words, width, look } = scene
   const { red, green, yellow } = look.paint
   const tool = (callId: string) => names[callId] ?? callId
-  const target = (index: number) => targets[index] ?? `target ${index}`
+  const target = (index: number) => handleOf(index, settings)
   const quote = (text: string) => `"${shortened(oneLine(text), Math.max(40, width - 30))}"`
   switch (event.type) {
     case 'input-accepted': {
@@ -67,30 +96,31 @@ function describe(event: TurnEvent, { names, targets, width, look }: Scene): str
     case 'input-steered':
       return [`steered with ${event.inputs.map(inputText).map(quote).join(', ')}`]
     case 'attempt-failed': {
-      const { kind, detail, status } = event.failure
-      const remedy = REMEDY_WORDS[event.remedy] ?? event.remedy
-      return [
-        yellow(`attempt failed: ${target(event.target)}, ${kind}${status ? ` (HTTP ${status})` : ''}`),
-        safeText(detail),
-        `remedy: ${event.remedy}. ${remedy}${event.waitMs ? ` (${(event.waitMs / 1_000).toFixed(1)} s)` : ''}`,
-        ...(event.nextTarget === undefined ? [] : [`now: ${target(event.nextTarget)}`]),
-        ...(event.credentialId ? [`asked with ${event.credentialId}`] : []),
-        ...(event.cooldown ? [cooldownText(event.cooldown)] : []),
-      ]
+      const [what, ...details] = attemptLines(event, { settings, words })
+      return [yellow(what!), ...details]
     }
     case 'context-compacted': {
-      const { replaces, tokensBefore, tokensAfter } = event
+      const { replaces, tokensBefore, tokensAfter, usage } = event
       const range = `messages ${replaces.from} to ${replaces.to}`
+      if (event.text === '') return [`forgot ${range}; they stay readable, the model starts anew`]
+      const by = handleOf(event.target, settings, 'summary')
       return [
         `summarised ${range}: about ${tokensBefore} tokens before, ${tokensAfter} after`,
-        ...(event.text ? [quote(event.text)] : []),
+        `by ${by}: ${usageText(usage)}${costText(usage, words.price(by))}`,
+        quote(event.text),
       ]
     }
     case 'answer-received': {
-      const { promptTokens, completionTokens } = event.usage
+      const { usage, credentialId, notes } = event
+      const by = target(event.target)
       const text = textOf(event.content)
       return [
-        `answered by ${target(event.target)}: ${promptTokens} + ${completionTokens} tokens`,
+        `answered by ${by}: ${usageText(usage)}${costText(usage, words.price(by))}`,
+        ...(credentialId ? [`asked with ${safeText(words.credential(credentialId))}`] : []),
+        ...(event.clearsCooldown ? ['it rested before; it no longer does'] : []),
+        ...(event.isRest ? ['the rest of the text that was kept; both are one message'] : []),
+        ...(notes?.window ? [`learnt: its window is ${notes.window} tokens`] : []),
+        ...(notes?.textOnlyResults ? ['learnt: it takes no images in tool results'] : []),
         ...(text ? [quote(text)] : []),
         ...event.calls.map(
           (call) =>
@@ -148,13 +178,7 @@ function namesIn(events: readonly LoggedEvent[]): Record<string, string> {
   return Object.fromEntries(calls.map((call) => [call.callId, safeText(call.tool)]))
 }
 
-function targetsIn(events: readonly LoggedEvent[]): string[] {
-  const first = events[0]?.event
-  return first?.type === 'input-accepted' ? first.settings.targets : []
-}
-
-const stepText = ({ status, target, usage }: NewStep): string =>
-  `${target}  ${usage.promptTokens} + ${usage.completionTokens} tokens  ${status}`
+const stepText = ({ status, target, usage }: NewStep): string => `${target}  ${usageText(usage)}  ${status}`
 
 const inputText = ({ content }: Input): string => textOf(content) || '(an image)'
 

@@ -60,6 +60,9 @@ function programFor(context: Context, ends: (code: number) => void): Command {
   addAgents(program, context)
   addRuns(program, context)
   addApprovals(program, context)
+  addModels(program, { context, ends })
+  addProviders(program, { context, ends })
+  addAuth(program, { context, ends })
 
   program
     .command('doctor')
@@ -97,7 +100,8 @@ function addAgents(program: Command, context: Context): void {
   agents
     .command('create')
     .argument('<name>')
-    .option('--model <handle...>', 'provider/model; several make a fallback chain', ['scripted/friendly'])
+    .option('--model <handle...>', 'provider/model; several make a fallback chain (default: see config.yaml)')
+    .option('--fallback <handle...>', 'where to go on when the model fails; every turn starts at the model again')
     .option('--system <text>', 'what the agent is told to be')
     .option('--tool <name...>', 'tools it may use; all if none is named')
     .action(async (name, flags) => (await load()).create(name, flags, context))
@@ -145,6 +149,78 @@ function addApprovals(program: Command, context: Context): void {
     .argument('<run>')
     .option('--reason <text>', 'told to the agent')
     .action(async (run, flags) => (await load()).deny(run, flags, context))
+}
+
+type Entrance = { context: Context; ends(code: number): void }
+
+function addModels(program: Command, { context, ends }: Entrance): void {
+  program
+    .command('models')
+    .description('what the configured providers serve: windows, prices, and which agents use it')
+    .option('--provider <name>', 'only this one, and all of its models')
+    .option('--json')
+    .action(async (flags) => ends(await (await import('./commands/models.ts')).models(flags, context)))
+}
+
+function addProviders(program: Command, { context, ends }: Entrance): void {
+  const load = () => import('./commands/providers.ts')
+  const providers = program
+    .command('providers')
+    .description('list model providers and how they stand, try one, let it be asked again')
+  providers
+    .command('list', { isDefault: true })
+    .option('--json')
+    .action(async (flags) => (await load()).listAll(flags, context))
+  providers
+    .command('test')
+    .description('one small request with the credential a turn would use; it costs what it costs')
+    .argument('<provider>')
+    .option('--model <name>', 'the model to ask; otherwise one an agent uses, or the first it lists')
+    .option('--json')
+    .action(async (name, flags) => ends(await (await load()).test(name, flags, context)))
+  providers
+    .command('clear')
+    .description('end the cooldowns of a provider, so that the next attempt asks it')
+    .argument('<provider>')
+    .option('--json')
+    .action(async (name, flags) => (await load()).clear(name, flags, context))
+}
+
+function addAuth(program: Command, { context, ends }: Entrance): void {
+  const load = () => import('./commands/auth.ts')
+  const auth = program
+    .command('auth')
+    .description('keys and logins of providers; also while Holdfast runs on this home')
+  auth
+    .command('list', { isDefault: true })
+    .option('--json')
+    .action(async (flags) => (await load()).listAll(flags, context))
+  auth
+    .command('add')
+    .description('keep a key, sealed; it is typed unseen or piped in, never an argument')
+    .argument('<provider>')
+    .option('--label <name>', 'what to call it; several keys of a provider are a pool')
+    .option('--key-stdin', 'read the key from standard input')
+    .option('--device', 'sign in with a code in a browser, where the vendor has that')
+    .option('--token-stdin', 'read the JSON answer of an OAuth token endpoint from standard input')
+    .option('--token-url <url>', 'with --token-stdin: where these tokens are renewed')
+    .option('--client-id <id>', 'with --token-stdin: as whom they are renewed')
+    .option('--replace', 'a new secret for the one that has this label')
+    .action(async (name, flags) => ends(await (await load()).add(name, flags, context)))
+  auth
+    .command('refresh')
+    .description('renew the logins of a provider, or one of them, now')
+    .argument('<which>', 'a provider, an id or a label')
+    .action(async (which) => ends(await (await load()).refresh(which, context)))
+  auth
+    .command('remove')
+    .argument('<credential>', 'id or label')
+    .option('--yes', 'do not ask')
+    .action(async (which, flags) => ends(await (await load()).remove(which, flags, context)))
+  auth
+    .command('rotate-key')
+    .description('a new key file for this home; everything kept is sealed anew')
+    .action(async () => (await load()).rotate(context))
 }
 
 /** `holdfast runs | head` closes the pipe early; that is no fault, and the work itself goes on. */

@@ -29,7 +29,13 @@ export const stepJson = ({ id, status, target, usage, createdAt }: NewStep) => (
   id,
   status,
   target,
-  usage: { prompt_tokens: usage.promptTokens, completion_tokens: usage.completionTokens },
+  usage: {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    cached_tokens: usage.cachedTokens ?? null,
+    cache_write_tokens: usage.cacheWriteTokens ?? null,
+    reasoning_tokens: usage.reasoningTokens ?? null,
+  },
   created_at: timeJson(createdAt),
 })
 

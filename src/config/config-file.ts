@@ -22,7 +22,14 @@ export type ProviderConfig = {
   /** It pools and retries by itself. */
   aggregator?: boolean
   /** Where its OAuth tokens come from, instead of the vendor's own addresses. */
-  oauth?: { token_url?: string; client_id?: string; account_url?: string; scope?: string }
+  oauth?: {
+    token_url?: string
+    device_code_url?: string
+    exchange_url?: string
+    account_url?: string
+    client_id?: string
+    scope?: string
+  }
 }
 
 export type ConfigFile = {

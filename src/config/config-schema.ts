@@ -7,27 +7,33 @@ const provider: Schema = {
   additionalProperties: false,
   properties: {
     base_url: { type: 'string', pattern: '^https?://', description: 'Where requests go.' },
-    dialect: { enum: ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] },
+    dialect: {
+      enum: ['openai-chat', 'openai-responses', 'anthropic', 'gemini'],
+      description: 'The language its server speaks.',
+    },
     timeout_ms: { ...milliseconds, description: 'How long the first byte of an answer may take.' },
     stall_timeout_ms: { ...milliseconds, description: 'How long an answer may be silent.' },
     strategy: {
       enum: ['fill_first', 'round_robin', 'least_used', 'random'],
       description: 'Which credential is taken.',
     },
-    headers: { type: 'object', additionalProperties: { type: 'string' } },
+    headers: { type: 'object', additionalProperties: { type: 'string' }, description: 'Sent with every request.' },
     windows: {
       type: 'object',
       additionalProperties: { type: 'integer', minimum: 1 },
       description: 'Context windows by model, in tokens.',
     },
-    aggregator: { type: 'boolean' },
+    aggregator: { type: 'boolean', description: 'It pools and retries by itself.' },
     oauth: {
       type: 'object',
+      description: 'Where its tokens come from, instead of the addresses of the vendor.',
       additionalProperties: false,
       properties: {
-        token_url: { type: 'string' },
+        token_url: { type: 'string', description: 'Where tokens are given out and renewed.' },
+        device_code_url: { type: 'string', description: 'Where a login with a code begins (RFC 8628).' },
+        exchange_url: { type: 'string', description: 'Where a long-lived token is changed for a short-lived one.' },
+        account_url: { type: 'string', description: 'Says whether the account is paid up.' },
         client_id: { type: 'string' },
-        account_url: { type: 'string' },
         scope: { type: 'string' },
       },
     },
@@ -47,6 +53,10 @@ export const CONFIG_SCHEMA: Schema = {
       items: { type: 'string' },
       description: 'The chain of agents that have none of their own, as provider/model.',
     },
-    providers: { type: 'object', additionalProperties: provider },
+    providers: {
+      type: 'object',
+      additionalProperties: provider,
+      description: 'Settings by provider; a name that is no vendor’s is a server of your own.',
+    },
   },
 }

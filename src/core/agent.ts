@@ -1,4 +1,5 @@
 import type { AgentId, ConversationId, OrganizationId } from './id.ts'
+import type { JsonObject } from './json.ts'
 import type { TargetHandle } from './target.ts'
 
 /** The definition people edit: it is never changed by a turn. */
@@ -11,8 +12,25 @@ export type Agent = {
   /** Where a turn goes when the model fails; every turn starts at `model` again. */
   fallback: TargetHandle[]
   tools: string[]
+  settings?: AgentSettings
   createdAt: number
   updatedAt: number
+}
+
+/** What an agent may say beyond its name, prompt, models and tools. */
+export type AgentSettings = {
+  /** Present on agents whose prompt is compiled from memory; its words are those of the official client. */
+  agentType?: string
+  description?: string
+  metadata?: JsonObject
+  timezone?: string
+  hidden?: boolean
+  /** Whether a tool of this agent asks first, where that differs from what the tool itself says. */
+  approvals?: Record<string, boolean>
+  /** Names that were asked for when the agent was made and that nothing here answers to. */
+  missingTools?: string[]
+  /** Kept and given back as it came: what only clients read. */
+  wire?: JsonObject
 }
 
 export type Conversation = {

@@ -21,6 +21,9 @@ export type Chunk =
       completion_tokens: number
       total_tokens: number
       step_count: number
+      cached_input_tokens?: number
+      cache_write_tokens?: number
+      reasoning_tokens?: number
     }
   /** Ours; sent as named events, which the official client skips. */
   | { message_type: 'message_reset'; id: MessageId | null; reason: string }
@@ -93,7 +96,7 @@ export function renderEvent(turn: Turn, event: TurnEvent, told: Told): Chunk[] {
     case 'worker-lost':
       return [{ message_type: 'worker_lost', deaths: turn.deaths + 1 }]
     case 'turn-ended':
-      return renderEnd(turn, event)
+      return [...takeBackKept(turn, event), ...renderEnd(turn, event)]
     case 'input-accepted':
     case 'input-steered':
     case 'tool-started':
@@ -153,6 +156,12 @@ function renderCalls(turn: Turn, event: Extract<TurnEvent, { type: 'answer-recei
   ]
 }
 
+/** Text that was to be continued and never was: no message holds it. */
+function takeBackKept(turn: Turn, { stopReason }: Extract<TurnEvent, { type: 'turn-ended' }>): Chunk[] {
+  const { kept } = turn.ways.answer
+  return kept ? [{ message_type: 'message_reset', id: kept.answerId, reason: stopReason }] : []
+}
+
 function renderEnd(turn: Turn, { stopReason, error }: Extract<TurnEvent, { type: 'turn-ended' }>): Chunk[] {
   const stop: Chunk = { message_type: 'stop_reason', stop_reason: stopReason }
   if (error) {
@@ -161,13 +170,16 @@ function renderEnd(turn: Turn, { stopReason, error }: Extract<TurnEvent, { type:
     return [stop, told, { message_type: 'done' }]
   }
   if (stopReason === 'cancelled') return [stop, { message_type: 'done' }]
-  const { promptTokens, completionTokens } = turn.usage
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = turn.usage
   const usage: Chunk = {
     message_type: 'usage_statistics',
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
     step_count: turn.steps,
+    ...(cachedTokens === undefined ? {} : { cached_input_tokens: cachedTokens }),
+    ...(cacheWriteTokens === undefined ? {} : { cache_write_tokens: cacheWriteTokens }),
+    ...(reasoningTokens === undefined ? {} : { reasoning_tokens: reasoningTokens }),
   }
   return [stop, usage, { message_type: 'done' }]
 }

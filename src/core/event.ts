@@ -6,6 +6,7 @@ import type { Remedy } from './recovery.ts'
 import type { RunSettings, StopReason } from './run.ts'
 import type { ModelNotes } from './target.ts'
 import type { Decision, ToolCall, ToolOutcome } from './tool-call.ts'
+import type { ToolWrite } from './tool-write.ts'
 import type { Purpose } from './way.ts'
 
 export type Usage = {
@@ -113,7 +114,8 @@ export type TurnEvent =
       tokensAfter: number
     }
   | { type: 'tool-started'; v: 1; callId: string; fence: number }
-  | { type: 'tool-ended'; v: 1; outcome: ToolOutcome }
+  /** `writes` are carried out in the transaction of this event. */
+  | { type: 'tool-ended'; v: 1; outcome: ToolOutcome; writes?: ToolWrite[] }
   | { type: 'approval-answered'; v: 1; decisions: Decision[]; responseId: MessageId; continuedBy: RunId }
   | { type: 'cancel-requested'; v: 1; cause: CancelCause; responseId?: MessageId }
   | { type: 'worker-lost'; v: 1; fence: number }

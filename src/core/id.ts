@@ -6,16 +6,22 @@ export type RunId = `run-${string}`
 export type StepId = `step-${string}`
 export type MessageId = `message-${string}`
 export type WorkerId = `worker-${string}`
+export type BlockId = `block-${string}`
+export type ToolId = `tool-${string}`
+export type PassageId = `passage-${string}`
 
 /** Who owns everything until organisations can be made. */
 export const DEFAULT_ORGANIZATION: OrganizationId = 'org-00000000-0000-4000-8000-000000000000'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-type Prefix = 'org' | 'agent' | 'conv' | 'run' | 'step' | 'message' | 'worker'
+type Prefix = 'org' | 'agent' | 'conv' | 'run' | 'step' | 'message' | 'worker' | 'block' | 'tool' | 'passage'
 
 /** The door for ids that come from outside: a caller's text becomes a typed id or nothing. */
 export function parseId<P extends Prefix>(prefix: P, text: string): `${P}-${string}` | undefined {
   if (!text.startsWith(`${prefix}-`) || !UUID.test(text.slice(prefix.length + 1))) return undefined
   return text as `${P}-${string}`
 }
+
+/** A step is named after its answer, so that a piece of a streamed answer tells its step before that is stored. */
+export const stepOfAnswer = (answerId: MessageId): StepId => `step-${answerId.slice('message-'.length)}`

@@ -1,4 +1,5 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+export type JsonObject = { [key: string]: Json }
 
 /** One text per value, whatever the order of keys: what an approval and an idempotency key are bound to. */
 export function canonicalJson(value: Json): string {

@@ -8,7 +8,7 @@ export type Price = {
   cacheWrite?: number
   /** Prompts above this many tokens cost more, and how much is not in the table. */
   upTo?: number
-  /** When somebody last compared it with the vendor's page, or `stated`: the provider's own list says so today. */
+  /** The day it is known for, or `stated`: the provider's own list says so today. */
   asOf: string
 }
 

@@ -6,6 +6,7 @@ import { type AnswerPart, type Input, inputBody, joinContent, type MessageBody, 
 import { type RunStatus, STATUS_OF_STOP, type StopReason } from './run.ts'
 import { type ModelNotes, parseTarget } from './target.ts'
 import type { Decision } from './tool-call.ts'
+import type { ToolWrite } from './tool-write.ts'
 import { apply, openCalls, type Turn } from './turn.ts'
 
 export type StepStatus = 'success' | 'failed' | 'cancelled'
@@ -44,6 +45,8 @@ export type Change =
   | { type: 'set-cooldown'; cooldown: Cooldown }
   | { type: 'clear-cooldown'; scope: Cooldown['scope']; key: string }
   | { type: 'note-model'; provider: string; model: string; notes: ModelNotes }
+  /** What a tool asked for. If the row has changed since, nothing of the commit is written. */
+  | { type: 'carry-out'; write: ToolWrite; at: number }
 
 /** An event with everything that follows from it. */
 export type Entry = { event: TurnEvent; at: number; changes: Change[] }
@@ -81,7 +84,11 @@ export function project(turn: Turn, event: TurnEvent, context: ProjectionContext
       ]
     }
     case 'tool-ended':
-      return [...resultsMessage(turn, event, context), ...forgivenDeaths(turn, event)]
+      return [
+        ...(event.writes ?? []).map((write): Change => ({ type: 'carry-out', write, at: context.at })),
+        ...resultsMessage(turn, event, context),
+        ...forgivenDeaths(turn, event),
+      ]
     case 'approval-answered':
       return [
         addMessage(event.responseId, { role: 'approval', decisions: event.decisions }, stepContext(turn, context)),

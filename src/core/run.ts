@@ -66,7 +66,14 @@ export type RunSettings = {
   compaction?: CompactionSettings
   /** What the waits of one step may take together; 30 s where nothing is said. */
   patienceMs?: number
+  /** Tools that whoever sent this runs; they go before ours of the same name. */
+  clientTools?: ClientTool[]
+  /** Instead of the agent's own, for this run only. */
+  system?: string
 }
+
+/** Its calls wait, as those of guarded tools do, until its owner sends a result. */
+export type ClientTool = { name: string; description: string; inputSchema: Json }
 
 export type Run = {
   id: RunId

@@ -137,7 +137,7 @@ export function apply(turn: Turn, event: TurnEvent): Turn {
         ...readInputs(turn, event.inputsRead),
         steps: turn.steps + 1,
         step: { stepId, answerId, resultsId, finish, calls },
-        ways: { ...turn.ways, answer: afterAnswer(turn.ways.answer, event) },
+        ways: { answer: afterAnswer(turn.ways.answer, event), summary: newWay() },
         strikes: calls.some((call) => call.refusal !== undefined) ? turn.strikes + 1 : 0,
         contextTokens: usage.promptTokens + usage.completionTokens,
         usage: addUsage(turn.usage, usage),
@@ -145,12 +145,14 @@ export function apply(turn: Turn, event: TurnEvent): Turn {
     }
     case 'context-compacted': {
       const { contextTokens: _, ...rest } = turn
-      const ways = { ...turn.ways, summary: newWay() }
+      const ways = waitedTogether({ ...turn.ways, summary: newWay() }, turn.ways.answer.waitedMs)
       const usage = addUsage(turn.usage, event.usage)
       return { ...rest, ways, usage, isCompacting: false, compactions: turn.compactions + 1 }
     }
-    case 'answer-cut':
-      return readInputs(turn, event.inputsRead)
+    case 'answer-cut': {
+      const { kept: _, ...answer } = turn.ways.answer
+      return { ...readInputs(turn, event.inputsRead), ways: { ...turn.ways, answer } }
+    }
     case 'tool-started':
       return withCall(turn, event.callId, { startedBy: event.fence })
     case 'tool-ended':
@@ -177,14 +179,22 @@ export function apply(turn: Turn, event: TurnEvent): Turn {
 
 function failAttempt(turn: Turn, event: Extract<TurnEvent, { type: 'attempt-failed' }>): Turn {
   const { purpose = 'answer', remedy, failure } = event
-  const ways = { ...turn.ways, [purpose]: takeRemedy(turn.ways[purpose], event) }
+  const way = takeRemedy(turn.ways[purpose], event)
+  const started = remedy === 'compact' ? { summary: newWay() } : {}
+  const ways = waitedTogether({ ...turn.ways, [purpose]: way, ...started }, way.waitedMs)
   const failed = { ...turn, ways, ...(event.usage ? { usage: addUsage(turn.usage, event.usage) } : {}) }
-  if (remedy === 'compact') return { ...failed, isCompacting: true, ways: { ...ways, summary: newWay() } }
+  if (remedy === 'compact') return { ...failed, isCompacting: true }
   if (remedy !== 'give-up') return failed
   // Without a summary the transcript stays as it is and the turn goes on; only a run that was to compact has failed.
   if (purpose === 'summary' && !turn.settings.task) return { ...failed, isCompacting: false }
   return { ...failed, gaveUp: failure }
 }
+
+/** A caller waits for the whole step: the waits of its summary count with those of its answer. */
+const waitedTogether = ({ answer, summary }: Turn['ways'], waitedMs: number): Turn['ways'] => ({
+  answer: { ...answer, waitedMs },
+  summary: { ...summary, waitedMs },
+})
 
 export const openCalls = (turn: Turn): CallState[] => (turn.step?.calls ?? []).filter((call) => !call.outcome)
 

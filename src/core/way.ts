@@ -17,8 +17,10 @@ export type Way = {
   /** Remedies used at this target since the last good answer. */
   spent: Remedy[]
   retryAt: number
-  /** What the waits of this step took together, at all targets. */
+  /** What the waits of this step took together, at all targets and for all purposes. */
   waitedMs: number
+  /** What is to be carried out before the next attempt, as far as it happens in the world. */
+  last?: Remedy
   /** Used last, and used again as long as it serves. */
   credentialId?: CredentialId
   /** Credentials that failed in this step. */
@@ -47,13 +49,13 @@ export function takeRemedy(way: Way, event: AttemptFailed): Way {
   if (remedy === 'give-up') return way
   if (remedy === 'next-target')
     return { ...newWay(), target: event.nextTarget ?? event.target + 1, waitedMs, retryAt: event.retryAt }
-  const spent = [...way.spent, remedy]
-  const next: Way = { ...way, spent, waitedMs, retryAt: event.retryAt, ...(credentialId ? { credentialId } : {}) }
+  const spent = [...spentWith(way, credentialId), remedy]
+  const used = credentialId ? { credentialId } : {}
+  const next: Way = { ...way, spent, last: remedy, waitedMs, retryAt: event.retryAt, ...used }
   switch (remedy) {
     case 'next-credential': {
       const { credentialId: _, ...rest } = next
-      // Another key has not been tried once yet: its guards are its own.
-      const guards = spent.filter((one) => !OF_ONE_CREDENTIAL.has(one))
+      const guards = withoutGuards(spent)
       return { ...rest, spent: guards, setAside: credentialId ? [...way.setAside, credentialId] : way.setAside }
     }
     case 'strip-signatures':
@@ -87,6 +89,15 @@ export function takeRemedy(way: Way, event: AttemptFailed): Way {
       return next
   }
 }
+
+/** What is spent where this credential is used; another than the last one may have come in its place unasked. */
+export function spentWith(way: Way, credentialId: CredentialId | undefined): Remedy[] {
+  const isOther = credentialId !== undefined && way.credentialId !== undefined && credentialId !== way.credentialId
+  return isOther ? withoutGuards(way.spent) : way.spent
+}
+
+/** Another key has not been tried once yet: its guards are its own. */
+const withoutGuards = (spent: readonly Remedy[]): Remedy[] => spent.filter((one) => !OF_ONE_CREDENTIAL.has(one))
 
 const OF_ONE_CREDENTIAL: ReadonlySet<Remedy> = new Set([
   'retry-credential',

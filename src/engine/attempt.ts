@@ -1,5 +1,5 @@
 import { type Draft, newDraft, type Part, takePart } from '../core/answer.ts'
-import type { Failure } from '../core/failure.ts'
+import type { Failure, FailureKind } from '../core/failure.ts'
 import type { OrganizationId } from '../core/id.ts'
 import type { MessageBody } from '../core/message.ts'
 import { parseTarget, type Target } from '../core/target.ts'
@@ -37,7 +37,8 @@ export async function findPlace(handle: string, way: Way, asker: Asker): Promise
   const target = parseTarget(handle)
   const provider = target && asker.models.find(target.provider)
   if (!provider) return { kind: 'model-unknown', detail: `no provider serves "${handle}"` }
-  await carryOut(way, provider, asker)
+  const fault = await carryOut(way, provider, asker)
+  if (fault) return fault
   const { setAside, credentialId } = way
   const choice = await asker.credentials.choose(target.provider, {
     setAside,
@@ -55,6 +56,8 @@ export async function findPlace(handle: string, way: Way, asker: Asker): Promise
       return { kind: 'auth-rejected', detail: choice.detail }
     case 'granted':
     case 'none': {
+      if (choice.type === 'none' && provider.endpoint?.needsKey)
+        return { kind: 'auth-rejected', detail: `there is no key for ${target.provider}; nobody was asked` }
       const notes = provider.endpoint ? await notesOn(target, asker) : {}
       const facts = { ...provider.factsOf?.(target.model), ...(notes.window ? { window: notes.window } : {}) }
       return { handle, target, provider, choice, facts, textOnlyResults: notes.textOnlyResults ?? false }
@@ -66,16 +69,28 @@ const notesOn = ({ provider, model }: Target, { modelNotes, organizationId }: As
   modelNotes.get(organizationId, provider, model)
 
 /** The part of a remedy that happens in the world, once the fold has it. Doing it again after a restart is harmless. */
-async function carryOut(way: Way, provider: ModelProvider, asker: Asker): Promise<void> {
-  const last = way.spent.at(-1)
-  if (last === 'rebuild-transport') await provider.renewConnections?.()
-  if (last !== 'refresh-credential' && last !== 'refresh-entitlement') return
-  if (!way.credentialId) return
+async function carryOut(way: Way, provider: ModelProvider, asker: Asker): Promise<Failure | undefined> {
+  const { last } = way
+  if (last === 'rebuild-transport') return renewConnections(provider)
+  if (last !== 'refresh-credential' && last !== 'refresh-entitlement') return undefined
+  if (!way.credentialId) return undefined
   const failedSecret = asker.refused.get(way.credentialId) ?? ''
   await asker.credentials.refresh(way.credentialId, {
     ...{ failedSecret, signal: asker.signal },
     ...(last === 'refresh-entitlement' ? { entitlement: true as const } : {}),
   })
+  return undefined
+}
+
+/** A client that cannot be built anew has failed its attempt, not the run. */
+async function renewConnections(provider: ModelProvider): Promise<Failure | undefined> {
+  try {
+    await provider.renewConnections?.()
+    return undefined
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return { kind: 'unreachable', detail: `its connections could not be renewed: ${reason}` }
+  }
 }
 
 export type Question = { system: string; messages: readonly MessageBody[]; tools: readonly ToolSpec[] }
@@ -95,16 +110,37 @@ export async function ask(
     ...(Object.keys(shape).length > 0 ? { shape } : {}),
     ...(way.outputCap === undefined ? {} : { outputCap: way.outputCap }),
   }
-  const take = (part: Part) => {
+  const grant = choice.type === 'granted' ? { grant: choice.grant } : {}
+  const take = (said: Part) => {
+    const part = said.type === 'failure' && grant.grant ? withoutSecret(said, grant.grant.secret) : said
     takePart(draft, part)
     onPart(part)
   }
-  const grant = choice.type === 'granted' ? { grant: choice.grant } : {}
   await untilAborted(consume(provider, request, { signal: asker.signal, ...grant, take }), asker.signal)
-  if (draft.failure?.kind === 'auth-rejected' && choice.type === 'granted')
+  if (draft.failure && REFUSES_SECRET.has(draft.failure.kind) && choice.type === 'granted')
     asker.refused.set(choice.grant.credentialId, choice.grant.secret)
   return draft
 }
+
+/** Failures after which another secret may do better. */
+const REFUSES_SECRET: ReadonlySet<FailureKind> = new Set(['auth-rejected', 'quota-exhausted'])
+
+/** A provider may repeat the key it was shown, and not every key looks like one: it stays out of our records. */
+function withoutSecret({ failure }: Extract<Part, { type: 'failure' }>, secret: string): Part {
+  const hide = (text: string) => (secret.length < SHORTEST_SECRET ? text : text.replaceAll(secret, '[secret]'))
+  const { detail, code, requestId } = failure
+  return {
+    type: 'failure',
+    failure: {
+      ...{ ...failure, detail: hide(detail) },
+      ...(code === undefined ? {} : { code: hide(code) }),
+      ...(requestId === undefined ? {} : { requestId: hide(requestId) }),
+    },
+  }
+}
+
+/** Less is no secret, and is part of many words. */
+const SHORTEST_SECRET = 4
 
 type Consumer = Parameters<ModelProvider['stream']>[1] & { take(part: Part): void }
 

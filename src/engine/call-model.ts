@@ -3,7 +3,7 @@ import type { Chunk } from '../core/chunk.ts'
 import type { TurnEvent } from '../core/event.ts'
 import type { Failure } from '../core/failure.ts'
 import { toModelHistory } from '../core/history.ts'
-import type { MessageId, RunId, StepId } from '../core/id.ts'
+import { type MessageId, type RunId, stepOfAnswer } from '../core/id.ts'
 import { type InputBody, inputBody, type MessageBody } from '../core/message.ts'
 import type { ModelNotes } from '../core/target.ts'
 import type { Turn } from '../core/turn.ts'
@@ -58,7 +58,7 @@ export async function callModel(notBefore: number, journal: Journal, caller: Mod
     // On cancel, text a watcher has read stays in the history; without token streaming nobody has read anything.
     const wasRead = wasSeen || way.kept !== undefined
     const isKept = wasRead && caller.stopCause() === 'cancel'
-    const kept = isKept ? cut(draft, { answerId, stepId: newStepId(randomness), ...answer }) : []
+    const kept = isKept ? cut(draft, { answerId, stepId: stepOfAnswer(answerId), ...answer }) : []
     // One that leaves says nothing: whoever goes on finds the dangling text and takes it back.
     if (kept.length === 0 && caller.stopCause() !== 'leaving') abandon('cancelled')
     return kept
@@ -80,7 +80,7 @@ export async function callModel(notBefore: number, journal: Journal, caller: Mod
   const notes = notesOf(way)
   return [
     {
-      ...{ type: 'answer-received', v: 1, stepId: newStepId(randomness), answerId },
+      ...{ type: 'answer-received', v: 1, stepId: stepOfAnswer(answerId), answerId },
       resultsId: `message-${randomness.uuid()}`,
       ...{ content: draft.content, calls, finish: draft.finish ?? 'stop', usage: draft.usage },
       ...answer,
@@ -154,7 +154,7 @@ function failedAttempt(
 function keptAnswer(way: Way, turn: Turn, { randomness }: ModelCaller): TurnEvent[] {
   return [
     {
-      ...{ type: 'answer-received', v: 1, stepId: newStepId(randomness), answerId: way.kept!.answerId },
+      ...{ type: 'answer-received', v: 1, stepId: stepOfAnswer(way.kept!.answerId), answerId: way.kept!.answerId },
       resultsId: `message-${randomness.uuid()}`,
       ...{ content: [], calls: [], finish: 'length', usage: { promptTokens: 0, completionTokens: 0 } },
       ...{ target: way.target, inputsRead: turn.pending.length, streamedTo: 0, isRest: true },
@@ -181,5 +181,3 @@ function deltaChunk(id: MessageId, part: Part): Chunk | undefined {
   if (part.type === 'reasoning-delta') return { message_type: 'reasoning_message', id, reasoning: part.text }
   return undefined
 }
-
-const newStepId = (randomness: Randomness): StepId => `step-${randomness.uuid()}`

@@ -70,11 +70,17 @@ export async function compactContext(notBefore: number, { run, journal, caller, 
   }
 }
 
-/** Empties the view without a summary: the messages stay readable, the model starts anew. */
-export function resetContext(view: readonly Message[], { randomness }: Pick<ModelCaller, 'randomness'>): Batch {
-  const from = view[0]?.position ?? 0
-  const to = view.at(-1)?.position ?? 0
-  const replaces = { from, to }
+/**
+ * Empties the view without a summary: the messages stay readable, the model starts anew. The newest message is asked for
+ * and not looked for in the view, which may be empty already.
+ */
+export function resetContext(
+  view: readonly Message[],
+  newest: Message | undefined,
+  { randomness }: Pick<ModelCaller, 'randomness'>,
+): Batch {
+  const to = newest?.position ?? -1
+  const replaces = { from: view[0]?.position ?? to + 1, to }
   const nothing = { usage: { promptTokens: 0, completionTokens: 0 }, tokensBefore: 0, tokensAfter: 0, target: 0 }
   const summaryId = `message-${randomness.uuid()}` as const
   return {
@@ -115,9 +121,17 @@ function withQuestion(
   { contextStart }: CompactionPlan,
   { view, isFollowed }: { view: readonly Placed[]; isFollowed: boolean },
 ): string {
-  const last = isFollowed ? undefined : view.findLast(({ body }) => body.role === 'user')
+  const last = view.findLast(({ body }) => body.role === 'user')
   const isGone = last && last.position < contextStart
-  const quoted =
-    isGone && last.body.role === 'user' ? `\n\nThe latest message, word for word:\n${textOf(last.body.content)}` : ''
-  return `${PREFACE}\n\n${summary}${quoted}`
+  const question = last?.body.role === 'user' ? (isGone ? textOf(last.body.content) : undefined) : quotedIn(view[0])
+  return `${PREFACE}\n\n${summary}${isFollowed || question === undefined ? '' : `${QUOTED}${question}`}`
+}
+
+const QUOTED = '\n\nThe latest message, word for word:\n'
+
+/** The question may have gone into the former summary already, which is replaced now. */
+function quotedIn(first: Placed | undefined): string | undefined {
+  const text = first?.body.role === 'summary' ? first.body.text : ''
+  const place = text.lastIndexOf(QUOTED)
+  return place < 0 ? undefined : text.slice(place + QUOTED.length)
 }

@@ -1,5 +1,6 @@
 import type { AgentId, ConversationId, MessageId, OrganizationId, RunId } from '../core/id.ts'
 import { settle, type ToolCall, type ToolOutcome } from '../core/tool-call.ts'
+import type { ToolWrite } from '../core/tool-write.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Digest } from '../ports/digest.ts'
 import type { OutputSpill, Tool, ToolAnswer, ToolContext, ToolRegistry, Verification } from '../ports/tool.ts'
@@ -27,8 +28,11 @@ export type CallHome = {
   progress(callId: string, text: string): void
 }
 
+/** What a call came to, and what is to be written with it. */
+export type EndedCall = { outcome: ToolOutcome; writes?: ToolWrite[] }
+
 /** Runs one call. Whatever the tool does (throw, hang, ignore the abort, talk too much), it answers with one outcome. */
-export async function executeCall(call: ToolCall, home: CallHome): Promise<ToolOutcome> {
+export async function executeCall(call: ToolCall, home: CallHome): Promise<EndedCall> {
   const tool = home.tools.find(call.tool)
   if (!tool) return failed(call, `The tool "${call.tool}" is no longer available.`)
   if (callDigest(home.digest, call.tool, call.input) !== call.digest)
@@ -53,10 +57,10 @@ export async function executeCall(call: ToolCall, home: CallHome): Promise<ToolO
       answerOf(tool, call, contextOf(call, home, stop.signal)),
       givenUp(home.clock, stopped, done.signal),
     ])
-    if (answer !== 'given-up') return await limited(call, tool, answer, home.spill)
-    if (home.signal.aborted) return settle(call.callId, 'cancelled-while-running')
+    if (answer !== 'given-up') return await limited(call, tool, { answer, spill: home.spill })
+    if (home.signal.aborted) return { outcome: settle(call.callId, 'cancelled-while-running') }
     const output = `The tool did not finish within ${tool.timeoutMs} ms and did not stop when told to. It may or may not have taken effect.`
-    return { callId: call.callId, status: 'unknown', output }
+    return { outcome: { callId: call.callId, status: 'unknown', output } }
   } finally {
     home.signal.removeEventListener('abort', cancel)
     done.abort(OVER)
@@ -94,6 +98,7 @@ function contextOf(call: ToolCall, home: CallHome, signal: AbortSignal): ToolCon
   const { organizationId, agentId, conversationId, runId, answerId, digest } = home
   return {
     signal,
+    organizationId,
     agentId,
     conversationId,
     runId,
@@ -104,13 +109,17 @@ function contextOf(call: ToolCall, home: CallHome, signal: AbortSignal): ToolCon
   }
 }
 
-async function limited(call: ToolCall, tool: Tool, answer: ToolAnswer, spill: OutputSpill): Promise<ToolOutcome> {
-  const { callId } = call
-  if (answer.output.length <= tool.outputLimit) return { callId, ...answer }
+async function limited(
+  { callId }: ToolCall,
+  tool: Tool,
+  { answer: { writes, ...answer }, spill }: { answer: ToolAnswer; spill: OutputSpill },
+): Promise<EndedCall> {
+  const written = writes && writes.length > 0 ? { writes } : {}
+  if (answer.output.length <= tool.outputLimit) return { outcome: { callId, ...answer }, ...written }
   const place = await saved(spill, callId, answer.output)
   const note = `[function output was truncated: ${answer.output.length} characters, limit ${tool.outputLimit}${place ? `; the whole is in ${place}` : ''}]`
   const output = `${answer.output.slice(0, tool.outputLimit)}\n${note}`
-  return { callId, status: answer.status, output, ...(place ? { spill: place } : {}) }
+  return { outcome: { callId, ...answer, output, ...(place ? { spill: place } : {}) }, ...written }
 }
 
 async function saved(spill: OutputSpill, callId: string, output: string): Promise<string | undefined> {
@@ -122,6 +131,8 @@ async function saved(spill: OutputSpill, callId: string, output: string): Promis
   }
 }
 
-const failed = (call: ToolCall, output: string): ToolOutcome => ({ callId: call.callId, status: 'error', output })
+const failed = (call: ToolCall, output: string): EndedCall => ({
+  outcome: { callId: call.callId, status: 'error', output },
+})
 
 const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -6,7 +6,7 @@ import { PATIENCE_MS, type Recovery, type Remedy, recover } from '../core/recove
 import { nextTargetAfter, type TargetIdentity } from '../core/shared-fate.ts'
 import { parseTarget } from '../core/target.ts'
 import type { Turn } from '../core/turn.ts'
-import type { Purpose, Way } from '../core/way.ts'
+import { type Purpose, spentWith, type Way } from '../core/way.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Models } from '../ports/model.ts'
 import type { Randomness } from '../ports/randomness.ts'
@@ -32,9 +32,10 @@ export type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
 export function failAttempt(attempt: FailedAttempt, turn: Turn, parts: Parts): AttemptFailed {
   const { failure, purpose, way, place, usage } = attempt
   const now = parts.clock.now()
-  const recovery = recover(failure, way.spent, circumstances(attempt, turn, parts))
-  const waitMs = 'delayMs' in recovery ? recovery.delayMs : 0
   const grant = place?.choice.type === 'granted' ? place.choice : undefined
+  const spent = spentWith(way, grant?.grant.credentialId)
+  const recovery = recover(failure, spent, circumstances(attempt, turn, parts))
+  const waitMs = 'delayMs' in recovery ? recovery.delayMs : 0
   const cooldown = grant && restOf(recovery.remedy, { ...attempt, place: place! }, { runId: parts.runId, at: now })
   const told = recovery.remedy === 'give-up' ? withAdvice(failure, attempt, parts.models) : failure
   return {

@@ -1,16 +1,21 @@
 import type { ConversationId } from '../core/id.ts'
+import type { Message } from '../core/message.ts'
 import type { Run } from '../core/run.ts'
-import type { ToolOutcome } from '../core/tool-call.ts'
 import { settle } from '../core/tool-call.ts'
+import { OVERTAKEN } from '../core/tool-write.ts'
 import { type Action, foldTurn, nextAction } from '../core/turn.ts'
+import { StaleWrite } from '../ports/stale-write.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { Claim } from '../ports/store.ts'
+import { agentTools } from './agent-tools.ts'
 import { callModel, type ModelCaller, type StopCause } from './call-model.ts'
 import { catchUpStream } from './catch-up-stream.ts'
+import { withClientTools } from './client-tools.ts'
 import { compactContext, resetContext } from './compact-context.ts'
-import { type CallHome, executeCall, OVER, verifyCall } from './execute-call.ts'
+import { type CallHome, type EndedCall, executeCall, OVER, verifyCall } from './execute-call.ts'
 import { type Batch, decide, type Journal, LeaseLost, openJournal } from './journal.ts'
 import { withPatience } from './patience.ts'
+import { systemPrompt } from './system-prompt.ts'
 import type { World } from './world.ts'
 
 /**
@@ -105,7 +110,7 @@ async function drive(opened: Opened, { run, stop, world }: { run: Run; stop: Sto
         continue
       }
       try {
-        for await (const batch of perform(action, opened, stop)) await journal.commit(batch)
+        for await (const batch of perform(action, opened, stop)) await commit(journal, batch)
       } catch (fault) {
         if (fault instanceof LeaseLost || stop.cause() === 'leaving' || journal.turn.fault !== undefined) throw fault
         world.report(fault, `turn of ${run.id}`)
@@ -115,6 +120,21 @@ async function drive(opened: Opened, { run, stop, world }: { run: Run; stop: Sto
     }
   } finally {
     timeLimit.abort(OVER)
+  }
+}
+
+/** A write that somebody else came before is an error for the model, which looks again and decides anew. */
+async function commit(journal: Journal, batch: Batch): Promise<void> {
+  try {
+    await journal.commit(batch)
+  } catch (fault) {
+    if (!(fault instanceof StaleWrite)) throw fault
+    const facts = batch.facts.map((fact) => {
+      if (fact.type !== 'tool-ended' || !fact.writes) return fact
+      const { callId } = fact.outcome
+      return { type: 'tool-ended', v: 1, outcome: { callId, status: 'error', output: OVERTAKEN } } as const
+    })
+    await journal.commit({ ...batch, facts })
   }
 }
 
@@ -143,27 +163,35 @@ async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenera
         caller: opened.caller,
         messages: opened.messages,
       })
+      opened.caller.system = await opened.prompt()
       return
     case 'reset':
-      yield resetContext(await opened.messages.context(opened.run.conversationId), opened.caller)
+      yield resetContext(
+        await opened.messages.context(opened.run.conversationId),
+        await opened.messages.newest(opened.run.conversationId),
+        opened.caller,
+      )
       return
     case 'run-tools': {
       for (const call of action.calls)
         if (!inFlight.has(call.callId)) inFlight.set(call.callId, executeCall(call, homeOf(opened)))
-      const outcome = await Promise.race([...inFlight.values(), opened.left])
+      const ended = await Promise.race([...inFlight.values(), opened.left])
       // This process leaves: whoever takes over decides by the tool's declared effects.
-      if (outcome === 'left') return
-      inFlight.delete(outcome.callId)
-      yield { facts: [{ type: 'tool-ended', v: 1, outcome }] }
+      if (ended === 'left') return
+      inFlight.delete(ended.outcome.callId)
+      yield { facts: [{ type: 'tool-ended', v: 1, ...ended }] }
       return
     }
     case 'verify-call': {
       const verified = await verifyCall(action.call, homeOf(opened))
       const { callId } = action.call
       switch (verified.type) {
-        case 'done':
-          yield { facts: [{ type: 'tool-ended', v: 1, outcome: { callId, ...verified.answer } }] }
+        case 'done': {
+          const { writes, ...answer } = verified.answer
+          const outcome = { callId, ...answer }
+          yield { facts: [{ type: 'tool-ended', v: 1, outcome, ...(writes ? { writes } : {}) }] }
           return
+        }
         case 'unknown':
           yield { facts: [{ type: 'tool-ended', v: 1, outcome: settle(callId, 'lost') }] }
           return
@@ -188,18 +216,22 @@ const homeOf = ({ home, journal }: Opened): CallHome => ({ ...home, answerId: jo
 type Opened = {
   run: Run
   fence: number
-  messages: Pick<World['store']['messages'], 'context'>
+  messages: Pick<World['store']['messages'], 'context'> & {
+    newest(conversationId: ConversationId): Promise<Message | undefined>
+  }
   journal: Journal
   stream: Awaited<ReturnType<World['streams']['open']>> & object
   caller: ModelCaller
   home: Omit<CallHome, 'answerId'>
-  inFlight: Map<string, Promise<ToolOutcome>>
+  /** What the model is told first, as it is kept now. */
+  prompt(): Promise<string>
+  inFlight: Map<string, Promise<EndedCall>>
   left: Promise<'left'>
   timeSpent: number
 }
 
 async function open({ run, events }: Claim, world: World, stop: Stop): Promise<Opened | 'fenced'> {
-  const { store, streams, clock, randomness, tools, digest, models, credentials, spill } = world
+  const { store, streams, clock, randomness, digest, models, credentials, spill } = world
   const { organizationId, agentId, conversationId, id: runId, fence } = run
   const patient = <T>(work: () => Promise<T>) => withPatience(work, { clock, signal: stop.left })
 
@@ -213,7 +245,11 @@ async function open({ run, events }: Claim, world: World, stop: Stop): Promise<O
   const journal = openJournal({ run, fence, turn, seen, store, stream, clock, stop })
 
   const agent = await patient(() => store.agents.get(organizationId, agentId))
-  const allowed = agent?.tools ?? []
+  const { clientTools = [] } = turn.settings
+  const own = await agentTools(agent, world.tools, (names) => patient(() => store.tools.named(organizationId, names)))
+  const tools = withClientTools(own, clientTools)
+  const prompt = async () => turn.settings.system ?? (await patient(() => systemPrompt(conversationId, world)))
+  const allowed = [...new Set([...clientTools.map(({ name }) => name), ...(agent?.tools ?? [])])]
   const specs = allowed.flatMap((name) => {
     const tool = tools.find(name)
     return tool ? [{ name, description: tool.description, inputSchema: tool.inputSchema }] : []
@@ -222,7 +258,7 @@ async function open({ run, events }: Claim, world: World, stop: Stop): Promise<O
     ...{ runId, organizationId, models, refused: new Map() },
     modelNotes: { get: (...place) => patient(() => store.modelNotes.get(...place)) },
     credentials: { ...credentials, choose: (...wish) => patient(() => credentials.choose(...wish)) },
-    system: agent?.system ?? '',
+    system: await prompt(),
     tools: specs,
     resolve: { tools, allowed, digest },
     clock,
@@ -240,7 +276,11 @@ async function open({ run, events }: Claim, world: World, stop: Stop): Promise<O
   const left = new Promise<'left'>((resolve) => {
     stop.left.addEventListener('abort', () => resolve('left'), { once: true })
   })
-  const messages = { context: (id: ConversationId) => patient(() => store.messages.context(id)) }
+  const newestOf = (id: ConversationId) => store.messages.list(organizationId, id, { limit: 1, take: 'newest' })
+  const messages = {
+    context: (id: ConversationId) => patient(() => store.messages.context(id)),
+    newest: async (id: ConversationId) => (await patient(() => newestOf(id))).at(-1),
+  }
   return {
     run,
     fence,
@@ -249,6 +289,7 @@ async function open({ run, events }: Claim, world: World, stop: Stop): Promise<O
     stream,
     caller,
     home,
+    prompt,
     inFlight: new Map(),
     left,
     timeSpent: timeSpent(events),

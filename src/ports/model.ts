@@ -35,7 +35,7 @@ export type ModelFacts = { window?: number; maxOutput?: number }
 export type ModelProvider = {
   stream(request: ModelRequest, options: StreamOptions): AsyncIterable<Part>
   /** Where requests go, and whether it is an aggregator that pools and retries by itself. Absent: nothing leaves us. */
-  endpoint?: { baseUrl: string; isAggregator: boolean }
+  endpoint?: { baseUrl: string; isAggregator: boolean; needsKey?: boolean }
   factsOf?(model: string): ModelFacts
   /** What a person can do when nothing is left to try. */
   adviceFor?(kind: FailureKind): string

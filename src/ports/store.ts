@@ -1,13 +1,27 @@
 import type { AdmissionPolicy } from '../core/admission.ts'
 import type { Agent, Conversation } from '../core/agent.ts'
 import type { LoggedEvent } from '../core/event.ts'
-import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, WorkerId } from '../core/id.ts'
+import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, StepId, WorkerId } from '../core/id.ts'
 import type { Json } from '../core/json.ts'
 import type { Message, NewMessage } from '../core/message.ts'
 import type { Entry, NewStep } from '../core/projection.ts'
 import type { RowRepair } from '../core/repair.ts'
-import type { Run, RunPhase, RunStatus } from '../core/run.ts'
+import type { Run, RunPhase, RunStatus, StopReason } from '../core/run.ts'
 import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
+import type {
+  AgentEdit,
+  AgentFilter,
+  AgentParts,
+  BlockStore,
+  LastRun,
+  Listed,
+  ListPage,
+  PassageStore,
+  PromptStore,
+  RecallStore,
+  StoredToolStore,
+  TagStore,
+} from './memory-store.ts'
 
 export type { CooldownStore, CredentialStore, ModelNoteStore }
 
@@ -23,16 +37,28 @@ export type Store = {
   credentials: CredentialStore
   cooldowns: CooldownStore
   modelNotes: ModelNoteStore
+  blocks: BlockStore
+  tools: StoredToolStore
+  tags: TagStore
+  passages: PassageStore
+  prompts: PromptStore
+  recall: RecallStore
   /** Calls back when another process may have written: a nudge, never data. Returns the way to stop. */
   onForeignWrite(listener: () => void): () => void
   close(): Promise<void>
 }
 
 export type AgentStore = {
-  create(agent: Agent, defaultConversation: ConversationId): Promise<void>
+  create(agent: Agent, defaultConversation: ConversationId, parts?: AgentParts): Promise<void>
   get(organizationId: OrganizationId, id: AgentId): Promise<Agent | undefined>
   findByName(organizationId: OrganizationId, name: string): Promise<Agent | undefined>
   list(organizationId: OrganizationId, page: Page): Promise<Agent[]>
+  search(organizationId: OrganizationId, filter: AgentFilter, page: ListPage): Listed<Agent>
+  count(organizationId: OrganizationId): Promise<number>
+  update(organizationId: OrganizationId, id: AgentId, edit: AgentEdit): Promise<Agent | undefined>
+  /** With its conversations, runs, messages and passages. Blocks and tools stay: others may use them. */
+  delete(organizationId: OrganizationId, id: AgentId): Promise<boolean>
+  lastRun(organizationId: OrganizationId, id: AgentId): Promise<LastRun>
 }
 
 export type ConversationStore = {
@@ -53,6 +79,19 @@ export type NewRun = Pick<
   metadata: Json
   /** A retried request is recognised by its key; another body under the same key is a conflict. */
   idempotency?: { key: string; digest: string }
+  request?: RequestMark
+}
+
+/** What the copies of a request are recognised by. */
+export type RequestMark = {
+  /** Hash of what was said. */
+  digest: string
+  /** The client's names of its inputs. */
+  otids: string[]
+  /** Hash of key, path and body, for retries that name nothing. */
+  fingerprint?: string
+  /** It says of itself that it is not the first try. */
+  isRetry: boolean
 }
 
 export type OpenRun = {
@@ -73,6 +112,8 @@ export type OpenedRun =
   | { type: 'steered'; runId: RunId }
   | { type: 'repeated'; runId: RunId }
   | { type: 'key-conflict'; runId: RunId }
+  /** One of its otids belongs to a run that was told something else. */
+  | { type: 'otid-conflict'; runId: RunId }
   | { type: 'refused'; refusal: 'busy' | 'queue-full' | 'pending-approval'; runId?: RunId }
   | { type: 'no-conversation' }
 
@@ -87,7 +128,16 @@ export type RunFilter = {
   conversationId?: ConversationId
   statuses?: RunStatus[]
   waiting?: boolean
+  background?: boolean
+  stopReason?: StopReason
 }
+
+/** `before` and `after` are ids, and mean older and newer in either order. */
+export type RunPage = { limit: number; before?: string; after?: string; order?: 'newest-first' | 'oldest-first' }
+
+export type StepFilter = { agentId?: AgentId; runId?: RunId }
+
+export type StoredStep = NewStep & { agentId: AgentId }
 
 export type RunStore = {
   open(open: OpenRun): Promise<OpenedRun>
@@ -114,7 +164,13 @@ export type RunStore = {
   get(organizationId: OrganizationId, id: RunId): Promise<Run | undefined>
   /** For the engine's own sweeps, which serve every organisation. Never for a caller's request. */
   getAnywhere(id: RunId): Promise<Run | undefined>
-  list(organizationId: OrganizationId, filter: RunFilter, page: Page): Promise<Run[]>
+  list(organizationId: OrganizationId, filter: RunFilter, page: RunPage): Promise<Run[]>
+  /** The run this otid belongs to. */
+  ofOtid(organizationId: OrganizationId, conversationId: ConversationId, otid: string): Promise<RunId | undefined>
+  /** The response to the request that opened this run was sent to its end: a later copy of it is a new request. */
+  markAnswered(runId: RunId): Promise<void>
+  listSteps(organizationId: OrganizationId, filter: StepFilter, page: RunPage): Promise<StoredStep[]>
+  getStep(organizationId: OrganizationId, id: StepId): Promise<StoredStep | undefined>
   steps(runId: RunId): Promise<NewStep[]>
   /** Waiting runs whose approval lapsed before `now`. */
   expired(now: number, limit: number): Promise<Run[]>

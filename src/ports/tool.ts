@@ -1,6 +1,8 @@
-import type { AgentId, ConversationId, RunId } from '../core/id.ts'
+import type { AgentId, ConversationId, OrganizationId, RunId } from '../core/id.ts'
 import type { Json } from '../core/json.ts'
+import type { ImagePart } from '../core/message.ts'
 import type { Effects } from '../core/tool-call.ts'
+import type { ToolWrite } from '../core/tool-write.ts'
 
 export type ToolContext = {
   /** Aborted on cancel, timeout and shutdown. */
@@ -9,13 +11,20 @@ export type ToolContext = {
   idempotencyKey: string
   /** Shown to whoever watches; not part of the result. */
   progress(text: string): void
+  organizationId?: OrganizationId
   agentId: AgentId
   conversationId: ConversationId
   runId: RunId
   callId: string
 }
 
-export type ToolAnswer = { status: 'success' | 'error'; output: string }
+export type ToolAnswer = {
+  status: 'success' | 'error'
+  output: string
+  images?: ImagePart[]
+  /** Changes to our own database, which are committed with the answer; the tool itself writes nothing. */
+  writes?: ToolWrite[]
+}
 
 /**
  * What a `verifiable` tool knows about an execution that was interrupted. After `not-done` the call runs again. A worker

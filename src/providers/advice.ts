@@ -120,7 +120,7 @@ const PARTICULARS: Readonly<Record<string, Particulars>> = {
   },
   ollama: localServer('Ollama'),
   vllm: localServer('vLLM'),
-  'llama.cpp': localServer('llama.cpp'),
+  llamacpp: localServer('llama.cpp'),
   lmstudio: localServer('LM Studio'),
 }
 

@@ -2,7 +2,7 @@ import type { Price } from '../core/price.ts'
 
 /**
  * One vendor's prices for its own models. The same model elsewhere has a price of its own, which is not here. `asOf` is the
- * day somebody last compared the rows with the vendor's page.
+ * day for which the rows are known to be those of the vendor's page.
  */
 type PriceList = { providers: readonly string[]; asOf: string; rows: Readonly<Record<string, Omit<Price, 'asOf'>>> }
 
@@ -14,7 +14,7 @@ const claude = (input: number, output: number) => ({
 const LISTS: readonly PriceList[] = [
   {
     providers: ['anthropic'],
-    asOf: '2026-11-15',
+    asOf: '2026-10-10',
     rows: {
       'claude-opus-5': claude(5, 25),
       'claude-opus-4-8': claude(5, 25),

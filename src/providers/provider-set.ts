@@ -97,6 +97,7 @@ function providerOf(vendor: Vendor & { baseUrl: string }, wish: ProviderWish, cl
       ...(wish.stall_timeout_ms === undefined ? {} : { stallMs: wish.stall_timeout_ms }),
     },
     isAggregator: wish.aggregator ?? vendor.isAggregator,
+    needsKey: vendor.needsKey,
     facts: (model) => factsOf(model, dialect.name, wish.windows),
   })
   const { name: provider, label, keyVariables } = vendor

@@ -4,12 +4,21 @@ import { parseId, type RunId } from '../core/id.ts'
 import type { Input } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import { type Entry, project } from '../core/projection.ts'
-import { isSettled, type Run } from '../core/run.ts'
+import { isSettled, type Run, type RunSettings } from '../core/run.ts'
 import { foldTurn, type Turn } from '../core/turn.ts'
 import type { NewRun } from '../ports/store.ts'
 import type { Desk } from './desk.ts'
+import type { Wishes } from './send-message.ts'
 
-export type AnswerApproval = { runId: string; verdicts: Verdict[]; followUps?: Input[] }
+export type AnswerApproval = {
+  runId: string
+  verdicts: Verdict[]
+  followUps?: Input[]
+  /** What is said when the answer had been carried out and only the words after it are missing; nothing by default. */
+  reminder?: Input[]
+  /** How the continuing run differs from the one that waited. */
+  wishes?: Pick<Wishes, 'streamTokens' | 'background' | 'maxSteps' | 'clientTools' | 'metadata'>
+}
 
 /**
  * Answers all open calls of a waiting run at once and opens the run that carries the answer out. Answering again
@@ -24,7 +33,7 @@ export async function answerApproval(request: AnswerApproval, desk: Desk): Promi
       throw new Problem('not-found', `There is no run "${request.runId}". \`holdfast approvals\` lists what waits.`)
     const events = await store.events.read(run.id, 0)
     const turn = foldTurn(events.map(({ event }) => event))
-    if (turn.phase !== 'waiting') return answerAgain(run, turn, desk)
+    if (turn.phase !== 'waiting') return answerAgain({ run, events, turn }, request, desk)
     const opened = await openContinuation({ run, events, turn }, request, desk)
     if (opened) return opened
     // Somebody else answered, cancelled or let it expire first: look at what they did.
@@ -35,7 +44,7 @@ type Waiting = { run: Run; events: LoggedEvent[]; turn: Turn }
 
 async function openContinuation(
   { run, events, turn }: Waiting,
-  { verdicts, followUps }: AnswerApproval,
+  { verdicts, followUps, wishes }: AnswerApproval,
   desk: Desk,
 ): Promise<RunId | undefined> {
   const { world, engine } = desk
@@ -43,7 +52,7 @@ async function openContinuation(
   const decided = decide(undecidedCalls(turn), verdicts)
   if ('refusal' in decided) throw new Problem('invalid', decided.refusal, { runId: run.id })
   const step = turn.step!
-  const next = newRun(run, desk)
+  const next = newRun(run, wishes, desk)
   const answered: TurnEvent = {
     type: 'approval-answered',
     v: 1,
@@ -58,7 +67,12 @@ async function openContinuation(
   const changes = project(turn, answered, { runId: run.id, at, holdsConversation: true })
   const place = engine?.dispatcher.reserve()
   try {
-    const entry = accepted(turn, { inputs: [...turn.pending, ...(followUps ?? [])], continues, at })
+    const entry = accepted(turn, {
+      inputs: [...turn.pending, ...(followUps ?? [])],
+      continues,
+      at,
+      ...(wishes ? { wishes } : {}),
+    })
     const opened = await world.store.runs.continueAfterApproval({
       answer: {
         runId: run.id,
@@ -81,7 +95,11 @@ async function openContinuation(
   }
 }
 
-async function answerAgain(run: Run, turn: Turn, desk: Desk): Promise<RunId> {
+async function answerAgain(
+  { run, turn }: Waiting,
+  { followUps = [], reminder = [], wishes }: AnswerApproval,
+  desk: Desk,
+): Promise<RunId> {
   const { world, engine, organizationId } = desk
   const continuing = turn.continuedBy && (await world.store.runs.get(organizationId, turn.continuedBy))
   if (!continuing) throw new Problem('conflict', 'No tool call is currently awaiting approval.', { runId: run.id })
@@ -91,8 +109,8 @@ async function answerAgain(run: Run, turn: Turn, desk: Desk): Promise<RunId> {
   const at = world.clock.now()
   const nothing: Entry = { event: { type: 'input-steered', v: 1, inputs: [] }, at, changes: [] }
   const opened = await world.store.runs.open({
-    run: newRun(run, desk),
-    entry: accepted(turn, { inputs: [], at }),
+    run: newRun(run, wishes, desk),
+    entry: accepted(turn, { inputs: followUps.length > 0 ? followUps : reminder, at, ...(wishes ? { wishes } : {}) }),
     policy: 'enqueue',
     interruption: nothing,
     steering: nothing,
@@ -102,17 +120,24 @@ async function answerAgain(run: Run, turn: Turn, desk: Desk): Promise<RunId> {
   return opened.run.id
 }
 
-function newRun(run: Run, { world }: Desk): NewRun {
-  const { organizationId, agentId, conversationId, background } = run
+function newRun(run: Run, wishes: AnswerApproval['wishes'], { world }: Desk): NewRun {
+  const { organizationId, agentId, conversationId } = run
+  const { background = run.background, metadata = {} } = wishes ?? {}
   const id = `run-${world.randomness.uuid()}` as const
   const createdAt = world.clock.now()
-  return { id, organizationId, agentId, conversationId, background, createdAt, metadata: {}, continues: run.id }
+  return { id, organizationId, agentId, conversationId, background, createdAt, metadata, continues: run.id }
 }
 
-function accepted(
-  { settings }: Turn,
-  { inputs, continues, at }: { inputs: Input[]; continues?: Continuation; at: number },
-): Entry {
+type Acceptance = { inputs: Input[]; continues?: Continuation; at: number; wishes?: AnswerApproval['wishes'] }
+
+function accepted(turn: Turn, { inputs, continues, at, wishes }: Acceptance): Entry {
+  const { streamTokens, maxSteps, clientTools } = wishes ?? {}
+  const settings: RunSettings = {
+    ...turn.settings,
+    ...(streamTokens === undefined ? {} : { streamTokens }),
+    ...(maxSteps === undefined ? {} : { maxSteps }),
+    ...(clientTools === undefined ? {} : { clientTools }),
+  }
   const event: TurnEvent = { type: 'input-accepted', v: 1, inputs, settings, ...(continues ? { continues } : {}) }
   return { event, at, changes: [] }
 }

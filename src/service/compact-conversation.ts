@@ -53,6 +53,7 @@ export async function changeContext(request: ChangeContext, desk: Desk): Promise
     case 'steered':
     case 'repeated':
     case 'key-conflict':
+    case 'otid-conflict':
       throw new Error(`a run without input or key was ${opened.type}`)
   }
 }

@@ -1,3 +1,4 @@
+import type { Failure } from '../core/failure.ts'
 import { Problem } from '../core/problem.ts'
 import type { ProviderEntry } from '../ports/provider-directory.ts'
 import type { Desk } from './desk.ts'
@@ -40,3 +41,9 @@ function unknownProvider(name: string, desk: DirectoryDesk): Problem {
     `There is no provider "${name}". Known: ${known.join(', ')}. A server of your own gets a name under \`providers\` in config.yaml.`,
   )
 }
+
+/** What it takes to ask a provider that wants a key and has none. */
+export const keyAdvice = ({ name, keyVariables }: Pick<ProviderEntry, 'name' | 'keyVariables'>): string =>
+  `Set ${keyVariables.join(' or ')}, or run \`holdfast auth add ${name}\`.`
+
+export const NO_KEY: Failure = { kind: 'auth-rejected', detail: 'it has no key; nobody was asked' }

@@ -6,7 +6,7 @@ import type { Choice } from '../ports/credentials.ts'
 import type { ListedModel } from '../ports/provider-directory.ts'
 import type { Desk } from './desk.ts'
 import { listAgents } from './find-agent.ts'
-import { findProvider, SCRIPTED } from './find-provider.ts'
+import { findProvider, keyAdvice, NO_KEY, SCRIPTED } from './find-provider.ts'
 import { type ListedProvider, listProviders } from './list-providers.ts'
 
 export type ListModels = { provider?: string; signal: AbortSignal }
@@ -69,7 +69,8 @@ async function modelsOf(provider: ListedProvider, signal: AbortSignal, known: Kn
     ...unlisted.map(({ model }) => knownModel(name, { model }, { ...known, isListed: false })),
   ].sort((one, other) => other.usedBy.length - one.usedBy.length || (one.handle < other.handle ? -1 : 1))
   if (!answer.failure) return { provider: name, models }
-  const advice = desk.world.models.find(name)?.adviceFor?.(answer.failure.kind)
+  const advice =
+    answer.failure === NO_KEY ? keyAdvice(provider) : desk.world.models.find(name)?.adviceFor?.(answer.failure.kind)
   return { provider: name, failure: answer.failure, ...(advice ? { advice } : {}), models }
 }
 
@@ -79,8 +80,7 @@ async function askForList({ name, needsKey }: ListedProvider, signal: AbortSigna
   const choice = await desk.world.credentials.choose(name, { setAside: [], at: desk.world.clock.now(), signal })
   const refusal = refusalOf(choice, name)
   if (refusal) return { failure: refusal }
-  if (choice.type === 'none' && needsKey)
-    return { failure: { kind: 'auth-rejected', detail: 'it has no key; nobody was asked' } }
+  if (choice.type === 'none' && needsKey) return { failure: NO_KEY }
   const grant = choice.type === 'granted' ? { grant: choice.grant } : {}
   const answer = await desk.directory!.listModels(name, { ...grant, signal })
   return answer.type === 'models' ? { models: answer.models } : { failure: answer.failure }

@@ -7,32 +7,50 @@ import type { Input, InputPart } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import type { Entry } from '../core/projection.ts'
 import { BACKGROUND_PATIENCE_MS } from '../core/recovery.ts'
-import type { Run, RunSettings } from '../core/run.ts'
+import type { ClientTool, Run, RunSettings } from '../core/run.ts'
+import type { TargetHandle } from '../core/target.ts'
 import { foldTurn, isUndecided, openCalls } from '../core/turn.ts'
-import type { OpenedRun } from '../ports/store.ts'
+import type { NewRun, OpenedRun, RequestMark } from '../ports/store.ts'
 import type { Desk } from './desk.ts'
 
-export type SendMessage = {
-  agent: Agent
-  conversationId: ConversationId
-  content: InputPart[]
-  otid?: string
+/** How a request is to be carried out. */
+export type Wishes = {
   policy?: AdmissionPolicy
   streamTokens?: boolean
   background?: boolean
   onGuarded?: RunSettings['onGuarded']
   maxSteps?: number
-  idempotencyKey?: string
+  /** Instead of the agent's model, for this run only; the rest of its chain stays. */
+  model?: TargetHandle
+  system?: string
+  clientTools?: ClientTool[]
+  metadata?: Json
+}
+
+type Addressed = Wishes & { agent: Agent; conversationId: ConversationId; idempotencyKey?: string }
+
+export type SendMessage = Addressed & { content: InputPart[]; otid?: string }
+
+export type NewInput = Omit<Input, 'messageId'>
+
+export type SendInputs = Addressed & {
+  inputs: NewInput[]
+  /** What its copies are recognised by, beside the otids of its inputs. */
+  request?: Pick<RequestMark, 'fingerprint' | 'isRetry'>
 }
 
 /** `opened`: a new run. `steered`: it entered the running one. `repeated`: this very request was accepted before. */
 export type Sent = { type: 'opened' | 'steered' | 'repeated'; runId: RunId }
 
 /** Accepts a message: when this resolves it is on disk, and its run will reach an end whatever happens. */
-export async function sendMessage(request: SendMessage, desk: Desk): Promise<Sent> {
+export const sendMessage = ({ content, otid, ...request }: SendMessage, desk: Desk): Promise<Sent> =>
+  sendInputs({ ...request, inputs: [{ role: 'user', content, ...(otid ? { otid } : {}) }] }, desk)
+
+/** The same for what an application says in several messages: all of them, or none. */
+export async function sendInputs(request: SendInputs, desk: Desk): Promise<Sent> {
   const { engine, world, organizationId } = desk
   if (!engine) throw new Problem('home-owned', 'Another process runs the agents of this home. Send the message there.')
-  requireContent(request.content)
+  for (const { content } of request.inputs) requireContent(content)
 
   const run = newRun(request, desk)
   const entries = entriesOf(request, desk)
@@ -63,6 +81,8 @@ export async function sendMessage(request: SendMessage, desk: Desk): Promise<Sen
         return { type: opened.type, runId: opened.runId }
       case 'key-conflict':
         throw new Problem('conflict', 'This idempotency key was used for another message.', { runId: opened.runId })
+      case 'otid-conflict':
+        throw new Problem('conflict', 'This otid was used for another message.', { runId: opened.runId })
       case 'no-conversation':
         throw new Problem('not-found', `There is no conversation ${request.conversationId}.`)
       case 'refused':
@@ -78,9 +98,11 @@ function requireContent(content: readonly InputPart[]): void {
   if (isEmpty) throw new Problem('invalid', 'A message must have some text or an image.')
 }
 
-function newRun({ agent, conversationId, background, idempotencyKey, content, otid }: SendMessage, desk: Desk) {
+function newRun({ agent, conversationId, background, idempotencyKey, ...request }: SendInputs, desk: Desk): NewRun {
   const { randomness, clock, digest } = desk.world
-  const body = canonicalJson({ content, otid: otid ?? null, agent: agent.id } as Json)
+  const said = digest(canonicalJson({ inputs: request.inputs, agent: agent.id } as Json))
+  const otids = request.inputs.flatMap(({ otid }) => otid ?? [])
+  const mark: RequestMark = { digest: said, otids, isRetry: false, ...request.request }
   return {
     id: `run-${randomness.uuid()}` as const,
     organizationId: desk.organizationId,
@@ -88,20 +110,22 @@ function newRun({ agent, conversationId, background, idempotencyKey, content, ot
     conversationId,
     background: background ?? false,
     createdAt: clock.now(),
-    metadata: {},
-    ...(idempotencyKey ? { idempotency: { key: idempotencyKey, digest: digest(body) } } : {}),
+    metadata: request.metadata ?? {},
+    ...(idempotencyKey ? { idempotency: { key: idempotencyKey, digest: said } } : {}),
+    ...(request.request ? { request: mark } : {}),
   }
 }
 
 function entriesOf(
-  request: SendMessage,
+  request: SendInputs,
   { world, defaults }: Desk,
 ): Record<'entry' | 'interruption' | 'steering', Entry> {
-  const { content, otid, agent } = request
-  const messageId = `message-${world.randomness.uuid()}` as const
-  const inputs: Input[] = [{ messageId, role: 'user', content, ...(otid ? { otid } : {}) }]
+  const { agent, model, clientTools, system } = request
+  const inputs = request.inputs.map(
+    (input): Input => ({ ...input, messageId: `message-${world.randomness.uuid()}` as const }),
+  )
   const settings: RunSettings = {
-    targets: chainOf(agent, defaults.fallback),
+    targets: chainOf(model ? { ...agent, model } : agent, defaults.fallback),
     maxSteps: request.maxSteps ?? defaults.maxSteps,
     maxDurationMs: defaults.maxDurationMs,
     streamTokens: request.streamTokens ?? true,
@@ -109,6 +133,8 @@ function entriesOf(
     approvalTtlMs: defaults.approvalTtlMs,
     // A caller that holds its connection open gives up at 60 s; nobody else is in such a hurry.
     ...(request.background ? { patienceMs: BACKGROUND_PATIENCE_MS } : {}),
+    ...(clientTools && clientTools.length > 0 ? { clientTools } : {}),
+    ...(system === undefined ? {} : { system }),
   }
   const at = world.clock.now()
   const entry = (event: TurnEvent): Entry => ({ event, at, changes: [] })
@@ -133,11 +159,17 @@ async function refusal(
     case 'pending-approval': {
       const run = runId && (await desk.world.store.runs.get(organizationId, runId))
       const events = run ? await desk.world.store.events.read(run.id, 0) : []
-      const calls = events.length > 0 ? openCalls(foldTurn(events.map(({ event }) => event))).filter(isUndecided) : []
+      const turn = events.length > 0 ? foldTurn(events.map(({ event }) => event)) : undefined
+      const callIds = turn
+        ? openCalls(turn)
+            .filter(isUndecided)
+            .map((call) => call.callId)
+        : []
+      const answerId = turn?.step ? { answerId: turn.step.answerId } : {}
       const message =
         'Cannot send a new message: the agent is waiting for approval on a tool call. ' +
         'Please approve or deny the pending request before continuing.'
-      return new Problem('pending-approval', message, { ...details, callIds: calls.map((call) => call.callId) })
+      return new Problem('pending-approval', message, { ...details, ...answerId, callIds })
     }
   }
 }

@@ -8,7 +8,7 @@ import type { Grant } from '../ports/credentials.ts'
 import type { ModelProvider, ModelRequest } from '../ports/model.ts'
 import type { Desk } from './desk.ts'
 import { listAgents } from './find-agent.ts'
-import { findProvider, SCRIPTED } from './find-provider.ts'
+import { findProvider, keyAdvice, NO_KEY, SCRIPTED } from './find-provider.ts'
 import { refusalOf, targetsInUse } from './list-models.ts'
 
 export type TestProvider = { provider: string; model?: string; signal: AbortSignal }
@@ -29,10 +29,12 @@ export async function testProvider({ provider, model, signal }: TestProvider, de
   const startedAt = clock.monotonic()
   const choice = await credentials.choose(provider, { setAside: [], at: clock.now(), signal })
   const grant = choice.type === 'granted' ? choice.grant : undefined
-  const lacksKey = choice.type === 'none' && entry !== SCRIPTED && entry.needsKey
-  const refusal = refusalOf(choice, provider) ?? (lacksKey ? NO_KEY : undefined)
+  const keyless = choice.type === 'none' && entry !== SCRIPTED && entry.needsKey ? entry : undefined
+  const refusal = keyless ? NO_KEY : refusalOf(choice, provider)
   const chosen = model ?? (refusal ? undefined : await modelToTest(provider, { grant, signal }, desk))
-  const outcome = refusal ? failed(refusal, client) : await ask(chosen, { client, provider, grant, signal })
+  const outcome = refusal
+    ? failed(refusal, client, keyless && keyAdvice(keyless))
+    : await ask(chosen, { client, provider, grant, signal })
   const baseUrl = grant?.baseUrl ?? client.endpoint?.baseUrl
   return {
     handle: chosen === undefined ? provider : `${provider}/${chosen}`,
@@ -45,7 +47,6 @@ export async function testProvider({ provider, model, signal }: TestProvider, de
 
 /** Room enough for a model that thinks before it says a word. */
 const OUTPUT_CAP = 512
-const NO_KEY: Failure = { kind: 'auth-rejected', detail: 'it has no key; nobody was asked' }
 const CUT: Failure = { kind: 'cut-off', detail: 'the stream ended without a finish reason' }
 
 type Line = { client: ModelProvider; provider: string; grant: Grant | undefined; signal: AbortSignal }
@@ -65,8 +66,8 @@ async function ask(model: string | undefined, { client, provider, grant, signal 
   return { type: 'answered', text: textOf(draft.content), usage: draft.usage }
 }
 
-function failed(failure: Failure, client: ModelProvider): Outcome {
-  const advice = client.adviceFor?.(failure.kind)
+function failed(failure: Failure, client: ModelProvider, better?: string): Outcome {
+  const advice = better ?? client.adviceFor?.(failure.kind)
   return { type: 'failed', failure, ...(advice ? { advice } : {}) }
 }
 

@@ -1,13 +1,20 @@
 import type { Agent } from '../core/agent.ts'
 import type { AgentId, OrganizationId } from '../core/id.ts'
 import type { AgentStore } from '../ports/store.ts'
+import { attachBlocks } from './agent-blocks.ts'
+import { deleteAgent } from './agent-deletion.ts'
+import { countAgents, lastRunOf, searchAgents } from './agent-list.ts'
+import { forgetPrompts, keepPrompt } from './agent-prompts.ts'
+import { setTags } from './agent-tags.ts'
+import { insertBlock } from './blocks.ts'
 import { insertConversation } from './conversations.ts'
 import type { Database } from './database.ts'
 import { statement } from './statement.ts'
 
-export function agentStore({ read, write }: Database): AgentStore {
+export function agentStore(database: Database): AgentStore {
+  const { read, write } = database
   return {
-    create: (agent, defaultConversation) =>
+    create: (agent, defaultConversation, parts = {}) =>
       write({
         key: agent.id,
         async work(db) {
@@ -21,6 +28,10 @@ export function agentStore({ read, write }: Database): AgentStore {
             contextStart: 0,
             nextPosition: 0,
           })
+          for (const block of parts.newBlocks ?? []) await insertBlock(db, block)
+          await attachBlocks(db, agent, parts.blockIds ?? [])
+          await setTags(db, agent, parts.tags ?? [])
+          if (parts.prompt !== undefined) await keepPrompt(db, defaultConversation, parts.prompt)
           return true
         },
         recall: async (db) => ((await db.get(byId, idOf(agent))) ? true : undefined),
@@ -43,10 +54,33 @@ export function agentStore({ read, write }: Database): AgentStore {
         const rows = await db.all(page, { organization: organizationId, limit, ...beforeOf(before) })
         return rows.map(agentOf)
       }),
+
+    search: (organizationId, filter, wanted) =>
+      read((db) => searchAgents(db, { organizationId, filter, page: wanted })),
+    count: (organizationId) => read((db) => countAgents(db, organizationId)),
+    lastRun: (organizationId, id) => read((db) => lastRunOf(db, organizationId, id)),
+
+    update: (organizationId, id, { edit, tags, blockIds, recompiles }) =>
+      write({
+        key: id,
+        async work(db) {
+          const row = await db.get(forUpdate, idOf({ organizationId, id }))
+          if (!row) return undefined
+          const before = agentOf(row)
+          const agent = edit?.(before) ?? before
+          await db.run(update, rowOf(agent))
+          if (tags) await setTags(db, agent, tags)
+          if (blockIds) await attachBlocks(db, agent, blockIds)
+          if (recompiles) await forgetPrompts(db, id)
+          return agent
+        },
+      }),
+
+    delete: (organizationId, id) => write({ key: id, work: (db) => deleteAgent(db, { organizationId, id }) }),
   }
 }
 
-type Row = {
+export type AgentRow = {
   id: AgentId
   organization_id: OrganizationId
   name: string
@@ -54,11 +88,12 @@ type Row = {
   model: Agent['model']
   fallback: string
   tools: string
+  settings: string
   created_at: number
   updated_at: number
 }
 
-const rowOf = (agent: Agent): Row => ({
+const rowOf = (agent: Agent): AgentRow => ({
   id: agent.id,
   organization_id: agent.organizationId,
   name: agent.name,
@@ -66,11 +101,12 @@ const rowOf = (agent: Agent): Row => ({
   model: agent.model,
   fallback: JSON.stringify(agent.fallback),
   tools: JSON.stringify(agent.tools),
+  settings: JSON.stringify(agent.settings ?? {}),
   created_at: agent.createdAt,
   updated_at: agent.updatedAt,
 })
 
-const agentOf = (row: Row): Agent => ({
+export const agentOf = (row: AgentRow): Agent => ({
   id: row.id,
   organizationId: row.organization_id,
   name: row.name,
@@ -78,6 +114,7 @@ const agentOf = (row: Row): Agent => ({
   model: row.model,
   fallback: JSON.parse(row.fallback),
   tools: JSON.parse(row.tools),
+  ...(row.settings === '{}' ? {} : { settings: JSON.parse(row.settings) }),
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 })
@@ -93,7 +130,7 @@ export const beforeOf = (before: string | undefined) => ({
   before: before ?? '',
 })
 
-const insert = statement<Row>()((db, p) =>
+const insert = statement<AgentRow>()((db, p) =>
   db.insertInto('agents').values({
     id: p('id'),
     organization_id: p('organization_id'),
@@ -102,13 +139,33 @@ const insert = statement<Row>()((db, p) =>
     model: p('model'),
     fallback: p('fallback'),
     tools: p('tools'),
+    settings: p('settings'),
     created_at: p('created_at'),
     updated_at: p('updated_at'),
   }),
 )
 
+const update = statement<AgentRow>()((db, p) =>
+  db
+    .updateTable('agents')
+    .set({
+      name: p('name'),
+      system: p('system'),
+      model: p('model'),
+      fallback: p('fallback'),
+      tools: p('tools'),
+      settings: p('settings'),
+      updated_at: p('updated_at'),
+    })
+    .where('id', '=', p('id')),
+)
+
 const byId = statement<{ organization: string; id: string }>()((db, p) =>
   db.selectFrom('agents').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization')),
+)
+
+const forUpdate = statement<{ organization: string; id: string }>()((db, p, { lock }) =>
+  lock(db.selectFrom('agents').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization'))),
 )
 
 /** The eldest of that name: a newcomer does not take over what an old name means. */

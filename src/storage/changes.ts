@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { AgentId, ConversationId, OrganizationId, RunId } from '../core/id.ts'
 import type { NewMessage } from '../core/message.ts'
 import type { Entry, RunChange } from '../core/projection.ts'
+import { carryOut } from './agent-writes.ts'
 import { moveContext } from './conversations.ts'
 import { clearCooldown, setCooldown } from './cooldowns.ts'
 import { insertMessages } from './messages.ts'
@@ -46,6 +47,9 @@ export async function writeChanges(db: Executor, run: ChangedRun, entries: reado
           break
         case 'note-model':
           await noteModel(db, run.organization_id, change)
+          break
+        case 'carry-out':
+          await carryOut(db, run, change)
           break
       }
     }

@@ -129,6 +129,7 @@ const ofAgent = statement<{ organization: string; agent: string }>()((db, p) =>
 const setContextStart = statement<{ id: string; start: number }>()((db, p) =>
   db
     .updateTable('conversations')
-    .set({ context_start: p('start') })
+    // What is in view begins anew, and so does what is said before it.
+    .set({ context_start: p('start'), system_prompt: sql`null` })
     .where('id', '=', p('id')),
 )

@@ -6,6 +6,8 @@ import { type Dialect, POSTGRES, SQLITE } from './dialect.ts'
 import { storageError } from './faults.ts'
 import { first } from './migrations/001-first.ts'
 import { credentials } from './migrations/002-credentials.ts'
+import { memory } from './migrations/003-memory.ts'
+import { requests } from './migrations/004-requests.ts'
 import { firstOfChunks } from './migrations/chunks-001-first.ts'
 
 /** Numbered and never edited: a released one has run somewhere. */
@@ -14,7 +16,10 @@ export type Migration = { number: number; name: string; up(dialect: Dialect): st
 /** The chunk log moves on its own: on SQLite it is another file. */
 export type Track = 'store' | 'chunks'
 
-export const MIGRATIONS: Record<Track, readonly Migration[]> = { store: [first, credentials], chunks: [firstOfChunks] }
+export const MIGRATIONS: Record<Track, readonly Migration[]> = {
+  store: [first, credentials, memory, requests],
+  chunks: [firstOfChunks],
+}
 
 export type MigrationPlan = { track: Track; migrations: readonly Migration[]; clock: Pick<Clock, 'now'>; place: string }
 

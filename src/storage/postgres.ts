@@ -30,6 +30,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   const pool = new pg.Pool({ ...clientConfig(url), max: READ_CONNECTIONS, allowExitOnIdle: true })
   // An idle connection that breaks is replaced; without a listener it would end the process.
   pool.on('error', () => {})
+  // The same while it is lent out and no query is under way: the next one fails and tells.
+  pool.on('connect', (client) => client.on('error', () => {}))
   const chunks = postgresChunks({ url, place, pool })
   const nudges = postgresNudges({ url, clock, isOurs: (processId) => processId === writer.processId() })
   const commits = groupCommit({

@@ -6,6 +6,7 @@ import type { Run } from '../core/run.ts'
 import type { ContinueRun, NewRun, OpenedRun, OpenRun } from '../ports/store.ts'
 import { takeOpeningRight } from './conversations.ts'
 import { appendEvents, lockRun, writeEntries } from './events.ts'
+import { keepRequest, recogniseRequest } from './run-requests.ts'
 import { RUN_COLUMNS, runOf } from './run-row.ts'
 import { type Executor, statement } from './statement.ts'
 
@@ -20,6 +21,8 @@ export async function openRun(db: Executor, open: OpenRun): Promise<OpenedRun> {
     return earlier.request_digest === run.idempotency?.digest
       ? { type: 'repeated', runId: earlier.id }
       : { type: 'key-conflict', runId: earlier.id }
+  const recognised = await recogniseRequest(db, run)
+  if (recognised) return recognised
 
   // Asked again whenever the running run ended under our hands; each round sees what the last one ran into.
   for (;;) {
@@ -117,6 +120,7 @@ async function insertRun(
     digest: run.idempotency?.digest ?? null,
   })
   await writeEntries(db, row!, { entries: [entry], from: 1, commitId: run.id })
+  await keepRequest(db, run)
   return runOf(row!)
 }
 

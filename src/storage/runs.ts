@@ -1,14 +1,15 @@
-import { type SqlBool, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { RunId } from '../core/id.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { OpenedRun, RunFilter, RunStore } from '../ports/store.ts'
-import { beforeOf } from './agents.ts'
+import type { OpenedRun, RunStore } from '../ports/store.ts'
 import type { Database } from './database.ts'
 import { runClaims } from './run-claims.ts'
 import { byIdAnywhere, continueRun, openRun, recallContinued, recallOpened } from './run-intake.ts'
+import { listRuns, listSteps } from './run-lists.ts'
+import { markAnswered, runOfOtid } from './run-requests.ts'
 import { RUN_COLUMNS, runOf } from './run-row.ts'
-import { listParameters, listValues, type Statement, statement } from './statement.ts'
-import { readSteps } from './steps.ts'
+import { listParameters, listValues, statement } from './statement.ts'
+import { readStep, readSteps } from './steps.ts'
 
 export function runStore(database: Database, clock: Clock): RunStore {
   const { read, write } = database
@@ -49,20 +50,25 @@ export function runStore(database: Database, clock: Clock): RunStore {
         return row && runOf(row)
       }),
 
-    list: (organizationId, filter, { limit, before }) =>
-      read(async (db) => {
-        const { agentId, conversationId, statuses, waiting } = filter
-        const rows = await db.all(listOf(filter), {
-          organization: organizationId,
-          agent: agentId ?? '',
-          conversation: conversationId ?? '',
-          waiting: waiting ? 1 : 0,
-          limit,
-          ...listValues('status', statuses ?? [], STATUSES),
-          ...beforeOf(before),
-        })
-        return rows.map(runOf)
-      }),
+    list: (organizationId, filter, page) => read((db) => listRuns(db, { organizationId, filter }, page)),
+
+    ofOtid: (organizationId, conversationId, otid) =>
+      read((db) => runOfOtid(db, { organizationId, conversationId }, otid)),
+
+    markAnswered: (runId) =>
+      write({
+        key: runId,
+        async work(db) {
+          await markAnswered(db, runId)
+          return true
+        },
+        // Doing it again does no harm.
+        recall: () => undefined,
+      }).then(() => undefined),
+
+    listSteps: (organizationId, filter, page) => read((db) => listSteps(db, { organizationId, filter }, page)),
+
+    getStep: (organizationId, id) => read((db) => readStep(db, organizationId, id)),
 
     steps: (runId) => read((db) => readSteps(db, runId)),
 
@@ -108,51 +114,3 @@ const nextSeqs = statement<Batch>()((db, p) =>
     .select(['id', 'next_seq'])
     .where('id', 'in', listParameters(p, 'id', BATCH)),
 )
-
-const STATUSES = 5
-
-type ListValues = {
-  organization: string
-  agent: string
-  conversation: string
-  waiting: number
-  isFirst: number
-  before: string
-  limit: number
-  [status: `status${number}`]: string
-}
-
-/** One statement for each combination of filters: each has an index that fits. */
-const lists = new Map<string, Statement<ListValues, Parameters<typeof runOf>[0]>>()
-
-function listOf(filter: RunFilter) {
-  const shape = Object.entries(filter)
-    .flatMap(([name, value]) => (value === undefined ? [] : [name]))
-    .sort()
-    .join()
-  const known = lists.get(shape)
-  if (known) return known
-  const fresh = listStatement(filter)
-  lists.set(shape, fresh)
-  return fresh
-}
-
-function listStatement({ agentId, conversationId, statuses, waiting }: RunFilter) {
-  return statement<ListValues>()((db, p) => {
-    let query = db
-      .selectFrom('runs')
-      .select(RUN_COLUMNS)
-      .where('organization_id', '=', p('organization'))
-      .where(
-        sql<SqlBool>`(cast(${p('isFirst')} as integer) = 1 or number < (
-          select last.number from runs as last
-          where last.id = ${p('before')} and last.organization_id = ${p('organization')}
-        ))`,
-      )
-    if (agentId !== undefined) query = query.where('agent_id', '=', p('agent'))
-    if (conversationId !== undefined) query = query.where('conversation_id', '=', p('conversation'))
-    if (statuses !== undefined) query = query.where('status', 'in', listParameters(p, 'status', STATUSES))
-    if (waiting !== undefined) query = query.where('waiting', '=', p('waiting'))
-    return query.orderBy('number', 'desc').limit(p('limit'))
-  })
-}

@@ -1,6 +1,17 @@
 import type { Generated } from 'kysely'
 import type { Cooldown, Credential, CredentialId } from '../core/credential.ts'
-import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, StepId, WorkerId } from '../core/id.ts'
+import type {
+  AgentId,
+  BlockId,
+  ConversationId,
+  MessageId,
+  OrganizationId,
+  PassageId,
+  RunId,
+  StepId,
+  ToolId,
+  WorkerId,
+} from '../core/id.ts'
 import type { MessageRole } from '../core/message.ts'
 import type { StepStatus } from '../core/projection.ts'
 import type { RunStatus, StopReason } from '../core/run.ts'
@@ -12,6 +23,8 @@ export type Tables = {
   conversations: ConversationsTable
   runs: RunsTable
   steered_requests: SteeredRequestsTable
+  run_otids: RunOtidsTable
+  run_requests: RunRequestsTable
   steps: StepsTable
   events: EventsTable
   messages: MessagesTable
@@ -19,6 +32,11 @@ export type Tables = {
   credentials: CredentialsTable
   cooldowns: CooldownsTable
   model_notes: ModelNotesTable
+  blocks: BlocksTable
+  agent_blocks: AgentBlocksTable
+  agent_tags: AgentTagsTable
+  tools: ToolsTable
+  passages: PassagesTable
   stream_heads: StreamHeadsTable
   chunks: ChunksTable
 }
@@ -33,6 +51,7 @@ type AgentsTable = {
   model: TargetHandle
   fallback: string
   tools: string
+  settings: Generated<string>
   created_at: number
   updated_at: number
 }
@@ -47,6 +66,8 @@ type ConversationsTable = {
   last_message_at: number | null
   context_start: number
   next_position: number
+  /** Null: to be compiled when it is needed next. */
+  system_prompt: Generated<string | null>
 }
 
 type RunsTable = {
@@ -94,6 +115,26 @@ type SteeredRequestsTable = {
   idempotency_key: string
   request_digest: string
   run_id: RunId
+}
+
+/** The client's names of inputs: each belongs to one run of its conversation. */
+type RunOtidsTable = {
+  conversation_id: ConversationId
+  otid: string
+  organization_id: OrganizationId
+  run_id: RunId
+  request_digest: string
+}
+
+/** What a retry that names nothing is recognised by. */
+type RunRequestsTable = {
+  run_id: RunId
+  organization_id: OrganizationId
+  conversation_id: ConversationId
+  fingerprint: string
+  /** 1 once the whole response was handed to the network. */
+  answered: number
+  created_at: number
 }
 
 type StepsTable = {
@@ -199,6 +240,51 @@ type CooldownsTable = {
 }
 
 type ModelNotesTable = { organization_id: OrganizationId; provider: string; model: string; notes: string }
+
+type BlocksTable = {
+  number: Generated<number>
+  id: BlockId
+  organization_id: OrganizationId
+  label: string
+  value: string
+  char_limit: number
+  description: string | null
+  read_only: number
+  tags: string
+  metadata: string
+  hidden: number | null
+  template_name: string | null
+  is_template: number
+  version: number
+  created_at: number
+  updated_at: number
+}
+
+/** The label is kept here too, so that the database refuses a second one on the same agent. */
+type AgentBlocksTable = { agent_id: AgentId; block_id: BlockId; label: string; position: number }
+
+type AgentTagsTable = { organization_id: OrganizationId; agent_id: AgentId; tag: string }
+
+type ToolsTable = {
+  number: Generated<number>
+  id: ToolId
+  organization_id: OrganizationId
+  name: string
+  tool_type: string
+  body: string
+  created_at: number
+  updated_at: number
+}
+
+type PassagesTable = {
+  number: Generated<number>
+  id: PassageId
+  organization_id: OrganizationId
+  agent_id: AgentId
+  content: string
+  tags: string
+  created_at: number
+}
 
 type StreamHeadsTable = {
   run_id: RunId

@@ -1,9 +1,12 @@
+import type { Selectable } from 'kysely'
 import type { RunError } from '../core/failure.ts'
-import type { RunId } from '../core/id.ts'
+import type { OrganizationId, RunId, StepId } from '../core/id.ts'
 import type { NewStep } from '../core/projection.ts'
 import { parseTarget } from '../core/target.ts'
+import type { StoredStep } from '../ports/store.ts'
 import type { ChangedRun } from './changes.ts'
 import { numberOfRun } from './run-row.ts'
+import type { Tables } from './schema.ts'
 import { type Executor, statement } from './statement.ts'
 
 export async function insertStep(db: Executor, run: ChangedRun, step: NewStep): Promise<void> {
@@ -23,6 +26,7 @@ export async function insertStep(db: Executor, run: ChangedRun, step: NewStep): 
     completion: usage.completionTokens,
     total: usage.promptTokens + usage.completionTokens,
     cached: usage.cachedTokens ?? null,
+    cacheWritten: usage.cacheWriteTokens ?? null,
     reasoning: usage.reasoningTokens ?? null,
     stopReason: step.stopReason ?? null,
     errorType: error?.errorType ?? null,
@@ -34,20 +38,52 @@ export async function insertStep(db: Executor, run: ChangedRun, step: NewStep): 
 export async function readSteps(db: Executor, runId: RunId): Promise<NewStep[]> {
   const rows = await db.all(ofRun, { run: runId })
   return rows.map((row) => {
-    const step: NewStep = {
-      id: row.id,
-      runId: row.run_id,
-      status: row.status,
-      target: row.model_handle,
-      usage: { promptTokens: row.prompt_tokens, completionTokens: row.completion_tokens },
-      createdAt: row.created_at,
-    }
-    if (row.cached_input_tokens !== null) step.usage.cachedTokens = row.cached_input_tokens
-    if (row.reasoning_tokens !== null) step.usage.reasoningTokens = row.reasoning_tokens
-    if (row.stop_reason !== null) step.stopReason = row.stop_reason
-    if (row.error_data !== null) step.error = JSON.parse(row.error_data) as RunError
+    const { agentId: _, ...step } = stepOf(row)
     return step
   })
+}
+
+export async function readStep(
+  db: Executor,
+  organizationId: OrganizationId,
+  id: StepId,
+): Promise<StoredStep | undefined> {
+  const row = await db.get(byId, { organization: organizationId, id })
+  return row && stepOf(row)
+}
+
+export const STEP_COLUMNS = [
+  'id',
+  'run_id',
+  'agent_id',
+  'status',
+  'model_handle',
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+  'stop_reason',
+  'error_data',
+  'created_at',
+] as const
+
+export function stepOf(row: Pick<Selectable<Tables['steps']>, (typeof STEP_COLUMNS)[number]>): StoredStep {
+  const step: StoredStep = {
+    id: row.id,
+    runId: row.run_id,
+    agentId: row.agent_id,
+    status: row.status,
+    target: row.model_handle,
+    usage: { promptTokens: row.prompt_tokens, completionTokens: row.completion_tokens },
+    createdAt: row.created_at,
+  }
+  if (row.cached_input_tokens !== null) step.usage.cachedTokens = row.cached_input_tokens
+  if (row.cache_write_tokens !== null) step.usage.cacheWriteTokens = row.cache_write_tokens
+  if (row.reasoning_tokens !== null) step.usage.reasoningTokens = row.reasoning_tokens
+  if (row.stop_reason !== null) step.stopReason = row.stop_reason
+  if (row.error_data !== null) step.error = JSON.parse(row.error_data) as RunError
+  return step
 }
 
 const insert = statement<{
@@ -64,6 +100,7 @@ const insert = statement<{
   completion: number
   total: number
   cached: number | null
+  cacheWritten: number | null
   reasoning: number | null
   stopReason: string | null
   errorType: string | null
@@ -84,6 +121,7 @@ const insert = statement<{
     completion_tokens: p('completion'),
     total_tokens: p('total'),
     cached_input_tokens: p('cached'),
+    cache_write_tokens: p('cacheWritten'),
     reasoning_tokens: p('reasoning'),
     stop_reason: p('stopReason'),
     error_type: p('errorType'),
@@ -95,7 +133,15 @@ const insert = statement<{
 const ofRun = statement<{ run: string }>()((db, p) =>
   db
     .selectFrom('steps')
-    .selectAll()
+    .select(STEP_COLUMNS)
     .where('run_number', '=', numberOfRun(p('run')))
     .orderBy('number'),
+)
+
+const byId = statement<{ organization: string; id: string }>()((db, p) =>
+  db
+    .selectFrom('steps')
+    .select(STEP_COLUMNS)
+    .where('id', '=', p('id'))
+    .where('organization_id', '=', p('organization')),
 )

@@ -2,7 +2,10 @@ import type { ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
 import type { Store } from '../ports/store.ts'
+import { promptStore } from './agent-prompts.ts'
+import { recallStore } from './agent-recall.ts'
 import { agentStore } from './agents.ts'
+import { blockStore } from './blocks.ts'
 import { conversationStore } from './conversations.ts'
 import { cooldownStore } from './cooldowns.ts'
 import { credentialStore } from './credentials.ts'
@@ -10,9 +13,12 @@ import type { Database } from './database.ts'
 import { eventLog } from './events.ts'
 import { messageStore } from './messages.ts'
 import { modelNoteStore } from './model-notes.ts'
+import { passageStore } from './passages.ts'
 import { repairStore } from './repairs.ts'
 import { runStore } from './runs.ts'
 import { snapshotReader } from './snapshot.ts'
+import { tagStore } from './tags.ts'
+import { toolStore } from './tools.ts'
 import { type Standing, workerStore } from './workers.ts'
 
 export type Durability = 'strict' | 'relaxed'
@@ -42,6 +48,12 @@ export function assembleStore(parts: StoreParts): OpenedStore {
     credentials: credentialStore(database, clock),
     cooldowns: cooldownStore(database),
     modelNotes: modelNoteStore(database),
+    blocks: blockStore(database),
+    tools: toolStore(database),
+    tags: tagStore(database),
+    passages: passageStore(database),
+    prompts: promptStore(database),
+    recall: recallStore(database),
     onForeignWrite,
     close,
   }

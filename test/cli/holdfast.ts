@@ -18,6 +18,9 @@ export type Started = {
   ended: Promise<Ended>
 }
 
+/** Where the program runs: nothing of the tester's own environment is there but the path. */
+export type Place = { home: string; environment?: Record<string, string> }
+
 /** A home of its own for one test, removed with it. */
 export function newHome(context: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
@@ -26,25 +29,28 @@ export function newHome(context: TestContext): string {
 }
 
 /** The real program, from beginning to end. */
-export function holdfast(args: string[], options: { home: string; input?: string }): Promise<Ended> {
+export function holdfast(args: string[], options: Place & { input?: string }): Promise<Ended> {
   const { child, ended } = startHoldfast(args, options)
   child.stdin.end(options.input ?? '')
   return ended
 }
 
-export const startHoldfast = (args: string[], { home }: { home: string }): Started =>
-  started(spawn(process.execPath, [MAIN, ...args], { env: environmentFor(home) }))
+export const startHoldfast = (args: string[], place: Place): Started =>
+  started(spawn(process.execPath, [MAIN, ...args], { env: environmentFor(place) }))
 
 /** The program on a pseudo terminal, so that it believes a person sits there. */
-export function startAtTerminal(args: string[], { home }: { home: string }): Started {
+export function startAtTerminal(args: string[], place: Place): Started {
   const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ')
-  return started(spawn('script', ['-qefc', command, '/dev/null'], { env: { ...environmentFor(home), TERM: 'xterm' } }))
+  return started(spawn('script', ['-qefc', command, '/dev/null'], { env: { ...environmentFor(place), TERM: 'xterm' } }))
 }
 
 /** False where it can run; otherwise why not, for the test's `skip`. */
 export const lacksTerminal = lacks('script')
 
-const environmentFor = (home: string): NodeJS.ProcessEnv => ({ PATH: process.env.PATH, HOLDFAST_HOME: home })
+const environmentFor = ({ home, environment }: Place): NodeJS.ProcessEnv => ({
+  ...{ PATH: process.env.PATH, HOLDFAST_HOME: home },
+  ...environment,
+})
 
 /** A test that fails in the middle must not leave a process waiting for input. */
 const running = new Set<ChildProcessWithoutNullStreams>()

@@ -33,7 +33,7 @@ test('simulate says where it listens, plays the script, tells of each request an
   const url = /listens at (\S+)/.exec(output)![1]!
   assert.match(output, new RegExp(`OPENAI_BASE_URL=${url}/v1`))
   assert.match(output, new RegExp(`ANTHROPIC_BASE_URL=${url} `))
-  assert.match(output, new RegExp(`GOOGLE_GEMINI_BASE_URL=${url} `))
+  assert.match(output, new RegExp(`GEMINI_BASE_URL=${url} `))
   assert.equal((await post(`${url}/v1/chat/completions`, CHAT, { key: 'sk-good' })).status, 503)
   assert.equal((await post(`${url}/v1/chat/completions`, CHAT, { key: 'sk-gone' })).status, 401)
   await simulating.saw('#2 openai-chat m, key …gone: 401, answered')

@@ -163,7 +163,7 @@ export const APPENDS: Promised = {
 
   'steps come back as they were written': async ({ store }) => {
     const run = await givenRunning(store, await givenAgent(store))
-    const usage = { promptTokens: 12, completionTokens: 3, cachedTokens: 4, reasoningTokens: 1 }
+    const usage = { promptTokens: 12, completionTokens: 3, cachedTokens: 4, cacheWriteTokens: 2, reasoningTokens: 1 }
     const plain = { promptTokens: 1, completionTokens: 2 }
     const base = { runId: run.id, target: 'test/model/with/slashes', createdAt: AT }
     const error = { errorType: 'llm_timeout' as const, message: 'slow' }

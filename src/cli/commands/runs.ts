@@ -2,8 +2,10 @@ import { Problem } from '../../core/problem.ts'
 import { isSettled } from '../../core/run.ts'
 import { cancelRun } from '../../service/cancel-run.ts'
 import { findAgent } from '../../service/find-agent.ts'
+import { runWords } from '../../service/run-words.ts'
 import { listRuns, showRun } from '../../service/show-run.ts'
 import { type Context, printJson, withApp } from '../context.ts'
+import { billOf } from '../render-bill.ts'
 import { runLine } from '../render-run.ts'
 import { renderStory } from '../render-story.ts'
 import { messageJson, runJson, stepJson } from '../run-json.ts'
@@ -25,9 +27,18 @@ export const show = (id: string, { json }: { json?: boolean }, context: Context)
   withApp(context, 'guest', async ({ desk }) => {
     const { out } = context
     const story = await showRun(id, desk)
-    if (!json) return renderStory(story, out.look).forEach((line) => void out.line(line))
+    const words = await runWords(desk)
+    if (!json) return renderStory(story, words, out.look).forEach((line) => void out.line(line))
     const { run, events, steps, messages } = story
-    printJson(out, { ...runJson(run), steps: steps.map(stepJson), messages: messages.map(messageJson), events })
+    const { cost, hasUnknown } = billOf(story, words)
+    const bill = { cost_usd: cost, cost_is_whole: !hasUnknown }
+    printJson(out, {
+      ...runJson(run),
+      ...bill,
+      steps: steps.map(stepJson),
+      messages: messages.map(messageJson),
+      events,
+    })
   })
 
 export const cancel = (id: string, context: Context): Promise<void> =>

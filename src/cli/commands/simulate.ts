@@ -60,7 +60,7 @@ function introduce({ url, rules }: { url: string; rules: number }, out: Screen):
   const served = [
     [`OPENAI_BASE_URL=${url}/v1`, 'Chat Completions, Responses, models'],
     [`ANTHROPIC_BASE_URL=${url}`, 'Messages'],
-    [`GOOGLE_GEMINI_BASE_URL=${url}`, 'generateContent, streamGenerateContent'],
+    [`GEMINI_BASE_URL=${url}`, 'generateContent, streamGenerateContent'],
     [`${url}/oauth/token`, 'with /oauth/authorize and /oauth/device/code'],
     [`${url}/account`, 'with /copilot_internal/v2/token'],
   ] as const

@@ -1,3 +1,4 @@
+import { runWords } from '../../service/run-words.ts'
 import { listRuns, showRun } from '../../service/show-run.ts'
 import { withApp } from '../context.ts'
 import { renderStory } from '../render-story.ts'
@@ -51,5 +52,5 @@ const showStory = (stage: Stage): Promise<void> =>
     requireSeen(isDone && types.includes('worker-lost'), 'the same turn, taken over and finished')
     await tell.seen('The new process saw that the old one had died, took the turn over and finished it.')
     await tell.say(`Nothing of this is hidden. This is holdfast runs show ${run!.id}:`)
-    for (const line of renderStory(story, out.look)) out.line(line)
+    for (const line of renderStory(story, await runWords(desk), out.look)) out.line(line)
   })

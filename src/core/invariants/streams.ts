@@ -60,18 +60,21 @@ export const tokensReconcile: Invariant<StreamRecord> = {
     const lastTold = chunks.findLast((chunk) => chunk.event > 0)?.event ?? 0
     const texts = streamedTexts(chunks)
     const faults: string[] = []
+    /** Text that was to go on, by the message it is the beginning of. */
+    const kept = new Map<string, AnswerPart[]>()
     for (const { seq, event } of events) {
+      if (event.type === 'attempt-failed' && event.kept)
+        kept.set(event.kept.answerId, [...(kept.get(event.kept.answerId) ?? []), ...event.kept.content])
       if (!isAnswer(event)) continue
+      const content = event.isRest ? [...(kept.get(event.answerId) ?? []), ...event.content] : event.content
       const streamed = texts.get(event.answerId) ?? { text: '', reasoning: '', mayBeShort: false }
       texts.delete(event.answerId)
       const isToldInFull = ended || seq <= lastTold
       if (!isToldInFull || streamed.mayBeShort) continue
-      if (streamed.text !== textOf(event.content))
-        faults.push(
-          `${event.answerId}: "${brief(streamed.text)}" was streamed, "${brief(textOf(event.content))}" is kept`,
-        )
+      if (streamed.text !== textOf(content))
+        faults.push(`${event.answerId}: "${brief(streamed.text)}" was streamed, "${brief(textOf(content))}" is kept`)
       // A cut answer keeps what was said, not what was thought.
-      if (event.type === 'answer-received' && streamed.reasoning !== reasoningOf(event.content))
+      if (event.type === 'answer-received' && streamed.reasoning !== reasoningOf(content))
         faults.push(`${event.answerId}: the reasoning that was streamed is not the one that is kept`)
     }
     if (!ended) return faults

@@ -69,12 +69,14 @@ export function newCredentialPool(options: PoolOptions): CredentialPool {
     return candidatesOf(contents, { box, flows, uncommittedUses: uses.uncommitted })
   }
 
-  async function choose(provider: string, asked: ChooseOptions): Promise<Choice> {
+  /** `renewed`: this one has just been renewed, and is taken as it is. */
+  async function choose(provider: string, asked: ChooseOptions, renewed?: CredentialId): Promise<Choice> {
     const members = await membersOf(provider, asked.at)
     const usable = members.filter((member) => canServe(member, asked))
     const chosen = usable.find(({ id }) => id === asked.preferred) ?? pick(provider, usable)
     if (!chosen) return refusal(members, asked)
-    if (await renewFirst(chosen, asked)) return choose(provider, { ...asked, preferred: chosen.id })
+    if (chosen.id !== renewed && (await renewFirst(chosen, asked)))
+      return choose(provider, { ...asked, preferred: chosen.id }, chosen.id)
     lastPlace.set(provider, chosen.place)
     uses.count(chosen.id, asked.at)
     return {
@@ -96,12 +98,14 @@ export function newCredentialPool(options: PoolOptions): CredentialPool {
   /** A token that has run out would only cost a failed attempt. True: its row changed, look again. */
   async function renewFirst({ id, grant, expiresAt, canRefresh }: Candidate, asked: ChooseOptions): Promise<boolean> {
     if (!canRefresh || expiresAt === undefined || expiresAt - asked.at > EXPIRY_MARGIN_MS) return false
-    if (asked.at < (renewAgainAt.get(id) ?? 0)) return false
-    renewAgainAt.set(id, asked.at + RENEW_AGAIN_MS)
+    if (clock.monotonic() < (renewAgainAt.get(id) ?? 0)) return false
     const deadline = AbortSignal.timeout(RENEW_FIRST_MS)
     const signal = asked.signal ? AbortSignal.any([asked.signal, deadline]) : deadline
     const refreshed = await refreshStored(id, { failedSecret: grant.secret, signal })
-    return refreshed.type === 'refreshed' || refreshed.type === 'dead'
+    const hasChanged = refreshed.type === 'refreshed' || refreshed.type === 'dead'
+    // Only now: whoever asks while it is under way waits for the same renewal.
+    if (!hasChanged) renewAgainAt.set(id, clock.monotonic() + RENEW_AGAIN_MS)
+    return hasChanged
   }
 
   async function refresh(id: CredentialId, asked: RefreshOptions): Promise<Refreshed> {
@@ -142,7 +146,7 @@ export function newCredentialPool(options: PoolOptions): CredentialPool {
   }
 
   return {
-    choose,
+    choose: (provider, asked) => choose(provider, asked),
     refresh,
     flush: uses.flush,
     box,

@@ -16,6 +16,8 @@ export type WireOptions = {
   quirks?: Quirks
   deadlines?: Deadlines
   isAggregator?: boolean
+  /** Without a credential it need not be asked. */
+  needsKey?: boolean
   facts?: (model: string) => ModelFacts
   classify: Classify
   classifyTransport: ClassifyTransport
@@ -63,14 +65,15 @@ export function wireProvider(options: WireOptions): ModelProvider {
   }
 
   return {
-    endpoint: { baseUrl, isAggregator },
+    endpoint: { baseUrl, isAggregator, needsKey: options.needsKey ?? false },
     stream: (request, streamOptions) =>
       withShapedImages(request, (shaped) => lazily(() => open(shaped, streamOptions))),
     ...(facts ? { factsOf: facts } : {}),
     async renewConnections() {
       const old = agent
       agent = newAgent(deadlines)
-      await old.destroy()
+      // What is still being answered on an old connection is somebody else's turn: it is let finish.
+      old.close().catch(() => {})
     },
   }
 }
@@ -100,10 +103,10 @@ function parseBase(baseUrl: string): Base | { failure: Failure } {
   const known = bases.get(baseUrl)
   if (known) return known
   if (!URL.canParse(baseUrl))
-    return { failure: { kind: 'invalid-request', detail: `the base URL "${baseUrl}" is not a URL` } }
+    return { failure: { kind: 'unreachable', detail: `the base URL "${baseUrl}" is not a URL` } }
   const { protocol, origin, pathname } = new URL(baseUrl)
   if (protocol !== 'http:' && protocol !== 'https:')
-    return { failure: { kind: 'invalid-request', detail: `the base URL "${baseUrl}" is neither http nor https` } }
+    return { failure: { kind: 'unreachable', detail: `the base URL "${baseUrl}" is neither http nor https` } }
   const base = { origin, path: pathname.replace(/\/+$/, '') }
   bases.set(baseUrl, base)
   return base

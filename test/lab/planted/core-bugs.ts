@@ -68,8 +68,8 @@ export const CORE_BUGS: PlantedBug[] = [
   {
     name: 'a spent remedy is forgotten',
     file: 'core/way.ts',
-    find: 'const spent = [...way.spent, remedy]',
-    replace: 'const spent = [...way.spent]',
+    find: 'const spent = [...spentWith(way, credentialId), remedy]',
+    replace: 'const spent = [...spentWith(way, credentialId)]',
     breaks: 'nothing is stuck: a failing provider does not outlive its turn',
   },
   {

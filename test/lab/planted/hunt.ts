@@ -34,6 +34,9 @@ export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<Catch> 
     })
     const found = report.violations[0]
     const ms = performance.now() - started
+    // A patch that does not even load has not been found but refused.
+    const isBroken = found?.seed === 1 && found.violations[0]!.startsWith('the simulator broke')
+    if (isBroken) return { name, breaks, ms, fault: found.violations[0]! }
     return { name, breaks, ms, ...(found ? { seed: found.seed, violation: found.violations[0]! } : {}) }
   } finally {
     remove()

@@ -1,62 +1,115 @@
+import { summaryTargets } from '../../../src/core/compaction.ts'
+import type { CredentialId } from '../../../src/core/credential.ts'
 import type { LoggedEvent, TurnEvent } from '../../../src/core/event.ts'
 import { LADDER, PATIENCE_MS, type Remedy } from '../../../src/core/recovery.ts'
+import { nextTargetAfter } from '../../../src/core/shared-fate.ts'
+import type { Granted } from './pool-check.ts'
 
 type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
-type Tried = { target: number; spent: Remedy[]; waitedMs: number }
+type AnswerReceived = Extract<TurnEvent, { type: 'answer-received' }>
+type Tried = { target: number; spent: Remedy[]; credentialId?: CredentialId }
+type Known = (event: AttemptFailed) => Granted | undefined
 
 /**
  * What the log says about failed attempts, counted from the raw events and not with the fold of the product: a fold that
- * forgets would forget in both places. Each failure must be met by the first rung of its ladder that is left.
+ * forgets would forget in both places. Each failure must be met by the first rung of its ladder that is left; `known`
+ * says what its pool could still have given.
  */
-export function attemptFaults(events: readonly LoggedEvent[]): string[] {
+export function attemptFaults(events: readonly LoggedEvent[], known: Known): string[] {
   const first = events[0]?.event
   if (first?.type !== 'input-accepted') return []
+  const { settings } = first
+  const patienceMs = settings.patienceMs ?? PATIENCE_MS
+  const chains = { answer: settings.targets, summary: summaryTargets(settings) }
   const faults: string[] = []
-  const fresh = (target: number, waitedMs = 0): Tried => ({ target, spent: [], waitedMs })
+  const fresh = (target: number): Tried => ({ target, spent: [] })
   const tried = { answer: fresh(0), summary: fresh(0) }
+  /** A caller waits for the whole step, its summaries included. */
+  let waitedMs = 0
   for (const { seq, event } of events) {
-    if (event.type === 'context-compacted') tried.summary = fresh(0)
+    if (event.type === 'context-compacted') {
+      if (event.target !== tried.summary.target && event.text !== '')
+        faults.push(`I16 event ${seq}: target ${event.target} wrote a summary, ${tried.summary.target} was to be asked`)
+      tried.summary = fresh(0)
+    }
     if (event.type === 'answer-received') {
       if (event.target !== tried.answer.target)
         faults.push(`I16 event ${seq}: target ${event.target} answered, ${tried.answer.target} was to be asked`)
-      tried.answer = fresh(tried.answer.target)
+      // What was kept of a text is an answer by itself where the failure that follows leaves nothing to try.
+      if (isRemainder(event)) continue
+      const { credentialId } = event
+      tried.answer = { ...fresh(tried.answer.target), ...(credentialId ? { credentialId } : {}) }
+      tried.summary = fresh(0)
+      waitedMs = 0
     }
     if (event.type !== 'attempt-failed') continue
     const { purpose = 'answer', remedy, failure } = event
     const so = tried[purpose]
-    const allowed = allowedRemedies(event, so, first.settings.targets.length)
+    if (event.target !== so.target)
+      faults.push(`I16 event ${seq}: target ${event.target} failed, ${so.target} was to be asked`)
+    const { credentialId } = event
+    // Another key that came in its place has not been tried once: its guards are its own.
+    if (credentialId && so.credentialId && credentialId !== so.credentialId) so.spent = withoutGuards(so.spent)
+    if (credentialId) so.credentialId = credentialId
+    const left = { ...so, patienceLeftMs: patienceMs - waitedMs, chain: chains[purpose], granted: known(event) }
+    const allowed = allowedRemedies(event, left)
     if (!allowed.includes(remedy))
       faults.push(`I16 event ${seq}: ${failure.kind} is met by ${remedy}, the ladder says ${allowed.join(' or ')}`)
+    if ((event.waitMs ?? 0) > left.patienceLeftMs)
+      faults.push(`I16 event ${seq}: waits ${event.waitMs} ms, its patience is ${left.patienceLeftMs}`)
     if (remedy === 'give-up') continue
-    so.waitedMs += event.waitMs ?? 0
-    if (remedy === 'next-target') tried[purpose] = fresh(event.nextTarget ?? so.target + 1, so.waitedMs)
-    else if (remedy === 'next-credential') so.spent = so.spent.filter((one) => !OF_A_KEY.includes(one))
-    else so.spent.push(remedy)
+    waitedMs += event.waitMs ?? 0
+    if (remedy === 'next-target') tried[purpose] = fresh(event.nextTarget ?? so.target + 1)
+    else if (remedy === 'next-credential') {
+      so.spent = withoutGuards(so.spent)
+      delete so.credentialId
+    } else so.spent.push(remedy)
     if (remedy === 'compact') tried.summary = fresh(0)
   }
   return faults
 }
 
+export const isRemainder = ({ isRest, finish, content, usage }: AnswerReceived): boolean =>
+  isRest === true && finish === 'length' && content.length === 0 && usage.promptTokens === 0
+
 const OF_A_KEY: readonly Remedy[] = ['retry-credential', 'refresh-credential', 'refresh-entitlement', 'next-credential']
 
-/** What depends on credentials, images or room is not in the log: those rungs may be taken or passed. */
-const NOT_IN_THE_LOG: readonly Remedy[] = [...OF_A_KEY, 'compact', 'rebuild-transport', 'raise-output-cap']
+const withoutGuards = (spent: readonly Remedy[]): Remedy[] => spent.filter((one) => !OF_A_KEY.includes(one))
 
-function allowedRemedies({ failure }: AttemptFailed, { target, spent, waitedMs }: Tried, targets: number) {
+/** What depends on images or room is not in the log: those rungs may be taken or passed. */
+const NOT_IN_THE_LOG: readonly Remedy[] = ['compact', 'rebuild-transport', 'raise-output-cap']
+
+type Left = Tried & { patienceLeftMs: number; chain: readonly string[]; granted: Granted | undefined }
+
+function allowedRemedies(event: AttemptFailed, { target, spent, patienceLeftMs, chain, granted }: Left) {
+  const { failure } = event
   const count = (list: readonly Remedy[], rung: Remedy) => list.filter((one) => one === rung).length
   const ladder = LADDER[failure.kind]
+  const next = nextTargetAfter(target, failure.kind, chain.map(identityOf))
   const allowed: (Remedy | 'give-up')[] = []
   for (const [index, rung] of ladder.entries()) {
     if (count(spent, rung) > count(ladder.slice(0, index), rung)) continue
-    if (rung === 'next-target' && target + 1 >= targets) continue
+    if (rung === 'next-target' && next === undefined) continue
     if (rung === 'adopt-window' && !failure.statedWindow) continue
     if (rung === 'cap-output' && !failure.availableOutput) continue
+    if (rung === 'refresh-entitlement') continue
+    if (rung === 'refresh-credential' && granted && !granted.canRefresh) continue
+    if (rung === 'retry-credential' && failure.retryAfterMs !== undefined) continue
+    const needsSibling = rung === 'retry-credential' || rung === 'next-credential'
+    if (needsSibling && granted?.siblings === 0) continue
     const shortest = failure.retryAfterMs ?? Math.min(500 * 2 ** count(spent, 'wait'), 60_000)
-    if (rung === 'wait' && shortest > PATIENCE_MS - waitedMs) continue
+    if (rung === 'wait' && shortest > patienceLeftMs) continue
     allowed.push(rung)
+    const isOpen = NOT_IN_THE_LOG.includes(rung) || (needsSibling && granted?.siblings === undefined)
+    const mayRefresh = rung === 'refresh-credential' && granted === undefined
     // Our own delays are spread out by up to a half: close to the end of patience both are right.
-    const isSure = rung !== 'wait' || shortest * 1.5 <= PATIENCE_MS - waitedMs
-    if (isSure && !NOT_IN_THE_LOG.includes(rung)) return allowed
+    const isSure = rung !== 'wait' || shortest * 1.5 <= patienceLeftMs
+    if (isSure && !isOpen && !mayRefresh) return allowed
   }
   return [...allowed, 'give-up' as const]
+}
+
+function identityOf(handle: string) {
+  const [provider = ''] = handle.split('/')
+  return { account: provider, endpoint: provider, deployment: handle }
 }

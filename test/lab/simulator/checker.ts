@@ -8,13 +8,17 @@ import { isSettled, type Run } from '../../../src/core/run.ts'
 import type { Append } from '../../../src/ports/store.ts'
 import type { OpenedStore } from '../../../src/storage/store.ts'
 import { approvalFaults } from './approval-check.ts'
-import { attemptFaults } from './attempt-check.ts'
+import { attemptFaults, isRemainder } from './attempt-check.ts'
+import { newContextCheck } from './context-check.ts'
 import type { Kernel } from './kernel.ts'
+import { type LadderStates, ladderStates } from './ladder-states.ts'
 import { type Memory, memoryFaults, newMemory } from './memory.ts'
 import { orderFaults } from './order-check.ts'
+import { type Granted, newPoolCheck } from './pool-check.ts'
 import { newRequestCheck } from './request-check.ts'
 import type { Outside } from './tools.ts'
-import type { Observer } from './unreliable-store.ts'
+import type { Ask, Observer } from './unreliable-store.ts'
+import { SECRET, type Vendors } from './vendors.ts'
 
 export type Checker = {
   observer: Observer
@@ -28,6 +32,8 @@ export type Checker = {
   weatherIsFair(): void
   /** What every reader saw: a number of a stream has one content. */
   saw(runId: RunId, number: number, body: string): void
+  /** When the last cooldown ends. */
+  lastCooldown(): number
   atTheEnd(): Promise<void>
 }
 
@@ -39,10 +45,18 @@ export type CheckerParts = {
   opened: OpenedStore
   /** The runs a process believes it runs. */
   runningIn(process: string): readonly RunId[]
+  vendors: Vendors
 }
 
 /** What has no place in a log while nothing goes wrong. */
 const BAD_WEATHER: readonly TurnEvent['type'][] = ['worker-lost', 'attempt-failed', 'fault-met']
+
+/** Room is made also on a fine day, and a conversation may have nothing to make it of. */
+const isHousekeeping = (event: TurnEvent): boolean =>
+  event.type === 'attempt-failed' &&
+  (event.purpose === 'summary'
+    ? event.failure.kind === 'invalid-request'
+    : event.failure.kind === 'context-overflow' && event.failure.requestId === undefined)
 
 const ALWAYS_TOLD: readonly TurnEvent['type'][] = ['attempt-failed', 'tool-ended', 'turn-ended']
 
@@ -54,6 +68,17 @@ function untold(events: readonly LoggedEvent[], chunks: readonly { event: number
     seq <= end && ALWAYS_TOLD.includes(event.type) && !told.has(seq) ? [seq] : [],
   )
 }
+
+type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
+type AnswerReceived = Extract<TurnEvent, { type: 'answer-received' }>
+
+/** Nobody was asked, so nobody else can be. */
+const NOBODY: Granted = { credentialId: 'credential-none', siblings: 0, canRefresh: false }
+
+const wordFor = (event: TurnEvent): string =>
+  event.type === 'attempt-failed'
+    ? `${event.purpose ?? 'attempt'} failed (${event.failure.kind}: ${event.remedy})`
+    : event.type
 
 type Effects = { place: string; by: string[]; last: number }
 type Repetition = { known: Effects; begunAt: number; askedAt: number }
@@ -68,7 +93,7 @@ function mayHappenAgain(tool: string, { known, begunAt, askedAt }: Repetition): 
 }
 
 /** Watches a simulation from outside its processes: every commit as it happens, every effect, and the end. */
-export function newChecker(kernel: Kernel, { database, opened, runningIn }: CheckerParts): Checker {
+export function newChecker(kernel: Kernel, { database, opened, runningIn, vendors }: CheckerParts): Checker {
   const { store, chunks, snapshot } = opened
   const violations: string[] = []
   const reached = new Map<string, number>()
@@ -86,7 +111,10 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn }: Chec
   /** Leases that were, or may have been, given back: `run fence`. */
   const returning = new Set<string>()
   const returned = new Set<string>()
-  const bills = new Map<number, string | undefined>()
+  const bills = new Map<number, { text: string; runId?: RunId }>()
+  /** What is known of each request, by the name its vendor gave it. */
+  const asks = new Map<string, { ask: Ask; granted?: Granted }>()
+  const ladders = new Map<RunId, LadderStates>()
   /** What each process that is looking for abandoned runs could have found when it began. */
   const looking = new Map<string, Set<string>>()
   const memory = newMemory()
@@ -102,6 +130,9 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn }: Chec
     for (const { invariant, where, detail } of found) violate(`${invariant} ${where}: ${detail}`)
   }
   const requests = newRequestCheck({ database, processOf: (workerId) => processes.get(workerId) })
+  const { environmentIds } = vendors
+  const pools = newPoolCheck({ database, environmentIds, reach: (state) => reach(state) })
+  const contexts = newContextCheck(database)
 
   const logOf = database.prepare(
     'select seq, at, body, commit_id from events where run_number = (select number from runs where id = ?) order by seq',
@@ -159,26 +190,53 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn }: Chec
       if ([...executing.values()].includes(`${runId} ${fence} ${process}`))
         violate(`I13 ${process} hands ${runId} back while it runs a tool of it`)
     },
-    asked(process, request) {
-      for (const fault of requests.faultsOf(process, request)) violate(fault)
+    asked(ask) {
+      for (const fault of requests.faultsOf(ask)) violate(fault)
+      if (ask.wish.isSummary) contexts.heardSummary(ask.request)
+      const requestId = `request-${asks.size + 1}`
+      const granted = ask.grant && pools.grantedBy(ask.grant)
+      asks.set(requestId, { ask, ...(granted ? { granted } : {}) })
+      kernel.tell(
+        `${ask.process} asks ${ask.request.model} with ${ask.grant?.credentialId ?? 'no key'}: ${ask.wish.isSummary ? 'a summary' : ask.wish.text}`,
+      )
+      return requestId
     },
-    answered: (bill) => void bills.set(bill, undefined),
+    answered: (bill, text) => void bills.set(bill, { text }),
+    viewPool: pools.view,
+    chose(process, chosen) {
+      for (const fault of pools.faultsOf(process, chosen)) violate(fault)
+    },
     async appended(process, { runId, facts, intents }: Append) {
-      const names = [...facts, ...intents].map(({ event }) => event.type)
+      for (const { event } of facts) pools.wrote(process, event)
+      const names = [...facts, ...intents].map(({ event }) => wordFor(event))
       kernel.tell(`${process} commits to ${runId}: ${names.join(', ') || 'nothing'}`)
     },
     async changed(runId) {
-      const run = await store.runs.getAnywhere(runId)
-      if (!run) return violate(`${runId} is gone`)
-      const events = readLog(run)
-      const messages = await store.messages.ofRun(runId)
-      blame(checkRun({ run, events, messages }))
-      for (const fault of [...attemptFaults(events), ...approvalFaults(events)]) violate(`${fault} (${runId})`)
+      // Others commit between two reads: only what is of one moment is judged.
+      for (;;) {
+        const before = await store.runs.getAnywhere(runId)
+        const messages = await store.messages.ofRun(runId)
+        const run = await store.runs.getAnywhere(runId)
+        if (!before || !run) return violate(`${runId} is gone`)
+        const events = readLog(run)
+        if (before.nextSeq !== run.nextSeq || events.length !== run.nextSeq - 1) continue
+        blame(checkRun({ run, events, messages }))
+        const faults = [...attemptFaults(events, knownOf), ...approvalFaults(events), ...contexts.changedMessages()]
+        for (const fault of faults) violate(`${fault} (${runId})`)
+        return
+      }
     },
   }
 
+  /** How many others could have served, where the vendor was asked at all. */
+  function knownOf({ failure, credentialId }: AttemptFailed): Granted | undefined {
+    if (credentialId === undefined) return NOBODY
+    return failure.requestId === undefined ? undefined : asks.get(failure.requestId)?.granted
+  }
+
   /** Committed rows never change: the log of a moment ago is a prefix of the log of now. */
-  function readLog({ id, conversationId }: Run): LoggedEvent[] {
+  function readLog(run: Run): LoggedEvent[] {
+    const { id, conversationId } = run
     const rows = logOf.all(id) as { seq: number; at: number; body: string; commit_id: string }[]
     const known = logs.get(id) ?? { bodies: [], events: [], fence: 0 }
     const isPrefix =
@@ -192,7 +250,11 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn }: Chec
       known.fence = event.type === 'worker-lost' ? event.fence + 1 : Math.max(fence, known.fence)
       known.bodies.push(body)
       known.events.push({ seq, at, event })
-      hear(id, event)
+      if (body.includes(SECRET)) violate(`I32 ${id}: a secret is in its log`)
+      hear(run, event)
+      const ladder = ladders.get(id) ?? ladderStates()
+      ladders.set(id, ladder)
+      for (const state of ladder.take(event, fence)) reach(state)
       if (event.type !== 'input-accepted' && event.type !== 'input-steered') continue
       for (const input of event.inputs) requests.heard(textOf(input.content), conversationId)
     }
@@ -200,18 +262,49 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn }: Chec
     return known.events
   }
 
-  function hear(runId: RunId, event: TurnEvent) {
-    if (isFair && BAD_WEATHER.includes(event.type)) violate(`${event.type} in fair weather (${runId})`)
+  function hear(run: Run, event: TurnEvent) {
+    const runId = run.id
+    if (isFair && BAD_WEATHER.includes(event.type) && !isHousekeeping(event))
+      violate(`${event.type} in fair weather (${runId}): ${wordFor(event)}`)
     // Tools and models cannot fault the engine, and what the store says here passes: nothing is left to blame but us.
     if (event.type === 'fault-met') violate(`I12 ${runId}: a fault of our own ended it: ${event.detail}`)
     if (event.type === 'worker-lost') kernel.tell(`${runId} has lost its worker`)
     if (event.type === 'answer-cut' && (event as { calls?: unknown }).calls)
       violate(`I19 ${runId}: a cut answer has calls`)
-    if (event.type !== 'answer-received') return
-    const bill = event.usage.promptTokens
-    if (!bills.has(bill)) violate(`I3 ${runId}: an answer is recorded that the model never finished`)
-    else if (bills.get(bill)) violate(`I8 an answer is recorded in ${bills.get(bill)} and in ${runId}`)
-    bills.set(bill, runId)
+    if (event.type === 'context-compacted')
+      for (const fault of contexts.compacted(run, event)) violate(`I9 ${runId}: ${fault}`)
+    if (event.type === 'input-accepted' && event.settings.task && contexts.hasOpenCall(run))
+      reach('an explicit compaction behind an open call')
+    if (event.type === 'attempt-failed') hearFailure(runId, event)
+    if (event.type === 'answer-received') hearAnswer(runId, event)
+  }
+
+  function hearFailure(runId: RunId, event: AttemptFailed) {
+    const asked = event.failure.requestId === undefined ? undefined : asks.get(event.failure.requestId)
+    const made = asked?.ask.grant?.credentialId
+    if (asked && made !== event.credentialId)
+      violate(`I16 ${runId}: a request made with ${made} is charged to ${event.credentialId}`)
+    for (const fault of pools.cooldownFaults(event, asked?.granted)) violate(`I16 ${runId}: ${fault}`)
+    const { failure, remedy, purpose } = event
+    const isOurOwn = failure.kind === 'context-overflow' && failure.requestId === undefined && purpose !== 'summary'
+    if (isOurOwn && remedy !== 'compact') violate(`I9 ${runId}: nobody was asked, and room is not made but ${remedy}`)
+  }
+
+  function hearAnswer(runId: RunId, event: AnswerReceived) {
+    const { finish, calls, usage, credentialId, target } = event
+    if (finish === 'length' && calls.length > 0) violate(`I3 ${runId}: an answer that was cut off has calls`)
+    if (isFair && target > 0) violate(`I16 ${runId}: target ${target} answered in fair weather`)
+    if (isFair && credentialId && pools.restOf(credentialId))
+      violate(`I16 ${runId}: ${credentialId} has served and still has a cooldown on record`)
+    const told = contexts.textOfMessage(event.answerId)
+    const bill = usage.reasoningTokens
+    if (isRemainder(event)) return
+    const said = bill === undefined ? undefined : bills.get(bill)
+    if (!said) return violate(`I3 ${runId}: an answer is recorded that the model never finished`)
+    if (said.runId) violate(`I8 an answer is recorded in ${said.runId} and in ${runId}`)
+    if (finish === 'stop' ? told !== said.text : calls.length === 0 && !said.text.startsWith(told))
+      violate(`I26 ${runId}: the answer is "${told}", said was "${said.text}"`)
+    said.runId = runId
   }
 
   const outside: Outside = {
@@ -282,7 +375,8 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn }: Chec
     blame(checkTogether({ runs: summaries }))
     for await (const record of snapshot.conversations()) blame(checkConversation(record))
     for (const [text, count] of texts) if (count > 1) violate(`I8 "${text}" is in the history ${count} times`)
-    for (const fault of [...orderFaults(database), ...memoryFaults(memory, recorded)]) violate(fault)
+    const faults = [...orderFaults(database), ...memoryFaults(memory, recorded), ...contexts.atTheEnd()]
+    for (const fault of faults) violate(fault)
   }
 
   function saw(runId: RunId, number: number, body: string) {
@@ -293,7 +387,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn }: Chec
   }
 
   return {
-    ...{ observer, outside, memory, violations, reached, violate, saw, atTheEnd },
+    ...{ observer, outside, memory, violations, reached, violate, saw, atTheEnd, lastCooldown: pools.lastEnd },
     died(process) {
       looking.delete(process)
     },

@@ -4,6 +4,7 @@ import { Problem } from '../../../src/core/problem.ts'
 import { StorageError } from '../../../src/ports/storage-error.ts'
 import { answerApproval } from '../../../src/service/answer-approval.ts'
 import { cancelRun } from '../../../src/service/cancel-run.ts'
+import { changeContext } from '../../../src/service/compact-conversation.ts'
 import type { Desk } from '../../../src/service/desk.ts'
 import { listApprovals, type PendingApproval } from '../../../src/service/list-approvals.ts'
 import { sendMessage } from '../../../src/service/send-message.ts'
@@ -51,7 +52,18 @@ export async function runClient(parts: ClientParts): Promise<void> {
       if (kernel.chance(0.7)) await Promise.race([watching, kernel.delay(kernel.between(100, 20_000))])
     }
     if (kernel.chance(0.8)) await answer(parts)
+    while (kernel.chance(0.15)) await makeRoom(parts)
   }
+}
+
+const MODES = ['sliding_window', 'all', 'self_compact_sliding_window', 'self_compact_all'] as const
+
+/** Somebody asks for a summary, or for all of it to be forgotten, whatever is going on in the conversation. */
+async function makeRoom(parts: ClientParts): Promise<void> {
+  const { kernel, place } = parts
+  const task = kernel.chance(0.7) ? ('compact' as const) : ('reset' as const)
+  const compaction = { mode: kernel.pick(MODES) }
+  await ask(parts, task, (desk) => changeContext({ ...place, task, compaction }, desk))
 }
 
 const later = async (kernel: Kernel, task: () => Promise<void>) => {
@@ -67,7 +79,10 @@ async function send(key: string, parts: ClientParts): Promise<RunId | undefined>
   const onGuarded = kernel.chance(0.85) ? ('ask' as const) : ('deny' as const)
   const streamTokens = kernel.chance(0.7)
   const maxSteps = kernel.pick([1, 2, 6, 6, 6])
-  const request = { ...place, content: [{ type: 'text' as const, text }], policy, onGuarded, streamTokens, maxSteps }
+  const background = kernel.chance(0.1)
+  const image = { type: 'image' as const, source: { mediaType: 'image/png', data: 'AAAA' } }
+  const content = [{ type: 'text' as const, text }, ...(kernel.chance(0.1) ? [image] : [])]
+  const request = { ...place, content, policy, onGuarded, streamTokens, maxSteps, background }
   let runId: RunId | undefined
   for (let attempt = 0; attempt < 6; attempt++) {
     const sent = await ask(parts, `send ${text} (${policy})`, (desk) =>

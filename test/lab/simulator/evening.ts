@@ -2,6 +2,7 @@ import type { RunId } from '../../../src/core/id.ts'
 import { isSettled, type Run } from '../../../src/core/run.ts'
 import { answerApproval } from '../../../src/service/answer-approval.ts'
 import { cancelRun } from '../../../src/service/cancel-run.ts'
+import { changeContext } from '../../../src/service/compact-conversation.ts'
 import { listApprovals } from '../../../src/service/list-approvals.ts'
 import { sendMessage } from '../../../src/service/send-message.ts'
 import { watchRun } from '../../../src/service/watch-run.ts'
@@ -20,7 +21,10 @@ type Evening = { key: string; parts: ClientParts }
  */
 export async function spendEvening(parts: ClientParts): Promise<void> {
   const { kernel, name } = parts
-  const plans = [plainTurn, cancelledTurn, queueOfThree, approvedTurn, steeredTurn, cancelledInQueue, cancelledWaiting]
+  const plans = [
+    ...[plainTurn, cancelledTurn, queueOfThree, approvedTurn, steeredTurn, cancelledInQueue, cancelledWaiting],
+    compactedTurn,
+  ]
   for (let turn = 0; turn < 2; turn++) await kernel.pick(plans)({ key: `${name}-evening-${turn}`, parts })
 }
 
@@ -77,6 +81,20 @@ async function cancelledWaiting({ key, parts }: Evening): Promise<void> {
   if (!runId || !(await expectWaiting(runId, parts))) return
   await cancel(runId, parts)
   await expectEnd(runId, parts, { stopReason: 'cancelled', within: CANCEL_MS })
+}
+
+/** Room is asked for behind a turn that is under way, and the turn after it goes on as if nothing had been. */
+async function compactedTurn({ key, parts }: Evening): Promise<void> {
+  const { kernel, place, checker } = parts
+  const before = await say(`${key} look once`, parts)
+  const task = kernel.chance(0.7) ? ('compact' as const) : ('reset' as const)
+  const made = await ask(parts, task, (desk) => changeContext({ ...place, task }, desk))
+  const after = await say(`${key}-after look`, parts)
+  if (made === 'no-answer') return checker.violate(`I13 a ${task} got no answer in fair weather`)
+  if (before) await expectEnd(before, parts, { stopReason: 'end_turn', within: DONE_MS })
+  if (made !== 'refused' && !(await waitUntil(made, parts, { within: DONE_MS, isRight: isSettled })))
+    checker.violate(`I13 ${made} has no end ${DONE_MS} ms later, in fair weather`)
+  if (after) await expectEnd(after, parts, { stopReason: 'end_turn', within: DONE_MS })
 }
 
 async function say(text: string, parts: ClientParts, policy: 'enqueue' | 'steer' = 'enqueue') {

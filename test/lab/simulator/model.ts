@@ -1,67 +1,84 @@
 import type { Part } from '../../../src/core/answer.ts'
-import type { FailureKind } from '../../../src/core/failure.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
-import type { ModelProvider, ModelRequest, Models } from '../../../src/ports/model.ts'
-import { lastInput, sinceInput } from '../../../src/providers/scripted/current-turn.ts'
+import type { ModelProvider, ModelRequest, Models, StreamOptions } from '../../../src/ports/model.ts'
 import type { Weather } from './faults.ts'
 import type { Kernel } from './kernel.ts'
+import type { Setup } from './setup.ts'
 import type { Observer } from './unreliable-store.ts'
+import type { Vendors } from './vendors.ts'
+import { type Wish, wishOf } from './wish.ts'
 
-type Parts = { kernel: Kernel; weather: Weather; clock: Clock; observer: Observer; name: string }
-
-/** What passes by itself comes more often, as it does in life. */
-const STATUSES: FailureKind[] = [
-  'timeout',
-  'timeout',
-  'rate-limited',
-  'rate-limited',
-  'overloaded',
-  'empty-answer',
-  'timeout',
-  'rate-limited',
-  'overloaded',
-  'unreachable',
-  'auth-rejected',
-  'quota-exhausted',
-  'context-overflow',
-  'content-refused',
-  'empty-answer',
-  'invalid-request',
-  'model-unknown',
-]
-
-/** Says what the message asks for ("once again guarded"), step by step; what goes wrong is the weather's. */
-export function simulatedModel(parts: Parts): Models {
-  const provider: ModelProvider = { stream: (request, { signal }) => speak(request, signal, parts) }
-  return { find: (name) => (name === 'sim' ? provider : undefined) }
+type Parts = {
+  kernel: Kernel
+  weather: Weather
+  clock: Clock
+  observer: Observer
+  vendors: Vendors
+  setup: Setup
+  name: string
 }
 
-async function* speak(
-  request: ModelRequest,
-  signal: AbortSignal,
-  { kernel, weather, clock, observer, name }: Parts,
-): AsyncGenerator<Part> {
-  observer.asked(name, request)
+/** Says what the message asks for ("once again guarded"), step by step; what goes wrong is the weather's. */
+export function simulatedModels(parts: Parts): Models {
+  const providers = new Map(['sim', 'spare'].map((provider) => [provider, simulatedProvider(provider, parts)]))
+  return { find: (name) => providers.get(name) }
+}
+
+function simulatedProvider(provider: string, parts: Parts): ModelProvider {
+  const { setup } = parts
+  const connection = { isStale: false }
+  return {
+    stream: (request, options) => speak(request, options, { ...parts, provider, connection }),
+    endpoint: { baseUrl: `https://${provider}.simulated`, isAggregator: provider === 'sim' && setup.isAggregator },
+    factsOf: (model) => ({
+      ...(setup.windows[model] ? { window: setup.windows[model] } : {}),
+      ...(setup.maxOutput ? { maxOutput: setup.maxOutput } : {}),
+    }),
+    adviceFor: () => 'ask whoever runs the simulation',
+    async renewConnections() {
+      connection.isStale = false
+    },
+  }
+}
+
+type Line = Parts & { provider: string; connection: { isStale: boolean } }
+
+async function* speak(request: ModelRequest, { signal, grant }: StreamOptions, line: Line): AsyncGenerator<Part> {
+  const { kernel, weather, clock, observer, name, provider, connection, vendors } = line
+  const wish = wishOf(request)
+  const requestId = observer.asked({
+    process: name,
+    provider,
+    request,
+    wish,
+    at: clock.now(),
+    ...(grant ? { grant } : {}),
+  })
   await clock.sleep(kernel.between(1, 30), signal)
-  if (weather.strikes('provider-status', `a request of ${name}`)) {
-    const kind = kernel.pick(STATUSES)
-    const retryAfter = kernel.chance(0.3) ? { retryAfterMs: kernel.between(0, 40_000) } : {}
-    yield { type: 'failure', failure: { kind, detail: `simulated ${kind}`, ...retryAfter } }
+  const secret = grant ? { secret: grant.secret } : {}
+  const refusal = vendors.refusalOf({ provider, request, ...secret, connection, isSummary: wish.isSummary })
+  if (refusal) {
+    yield { type: 'failure', failure: { ...refusal, requestId } }
     return
   }
   // A number of its own on the bill of every answer: what is recorded can be traced to what was said.
   const bill = kernel.between(1_000, 1_000_000_000)
-  const parts = answerTo(request, { bill, repeatsIds: weather.isOn('provider-nonsense') })
+  const said = answerTo(request, wish, { bill, repeatsIds: weather.isOn('provider-nonsense') })
+  const parts = spoil(said.parts, line)
+  // Who is asked to go on and says nothing at all has said that this was all.
+  const isMute = !parts.some(({ type }) => type === 'text-delta')
+  const text = isMute && wish.kept !== undefined ? wish.kept : said.text
   const cutAt = weather.strikes('provider-cut', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
   const stallAt = weather.strikes('provider-stall', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
   for (const [index, part] of parts.entries()) {
     if (signal.aborted || index === cutAt) return
     if (index === stallAt) {
       await clock.sleep(30_000, signal)
-      if (!signal.aborted) yield { type: 'failure', failure: { kind: 'timeout', detail: 'simulated stall' } }
+      const kind = index === 0 ? 'timeout' : 'stalled'
+      if (!signal.aborted) yield { type: 'failure', failure: { kind, detail: 'simulated stall', requestId } }
       return
     }
-    if (part.type === 'finish') observer.answered(bill)
+    if (part.type === 'finish') observer.answered(bill, text)
     yield weather.strikes('provider-nonsense', name) ? nonsense(part, kernel) : part
     await clock.sleep(kernel.between(0, 10), signal)
   }
@@ -75,29 +92,76 @@ function nonsense(part: Part, kernel: Kernel): Part {
   return part
 }
 
+/** Answers that are none: nothing, only thoughts, or cut off by the output limit. */
+function spoil(parts: Part[], { kernel, weather, name }: Line): Part[] {
+  const isMute = kernel.chance(0.5)
+  const length = kernel.between(1, 4)
+  const isHollow = weather.strikes('provider-hollow', name)
+  const isCut = weather.strikes('provider-truncates', name)
+  const isContent = ({ type }: Part) => type === 'text-delta' || type === 'call-start' || type === 'call-delta'
+  const tail = parts.filter(({ type }) => type === 'usage')
+  const limit: Part = { type: 'finish', finish: 'length' }
+  if (isHollow) {
+    const thought: Part[] = isMute ? [] : [{ type: 'reasoning-delta', text: 'hm ' }]
+    const finish: Part = isCut && !isMute ? limit : { type: 'finish', finish: 'stop' }
+    return [...thought, ...tail, finish]
+  }
+  if (!isCut) return parts
+  const first = parts.findIndex(isContent)
+  return first < 0 ? parts : [...parts.slice(0, first + length).filter((part) => !ENDS.has(part.type)), ...tail, limit]
+}
+
+const ENDS: ReadonlySet<Part['type']> = new Set(['usage', 'finish'])
+
+type Said = {
+  parts: Part[] /** What the whole text is, also where this answer is only the rest of it. */
+  text: string
+}
+
 /** Each word of a wish is one step: a `+` joins calls of one answer. Without words left, the model says goodbye. */
-function answerTo(request: ModelRequest, { bill, repeatsIds }: { bill: number; repeatsIds: boolean }): Part[] {
-  const wish = lastInput(request.messages)
-  const steps = sinceInput(request.messages).filter((body) => body.role === 'assistant').length
-  const words = wish.split(' ').slice(1)
-  const word = words[steps]
+function answerTo(
+  request: ModelRequest,
+  wish: Wish,
+  { bill, repeatsIds }: { bill: number; repeatsIds: boolean },
+): Said {
+  const promptTokens = Math.ceil(JSON.stringify(request.messages).length / 8)
+  const usage: Part = { type: 'usage', usage: { promptTokens, completionTokens: 5, reasoningTokens: bill } }
+  const stop: Part = { type: 'finish', finish: 'stop' }
+  const say = (pieces: string[]): Part[] => pieces.map((text) => ({ type: 'text-delta', text }))
+  if (wish.isSummary) return { parts: [...say(['what was said']), usage, stop], text: 'what was said' }
+  if (wish.kept !== undefined) {
+    const pieces = piecesOf(...subjectOf(wish.kept))
+    const text = pieces.join('')
+    return { parts: [...say([text.slice(wish.kept.length)].filter(Boolean)), usage, stop], text }
+  }
+  const { text, steps } = wish
+  const word = text.split(' ').slice(1)[steps]
   const tools = word?.split('+').filter((name) => request.tools.some((tool) => tool.name === name)) ?? []
-  const text = Array.from(
-    { length: 4 },
-    (_, index): Part => ({ type: 'text-delta', text: `${wish}/${steps}/${index} ` }),
-  )
-  const thought: Part[] = [
-    { type: 'reasoning-delta', text: 'hm ' },
-    { type: 'reasoning-signature', signature: 's' },
-  ]
+  if (tools.length === 0) {
+    const pieces = piecesOf(text, String(steps))
+    return { parts: [...say(pieces), usage, stop], text: pieces.join('') }
+  }
   // Some servers count the calls of each answer from zero, all day long.
-  const [key] = wish.split(' ')
-  const prefix = repeatsIds && /[13579]$/.test(key!) ? 'call' : `call-${key}-${steps}`
+  const [key] = text.split(' ')
+  const prefix = repeatsIds && /[13579]$/.test(key!) ? 'call' : `call-${key}-${steps}-${bill}`
   const calls = tools.flatMap((tool, index): Part[] => [
     { type: 'call-start', index, callId: `${prefix}-${index}`, tool },
-    { type: 'call-delta', index, json: JSON.stringify({ wish, index }) },
+    { type: 'call-delta', index, json: JSON.stringify({ wish: text, index }) },
   ])
-  const usage: Part = { type: 'usage', usage: { promptTokens: bill, completionTokens: 5 } }
-  const finish: Part = { type: 'finish', finish: calls.length > 0 ? 'tool-calls' : 'stop' }
-  return [...(calls.length > 0 ? thought : text), ...calls, usage, finish]
+  return { parts: [...THOUGHT, ...calls, usage, { type: 'finish', finish: 'tool-calls' }], text: '' }
+}
+
+const THOUGHT: Part[] = [
+  { type: 'reasoning-delta', text: 'hm ' },
+  { type: 'reasoning-signature', signature: 's' },
+  { type: 'encrypted-reasoning', itemId: 'item', data: 'sealed', origin: 'openai-responses' },
+]
+
+const piecesOf = (text: string, step: string): string[] =>
+  Array.from({ length: 4 }, (_, index) => `${text}/${step}/${index} `)
+
+/** What a text that goes on is about stands in its first piece. */
+function subjectOf(kept: string): [string, string] {
+  const [, text = '', step = ''] = /^(.*?)\/(\d+)\/0 /s.exec(kept) ?? []
+  return [text, step]
 }

@@ -5,16 +5,21 @@ import { type Engine, startEngine } from '../../../src/engine/engine.ts'
 import type { World } from '../../../src/engine/world.ts'
 import { newStreams } from '../../../src/live/streams.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
-import { noCredentials } from '../../../src/providers/no-credentials.ts'
+import type { Credentials } from '../../../src/ports/credentials.ts'
+import type { SecretBox } from '../../../src/ports/secret-box.ts'
+import { newCredentialPool } from '../../../src/providers/credentials/credential-pool.ts'
 import type { Desk } from '../../../src/service/desk.ts'
 import { shareSqliteStore } from '../../../src/storage/sqlite.ts'
 import { toolRegistry } from '../../../src/tools/registry.ts'
 import { mortal, newLife } from '../../harness/mortal.ts'
 import type { Weather } from './faults.ts'
 import type { Kernel } from './kernel.ts'
-import { simulatedModel } from './model.ts'
+import { simulatedModels } from './model.ts'
+import type { Setup } from './setup.ts'
+import type { TokenServer } from './token-server.ts'
 import { type Outside, simulatedTools } from './tools.ts'
 import { type Observer, unreliableChunks, unreliableStore } from './unreliable-store.ts'
+import type { Vendors } from './vendors.ts'
 
 /** A server in the simulation: its own memory and clock, the shared database, and a life that can end at any event. */
 export type SimulatedProcess = {
@@ -37,11 +42,16 @@ export type ProcessParts = {
   database: DatabaseSync
   observer: Observer
   outside: Outside
+  setup: Setup
+  vendors: Vendors
+  tokenServer: TokenServer
+  /** How far the calendar is ahead of the simulation: nights pass at once. */
+  nights(): number
   onDeath(name: string): void
 }
 
 export async function startProcess(parts: ProcessParts): Promise<SimulatedProcess> {
-  const { name, kernel, weather, database, observer, outside, onDeath } = parts
+  const { name, kernel, weather, database, observer, outside, setup, vendors, tokenServer, onDeath } = parts
   const life = newLife()
   let pausedUntil = 0
   let skew = 0
@@ -58,22 +68,37 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     life.kill()
     onDeath(name)
   }
-  const clock: Clock = simulatedClock(kernel, { inside, skew: () => skew })
+  const clock: Clock = simulatedClock(kernel, { inside, skew: () => skew + parts.nights() })
   const place = { name, kernel, weather, observer, life, inside, kill }
 
   const shared = await shareSqliteStore({ database, clock, standing: 'peer' })
   const store = unreliableStore(shared.store, place)
   const chunks = unreliableChunks(shared.chunks, place)
   const report = (fault: unknown, where: string) => observer.report(name, fault, where)
+  const mortalStore = mortal(store, life)
+  const randomness = { uuid: kernel.uuid, fraction: kernel.fraction }
+  const client = {
+    name,
+    inside,
+    kill,
+    get isAlive() {
+      return life.isAlive
+    },
+  }
+  const pool = newCredentialPool({
+    ...{ organizationId: DEFAULT_ORGANIZATION, store: mortalStore, box: plainBox, clock, randomness, report },
+    ...{ environment: vendors.environment, strategies: { sim: setup.strategy } },
+    flows: tokenServer.flowsFor(client),
+  })
   const world: World = {
-    store: mortal(store, life),
+    store: mortalStore,
     streams: newStreams({ chunks: mortal(chunks, life), clock, report }),
-    credentials: noCredentials,
-    models: simulatedModel({ kernel, weather, clock, observer, name }),
+    credentials: watched(pool, { name, observer }),
+    models: simulatedModels({ kernel, weather, clock, observer, vendors, setup, name }),
     tools: toolRegistry(simulatedTools({ kernel, weather, clock, outside, kill, name, observer })),
     spill: { save: async (callId) => `spill/${callId}` },
     clock,
-    randomness: { uuid: kernel.uuid, fraction: kernel.fraction },
+    randomness,
     digest: sha256,
     report,
   }
@@ -105,6 +130,25 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     setClockRight() {
       skew = 0
     },
+  }
+}
+
+/** Nothing here is worth hiding; what is sealed for one credential opens for no other. */
+export const plainBox: SecretBox = {
+  seal: (plain, context) => `${context} ${plain}`,
+  open: (sealed, context) => (sealed.startsWith(`${context} `) ? sealed.slice(context.length + 1) : undefined),
+}
+
+/** The pool of the product, and somebody who compares what it chose with the rows it had. */
+function watched(pool: Credentials, { name, observer }: { name: string; observer: Observer }): Credentials {
+  return {
+    async choose(provider, options) {
+      const before = observer.viewPool(provider)
+      const choice = await pool.choose(provider, options)
+      observer.chose(name, { provider, options, before, choice })
+      return choice
+    },
+    refresh: (id, options) => pool.refresh(id, options),
   }
 }
 

@@ -2,21 +2,22 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { TurnEvent } from '../../../src/core/event.ts'
 import { historyFaults } from '../../../src/core/history.ts'
 import type { ConversationId } from '../../../src/core/id.ts'
-import { type Input, inputBody, type MessageBody, textOf } from '../../../src/core/message.ts'
+import { type AnswerPart, type Input, inputBody, type MessageBody, textOf } from '../../../src/core/message.ts'
+import type { Remedy } from '../../../src/core/recovery.ts'
 import { foldTurn, nextAction } from '../../../src/core/turn.ts'
-import type { ModelRequest } from '../../../src/ports/model.ts'
-import { lastInput } from '../../../src/providers/scripted/current-turn.ts'
+import type { RequestShape } from '../../../src/ports/model.ts'
+import type { Ask } from './unreliable-store.ts'
 
 export type RequestCheck = {
-  /** What is wrong with this request. `holder` is the process that holds a run, if anybody does. */
-  faultsOf(process: string, request: ModelRequest): string[]
+  /** What is wrong with this request. */
+  faultsOf(ask: Ask): string[]
   /** A text is known to belong to this conversation. */
   heard(text: string, conversationId: ConversationId): void
 }
 
 type Parts = { database: DatabaseSync; processOf(workerId: string): string | undefined }
 
-/** What a model is sent must be the conversation, whole and once, and go to the target the log has come to. */
+/** What a model is sent must be the conversation, whole and once, and go where the log has come to, as it has come there. */
 export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
   const conversations = new Map<string, ConversationId>()
   const running = database.prepare(
@@ -28,28 +29,29 @@ export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
     `select messages.id as id, body from messages join conversations on conversations.id = conversation_id
      where conversation_id = ? and position >= context_start order by role <> 'summary', position`,
   )
-
   const ids = database.prepare('select id from messages where conversation_id = ?')
 
   return {
     heard: (text, conversationId) => void conversations.set(text, conversationId),
-    faultsOf(process, { messages, model }) {
-      const wish = lastInput(messages)
-      const faults = historyFaults(messages).map((fault) => `I2 "${wish}" is asked with a broken history: ${fault}`)
-      // A summary is asked for in one message that is nobody's.
-      const conversation = conversations.get(wish)
+    faultsOf(ask) {
+      const { request, wish, process } = ask
+      const faults = historyFaults(request.messages).map((fault) => `I2 "${wish.text}" has a broken history: ${fault}`)
+      if (!wish.isSummary && wish.text === '') faults.push(`I9 a model is asked by ${process} without any question`)
+      // A summary is asked for in words that are nobody's.
+      const conversation = wish.isSummary ? undefined : conversations.get(wish.text)
       const run = conversation && running.get(conversation)
       if (!conversation || !run || processOf(String(run.lease_owner)) !== process) return faults
       const events = log.all(run.number!).map(({ body }) => JSON.parse(String(body)) as TurnEvent)
       const inputs = events.flatMap(inputsOf)
       // One that lost its lease and does not know yet may still ask for another run.
-      if (run.continues === null && !inputs.some((input) => textOf(input.content) === wish)) return faults
+      if (run.continues === null && !inputs.some((input) => textOf(input.content) === wish.text)) return faults
       // The run it continues may still have such a worker here; this one asks nothing before its calls are answered.
       if (run.continues !== null && hasOpenCalls(events)) return faults
+      const name = String(run.id)
       return [
         ...faults,
-        ...targetFaults(String(run.id), model, events),
-        ...historyGaps(String(run.id), messages, {
+        ...wayFaults(ask, events).map((fault) => `I16 ${name}: ${fault}`),
+        ...historyGaps(name, wish.messages, {
           stored: stored.all(conversation) as Stored[],
           known: new Set(ids.all(conversation).map(({ id }) => String(id))),
           inputs,
@@ -64,15 +66,62 @@ const inputsOf = (event: TurnEvent): Input[] =>
 
 const hasOpenCalls = (events: TurnEvent[]): boolean => nextAction(foldTurn(events), 0).type !== 'call-model'
 
-function targetFaults(run: string, model: string, events: TurnEvent[]): string[] {
+type Way = { target: number; spent: Remedy[]; setAside: string[]; kept: AnswerPart[]; outputCap?: number }
+
+/** Where the log has come to, since the last answer; counted without the fold of the product. */
+function wayOf(events: readonly TurnEvent[]): Way {
+  let way: Way = { target: 0, spent: [], setAside: [], kept: [] }
+  for (const event of events) {
+    if (event.type === 'answer-received') way = { target: way.target, spent: [], setAside: [], kept: [] }
+    if (event.type !== 'attempt-failed' || event.purpose === 'summary') continue
+    const { remedy, credentialId, nextTarget, outputCap, kept } = event
+    if (remedy === 'next-target') way = { target: nextTarget ?? event.target + 1, spent: [], setAside: [], kept: [] }
+    if (remedy === 'give-up' || remedy === 'next-target') continue
+    if (remedy === 'next-credential' && credentialId) way.setAside.push(credentialId)
+    way.spent.push(remedy)
+    if (outputCap !== undefined) way.outputCap = outputCap
+    if (kept) way.kept.push(...kept.content)
+  }
+  return way
+}
+
+const SHAPES: Partial<Record<Remedy, keyof RequestShape>> = {
+  'strip-signatures': 'stripSignatures',
+  'drop-encrypted-reasoning': 'dropEncryptedReasoning',
+  'shrink-images': 'shrinkImages',
+  'strip-images': 'stripImages',
+  'text-only-results': 'textOnlyResults',
+  'drop-long-context-beta': 'dropLongContextBeta',
+  'relax-schemas': 'relaxSchemas',
+}
+
+function wayFaults({ provider, request, wish, grant }: Ask, events: TurnEvent[]): string[] {
   const first = events[0]
   if (first?.type !== 'input-accepted') return []
-  let target = 0
-  for (const event of events)
-    if (event.type === 'attempt-failed' && event.remedy === 'next-target' && event.purpose !== 'summary')
-      target = event.nextTarget ?? event.target + 1
-  const expected = first.settings.targets[target]
-  return expected === `sim/${model}` ? [] : [`I16 ${run}: ${model} is asked, its log has come to ${expected}`]
+  const way = wayOf(events)
+  const { model, shape = {}, outputCap } = request
+  const expected = first.settings.targets[way.target]
+  const missing = way.spent.flatMap((remedy) => {
+    const field = SHAPES[remedy]
+    return field && shape[field] === undefined ? [field] : []
+  })
+  const owed = new Set(way.spent.map((remedy) => SHAPES[remedy]))
+  // What was learnt of a model is kept.
+  const extra = Object.keys(shape).filter(
+    (field) => field !== 'textOnlyResults' && !owed.has(field as keyof RequestShape),
+  )
+  const keptText = way.kept.length > 0 ? textOf(way.kept) : undefined
+  return [
+    ...(expected === `${provider}/${model}` ? [] : [`${model} is asked, its log has come to ${expected}`]),
+    ...missing.map((field) => `its request is not shaped by ${field}`),
+    ...extra.map((field) => `its request is shaped by ${field}, which nobody asked for`),
+    ...(outputCap === way.outputCap ? [] : [`its output is limited to ${outputCap}, by the log to ${way.outputCap}`]),
+    ...(wish.kept === keptText ? [] : [`it goes on after "${wish.kept}", kept is "${keptText}"`]),
+    ...(wish.kept !== undefined || wish.isNudged === way.spent.includes('nudge')
+      ? []
+      : ['it is nudged or not, by mistake']),
+    ...(grant && way.setAside.includes(grant.credentialId) ? [`${grant.credentialId} is asked again`] : []),
+  ]
 }
 
 type Stored = { id: string; body: string }
@@ -85,13 +134,16 @@ function historyGaps(
 ): string[] {
   const told = newestSummary(stored.map(({ body }) => JSON.parse(body) as MessageBody).filter(isShown))
   const pending = inputs.filter(({ messageId }) => !known.has(messageId)).map(inputBody)
-  const expected = [...told, ...pending].map(brief)
-  const sent = messages.map(brief)
+  const expected = [...told, ...pending].map((body) => JSON.stringify(body))
+  const sent = messages.map((body) => JSON.stringify(body))
   const isRight = sent.length >= told.length && sent.every((line, index) => line === expected[index])
   if (isRight) return []
   const place = sent.findIndex((line, index) => line !== expected[index])
   const at = place < 0 ? sent.length : place
-  return [`I9 ${run}: message ${at} of its request is ${sent[at] ?? 'missing'}, stored is ${expected[at] ?? 'nothing'}`]
+  const brief = (line: string | undefined) => line?.slice(0, 300)
+  return [
+    `I9 ${run}: message ${at} of its request is ${brief(sent[at]) ?? 'missing'}, stored is ${brief(expected[at]) ?? 'nothing'}`,
+  ]
 }
 
 const newestSummary = (bodies: MessageBody[]): MessageBody[] => {
@@ -101,18 +153,3 @@ const newestSummary = (bodies: MessageBody[]): MessageBody[] => {
 
 const isShown = (body: MessageBody): boolean =>
   body.role !== 'approval' && !(body.role === 'assistant' && body.content.length === 0 && body.calls.length === 0)
-
-function brief(body: MessageBody): string {
-  switch (body.role) {
-    case 'user':
-    case 'system':
-      return `${body.role} "${textOf(body.content)}"`
-    case 'assistant':
-      return `answer "${textOf(body.content)}" [${body.calls.map((call) => call.callId)}]`
-    case 'tool':
-      return `results [${body.outcomes.map((outcome) => `${outcome.callId} ${outcome.status}`)}]`
-    case 'approval':
-    case 'summary':
-      return body.role
-  }
-}

@@ -41,6 +41,11 @@ export const SOMETIMES = [
   'resume at the last number',
   'commit-unknown on intake',
   'two processes racing to recover one run',
+  'an explicit compaction behind an open call',
+  'a crash between a failed attempt and the next',
+  'a takeover in the middle of a ladder',
+  'a cooldown obeyed by another process',
+  'a fallback answers after its primary died in mid-answer',
 ] as const
 
 export const neverReached = (reached: Record<string, number>): string[] => SOMETIMES.filter((state) => !reached[state])

@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Agent } from '../../../src/core/agent.ts'
 import { type ConversationId, DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
 import { HEARTBEAT_MS, LEASE_MS } from '../../../src/engine/engine.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import { shareSqliteStore } from '../../../src/storage/sqlite.ts'
 import { newChecker } from './checker.ts'
 import { type ClientParts, runClient } from './clients.ts'
@@ -9,8 +10,12 @@ import { spendEvening } from './evening.ts'
 import { drawFaults, type Fault, newWeather } from './faults.ts'
 import { onFullDisk } from './full-disk.ts'
 import { type Kernel, newKernel } from './kernel.ts'
+import { newLogins } from './logins.ts'
 import { EPOCH, type SimulatedProcess, startProcess } from './process.ts'
+import { drawSetup, type Setup } from './setup.ts'
+import { openTokenServer } from './token-server.ts'
 import { KINDS } from './tools.ts'
+import { newVendors } from './vendors.ts'
 
 export type SeedOptions = {
   seed: number
@@ -53,6 +58,10 @@ export async function runSeed({
   const drawn = drawFaults(kernel)
   const faults = exactly ?? (allow ? new Set([...drawn].filter((fault) => allow.has(fault))) : drawn)
   const weather = newWeather(kernel, { faults, endsAt: durationMs })
+  const setup = drawSetup(kernel)
+  let nights = 0
+  const now = () => kernel.now() + nights
+  const vendors = newVendors({ kernel, weather, setup, now, endsAt: durationMs })
   let isReady = false
   const bare = new DatabaseSync(':memory:')
   const database = onFullDisk(bare, weather, () => isReady)
@@ -63,15 +72,21 @@ export async function runSeed({
     every: () => () => {},
     soon: (task: () => void) => void kernel.after(0, task),
   }
+  const violateLater = (text: string) => checker?.violate(text)
+  const logins = newLogins({ vendors, now, isExcused: () => weather.isOn('clock-jump'), violate: violateLater })
+  const tokenServer = openTokenServer({ kernel, weather, vendors, shown: logins.shown, lost: logins.lost })
   let checker: ReturnType<typeof newChecker> | undefined
   let places: Place[] = []
+  let store: Store | undefined
   const processes: SimulatedProcess[] = []
 
   const runningIn = (name: string) => processes.find((each) => each.name === name)?.engine.dispatcher.running() ?? []
   const prepare = async () => {
     const opened = await shareSqliteStore({ database, clock: quiet, standing: 'peer' })
-    checker = newChecker(kernel, { database: bare, opened, runningIn })
-    places = await makePlaces(kernel, opened.store, Math.min(2, clients))
+    checker = newChecker(kernel, { database: bare, opened, runningIn, vendors })
+    places = await makePlaces(opened.store, { kernel, setup, count: Math.min(2, clients) })
+    if (setup.login !== 'none') await logins.logIn(opened.store)
+    store = opened.store
     isReady = true
   }
   const preparing = prepare()
@@ -86,7 +101,8 @@ export async function runSeed({
       died(name)
       kernel.after(restartDelay(kernel), () => void boot().catch(fail))
     }
-    processes.push(await startProcess({ name, kernel, weather, database, observer, outside, onDeath }))
+    const world = { kernel, weather, database, observer, outside, setup, vendors, tokenServer }
+    processes.push(await startProcess({ name, ...world, nights: () => nights, onDeath }))
   }
   const fail = (fault: unknown) => {
     // A process that cannot start because the store is having a bad moment is started again, as a supervisor would.
@@ -110,16 +126,23 @@ export async function runSeed({
   kernel.tell('the faults are over')
   for (const each of processes) each.setClockRight()
   if (await comesToRest(kernel, bare, durationMs + REST_MS)) {
+    // Somebody logs in again where a token was lost, and every cooldown comes to its end.
+    if (setup.login !== 'none') await whenOver(kernel, logins.logIn(store!), 1)
+    nights = Math.max(0, checker!.lastCooldown() - EPOCH - kernel.now() + 1)
+    kernel.tell(`a night of ${nights} ms passes`)
+    // A token that could not be renewed is not tried again for a minute.
+    await kernel.run(kernel.now() + (setup.login === 'none' ? 3 * HEARTBEAT_MS : 60_000))
     kernel.tell('the evening begins')
     checker!.weatherIsFair()
     const evening = Promise.all(clientsOf('e').slice(0, places.length).map(spendEvening)).catch(fail)
     await whenOver(kernel, evening, 1_000)
-    await comesToRest(kernel, bare, kernel.now() + REST_MS)
+    await comesToRest(kernel, bare, kernel.now() + REST_MS, nights)
   }
   if (kernel.isExhausted()) checker!.violate('I13 something goes round in circles: the day has too many events')
   await whenOver(kernel, atTheEnd(), 1)
   for (const each of processes) each.kill('the day is over')
   process.off('unhandledRejection', fail)
+  tokenServer.close()
   const conversations = places.map(({ conversationId }) =>
     bare
       .prepare('select id from runs where conversation_id = ? order by number')
@@ -149,14 +172,14 @@ function restartDelay(kernel: Kernel): number {
 }
 
 /** Lets time pass until nothing is open any more, and then some: what is late must have its chance to do harm. */
-async function comesToRest(kernel: Kernel, database: DatabaseSync, until: number): Promise<boolean> {
+async function comesToRest(kernel: Kernel, database: DatabaseSync, until: number, nights = 0): Promise<boolean> {
   const open = database.prepare(
     `select 1 from runs where status in ('created', 'running') or waiting = 1
      union all select 1 from stream_heads where ended = 0`,
   )
   // A clock that was an hour fast has given an approval an hour more.
   const lapse = database.prepare('select max(expires_at) as at from runs where waiting = 1')
-  const isLate = () => kernel.now() >= Math.max(until, Number(lapse.get()?.at ?? 0) - EPOCH + LAPSE_MS)
+  const isLate = () => kernel.now() >= Math.max(until, Number(lapse.get()?.at ?? 0) - EPOCH - nights + LAPSE_MS)
   for (let quiet = 0; !isLate() && !kernel.isExhausted(); ) {
     await kernel.run(kernel.now() + 5_000)
     quiet = open.get() ? 0 : quiet + 1
@@ -176,11 +199,9 @@ async function whenOver(kernel: Kernel, work: Promise<unknown>, stepMs: number):
 
 type Place = { agent: Agent; conversationId: ConversationId }
 
-async function makePlaces(
-  kernel: Kernel,
-  store: Awaited<ReturnType<typeof shareSqliteStore>>['store'],
-  count: number,
-): Promise<Place[]> {
+type PlaceParts = { kernel: Kernel; setup: Setup; count: number }
+
+async function makePlaces(store: Store, { kernel, setup, count }: PlaceParts): Promise<Place[]> {
   const places: Place[] = []
   for (let index = 0; index < count; index++) {
     const agent: Agent = {
@@ -188,8 +209,8 @@ async function makePlaces(
       organizationId: DEFAULT_ORGANIZATION,
       name: `agent ${index}`,
       system: '',
-      model: 'sim/first',
-      fallback: ['sim/second'],
+      model: setup.chain[0]!,
+      fallback: setup.chain.slice(1),
       tools: KINDS.map((kind) => kind.name),
       createdAt: 0,
       updatedAt: 0,
@@ -212,7 +233,8 @@ async function makeTrouble(kernel: Kernel, { weather, processes, durationMs }: T
     if (alive.length === 0) continue
     const victim = kernel.pick(alive)
     const trouble = kernel.pick(TROUBLES)
-    const jump = kernel.pick([-3_600_000, 3_600_000, -5_000, 5_000])
+    // Longer than any lease or approval, short enough that what was dated by it still comes to its end today.
+    const jump = kernel.pick([-120_000, 120_000, -5_000, 5_000])
     const pause = kernel.chance(0.3) ? kernel.between(500, 9_000) : kernel.between(LEASE_MS, LEASE_MS + 8_000)
     if (!weather.strikes(trouble)) continue
     if (trouble === 'process-kill') victim.kill('trouble')

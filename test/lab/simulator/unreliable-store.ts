@@ -1,11 +1,14 @@
 import type { RunId, WorkerId } from '../../../src/core/id.ts'
 import type { ChunkStore } from '../../../src/ports/chunk-store.ts'
+import type { Choice, ChooseOptions, Grant } from '../../../src/ports/credentials.ts'
 import type { ModelRequest } from '../../../src/ports/model.ts'
 import { StorageError, type StorageFault } from '../../../src/ports/storage-error.ts'
 import type { Append, Claim, Store } from '../../../src/ports/store.ts'
 import type { Life } from '../../harness/mortal.ts'
 import type { Fault, Weather } from './faults.ts'
 import type { Kernel } from './kernel.ts'
+import type { PoolView } from './pool-check.ts'
+import type { Wish } from './wish.ts'
 
 /** Who is told of every commit, in the moment it happens and before its writer hears of it. */
 export type Observer = {
@@ -21,13 +24,28 @@ export type Observer = {
   handedBack(process: string, runId: RunId, fence: number): void
   /** A process registers under this worker id. */
   beats(process: string, workerId: WorkerId): void
-  /** A process asks a model. */
-  asked(process: string, request: ModelRequest): void
-  /** The model said an answer to its end; the number is on the bill. */
-  answered(bill: number): void
+  /** A process asks a model; the answer is how the vendor names the request. */
+  asked(ask: Ask): string
+  /** The model said an answer to its end; the number is on the bill, and the text is all that was to be said. */
+  answered(bill: number, text: string): void
+  /** What a pool is made of at this moment, and what a process chose from it after it had looked. */
+  viewPool(provider: string): PoolView
+  chose(process: string, chosen: Chosen): void
   reached(state: string): void
   report(process: string, fault: unknown, where: string): void
 }
+
+export type Ask = {
+  process: string
+  provider: string
+  request: ModelRequest
+  wish: Wish
+  grant?: Grant
+  /** By the clock of the process. */
+  at: number
+}
+
+export type Chosen = { provider: string; options: ChooseOptions; before: PoolView; choice: Choice }
 
 type Place = {
   name: string
@@ -117,6 +135,9 @@ export function unreliableStore(store: Store, place: Place): Store {
     events: wrap('events', { ...store.events, append } as Store['events']),
     messages: wrap('messages', store.messages),
     workers: wrap('workers', { ...store.workers, beat } as Store['workers']),
+    credentials: wrap('credentials', store.credentials),
+    cooldowns: wrap('cooldowns', store.cooldowns),
+    modelNotes: wrap('modelNotes', store.modelNotes),
     onForeignWrite: (listener) =>
       store.onForeignWrite(() => {
         if (place.weather.strikes('nudge-lost', name)) return
@@ -165,7 +186,8 @@ function through(method: string, work: Method, place: Place): Method {
   }
 }
 
-const READS = /\.(get|getAnywhere|list|read|steps|expired|nextSeqs|context|ofRun|findByName|defaultOf|heldBy)$/
+const READS =
+  /\.(get|getAnywhere|list|read|steps|expired|nextSeqs|context|ofRun|findByName|defaultOf|heldBy|pool|sealedPage)$/
 const isWrite = (method: string) => !READS.test(method)
 
 /** Time passes in the world; the process may be paused or dead when it is over. */

@@ -1,0 +1,91 @@
+import type { Price } from '../../core/price.ts'
+import { type KnownModel, listModels, type ModelsOfProvider } from '../../service/list-models.ts'
+import { type Context, printJson, withApp } from '../context.ts'
+import { stoppable } from '../stoppable.ts'
+import { type Look, safeText, shortened } from '../terminal.ts'
+
+export type ModelsOptions = { provider?: string; json?: boolean }
+
+/** Aggregators list hundreds; whoever wants them all names the provider. */
+const MOST_SHOWN = 20
+
+export const models = ({ provider, json }: ModelsOptions, context: Context): Promise<number> =>
+  stoppable((signal) =>
+    withApp(context, 'guest', async ({ desk }) => {
+      const { out } = context
+      const all = await listModels({ signal, ...(provider === undefined ? {} : { provider }) }, desk)
+      if (json) printJson(out, all.map(providerJson))
+      else {
+        const most = provider === undefined ? MOST_SHOWN : Number.POSITIVE_INFINITY
+        for (const one of all) for (const line of providerLines(one, most, out.look)) out.line(line)
+        out.line()
+        out.line(out.look.paint.dim(LEGEND))
+      }
+      return 0
+    }),
+  )
+
+const LEGEND =
+  'Windows and outputs in tokens; prices in US dollars for a million tokens. In brackets where a figure is from: the ' +
+  "built-in table with the day of its check, config.yaml, a provider's list (stated), or a failure (learnt)."
+
+function providerLines(
+  { provider, failure, advice, models: known }: ModelsOfProvider,
+  most: number,
+  look: Look,
+): string[] {
+  const { bold, dim, red } = look.paint
+  const shown = known.slice(0, most)
+  const width = Math.min(48, Math.max(0, ...shown.map(({ handle }) => handle.length)))
+  const typed = failure?.status ? ` (HTTP ${failure.status})` : ''
+  const rest = known.length - shown.length
+  return [
+    bold(provider),
+    ...(failure
+      ? [`  ${red(`its list could not be read: ${failure.kind}${typed}`)}: ${safeText(failure.detail)}`]
+      : []),
+    ...(advice ? [`  ${dim(advice)}`] : []),
+    ...shown.map((model) => `  ${modelLine(model, width, { look, hasList: failure === undefined })}`),
+    ...(rest > 0 ? [dim(`  … and ${rest} more: holdfast models --provider ${provider}`)] : []),
+    ...(known.length === 0 && !failure ? [dim('  its list is empty')] : []),
+  ]
+}
+
+function modelLine(model: KnownModel, width: number, { look, hasList }: { look: Look; hasList: boolean }): string {
+  const { handle, window, maxOutput, price, usedBy, isListed, textOnlyResults } = model
+  const { dim, yellow } = look.paint
+  const parts = [
+    window ? `window ${grouped(window.tokens)} ${dim(`(${window.from})`)}` : dim('window unknown'),
+    maxOutput === undefined ? dim('output unknown') : `output ${grouped(maxOutput)}`,
+    price ? priceText(price, dim) : dim('price unknown'),
+    ...(textOnlyResults ? [dim('no images in tool results (learnt)')] : []),
+    ...(usedBy.length > 0 ? [`used by ${usedBy.map(safeText).join(', ')}`] : []),
+    ...(hasList && !isListed ? [yellow('not in its list')] : []),
+  ]
+  return `${safeText(shortened(handle, 80)).padEnd(width)}  ${parts.join('  ')}`
+}
+
+function priceText({ input, output, cachedInput, upTo, asOf }: Price, dim: Look['paint']['dim']): string {
+  const cached = cachedInput === undefined ? '' : `, cached $${cachedInput}`
+  const limit = upTo === undefined ? '' : ` up to ${grouped(upTo)}`
+  return `$${input} in, $${output} out${cached}${limit} ${dim(asOf === 'stated' ? '(stated)' : `(${asOf})`)}`
+}
+
+const grouped = (tokens: number): string => tokens.toLocaleString('en-US')
+
+const providerJson = ({ provider, failure, advice, models: known }: ModelsOfProvider) => ({
+  provider,
+  failure: failure
+    ? { kind: failure.kind, detail: failure.detail, status: failure.status ?? null, advice: advice ?? null }
+    : null,
+  models: known.map(({ handle, window, maxOutput, price, usedBy, isListed, textOnlyResults }) => ({
+    ...{ handle, window: window?.tokens ?? null, window_from: window?.from ?? null, max_output: maxOutput ?? null },
+    price: price ? priceJson(price) : null,
+    ...{ used_by: usedBy, listed: isListed, text_only_results: textOnlyResults ?? false },
+  })),
+})
+
+const priceJson = ({ input, output, cachedInput, cacheWrite, upTo, asOf }: Price) => ({
+  ...{ input, output, cached_input: cachedInput ?? null, cache_write: cacheWrite ?? null, up_to: upTo ?? null },
+  as_of: asOf,
+})

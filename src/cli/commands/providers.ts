@@ -1,0 +1,179 @@
+import type { Cooldown } from '../../core/credential.ts'
+import { ENDING_OF_FAILURE } from '../../core/failure.ts'
+import { clearCooldowns } from '../../service/clear-cooldowns.ts'
+import { findProvider, SCRIPTED } from '../../service/find-provider.ts'
+import { listCooldowns } from '../../service/list-cooldowns.ts'
+import { type ListedProvider, listProviders, type ProviderState } from '../../service/list-providers.ts'
+import { runWords } from '../../service/run-words.ts'
+import { type TestResult, testProvider } from '../../service/test-provider.ts'
+import { type Context, printJson, withApp } from '../context.ts'
+import { EXIT_OF_STOP } from '../exit-codes.ts'
+import { credentialJson, credentialLine, untilText } from '../render-credential.ts'
+import { timeJson } from '../run-json.ts'
+import { stoppable } from '../stoppable.ts'
+import { type Look, type Screen, safeText, shortened } from '../terminal.ts'
+
+export const listAll = ({ json }: { json?: boolean }, context: Context): Promise<void> =>
+  withApp(context, 'guest', async ({ desk }) => {
+    const { out } = context
+    const providers = await listProviders(desk)
+    if (json) return printJson(out, providers.map(providerJson))
+    const now = desk.world.clock.now()
+    const { bold, dim, green } = out.look.paint
+    const shown = providers.filter(({ state }) => state !== 'not-configured')
+    for (const provider of shown) for (const line of providerLines(provider, now, out.look)) out.line(line)
+    out.line(`${bold('scripted'.padEnd(NAME))} ${green('ready')}  ${dim('answers without a key or a network')}`)
+    tellRest(providers, desk.directory?.unaddressed() ?? [], out)
+  })
+
+/** Exit code 0 if it answered, else the one `holdfast run` has for this failure. */
+export const test = (name: string, { model, json }: { model?: string; json?: boolean }, context: Context) =>
+  stoppable((signal) =>
+    withApp(context, 'guest', async ({ desk }) => {
+      const { out } = context
+      const result = await testProvider({ provider: name, signal, ...(model ? { model } : {}) }, desk)
+      const words = await runWords(desk)
+      const who = result.credentialId === undefined ? undefined : words.credential(result.credentialId)
+      if (json) printJson(out, testJson(result, who))
+      else for (const line of testLines(result, who, out.look)) out.line(line)
+      return result.type === 'answered' ? 0 : EXIT_OF_STOP[ENDING_OF_FAILURE[result.failure.kind].stopReason]
+    }),
+  )
+
+export const clear = (name: string, { json }: { json?: boolean }, context: Context): Promise<void> =>
+  withApp(context, 'guest', async ({ desk }) => {
+    const { out } = context
+    if (findProvider(name, desk) === SCRIPTED) return out.line('The scripted model never rests.')
+    const resting = (await listCooldowns(desk)).filter(({ provider }) => provider === name)
+    await clearCooldowns({ provider: name }, desk)
+    if (json) return printJson(out, resting.map(cooldownJson))
+    const words = await runWords(desk)
+    const now = desk.world.clock.now()
+    if (resting.length === 0) return out.line(`Nothing of ${name} rests.`)
+    for (const rest of resting)
+      out.line(
+        `${restWho(rest, words.credential)} may be asked again; it would have rested ${untilText(rest.until, now)}.`,
+      )
+  })
+
+const NAME = 16
+
+const COLOUR: Record<ProviderState, keyof Look['paint']> = {
+  ready: 'green',
+  resting: 'yellow',
+  dead: 'red',
+  'no-key': 'red',
+  'not-configured': 'dim',
+}
+
+function providerLines(provider: ListedProvider, now: number, look: Look): string[] {
+  const { name, state, baseUrl, credentials, cooldowns, usedBy, deadlines, strategy, keyVariables, needsKey } = provider
+  const { bold, dim, yellow, red } = look.paint
+  const seconds = (ms: number) => `${ms / 1_000} s`
+  const { connect, firstByte, stall } = deadlines
+  const pool = credentials.length > 1 ? `, ${strategy} of ${credentials.length}` : ''
+  const users = usedBy.length > 0 ? dim(`  used by ${usedBy.map(safeText).join(', ')}`) : ''
+  const keyless = needsKey
+    ? red(`no key: set ${keyVariables.join(' or ')}, or \`holdfast auth add ${name}\``)
+    : dim('no key needed')
+  return [
+    `${bold(name.padEnd(NAME))} ${look.paint[COLOUR[state]](state)}  ${safeText(baseUrl)}${ADDRESS[provider.addressFrom]}${users}`,
+    ...(credentials.length === 0 ? [`  ${keyless}`] : []),
+    ...credentials.map((member) => `  ${credentialLine(member, now, look)}`),
+    ...cooldowns
+      .filter(({ scope }) => scope === 'endpoint')
+      .map(
+        (rest) =>
+          `  ${yellow(`the address rests ${untilText(rest.until, now)} (${rest.reason}: ${safeText(rest.detail)})`)}`,
+      ),
+    `  ${dim(`connects within ${seconds(connect)}, first byte ${seconds(firstByte)}, silence ${seconds(stall)}${pool}`)}`,
+  ]
+}
+
+const ADDRESS: Record<ListedProvider['addressFrom'], string> = {
+  config: ' (config.yaml)',
+  environment: ' (environment)',
+  vendor: '',
+}
+
+/** What could be there: one line each, with what it takes. */
+function tellRest(
+  providers: ListedProvider[],
+  unaddressed: readonly { name: string; baseUrlVariable: string }[],
+  out: Screen,
+) {
+  const lacking = providers.filter(({ state }) => state === 'not-configured')
+  const lines = [
+    ...lacking.map(({ name, needsKey, keyVariables, baseUrlVariable }) => [
+      name,
+      needsKey ? keyVariables.join(' or ') : `${baseUrlVariable}; no key needed`,
+    ]),
+    ...unaddressed.map(({ name, baseUrlVariable }) => [name, baseUrlVariable]),
+  ]
+  if (lines.length === 0) return
+  const { dim } = out.look.paint
+  out.line()
+  out.line('Not configured (set the variable, or `holdfast auth add NAME`):')
+  for (const [name = '', variable = ''] of lines) out.line(`  ${name.padEnd(NAME)} ${dim(variable)}`)
+}
+
+function testLines(result: TestResult, who: string | undefined, { paint }: Look): string[] {
+  const at = `${result.handle}${result.baseUrl ? ` at ${result.baseUrl}` : ''}${who ? `, asked with ${who}` : ''}`
+  const took = `${(result.tookMs / 1_000).toFixed(1)} s`
+  switch (result.type) {
+    case 'answered': {
+      const { promptTokens, completionTokens } = result.usage
+      const said = shortened(safeText(result.text).replaceAll(/\s+/g, ' ').trim(), 80) || '(thoughts only)'
+      return [`${paint.green('✓')} ${at}: "${said}" (${took}, ${promptTokens} + ${completionTokens} tokens)`]
+    }
+    case 'failed': {
+      const { kind, status, detail, code, requestId } = result.failure
+      const typed = [status ? `HTTP ${status}` : '', code ?? ''].filter(Boolean).join(', ')
+      return [
+        `${paint.red('✗')} ${at}: ${kind}${typed ? ` (${safeText(typed)})` : ''} after ${took}`,
+        `  ${safeText(detail)}`,
+        ...(requestId ? [paint.dim(`  its name for this request: ${safeText(requestId)}`)] : []),
+        ...(result.advice ? [`  ${result.advice}`] : []),
+      ]
+    }
+  }
+}
+
+function testJson(result: TestResult, who: string | undefined) {
+  const { handle, baseUrl, credentialId, tookMs } = result
+  const head = { handle, base_url: baseUrl ?? null, credential_id: credentialId ?? null, credential: who ?? null }
+  if (result.type === 'answered') {
+    const { promptTokens, completionTokens } = result.usage
+    const usage = { prompt_tokens: promptTokens, completion_tokens: completionTokens }
+    return { ...head, took_ms: tookMs, ok: true, text: result.text, usage }
+  }
+  const { kind, detail, status, code } = result.failure
+  const failure = { kind, detail, status: status ?? null, code: code ?? null, advice: result.advice ?? null }
+  return { ...head, took_ms: tookMs, ok: false, failure }
+}
+
+const restWho = ({ scope, key, provider }: Cooldown, label: (id: string) => string): string =>
+  scope === 'endpoint' ? `The address of ${provider}` : safeText(label(key))
+
+const cooldownJson = ({ scope, key, reason, detail, until, runId }: Cooldown) => ({
+  ...{ scope, key, reason, detail, until: timeJson(until), run_id: runId ?? null },
+})
+
+const providerJson = (provider: ListedProvider) => ({
+  ...{ name: provider.name, label: provider.label, state: provider.state, dialect: provider.dialect },
+  base_url: provider.baseUrl,
+  address_from: provider.addressFrom,
+  base_url_variable: provider.baseUrlVariable,
+  key_variables: provider.keyVariables,
+  needs_key: provider.needsKey,
+  aggregator: provider.isAggregator,
+  strategy: provider.strategy,
+  deadlines_ms: {
+    connect: provider.deadlines.connect,
+    first_byte: provider.deadlines.firstByte,
+    stall: provider.deadlines.stall,
+  },
+  credentials: provider.credentials.map(credentialJson),
+  cooldowns: provider.cooldowns.map(cooldownJson),
+  used_by: provider.usedBy,
+})

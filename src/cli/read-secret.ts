@@ -1,0 +1,73 @@
+import { createInterface } from 'node:readline/promises'
+import { Problem } from '../core/problem.ts'
+import type { Screen } from './terminal.ts'
+
+/** More than any key or token; somebody gave the wrong file. */
+const LONGEST = 64 * 1024
+
+/** All of standard input. */
+export async function secretFromPipe(input: NodeJS.ReadStream): Promise<string> {
+  let text = ''
+  for await (const chunk of input.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > LONGEST) throw new Problem('invalid', 'What came on standard input is too long to be a secret.')
+  }
+  return text.trim()
+}
+
+/** What a person types or pastes, unseen. Undefined: they left with Ctrl-C. */
+export function secretFromKeyboard(
+  prompt: string,
+  { write }: Screen,
+  input: NodeJS.ReadStream,
+): Promise<string | undefined> {
+  // Before anything is asked for: whoever types at once must not see it either.
+  input.setRawMode(true)
+  input.setEncoding('utf8').resume()
+  write(prompt)
+  return new Promise((resolve) => {
+    let typed = ''
+    const finish = (secret: string | undefined) => {
+      input.off('data', take)
+      input.setRawMode(false)
+      input.pause()
+      write('\n')
+      resolve(secret)
+    }
+    const take = (keys: string) => {
+      for (const key of keys) {
+        if (key === CTRL_C) return finish(undefined)
+        if (key === '\r' || key === '\n' || key === CTRL_D) return finish(typed.trim())
+        if (key === BACKSPACE || key === '\b') typed = typed.slice(0, -1)
+        else if (key === CTRL_U) typed = ''
+        else if (key >= ' ') typed += key
+      }
+    }
+    input.on('data', take)
+  })
+}
+
+const CTRL_C = '\x03'
+const CTRL_D = '\x04'
+const CTRL_U = '\x15'
+const BACKSPACE = '\x7f'
+
+/** Only a plain yes is one. */
+export async function confirmed(
+  question: string,
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+): Promise<boolean> {
+  const reader = createInterface({ input, output })
+  const left = new AbortController()
+  reader.on('SIGINT', () => left.abort())
+  reader.on('close', () => left.abort())
+  try {
+    return /^y(es)?$/i.test((await reader.question(question, { signal: left.signal })).trim())
+  } catch (fault) {
+    if (left.signal.aborted) return false
+    throw fault
+  } finally {
+    reader.close()
+  }
+}

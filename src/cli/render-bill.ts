@@ -1,0 +1,93 @@
+import { summaryTargets } from '../core/compaction.ts'
+import type { TurnEvent, Usage } from '../core/event.ts'
+import { costOf, type Price } from '../core/price.ts'
+import type { RunSettings } from '../core/run.ts'
+import type { RunWords } from '../service/run-words.ts'
+import type { RunStory } from '../service/show-run.ts'
+
+/** One request that used tokens, whatever came of it. */
+export type Charge = { handle: string; usage: Usage; isFailed: boolean }
+
+export type Bill = {
+  charges: Charge[]
+  usage: Usage
+  /** US dollars for what has a known price. */
+  cost: number
+  /** Something of it has no known price. */
+  hasUnknown: boolean
+}
+
+/** What a run used, failed attempts and summaries included. */
+export function billOf({ events }: Pick<RunStory, 'events'>, { price }: Pick<RunWords, 'price'>): Bill {
+  const settings = settingsIn(events)
+  const charges = events.flatMap(({ event }) => chargeOf(event, settings) ?? [])
+  const costs = charges.map(({ handle, usage }) => chargedCost(usage, handle, price))
+  return {
+    charges,
+    usage: charges.reduce<Usage>((sum, { usage }) => added(sum, usage), { promptTokens: 0, completionTokens: 0 }),
+    cost: costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0),
+    hasUnknown: costs.includes(undefined),
+  }
+}
+
+function chargedCost(usage: Usage, handle: string, price: (handle: string) => Price | undefined): number | undefined {
+  const known = price(handle)
+  return known && costOf(usage, known)
+}
+
+function chargeOf(event: TurnEvent, settings: RunSettings | undefined): Charge | undefined {
+  if (event.type === 'answer-received')
+    return { handle: handleOf(event.target, settings), usage: event.usage, isFailed: false }
+  if (event.type === 'context-compacted')
+    return { handle: handleOf(event.target, settings, 'summary'), usage: event.usage, isFailed: false }
+  if (event.type !== 'attempt-failed' || !event.usage) return undefined
+  return { handle: handleOf(event.target, settings, event.purpose), usage: event.usage, isFailed: true }
+}
+
+export function settingsIn(events: RunStory['events']): RunSettings | undefined {
+  const first = events[0]?.event
+  return first?.type === 'input-accepted' ? first.settings : undefined
+}
+
+/** Summaries have a chain of their own. */
+export function handleOf(index: number, settings: RunSettings | undefined, purpose?: 'answer' | 'summary'): string {
+  const targets: readonly string[] = settings
+    ? purpose === 'summary'
+      ? summaryTargets(settings)
+      : settings.targets
+    : []
+  return targets[index] ?? `target ${index}`
+}
+
+function added(sum: Usage, more: Usage): Usage {
+  const both = (one: number | undefined, other: number | undefined) =>
+    one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0)
+  const cachedTokens = both(sum.cachedTokens, more.cachedTokens)
+  const cacheWriteTokens = both(sum.cacheWriteTokens, more.cacheWriteTokens)
+  const reasoningTokens = both(sum.reasoningTokens, more.reasoningTokens)
+  return {
+    promptTokens: sum.promptTokens + more.promptTokens,
+    completionTokens: sum.completionTokens + more.completionTokens,
+    ...(cachedTokens === undefined ? {} : { cachedTokens }),
+    ...(cacheWriteTokens === undefined ? {} : { cacheWriteTokens }),
+    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+  }
+}
+
+/** `812 + 40 tokens (600 from the cache, 20 thought)` */
+export function usageText({ promptTokens, completionTokens, ...parts }: Usage): string {
+  const said = [
+    parts.cachedTokens ? `${parts.cachedTokens} from the cache` : '',
+    parts.cacheWriteTokens ? `${parts.cacheWriteTokens} written to it` : '',
+    parts.reasoningTokens ? `${parts.reasoningTokens} thought` : '',
+  ].filter(Boolean)
+  return `${promptTokens} + ${completionTokens} tokens${said.length > 0 ? ` (${said.join(', ')})` : ''}`
+}
+
+/** The cost of one request, or nothing where it has no known price. */
+export function costText(usage: Usage, price: Price | undefined): string {
+  const cost = price && costOf(usage, price)
+  return cost === undefined ? '' : `, ${dollars(cost)} at the prices of ${price!.asOf}`
+}
+
+export const dollars = (amount: number): string => `$${amount < 0.01 ? amount.toFixed(6) : amount.toFixed(4)}`

@@ -1,0 +1,57 @@
+import type { CredentialState, PoolMember } from '../service/list-providers.ts'
+import { ageText } from './render-run.ts'
+import { timeJson } from './run-json.ts'
+import { type Look, safeText } from './terminal.ts'
+
+/** One credential on one line: which, how it stands and why, how much it is used. */
+export function credentialLine(member: PoolMember, now: number, { paint }: Look): string {
+  const { label, hint, kind, source, useCount, lastUsedAt, expiresAt, refreshFailure } = member
+  const what = source === 'environment' ? 'from the environment' : kind === 'oauth' ? 'login' : 'key'
+  const used = useCount
+    ? `used ${useCount}×${lastUsedAt === undefined ? '' : `, last ${ageText(now - lastUsedAt)} ago`}`
+    : ''
+  const expiry = expiresAt === undefined ? '' : expiryText(expiresAt, now)
+  const trouble = refreshFailure ? paint.yellow(`not renewed: ${safeText(refreshFailure)}`) : ''
+  const about = [what, used, expiry].filter(Boolean).join(', ')
+  return [
+    `${paint.bold(safeText(label))} ${paint.dim(hint ?? '')}`.trimEnd(),
+    stateText(member.state, now, paint),
+    paint.dim(about),
+    trouble,
+  ]
+    .filter(Boolean)
+    .join('  ')
+}
+
+function stateText(state: CredentialState, now: number, { green, yellow, red }: Look['paint']): string {
+  switch (state.type) {
+    case 'ok':
+      return green('ok')
+    case 'resting':
+      return yellow(`rests ${untilText(state.until, now)} (${state.reason}: ${safeText(state.detail)})`)
+    case 'dead':
+      return red(`dead (${safeText(state.reason)}: ${safeText(state.detail)})`)
+  }
+}
+
+/** A moment that is to come, as people and as clocks say it. */
+export const untilText = (until: number, now: number): string =>
+  `until ${new Date(until).toISOString()}, for ${ageText(until - now)}`
+
+const expiryText = (expiresAt: number, now: number): string =>
+  expiresAt > now ? `its token lasts ${ageText(expiresAt - now)}` : 'its token has run out and is renewed before use'
+
+export const credentialJson = (member: PoolMember & { provider?: string }) => {
+  const { id, provider, label, source, kind, hint, state, useCount, lastUsedAt, expiresAt, refreshFailure } = member
+  return {
+    ...{ id, ...(provider === undefined ? {} : { provider }), label, source, kind, hint: hint ?? null },
+    state: state.type,
+    until: state.type === 'resting' ? timeJson(state.until) : null,
+    reason: state.type === 'ok' ? null : state.reason,
+    detail: state.type === 'ok' ? null : state.detail,
+    use_count: useCount ?? null,
+    last_used_at: timeJson(lastUsedAt),
+    expires_at: timeJson(expiresAt),
+    refresh_failure: refreshFailure ?? null,
+  }
+}

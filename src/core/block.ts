@@ -1,0 +1,74 @@
+import type { BlockId, OrganizationId } from './id.ts'
+import type { JsonObject } from './json.ts'
+
+/** A piece of memory that stands in an agent's prompt; several agents may share one. */
+export type Block = {
+  id: BlockId
+  organizationId: OrganizationId
+  label: string
+  value: string
+  /** Characters the value may have. */
+  limit: number
+  description?: string
+  readOnly: boolean
+  tags: string[]
+  metadata: JsonObject
+  hidden?: boolean
+  templateName?: string
+  isTemplate: boolean
+  /** Grows by one with each change of the value: whoever edits says which one was read. */
+  version: number
+  createdAt: number
+  updatedAt: number
+}
+
+/** As on the official server. */
+export const BLOCK_LIMIT = 100_000
+
+export type Edit = { type: 'edited'; value: string } | { type: 'refused'; reason: string }
+
+/** Databases keep no NUL in text, and no model needs one. */
+export const cleanText = (text: string): string => text.replaceAll('\0', '')
+
+export const overLimit = (value: string, limit: number): string | undefined =>
+  value.length > limit ? `Exceeds ${limit} character limit (requested ${value.length})` : undefined
+
+/** After this line, counted from 0; -1 is the end. */
+export function insertText(block: Block, text: string, line: number): Edit {
+  const lines = block.value === '' ? [] : block.value.split('\n')
+  if (!Number.isInteger(line) || line < -1 || line > lines.length)
+    return refused(`insert_line must be between 0 and ${lines.length}, or -1 for the end; ${line} is not.`)
+  const numbered = numberedLines(text)
+  if (numbered) return refused(numbered)
+  const at = line === -1 ? lines.length : line
+  return writable(block, [...lines.slice(0, at), ...text.split('\n'), ...lines.slice(at)].join('\n'))
+}
+
+export function replaceText(block: Block, before: string, after: string): Edit {
+  if (before === '') return refused('old_string must not be empty.')
+  const numbered = numberedLines(before) ?? numberedLines(after)
+  if (numbered) return refused(numbered)
+  const count = block.value.split(before).length - 1
+  if (count === 0) return refused(`old_string was not found in ${block.label}. It must match exactly, spaces included.`)
+  if (count > 1)
+    return refused(`old_string occurs ${count} times in ${block.label}. Make it longer, so that it is unique.`)
+  return writable(block, block.value.split(before).join(after))
+}
+
+export const rewriteText = (block: Block, value: string): Edit => writable(block, value)
+
+function writable(block: Block, text: string): Edit {
+  if (block.readOnly) return refused(`The block ${block.label} is read-only and cannot be edited.`)
+  const value = cleanText(text)
+  const fault = overLimit(value, block.limit)
+  return fault ? refused(`The block ${block.label} was not edited: ${fault}.`) : { type: 'edited', value }
+}
+
+/** Some models copy the line numbers they are shown. */
+function numberedLines(text: string): string | undefined {
+  return /^\s*\d+→ /m.test(text)
+    ? 'Do not write the line numbers you are shown; they are not part of the text.'
+    : undefined
+}
+
+const refused = (reason: string): Edit => ({ type: 'refused', reason })

@@ -1,0 +1,89 @@
+import type { Agent } from './agent.ts'
+import type { Block } from './block.ts'
+import type { ConversationId, MessageId } from './id.ts'
+
+export type PromptMaterials = {
+  agent: Pick<Agent, 'id' | 'system' | 'model' | 'settings'>
+  conversation: { id: ConversationId; isDefault: boolean; nextPosition: number }
+  /** In the order they were attached. */
+  blocks: readonly Block[]
+  passageCount: number
+  passageTags: readonly string[]
+  at: number
+}
+
+/** Where an agent's instructions want their memory; without it memory follows them. */
+const PLACE = '{CORE_MEMORY}'
+
+/** Memory is for agents that talk; these only carry out. */
+const WITHOUT_BLOCKS = new Set(['react_agent', 'workflow_agent'])
+/** Models of this vendor edit better when lines are numbered, in these kinds of agents. */
+const NUMBERED = new Set(['letta_v1_agent', 'memgpt_v2_agent', 'sleeptime_agent'])
+
+/**
+ * What a conversation's model is told first. It is made once and kept, so that it stays the same to the byte while memory
+ * changes: providers remember what does not change.
+ */
+export function compilePrompt(materials: PromptMaterials): string {
+  const { agent, blocks } = materials
+  if (isPlain(materials)) return agent.system
+  const isWithout = WITHOUT_BLOCKS.has(agent.settings?.agentType ?? '')
+  const sections = isWithout || blocks.length === 0 ? [] : [blocksSection(materials)]
+  const memory = [...sections, metadataSection(materials)].join('\n\n')
+  return agent.system.includes(PLACE) ? agent.system.split(PLACE).join(memory) : `${agent.system}\n\n${memory}`
+}
+
+/** An agent that was made without any of this is told its instructions and nothing else. */
+export const isPlain = ({ agent, blocks }: Pick<PromptMaterials, 'agent' | 'blocks'>): boolean =>
+  blocks.length === 0 && agent.settings?.agentType === undefined
+
+/** The system message is no row; its id follows from its conversation. */
+export const systemMessageId = (conversationId: ConversationId): MessageId =>
+  `message-${conversationId.slice('conv-'.length)}`
+
+function blocksSection({ agent, blocks }: PromptMaterials): string {
+  const isNumbered = agent.model.startsWith('anthropic/') && NUMBERED.has(agent.settings?.agentType ?? '')
+  const each = blocks.map((block) => blockSection(block, isNumbered))
+  return `<memory_blocks>\nThe following memory blocks are in view:\n\n${each.join('\n\n')}\n\n</memory_blocks>`
+}
+
+const WARNING = `<warning>
+Line numbers are shown only to help you edit. They are not part of the value: never write them in a call.
+</warning>`
+
+function blockSection({ label, description, value, limit, readOnly }: Block, isNumbered: boolean): string {
+  const tag = label.replaceAll(/[^\p{L}\p{N}_./-]/gu, '_')
+  const lines = isNumbered
+    ? value
+        .split('\n')
+        .map((line, index) => `${index + 1}→ ${line}`)
+        .join('\n')
+    : value
+  return [
+    `<${tag}>`,
+    `<description>\n${description ?? ''}\n</description>`,
+    '<metadata>',
+    ...(readOnly ? ['- read_only=true'] : []),
+    `- chars_current=${value.length}`,
+    `- chars_limit=${limit}`,
+    '</metadata>',
+    ...(isNumbered ? [WARNING] : []),
+    `<value>\n${lines}\n</value>`,
+    `</${tag}>`,
+  ].join('\n')
+}
+
+function metadataSection({ agent, conversation, passageCount, passageTags, at }: PromptMaterials): string {
+  return [
+    '<memory_metadata>',
+    `- AGENT_ID: ${agent.id}`,
+    `- CONVERSATION_ID: ${conversation.isDefault ? 'default' : conversation.id}`,
+    `- System prompt last recompiled: ${new Date(at).toISOString()}`,
+    `- ${conversation.nextPosition} previous messages between you and the user are stored in recall memory (use tools to access them)`,
+    ...(passageCount > 0
+      ? [`- ${passageCount} total memories you created are stored in archival memory (use tools to access them)`]
+      : []),
+    ...(passageTags.length > 0 ? [`- Available archival memory tags: ${passageTags.join(', ')}`] : []),
+    '</memory_metadata>',
+  ].join('\n')
+}

@@ -1,0 +1,24 @@
+import type { ClientTool } from '../core/run.ts'
+import type { Tool, ToolRegistry } from '../ports/tool.ts'
+
+/** The tools of one run: those its sender runs itself go before ours of the same name, for this run only. */
+export function withClientTools(tools: ToolRegistry, clientTools: readonly ClientTool[]): ToolRegistry {
+  if (clientTools.length === 0) return tools
+  const theirs = new Map(clientTools.map((tool) => [tool.name, toolOf(tool)]))
+  return {
+    find: (name) => theirs.get(name) ?? tools.find(name),
+    names: () => [...new Set([...theirs.keys(), ...tools.names()])],
+    // Whoever runs it judges its input.
+    faultOf: (tool, input) => (theirs.get(tool.name) === tool ? undefined : tools.faultOf(tool, input)),
+  }
+}
+
+/** It always waits for a person's word; the word that makes sense is a result. */
+const toolOf = ({ name, description, inputSchema }: ClientTool): Tool => ({
+  ...{ name, description, inputSchema, effects: 'once', parallel: false, needsApproval: true },
+  ...{ outputLimit: 50_000, timeoutMs: 1_000 },
+  run: async () => ({
+    status: 'error',
+    output: `The tool ${name} runs at the client, which approved the call and sent no result.`,
+  }),
+})

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import type { Agent, Conversation } from '../../core/agent.ts'
+import { type AgentId, type MessageId, parseId, type RunId, type StepId } from '../../core/id.ts'
+import type { Desk } from '../../service/desk.ts'
+import { findAgent, findConversation } from '../../service/find-agent.ts'
+import { HttpFault, refuse } from './errors.ts'
+
+/** A caller's value as the schema says it, or a 422 that names what is wrong and where. */
+export function parsed<S extends z.ZodType>(schema: S, value: unknown, where: 'body' | 'query' | 'path'): z.output<S> {
+  const result = schema.safeParse(value ?? {})
+  if (result.success) return result.data
+  throw new HttpFault({ status: 422, body: { detail: describe(result.error, where) } })
+}
+
+const MOST_ISSUES = 10
+
+function describe({ issues }: z.ZodError, where: string): string {
+  const lines = issues.slice(0, MOST_ISSUES).map(({ path, message }) => `${[where, ...path].join('.')}: ${message}`)
+  return [...lines, ...(issues.length > MOST_ISSUES ? [`and ${issues.length - MOST_ISSUES} more`] : [])].join('; ')
+}
+
+/** Query values are text; a key that is repeated is a list. */
+export const flag = z
+  .enum(['true', 'false', 'True', 'False', '1', '0'])
+  .transform((text) => ['true', 'True', '1'].includes(text))
+
+export const texts = z.union([z.string().transform((text) => [text]), z.array(z.string())])
+
+export const limit = (usual: number, most = 1000) => z.coerce.number().int().min(1).max(most).optional().default(usual)
+
+type Params = unknown
+
+export const idIn = {
+  agent: (params: Params): AgentId => requireId('agent', params, 'agent_id'),
+  run: (params: Params): RunId => requireId('run', params, 'run_id'),
+  step: (params: Params): StepId => requireId('step', params, 'step_id'),
+  message: (params: Params): MessageId => requireId('message', params, 'message_id'),
+}
+
+function requireId<P extends 'agent' | 'run' | 'step' | 'message'>(prefix: P, params: Params, name: string) {
+  const text = (params as Record<string, string>)[name] ?? ''
+  const id = parseId(prefix, text)
+  if (id) return id
+  throw refuse(422, `path.${name}: must be ${prefix}- and a lower-case UUID of version 4, not "${text.slice(0, 80)}"`)
+}
+
+export async function requireAgent(params: Params, desk: Desk): Promise<Agent> {
+  const id = idIn.agent(params)
+  const agent = await findAgent(id, desk).catch(() => undefined)
+  if (agent) return agent
+  throw refuse(404, `NOT_FOUND: Agent not found: ${id}`)
+}
+
+/** The default conversation, unless one is named. */
+export function conversationOf(agent: Agent, named: string | undefined, desk: Desk): Promise<Conversation> {
+  return findConversation(agent, named === undefined || named === 'default' ? undefined : named, desk)
+}

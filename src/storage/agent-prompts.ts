@@ -1,0 +1,112 @@
+import { sql } from 'kysely'
+import type { AgentId, ConversationId } from '../core/id.ts'
+import type { PromptStore } from '../ports/memory-store.ts'
+import { agentOf } from './agents.ts'
+import { blockOf, blocksOfAgent } from './blocks.ts'
+import { type ConversationRow, conversationOf } from './conversations.ts'
+import type { Database } from './database.ts'
+import { type Executor, statement } from './statement.ts'
+
+/** How many tags a prompt names. */
+const TAGS_NAMED = 100
+
+export function promptStore({ read, readAtOnce, write }: Database): PromptStore {
+  return {
+    get: (conversationId) =>
+      read(async (db) => (await db.get(kept, { id: conversationId }))?.system_prompt ?? undefined),
+
+    keep: (conversationId, text) =>
+      write({
+        key: conversationId,
+        async work(db) {
+          await keepPrompt(db, conversationId, text)
+          return (await db.get(kept, { id: conversationId }))?.system_prompt ?? text
+        },
+        recall: async (db) => (await db.get(kept, { id: conversationId }))?.system_prompt ?? undefined,
+      }),
+
+    replace: (conversationId, text) =>
+      write({
+        key: conversationId,
+        work: async (db) => void (await db.run(replace, { id: conversationId, text })),
+        recall: async () => undefined,
+      }),
+
+    materials: (conversationId) =>
+      readAtOnce(async (db) => {
+        const row = await db.get(conversationAt, { id: conversationId })
+        const agent = row && (await db.get(agentAt, { id: row.agent_id }))
+        if (!row || !agent) return undefined
+        const blocks = await db.all(blocksOfAgent, { organization: agent.organization_id, agent: agent.id })
+        const tags = await db.all(passageTags, { agent: agent.id })
+        const counted = await db.get(passageCount, { agent: agent.id })
+        return {
+          agent: agentOf(agent),
+          conversation: conversationOf(row as ConversationRow),
+          blocks: blocks.map(blockOf),
+          passageCount: Number(counted?.count ?? 0),
+          passageTags: [...new Set(tags.flatMap((one) => JSON.parse(one.tags) as string[]))]
+            .sort()
+            .slice(0, TAGS_NAMED),
+        }
+      }),
+  }
+}
+
+export async function keepPrompt(db: Executor, id: ConversationId, text: string): Promise<void> {
+  await db.run(keep, { id, text })
+}
+
+/** They are compiled anew when they are needed next. */
+export async function forgetPrompts(db: Executor, agentId: AgentId): Promise<void> {
+  await db.run(forget, { agent: agentId })
+}
+
+const kept = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('conversations').select('system_prompt').where('id', '=', p('id')),
+)
+
+const keep = statement<{ id: string; text: string }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ system_prompt: p('text') })
+    .where('id', '=', p('id'))
+    .where('system_prompt', 'is', null),
+)
+
+const replace = statement<{ id: string; text: string }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ system_prompt: p('text') })
+    .where('id', '=', p('id')),
+)
+
+const forget = statement<{ agent: string }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ system_prompt: sql`null` })
+    .where('agent_id', '=', p('agent'))
+    .where('system_prompt', 'is not', null),
+)
+
+const conversationAt = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('conversations').selectAll().where('id', '=', p('id')),
+)
+
+const agentAt = statement<{ id: string }>()((db, p) => db.selectFrom('agents').selectAll().where('id', '=', p('id')))
+
+const passageCount = statement<{ agent: string }>()((db, p) =>
+  db
+    .selectFrom('passages')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('agent_id', '=', p('agent')),
+)
+
+const passageTags = statement<{ agent: string }>()((db, p) =>
+  db
+    .selectFrom('passages')
+    .select('tags')
+    .distinct()
+    .where('agent_id', '=', p('agent'))
+    .where('tags', '!=', sql.lit('[]')),
+)

@@ -1,0 +1,161 @@
+import { type SqlBool, sql } from 'kysely'
+import type { OrganizationId, ToolId } from '../core/id.ts'
+import type { StoredTool } from '../core/stored-tool.ts'
+import type { StoredToolStore } from '../ports/memory-store.ts'
+import type { Database } from './database.ts'
+import { listing } from './list-page.ts'
+import { type Executor, statement } from './statement.ts'
+
+export function toolStore({ read, write }: Database): StoredToolStore {
+  return {
+    create: (tool) =>
+      write({
+        key: tool.id,
+        async work(db) {
+          if (await db.get(byName, { organization: tool.organizationId, name: tool.name })) return 'name-taken' as const
+          await db.run(insert, rowOf(tool))
+          return 'created' as const
+        },
+        recall: async (db) =>
+          (await db.get(byId, { organization: tool.organizationId, id: tool.id })) ? 'created' : undefined,
+      }),
+
+    get: (organizationId, id) =>
+      read(async (db) => {
+        const row = await db.get(byId, { organization: organizationId, id })
+        return row && toolOf(row)
+      }),
+
+    named: (organizationId, names) =>
+      read(async (db) => {
+        const found: StoredTool[] = []
+        for (const name of new Set(names)) {
+          const row = await db.get(byName, { organization: organizationId, name })
+          if (row) found.push(toolOf(row))
+        }
+        return found
+      }),
+
+    all: (organizationId) => read(async (db) => (await db.all(all, { organization: organizationId })).map(toolOf)),
+
+    update: (organizationId, id, edit) =>
+      write({
+        key: id,
+        async work(db) {
+          const row = await db.get(forUpdate, { organization: organizationId, id })
+          if (!row) return undefined
+          const before = toolOf(row)
+          const tool = edit(before)
+          if (tool.name !== before.name) {
+            if (await db.get(byName, { organization: organizationId, name: tool.name })) return 'name-taken' as const
+            await renameOnAgents(db, { organizationId, from: before.name, to: tool.name })
+          }
+          await db.run(update, rowOf(tool))
+          return tool
+        },
+      }),
+
+    delete: (organizationId, id) =>
+      write({
+        key: id,
+        async work(db) {
+          const row = await db.get(forUpdate, { organization: organizationId, id })
+          if (!row) return false
+          await renameOnAgents(db, { organizationId, from: row.name })
+          await db.run(remove, { id })
+          return true
+        },
+      }),
+  }
+}
+
+type Renaming = { organizationId: OrganizationId; from: string; to?: string }
+
+/** Agents have tools by name: without a new one they no longer have it. */
+async function renameOnAgents(db: Executor, { organizationId, from, to }: Renaming): Promise<void> {
+  const rows = await db.all(agentsWith, { organization: organizationId, pattern: listing(from) })
+  for (const { id, tools } of rows) {
+    const names = (JSON.parse(tools) as string[]).flatMap((name) => (name !== from ? [name] : to ? [to] : []))
+    await db.run(setTools, { id, tools: JSON.stringify(names) })
+  }
+}
+
+type Row = {
+  id: ToolId
+  organization_id: OrganizationId
+  name: string
+  tool_type: string
+  body: string
+  created_at: number
+  updated_at: number
+}
+
+function rowOf({ id, organizationId, name, toolType, createdAt, updatedAt, ...body }: StoredTool): Row {
+  const row = { id, organization_id: organizationId, name, tool_type: toolType, body: JSON.stringify(body) }
+  return { ...row, created_at: createdAt, updated_at: updatedAt }
+}
+
+const toolOf = (row: Row): StoredTool => ({
+  ...JSON.parse(row.body),
+  id: row.id,
+  organizationId: row.organization_id,
+  name: row.name,
+  toolType: row.tool_type,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+})
+
+const insert = statement<Row>()((db, p) =>
+  db.insertInto('tools').values({
+    id: p('id'),
+    organization_id: p('organization_id'),
+    name: p('name'),
+    tool_type: p('tool_type'),
+    body: p('body'),
+    created_at: p('created_at'),
+    updated_at: p('updated_at'),
+  }),
+)
+
+const update = statement<Row>()((db, p) =>
+  db
+    .updateTable('tools')
+    .set({ name: p('name'), body: p('body'), updated_at: p('updated_at') })
+    .where('id', '=', p('id')),
+)
+
+const byId = statement<{ organization: string; id: string }>()((db, p) =>
+  db.selectFrom('tools').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization')),
+)
+
+const forUpdate = statement<{ organization: string; id: string }>()((db, p, { lock }) =>
+  lock(db.selectFrom('tools').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization'))),
+)
+
+const byName = statement<{ organization: string; name: string }>()((db, p) =>
+  db.selectFrom('tools').selectAll().where('organization_id', '=', p('organization')).where('name', '=', p('name')),
+)
+
+const all = statement<{ organization: string }>()((db, p) =>
+  db.selectFrom('tools').selectAll().where('organization_id', '=', p('organization')).orderBy('number'),
+)
+
+const remove = statement<{ id: string }>()((db, p) => db.deleteFrom('tools').where('id', '=', p('id')))
+
+const agentsWith = statement<{ organization: string; pattern: string }>()((db, p, { lock }) =>
+  lock(
+    db
+      .selectFrom('agents')
+      .select(['id', 'tools'])
+      .where('organization_id', '=', p('organization'))
+      .where(sql<SqlBool>`tools like ${p('pattern')} escape '\\'`)
+      .orderBy('number'),
+  ),
+)
+
+const setTools = statement<{ id: string; tools: string }>()((db, p) =>
+  db
+    .updateTable('agents')
+    .set({ tools: p('tools') })
+    .where('id', '=', p('id')),
+)

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { givenProviders } from './given-providers.ts'
+
+const KEYS = {
+  OPENAI_API_KEY: 'sk-test-openai-0000',
+  ANTHROPIC_API_KEY: 'sk-test-anthropic-0000',
+  GEMINI_API_KEY: 'sk-test-gemini-0000',
+}
+
+type Provider = {
+  provider: string
+  failure: { kind: string; status: number | null } | null
+  models: {
+    handle: string
+    window: number | null
+    window_from: string | null
+    max_output: number | null
+    price: { input: number; as_of: string } | null
+    used_by: string[]
+    listed: boolean
+  }[]
+}
+
+describe('holdfast models', { concurrency: 4 }, () => {
+  test('every configured provider is asked for its list, and what cannot be asked says why', async (context) => {
+    const models = ['gpt-4o', 'claude-haiku-4-5', 'gemini-2.5-pro', 'house-model']
+    const given = await givenProviders(context, { environment: KEYS, models })
+    given.config(
+      'providers:\n  openai:\n    windows: { house-model: 4096 }\n  groq: { base_url: "http://127.0.0.1:9" }\n',
+    )
+    await given.tell('agents', 'create', 'ada', '--model', 'openai/house-model', '--fallback', 'groq/gone')
+    given.simulator.keys.set(KEYS.OPENAI_API_KEY, 'valid')
+    given.simulator.keys.set(KEYS.GEMINI_API_KEY, 'valid')
+    const all = await given.json<Provider[]>('models')
+    const of = (name: string) => all.find(({ provider }) => provider === name)!
+    const model = (name: string, handle: string) => of(name).models.find((one) => one.handle === handle)
+
+    assert.equal(of('scripted').models[0]!.handle, 'scripted/friendly')
+    const house = model('openai', 'openai/house-model')!
+    assert.deepEqual([house.window, house.window_from, house.price, house.used_by], [4_096, 'config', null, ['ada']])
+    const gpt = model('openai', 'openai/gpt-4o')!
+    assert.deepEqual([gpt.window, gpt.window_from, gpt.max_output, gpt.price!.input], [128_000, 'table', 16_384, 2.5])
+    assert.match(gpt.price!.as_of, /^\d{4}-\d{2}-\d{2}$/)
+    const stated = model('gemini', 'gemini/house-model')!
+    assert.deepEqual([stated.window, stated.window_from, stated.max_output], [1_048_576, 'stated', 65_536])
+    assert.deepEqual([of('anthropic').failure?.kind, of('anthropic').failure?.status], ['auth-rejected', 401])
+    assert.equal(of('groq').failure?.kind, 'auth-rejected', 'it has no key')
+    assert.deepEqual(
+      of('groq').models.map(({ handle, listed }) => [handle, listed]),
+      [['groq/gone', false]],
+    )
+    const anthropicList = given.simulator.requests.find(({ headers }) => headers['anthropic-version'])
+    assert.match(anthropicList!.path, /\/v1\/models/)
+
+    const told = await given.tell('models', '--provider', 'openai')
+    assert.match(
+      told.stdout,
+      /openai\/house-model +window 4,096 \(config\) {2}output unknown {2}price unknown {2}used by ada/,
+    )
+    assert.match(
+      told.stdout,
+      /openai\/gpt-4o +window 128,000 \(table\) {2}output 16,384 {2}\$2\.5 in, \$10 out, cached \$1\.25 \(2026-/,
+    )
+    assert.doesNotMatch(told.stdout, /scripted|gemini\//)
+    assert.match(
+      (await given.tell('models')).stdout,
+      /anthropic\n {2}its list could not be read: auth-rejected \(HTTP 401\): /,
+    )
+  })
+
+  test('a provider that is down or slow takes no longer than its deadline and hides nobody else', async (context) => {
+    const given = await givenProviders(context, { environment: { OPENAI_API_KEY: KEYS.OPENAI_API_KEY } })
+    given.config('providers:\n  house: { base_url: "http://127.0.0.1:9/v1" }\n')
+    given.simulator.script({ when: { protocol: 'models' }, answer: { line: 'silent' } })
+    const all = await given.json<Provider[]>('models')
+    const kinds = Object.fromEntries(all.map(({ provider, failure }) => [provider, failure?.kind]))
+    assert.deepEqual([kinds.openai, kinds.house], ['timeout', 'unreachable'])
+    assert.equal(kinds.scripted, undefined)
+  })
+
+  test('the model and the chain of config.yaml serve agents that have none of their own', async (context) => {
+    const given = await givenProviders(context, { environment: KEYS })
+    given.config('model: openai/one\nfallback: [gemini/two]\n')
+    assert.match((await given.tell('run', 'hello')).stdout, /^You said: hello/)
+    assert.deepEqual([given.simulator.requests[0]!.model, given.simulator.requests.length], ['one', 1])
+    given.simulator.script({ when: { model: 'one' }, answer: { error: 'model-not-found' } })
+    assert.match((await given.tell('run', 'again')).stdout, /^You said: again/)
+    assert.equal(given.simulator.requests.at(-1)!.model, 'two')
+  })
+
+  test('an unknown provider is told with those there are', async (context) => {
+    const given = await givenProviders(context)
+    const { code, stderr } = await given.tell('models', '--provider', 'nobody')
+    assert.equal(code, 3)
+    assert.match(stderr, /There is no provider "nobody"\. Known: anthropic, /)
+  })
+})

@@ -1,0 +1,108 @@
+import type { TestContext } from 'node:test'
+import { realRandomness } from '../../src/config/real-randomness.ts'
+import { openSecretKeys } from '../../src/config/secret-key.ts'
+import type { Cooldown, CredentialId } from '../../src/core/credential.ts'
+import type { TurnEvent } from '../../src/core/event.ts'
+import { DEFAULT_ORGANIZATION, type RunId } from '../../src/core/id.ts'
+import { type MessageBody, textOf } from '../../src/core/message.ts'
+import type { ModelProvider } from '../../src/ports/model.ts'
+import {
+  type CredentialPool,
+  newCredentialPool,
+  type PoolOptions,
+} from '../../src/providers/credentials/credential-pool.ts'
+import { environmentSources } from '../../src/providers/credentials/environment-keys.ts'
+import { type ProviderWish, providerSet } from '../../src/providers/provider-set.ts'
+import { type AddCredential, addCredential } from '../../src/service/add-credential.ts'
+import { listCooldowns } from '../../src/service/list-cooldowns.ts'
+import { type House, type HouseOptions, openHouse } from './house.ts'
+import { type JumpingClock, newJumpingClock } from './jumping-clock.ts'
+
+export type WiredOptions = Pick<HouseOptions, 'tools' | 'defaults' | 'wrapStore' | 'maxRunning'> &
+  Pick<Partial<PoolOptions>, 'strategies' | 'flows'> & {
+    /** Handles, the primary first. */
+    chain: readonly [string, ...string[]]
+    providers: Record<string, ProviderWish>
+    /** What the environment of the process says; it may change. */
+    environment?: Record<string, string | undefined>
+    /** Providers that are made otherwise. */
+    others?: () => Record<string, ModelProvider>
+    /** Waits up to this are over at once. */
+    longestJumpMs?: number
+  }
+
+export type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
+
+/** A house whose models are asked over HTTP, with keys in its store and in its environment. */
+export type WiredHouse = House & {
+  clock: JumpingClock
+  addKey(request: Partial<AddCredential> & { provider: string; secret: string }): Promise<CredentialId>
+  failures(runId: RunId): Promise<AttemptFailed[]>
+  /** What was done about each failure, as `kind → remedy`. */
+  story(runId: RunId): Promise<string[]>
+  /** What the model said, in the history. */
+  answers(): Promise<string[]>
+  cooldowns(): Promise<Cooldown[]>
+  /** The pool of the process that runs now. */
+  pool(): CredentialPool
+}
+
+export async function openWiredHouse(context: TestContext, options: WiredOptions): Promise<WiredHouse> {
+  const { chain, providers: wishes, environment = {}, others, longestJumpMs, strategies, flows, ...more } = options
+  const [model, ...fallback] = chain
+  const clock = newJumpingClock(longestJumpMs)
+  let made: Record<string, ModelProvider> = {}
+  let pool: CredentialPool | undefined
+
+  const house = await openHouse(context, {
+    ...more,
+    ...{ clock, model, fallback },
+    providers: () => {
+      made = { ...providerSet(wishes, { environment, clock }).providers, ...others?.() }
+      return made
+    },
+    credentials: ({ store, clock: processClock, home }) => {
+      const { keyVariables } = providerSet(wishes, { environment, clock })
+      const report = (fault: unknown) => void house?.faults.push(fault)
+      pool = newCredentialPool({
+        ...{ organizationId: DEFAULT_ORGANIZATION, store, box: openSecretKeys(home).box, clock: processClock, report },
+        randomness: realRandomness,
+        environment: environmentSources(environment, keyVariables, report),
+        ...(strategies ? { strategies } : {}),
+        ...(flows ? { flows } : {}),
+      })
+      return pool
+    },
+  })
+
+  /** The kernel closes the connections of a process that is gone. */
+  const hangUp = () => Promise.allSettled(Object.values(made).map((provider) => provider.renewConnections?.()))
+  context.after(hangUp)
+  const deskOf = () => ({ ...house.desk, care: pool! })
+  const failures = async (runId: RunId) =>
+    (await house.events(runId)).filter((event): event is AttemptFailed => event.type === 'attempt-failed')
+
+  const { crash, restart } = house
+  return Object.assign(house, {
+    clock,
+    pool: () => pool!,
+    async crash() {
+      await crash()
+      await hangUp()
+    },
+    async restart() {
+      await crash()
+      await hangUp()
+      await restart()
+    },
+    addKey: async (request: Partial<AddCredential> & { provider: string; secret: string }) =>
+      (await addCredential({ label: request.secret, ...request }, deskOf())).id,
+    failures,
+    story: async (runId: RunId) => (await failures(runId)).map(({ failure, remedy }) => `${failure.kind} → ${remedy}`),
+    answers: async () => answersIn((await house.messages()).map(({ body }) => body)),
+    cooldowns: () => listCooldowns(deskOf()),
+  })
+}
+
+export const answersIn = (bodies: readonly MessageBody[]): string[] =>
+  bodies.flatMap((body) => (body.role === 'assistant' ? [textOf(body.content)] : []))

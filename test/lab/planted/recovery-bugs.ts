@@ -1,0 +1,223 @@
+import type { PlantedBug } from './plant.ts'
+
+/** In what is done about failing models: the ladder, the pools, the cooldowns and the room that is made. */
+export const RECOVERY_BUGS: PlantedBug[] = [
+  {
+    name: 'a remedy edits the history',
+    file: 'engine/attempt.ts',
+    find: "  const grant = choice.type === 'granted' ? { grant: choice.grant } : {}\n",
+    replace:
+      "  const grant = choice.type === 'granted' ? { grant: choice.grant } : {}\n  if (way.shape.stripSignatures)\n    for (const body of question.messages)\n      if (body.role === 'assistant') body.content = body.content.filter((part) => part.type === 'text')\n",
+    breaks: 'nothing is lost: a remedy shapes the copy that is sent',
+  },
+  {
+    name: 'a remedy edits the stored messages',
+    file: 'storage/changes.ts',
+    find: "        case 'move-context':\n",
+    replace:
+      "        case 'note-model':\n          await db.run(statement<{ id: string }>()((kysely, p) => kysely.updateTable('messages').set({ body: sql`replace(body, 'hm ', '')` }).where('conversation_id', '=', p('id'))), { id: run.conversation_id })\n          break\n        case 'move-context':\n",
+    breaks: 'nothing is lost: committed messages never change',
+  },
+  {
+    name: 'a cooldown never ends',
+    file: 'providers/credentials/credential-pool.ts',
+    find: 'dead === undefined && !setAside.includes(id) && !(cooldown && cooldown.until > at)',
+    replace: 'dead === undefined && !setAside.includes(id) && !cooldown',
+    breaks: 'nothing is stuck: a credential that has rested serves again',
+  },
+  {
+    name: 'a cooldown is not obeyed',
+    file: 'providers/credentials/credential-pool.ts',
+    find: 'dead === undefined && !setAside.includes(id) && !(cooldown && cooldown.until > at)',
+    replace: 'dead === undefined && !setAside.includes(id)',
+    breaks: 'nothing is hidden: a credential that rests is not asked',
+  },
+  {
+    name: 'the last credential rests without a stated end',
+    file: 'core/cooldown.ts',
+    find: 'const ms = statedMs(failure) ?? (siblings > 0 ? rest.unstatedMs : undefined)',
+    replace: 'const ms = statedMs(failure) ?? rest.unstatedMs',
+    breaks: 'nothing is stuck: the last credential is never passed over without a stated end',
+  },
+  {
+    name: 'a stated end is forgotten',
+    file: 'core/cooldown.ts',
+    find: 'const ms = statedMs(failure) ?? (siblings > 0 ? rest.unstatedMs : undefined)',
+    replace: 'const ms = siblings > 0 ? (rest.unstatedMs ?? statedMs(failure)) : statedMs(failure)',
+    breaks: 'nothing is hidden: a cooldown lasts as long as its provider said',
+  },
+  {
+    name: 'a truncated call runs',
+    file: 'core/answer.ts',
+    find: '  if (draft.calls.length > 0)\n    return isCut\n',
+    replace: '  if (draft.calls.length > 0)\n    return isCut && draft.calls.length > 99\n',
+    breaks: 'nothing happens by half: a call that was cut off is asked for again',
+  },
+  {
+    name: 'rotation forgets which key failed',
+    file: 'core/way.ts',
+    find: 'setAside: credentialId ? [...way.setAside, credentialId] : way.setAside',
+    replace: 'setAside: credentialId ? [credentialId] : way.setAside',
+    breaks: 'nothing is stuck: a key that failed in this step is not tried again in it',
+  },
+  {
+    name: 'the next credential is the same one',
+    file: 'core/way.ts',
+    find: 'setAside: credentialId ? [...way.setAside, credentialId] : way.setAside',
+    replace: 'setAside: way.setAside, ...(credentialId ? { credentialId } : {})',
+    breaks: 'nothing is stuck: the next credential is another one',
+  },
+  {
+    name: 'a failure is charged to another credential',
+    file: 'engine/fail-attempt.ts',
+    find: '...(grant ? { credentialId: grant.grant.credentialId } : {}),',
+    replace: '...(grant ? { credentialId: way.credentialId ?? grant.grant.credentialId } : {}),',
+    breaks: 'nothing is hidden: the credential that made the request is the one that failed',
+  },
+  {
+    name: 'another credential rests than the one that failed',
+    file: 'engine/fail-attempt.ts',
+    find: 'grantId: grant.credentialId,',
+    replace: "grantId: grant.credentialId.replace(/-2$/, '') as typeof grant.credentialId,",
+    breaks: 'nothing is hidden: the credential that failed is the one that rests',
+  },
+  {
+    name: 'the words to go on are kept in the history',
+    file: 'core/way.ts',
+    find: '  const content = joinContent(way.kept?.content ?? [], kept.content)\n',
+    replace:
+      "  const content = joinContent(way.kept?.content ?? [], [...kept.content, { type: 'text', text: '[go on]' }])\n",
+    breaks: 'nothing is invented: words for the model alone are in no history',
+  },
+  {
+    name: 'a nudge becomes a message',
+    file: 'core/projection.ts',
+    find: "        ...inputMessages(turn.pending.slice(0, event.inputsRead), context),\n        { type: 'add-step', step },\n        addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),\n",
+    replace:
+      "        ...inputMessages(turn.pending.slice(0, event.inputsRead), context),\n        ...(turn.ways.answer.spent.includes('nudge')\n          ? [addMessage(`message-nudge-${stepId}`, { role: 'user', content: [{ type: 'text', text: 'Your last answer had no text and called no tool.' }] }, context)]\n          : []),\n        { type: 'add-step', step },\n        addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),\n",
+    breaks: 'nothing is invented: words for the model alone are in no history',
+  },
+  {
+    name: 'kept text is dropped when another key goes on with it',
+    file: 'core/way.ts',
+    find: '      const { credentialId: _, ...rest } = next\n',
+    replace: '      const { credentialId: _, kept: __, ...rest } = next\n',
+    breaks: 'nothing is lost: text that was cut off is continued, not begun anew',
+  },
+  {
+    name: 'kept text is told twice',
+    file: 'core/projection.ts',
+    find: 'isRest ? joinContent(turn.ways.answer.kept?.content ?? [], content) : content',
+    replace:
+      'isRest ? joinContent([...(turn.ways.answer.kept?.content ?? []), ...(turn.deaths > 0 ? (turn.ways.answer.kept?.content ?? []) : [])], content) : content',
+    breaks: 'nothing happens twice: a text that was continued is one text',
+  },
+  {
+    name: 'kept text is taken back by nobody',
+    file: 'core/chunk.ts',
+    find: 'return [...takeBackKept(turn, event), ...renderEnd(turn, event)]',
+    replace: 'return renderEnd(turn, event)',
+    breaks: 'nothing is hidden: text that came to nothing is taken back',
+  },
+  {
+    name: 'compaction splits a call from its result',
+    file: 'core/compaction.ts',
+    find: '    return isOpen ? [] : [index]\n',
+    replace: '    return [index]\n',
+    breaks: 'nothing is stuck: a call and its result stay together',
+  },
+  {
+    name: 'compaction loses what is between summary and tail',
+    file: 'core/compaction.ts',
+    find: '    contextStart: view[cut]?.position ?? old.at(-1)! + 1,\n',
+    replace: '    contextStart: (view[cut + 1] ?? view[cut])?.position ?? old.at(-1)! + 1,\n',
+    breaks: 'nothing is lost: a summary stands for all that is out of view',
+  },
+  {
+    name: 'a summary does not know what it stands for',
+    file: 'engine/transcript.ts',
+    find: '  return messages\n',
+    replace: '  return messages\n    .slice(1)\n',
+    breaks: 'nothing is lost: what is replaced was read by whoever replaces it',
+  },
+  {
+    name: 'compaction is repeated for no gain',
+    file: 'engine/overflow.ts',
+    find: "turn.ways.answer.spent.includes('compact') || turn.compactions >= MAX_COMPACTIONS",
+    replace: 'turn.compactions >= 1_000',
+    breaks: 'nothing is stuck: room that cannot be made is not asked for again',
+  },
+  {
+    name: 'compaction that makes no room is carried out',
+    file: 'core/compaction.ts',
+    find: 'const LEAST_GAIN = 0.1',
+    replace: 'const LEAST_GAIN = -1',
+    breaks: 'nothing is stuck: a summary is worth its call',
+  },
+  {
+    name: 'a second compaction loses the question',
+    file: 'engine/compact-context.ts',
+    find: ' : quotedIn(view[0])\n',
+    replace: ' : undefined\n',
+    breaks: 'nothing is lost: what a person asked is seen until it is answered',
+  },
+  {
+    name: 'a reset of an empty view brings everything back',
+    file: 'engine/compact-context.ts',
+    find: '  const to = newest?.position ?? -1\n',
+    replace: '  const to = newest && view.length > 0 ? newest.position : 0\n',
+    breaks: 'nothing is hidden: what was put out of view stays there',
+  },
+  {
+    name: 'waits go beyond patience',
+    file: 'engine/fail-attempt.ts',
+    find: '(turn.settings.patienceMs ?? PATIENCE_MS) - way.waitedMs',
+    replace: 'turn.settings.patienceMs ?? PATIENCE_MS',
+    breaks: 'nothing is stuck: the waits of a step have a limit together',
+  },
+  {
+    name: 'the guard of a key is not reset by rotation',
+    file: 'core/way.ts',
+    find: '      const guards = withoutGuards(spent)\n',
+    replace: '      const guards = spent\n',
+    breaks: 'nothing is stuck: each key has its own chance',
+  },
+  {
+    name: 'what is spent is forgotten on restart',
+    file: 'core/turn.ts',
+    find: '      return { ...turn, deaths: turn.deaths + 1 }\n',
+    replace:
+      '      return { ...turn, deaths: turn.deaths + 1, ways: { ...turn.ways, answer: { ...turn.ways.answer, spent: [], shape: {} } } }\n',
+    breaks: 'nothing is hidden: a restart remembers what was tried',
+  },
+  {
+    name: 'success does not clear a cooldown',
+    file: 'core/projection.ts',
+    find: 'credentialId && clearsCooldown\n',
+    replace: 'credentialId && clearsCooldown && target > 0\n',
+    breaks: 'nothing is hidden: what serves again has no cooldown',
+  },
+  {
+    name: 'the fallback of a summary moves the answers',
+    file: 'core/turn.ts',
+    find: '  const ways = waitedTogether({ ...turn.ways, [purpose]: way, ...started }, way.waitedMs)\n',
+    replace:
+      "  const moved = remedy === 'next-target' ? { answer: { ...turn.ways.answer, target: way.target } } : {}\n  const ways = waitedTogether({ ...turn.ways, ...moved, [purpose]: way, ...started }, way.waitedMs)\n",
+    breaks: 'nothing is hidden: a summary has its own place in the chain',
+  },
+  {
+    name: 'a login is renewed by everybody at once',
+    file: 'storage/credential-statements.ts',
+    find: '(refreshing_by is null or refreshing_until <=',
+    replace: '(refreshing_by is null or refreshing_by is not null or refreshing_until <=',
+    breaks: 'nothing happens twice: a refresh token is shown once',
+  },
+  {
+    name: 'a secret gets into the log',
+    file: 'engine/fail-attempt.ts',
+    find: "...{ type: 'attempt-failed', v: 1, target: way.target, failure: told },",
+    replace:
+      "...{ type: 'attempt-failed', v: 1, target: way.target, failure: grant ? { ...told, detail: `${told.detail} (${grant.grant.secret})` } : told },",
+    breaks: 'nothing leaks: secrets are in no event',
+  },
+]

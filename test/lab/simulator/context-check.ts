@@ -1,0 +1,99 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { TurnEvent } from '../../../src/core/event.ts'
+import type { MessageId } from '../../../src/core/id.ts'
+import { type MessageBody, textOf } from '../../../src/core/message.ts'
+import type { Run } from '../../../src/core/run.ts'
+import type { ModelRequest } from '../../../src/ports/model.ts'
+import { isAside } from './wish.ts'
+
+type Compacted = Extract<TurnEvent, { type: 'context-compacted' }>
+
+export type ContextCheck = {
+  /** A summary was asked for: of these words. */
+  heardSummary(request: ModelRequest): void
+  /** Whether this compaction takes away what it says and nothing else. */
+  compacted(run: Run, event: Compacted): string[]
+  /** Whether a call of the conversation is open at this moment. */
+  hasOpenCall(run: Run): boolean
+  /** New messages are remembered, and what no message may say is looked for. */
+  changedMessages(): string[]
+  textOfMessage(id: MessageId): string
+  /** Messages never change. */
+  atTheEnd(): string[]
+}
+
+type Row = { position: number; body: MessageBody }
+
+export function newContextCheck(database: DatabaseSync): ContextCheck {
+  const bodies = new Map<string, string>()
+  const summaries: string[] = []
+  /** By conversation: what the last compaction replaced up to, and where the view began after it. */
+  const last = new Map<string, { to: number; contextStart: number }>()
+  let seen = 0
+  const newer = database.prepare('select rowid as place, id, body from messages where rowid > ? order by rowid')
+  const all = database.prepare('select id, body from messages')
+  const one = database.prepare('select body from messages where id = ?')
+  const ofConversation = database.prepare(
+    'select position, body from messages where conversation_id = ? order by position',
+  )
+
+  const readRows = (run: Run): Row[] =>
+    ofConversation.all(run.conversationId).map(({ position, body }) => ({
+      position: Number(position),
+      body: JSON.parse(String(body)) as MessageBody,
+    }))
+
+  return {
+    heardSummary: ({ messages }) => void summaries.push(JSON.stringify(messages)),
+    hasOpenCall(run) {
+      const rows = readRows(run).filter(({ body }) => body.role !== 'summary' && body.role !== 'approval')
+      const { body } = rows.at(-1) ?? {}
+      return body?.role === 'assistant' && body.calls.length > 0
+    },
+    compacted(run, { replaces, contextStart, text, summaryId, tokensBefore, tokensAfter }) {
+      const rows = readRows(run).filter(({ body }) => body.role !== 'summary')
+      const before = last.get(run.conversationId) ?? { to: -1, contextStart: 0 }
+      last.set(run.conversationId, { to: Math.max(before.to, replaces.to), contextStart })
+      const gone = rows.filter(({ position }) => position >= before.contextStart && position < contextStart)
+      const lost = gone.filter(({ position }) => position > replaces.to || position < replaces.from)
+      const isReset = text === ''
+      const words = gone.flatMap(({ body }) => (body.role === 'user' ? [textOf(body.content)] : []))
+      const isTold =
+        isReset || summaries.some((shown) => words.every((word) => shown.includes(JSON.stringify(word).slice(1, -1))))
+      const first = rows.find(({ position }) => position >= contextStart)?.body
+      const end = gone.at(-1)?.body
+      const isTorn =
+        first?.role === 'tool' || (end?.role === 'assistant' && end.calls.length > 0) || end?.role === 'approval'
+      return [
+        ...(contextStart < before.contextStart
+          ? [`the view goes back from ${before.contextStart} to ${contextStart}`]
+          : []),
+        ...(replaces.to >= contextStart && !isReset ? [`${replaces.to} is replaced and still in view`] : []),
+        ...lost.map(({ position }) => `message ${position} is out of view and ${summaryId} does not stand for it`),
+        ...(!isReset && gone.length === 0 ? ['it replaces nothing that was in view'] : []),
+        ...(!isReset && tokensAfter > 0.9 * tokensBefore ? [`it leaves ${tokensAfter} of ${tokensBefore} tokens`] : []),
+        ...(isTold ? [] : [`what ${summaryId} stands for was not shown to whoever wrote it`]),
+        ...(isTorn ? [`the view begins at ${contextStart}, between a call and its results`] : []),
+      ]
+    },
+    textOfMessage(id) {
+      const body = JSON.parse(String(one.get(id)?.body ?? '{}')) as Partial<MessageBody>
+      return body.role === 'assistant' ? textOf(body.content ?? []) : ''
+    },
+    changedMessages() {
+      const faults: string[] = []
+      for (const { place, id, body } of newer.all(seen)) {
+        seen = Number(place)
+        bodies.set(String(id), String(body))
+        const parsed = JSON.parse(String(body)) as MessageBody
+        if (parsed.role === 'user' && isAside(textOf(parsed.content)))
+          faults.push(`I5 ${id} is for the model alone and is stored`)
+      }
+      return faults
+    },
+    atTheEnd() {
+      const kept = new Map(all.all().map(({ id, body }) => [String(id), String(body)]))
+      return [...bodies].flatMap(([id, body]) => (kept.get(id) === body ? [] : [`I6 the message ${id} has changed`]))
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import type { TurnEvent } from '../../../src/core/event.ts'
+
+export type LadderStates = { take(event: TurnEvent, fence: number): string[] }
+
+/** Rare states of one run's way to an answer, as its events come in. */
+export function ladderStates(): LadderStates {
+  let before: TurnEvent | undefined
+  /** The fence of the last failure since the last answer. */
+  let failedBy: number | undefined
+  let wasCut = false
+  return {
+    take(event, fence) {
+      const states: string[] = []
+      const hasMore = before?.type === 'attempt-failed' && before.remedy !== 'give-up'
+      if (event.type === 'worker-lost' && hasMore) states.push('a crash between a failed attempt and the next')
+      if (event.type === 'attempt-failed') {
+        if (failedBy !== undefined && fence > failedBy) states.push('a takeover in the middle of a ladder')
+        failedBy = fence
+        const { kind } = event.failure
+        wasCut ||= event.target === 0 && !event.purpose && (kind === 'cut-off' || kind === 'stalled')
+      }
+      if (event.type === 'answer-received') {
+        if (wasCut && event.target > 0) states.push('a fallback answers after its primary died in mid-answer')
+        failedBy = undefined
+        wasCut = false
+      }
+      before = event
+      return states
+    },
+  }
+}

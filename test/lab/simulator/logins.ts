@@ -1,0 +1,53 @@
+import { DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
+import type { Store } from '../../../src/ports/store.ts'
+import { EPOCH, plainBox } from './process.ts'
+import { FLOW, type TokenClient } from './token-server.ts'
+import type { Vendors } from './vendors.ts'
+
+const ID = 'credential-login'
+
+export type Logins = {
+  /** A person logs in: a new credential, or a new life for the one there is. */
+  logIn(store: Pick<Store, 'credentials'>): Promise<void>
+  shown(token: string, client: TokenClient): void
+  lost(token: string): void
+}
+
+type Parts = {
+  vendors: Vendors
+  now(): number
+  /** Claims are held by the clock: where clocks jump, two may hold one. */
+  isExcused(): boolean
+  violate(text: string): void
+}
+
+/** The one login of a simulated day. A refresh token is shown once, unless whoever showed it died or heard nothing. */
+export function newLogins({ vendors, now, isExcused, violate }: Parts): Logins {
+  const shownBy = new Map<string, TokenClient>()
+  const lost = new Set<string>()
+  return {
+    async logIn({ credentials }) {
+      const { secret, refreshToken, lastsMs } = vendors.issue()
+      const at = EPOCH + now()
+      const sealed = { secret: plainBox.seal(secret, ID), refreshToken: plainBox.seal(refreshToken, ID) }
+      const known = await credentials.get(DEFAULT_ORGANIZATION, ID)
+      const details = { oauth: { flow: FLOW }, expiresAt: at + lastsMs, sealed }
+      if (known) {
+        await credentials.renew(ID, { generation: known.generation, ...details, at })
+        return
+      }
+      await credentials.add({
+        ...{ id: ID, organizationId: DEFAULT_ORGANIZATION, provider: 'sim', label: 'login', kind: 'oauth' },
+        ...{ source: 'stored', priority: 0, useCount: 0, state: { type: 'ok' }, generation: 1 },
+        ...{ createdAt: at, updatedAt: at, ...details },
+      })
+    },
+    shown(token, client) {
+      const first = shownBy.get(token)
+      if (first?.isAlive && !lost.has(token) && !isExcused())
+        violate(`I8 a refresh token was shown by ${first.name} and again by ${client.name}`)
+      shownBy.set(token, client)
+    },
+    lost: (token) => void lost.add(token),
+  }
+}

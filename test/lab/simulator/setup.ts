@@ -1,0 +1,43 @@
+import type { PoolStrategy } from '../../../src/core/credential.ts'
+import type { TargetHandle } from '../../../src/core/target.ts'
+import type { Kernel } from './kernel.ts'
+
+/** What an operator has configured for one simulated day. */
+export type Setup = {
+  chain: TargetHandle[]
+  isAggregator: boolean
+  /** By model; a model without one has room for everything. */
+  windows: Readonly<Record<string, number>>
+  maxOutput?: number
+  /** By provider: keys in the environment. A provider without keys or a login needs none. */
+  keys: Readonly<Record<string, number>>
+  strategy: PoolStrategy
+  /** `login`: beside the keys of `sim` there is a token that runs out and is renewed. `strict`: at most once. */
+  login: 'none' | 'lenient' | 'strict'
+}
+
+const CHAINS: TargetHandle[][] = [
+  ['sim/first', 'spare/second'],
+  ['sim/first', 'sim/second', 'spare/third'],
+  ['sim/first', 'spare/second', 'sim/third'],
+  ['sim/first', 'sim/second'],
+  ['sim/first'],
+]
+
+const STRATEGIES: PoolStrategy[] = ['fill_first', 'fill_first', 'round_robin', 'least_used', 'random']
+
+export function drawSetup(kernel: Kernel): Setup {
+  const chain = kernel.pick(CHAINS)
+  const isAggregator = kernel.chance(0.25)
+  const isSmall = kernel.chance(0.4)
+  const windows = { first: kernel.between(500, 1_400), second: kernel.between(600, 2_500) }
+  const hasCeiling = kernel.chance(0.3)
+  const maxOutput = kernel.pick([4_096, 16_384])
+  const keys = { sim: kernel.pick([1, 2, 3, 3]), spare: kernel.pick([0, 1, 2]) }
+  const strategy = kernel.pick(STRATEGIES)
+  const login = kernel.pick(['none', 'none', 'lenient', 'strict'] as const)
+  return {
+    ...{ chain, isAggregator, keys, strategy, login, windows: isSmall ? windows : {} },
+    ...(hasCeiling ? { maxOutput } : {}),
+  }
+}

@@ -1,0 +1,81 @@
+import { Dispatcher, getGlobalDispatcher, setGlobalDispatcher } from 'undici'
+import type { FlowOverrides } from '../../../src/providers/credentials/oauth-flows.ts'
+import type { Weather } from './faults.ts'
+import type { Kernel } from './kernel.ts'
+import type { Vendors } from './vendors.ts'
+
+/** Who asks the token endpoint: answers reach it only while it lives, and not while it is paused. */
+export type TokenClient = {
+  name: string
+  readonly isAlive: boolean
+  inside(task: () => void): void
+  kill(why: string): void
+}
+
+export type TokenServer = {
+  /** Each process has an address of its own to ask, so that the server knows who did. */
+  flowsFor(client: TokenClient): FlowOverrides
+  close(): void
+}
+
+type Parts = {
+  kernel: Kernel
+  weather: Weather
+  vendors: Vendors
+  /** A refresh token was shown. */
+  shown(token: string, client: TokenClient): void
+  /** Nobody will ever hear what it was exchanged for. */
+  lost(token: string): void
+}
+
+export const FLOW = 'generic'
+
+/**
+ * The token endpoint, below the HTTP client of the product and on the virtual clock. A refresh token that was shown is
+ * used, whether or not the answer arrives.
+ */
+export function openTokenServer({ kernel, weather, vendors, shown, lost }: Parts): TokenServer {
+  const clients = new Map<string, TokenClient>()
+  const usual = getGlobalDispatcher()
+
+  class Endpoint extends Dispatcher {
+    override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+      const client = clients.get(new URL(String(options.origin)).hostname)
+      const token = new URLSearchParams(String(options.body)).get('refresh_token') ?? ''
+      const isDown = weather.strikes('token-down')
+      const isLost = weather.strikes('token-lost')
+      const isDeadly = weather.strikes('token-kills')
+      handler.onConnect?.(() => {})
+      kernel.after(kernel.between(1, 200), () => {
+        if (!client?.isAlive) return
+        if (isDown) return answer(client, 503, { error: 'temporarily_unavailable' })
+        shown(token, client)
+        const tokens = vendors.renew(token)
+        if (!tokens) return answer(client, 400, { error: 'invalid_grant' })
+        if (isDeadly) client.kill('it dies with a new token in hand')
+        if (isLost || isDeadly) lost(token)
+        if (isLost) return client.inside(() => handler.onError?.(new Error('simulated cut')))
+        const { secret, refreshToken, lastsMs } = tokens
+        answer(client, 200, { access_token: secret, refresh_token: refreshToken, expires_in: lastsMs / 1_000 })
+      })
+      return true
+
+      function answer(to: TokenClient, status: number, body: object) {
+        to.inside(() => {
+          handler.onHeaders?.(status, [], () => {}, '')
+          handler.onData?.(Buffer.from(JSON.stringify(body)))
+          handler.onComplete?.([])
+        })
+      }
+    }
+  }
+  setGlobalDispatcher(new Endpoint())
+  return {
+    flowsFor(client) {
+      const host = `tokens-${client.name}.simulated`
+      clients.set(host, client)
+      return { [FLOW]: { tokenUrl: `http://${host}/token` } }
+    },
+    close: () => setGlobalDispatcher(usual),
+  }
+}

@@ -1,0 +1,210 @@
+import type { CredentialId } from '../../../src/core/credential.ts'
+import type { Failure, FailureKind } from '../../../src/core/failure.ts'
+import type { ModelRequest, RequestShape } from '../../../src/ports/model.ts'
+import type { EnvironmentSource } from '../../../src/providers/credentials/environment-keys.ts'
+import type { Weather } from './faults.ts'
+import type { Kernel } from './kernel.ts'
+import type { Setup } from './setup.ts'
+
+/** Every secret of a simulation looks like this, so that one that got out is seen. */
+export const SECRET = 'sk-simulated-'
+
+/**
+ * The vendors of a simulated day: what they know of keys and tokens, what they demand and refuse. They are outside of every
+ * process, and from the end of the faults on they serve whoever is theirs.
+ */
+export type Vendors = {
+  environment: EnvironmentSource[]
+  environmentIds(provider: string): CredentialId[]
+  /** Why this request is turned away, if it is. */
+  refusalOf(asked: AskedVendor): Failure | undefined
+  /** A login and its single-use renewals; `undefined` where the refresh token was used. */
+  issue(): Tokens
+  renew(refreshToken: string): Tokens | undefined
+}
+
+export type AskedVendor = {
+  provider: string
+  request: ModelRequest
+  secret?: string
+  /** This process's connection to the provider. */
+  connection: { isStale: boolean }
+  isSummary: boolean
+}
+
+export type Tokens = { secret: string; refreshToken: string; lastsMs: number }
+
+type Key = { limitedUntil: number; isStated: boolean; revokedUntil: number; brokeUntil: number; endsAt: number }
+type Demand = { kind: FailureKind; until: number }
+
+type Parts = { kernel: Kernel; weather: Weather; setup: Setup; now(): number; endsAt: number }
+
+export function newVendors({ kernel, weather, setup, now, endsAt }: Parts): Vendors {
+  const keys = new Map<string, Key>()
+  const demands = new Map<string, Demand>()
+  const down = new Map<string, { kind: FailureKind; until: number }>()
+  const environment = new Map<string, string[]>()
+  const renewals = new Map<string, Tokens>()
+  // Whatever is renewed lasts for the day; the first one may run out in it.
+  const firstMs = kernel.between(20_000, 60_000)
+  let issued = 0
+
+  const newSecret = (words: string, ends = Number.POSITIVE_INFINITY) => {
+    const secret = `${SECRET}${words}-${++issued}`
+    keys.set(secret, { limitedUntil: 0, isStated: false, revokedUntil: 0, brokeUntil: 0, endsAt: ends })
+    return secret
+  }
+  for (const [provider, count] of Object.entries(setup.keys))
+    environment.set(
+      provider,
+      Array.from({ length: count }, () => newSecret(provider)),
+    )
+  const isOver = () => kernel.now() >= endsAt
+
+  function keyRefusal(secret: string): Failure | undefined {
+    const key = keys.get(secret)
+    if (!key || key.endsAt <= now()) return failure('auth-rejected')
+    if (isOver()) return undefined
+    const lasts = kernel.between(...kernel.pick(LIMITS))
+    const isStated = kernel.chance(0.5)
+    const isReplaced = kernel.chance(0.5)
+    if (weather.strikes('key-limited')) Object.assign(key, { limitedUntil: now() + lasts, isStated })
+    if (weather.strikes('key-broke')) Object.assign(key, { brokeUntil: now() + lasts, isStated })
+    if (weather.strikes('key-revoked')) {
+      key.revokedUntil = Number.POSITIVE_INFINITY
+      if (isReplaced) kernel.after(lasts / 4, () => replace(secret))
+    }
+    const stated = (until: number) => (key.isStated ? { retryAfterMs: Math.ceil(until - now()) } : {})
+    if (key.revokedUntil > now()) return failure('auth-rejected')
+    if (key.brokeUntil > now()) return failure('quota-exhausted', stated(key.brokeUntil))
+    return key.limitedUntil > now() ? failure('rate-limited', stated(key.limitedUntil)) : undefined
+  }
+
+  /** Somebody puts a new key where the revoked one was. */
+  function replace(secret: string) {
+    for (const [provider, secrets] of environment)
+      environment.set(
+        provider,
+        secrets.map((one) => (one === secret ? newSecret(provider) : one)),
+      )
+  }
+
+  function placeRefusal(provider: string, connection: { isStale: boolean }): Failure | undefined {
+    const lasts = kernel.between(500, 12_000)
+    const kind = kernel.pick(['unreachable', 'unreachable', 'overloaded', 'server-error'] as const)
+    if (weather.strikes('provider-down', provider)) down.set(provider, { kind, until: now() + lasts })
+    if (weather.strikes('connection-stale', provider)) connection.isStale = true
+    const outage = down.get(provider)
+    if (isOver()) return undefined
+    if (outage && outage.until > now()) return failure(outage.kind)
+    return connection.isStale ? failure('timeout') : undefined
+  }
+
+  function shapeRefusal(request: ModelRequest): Failure | undefined {
+    const lasts = kernel.between(500, 8_000)
+    const kind = kernel.pick(Object.keys(DEMANDS) as FailureKind[])
+    if (weather.strikes('provider-picky', request.model)) demands.set(request.model, { kind, until: now() + lasts })
+    const demand = demands.get(request.model)
+    if (isOver() || !demand || demand.until <= now()) return undefined
+    return DEMANDS[demand.kind]!.isMet(request) ? undefined : failure(demand.kind, DEMANDS[demand.kind]!.says)
+  }
+
+  function roomRefusal({ request, isSummary }: AskedVendor): Failure | undefined {
+    const isTold = kernel.chance(0.5)
+    const window = setup.windows[request.model]
+    if (!window || !weather.strikes('provider-narrow', request.model) || isSummary) return undefined
+    const tokens = JSON.stringify(request.messages).length / 4
+    return tokens > window / 2 ? failure('context-overflow', isTold ? { statedWindow: window } : {}) : undefined
+  }
+
+  function statusRefusal(): Failure | undefined {
+    const kind = kernel.pick(STATUSES)
+    const retryAfterMs = kernel.between(...kernel.pick(LIMITS))
+    const isStated = kernel.chance(0.3)
+    const statedWindow = kernel.between(500, 2_000)
+    if (!weather.strikes('provider-status', kind)) return undefined
+    return failure(kind, { ...(isStated ? { retryAfterMs } : {}), ...(WIDE.has(kind) ? { statedWindow } : {}) })
+  }
+
+  return {
+    environment: [...environment.keys()].map((provider) => ({
+      provider,
+      variable: `${provider.toUpperCase()}_KEY`,
+      read: () => environment.get(provider)!.join(','),
+    })),
+    environmentIds: (provider) =>
+      (environment.get(provider) ?? []).map(
+        (_, index): CredentialId => `credential-env-${provider.toUpperCase()}_KEY${index === 0 ? '' : `-${index + 1}`}`,
+      ),
+    // All are asked, so that one kind of trouble does not change the chances of another.
+    refusalOf(asked) {
+      const { provider, request, secret, connection } = asked
+      const refusals = [
+        placeRefusal(provider, connection),
+        secret === undefined ? undefined : keyRefusal(secret),
+        statusRefusal(),
+        shapeRefusal(request),
+        roomRefusal(asked),
+      ]
+      return refusals.find((one) => one !== undefined)
+    },
+    issue: () => tokens(isOver() ? RENEWED_MS : firstMs),
+    renew(refreshToken) {
+      const known = renewals.get(refreshToken)
+      if (!known && !refreshToken.includes('refresh')) return undefined
+      if (known && setup.login === 'strict') return undefined
+      const next = known ?? tokens(RENEWED_MS)
+      renewals.set(refreshToken, next)
+      return next
+    },
+  }
+
+  function tokens(lastsMs: number): Tokens {
+    return { secret: newSecret('access', now() + lastsMs), refreshToken: `${SECRET}refresh-${++issued}`, lastsMs }
+  }
+}
+
+/** Most limits are long; some are over before the next key was tried. */
+const LIMITS: [number, number][] = [
+  [1_000, 40_000],
+  [1_000, 40_000],
+  [0, 60],
+]
+
+const RENEWED_MS = 120_000
+
+const failure = (kind: FailureKind, more: Partial<Failure> = {}): Failure => ({
+  kind,
+  detail: `simulated ${kind}`,
+  ...more,
+})
+
+type DemandRule = { isMet(request: ModelRequest): boolean; says?: Partial<Failure> }
+
+const asks = (field: keyof RequestShape): DemandRule => ({ isMet: ({ shape }) => shape?.[field] !== undefined })
+
+/** What goes away only when the request has the right shape. */
+const DEMANDS: Partial<Record<FailureKind, DemandRule>> = {
+  'signature-rejected': asks('stripSignatures'),
+  'encrypted-reasoning-rejected': asks('dropEncryptedReasoning'),
+  'image-too-large': { ...asks('shrinkImages'), says: { maxImageSide: 800 } },
+  'image-rejected': asks('stripImages'),
+  'payload-too-large': asks('shrinkImages'),
+  'tool-images-unsupported': asks('textOnlyResults'),
+  'long-context-beta-refused': asks('dropLongContextBeta'),
+  'grammar-rejected': asks('relaxSchemas'),
+  'output-cap-too-large': {
+    isMet: ({ outputCap }) => outputCap !== undefined && outputCap <= 1_000,
+    says: { availableOutput: 1_000 },
+  },
+}
+
+const WIDE: ReadonlySet<FailureKind> = new Set(['context-overflow', 'long-context-refused'])
+
+/** What passes by itself comes more often, as it does in life. */
+const STATUSES: FailureKind[] = [
+  ...(['timeout', 'timeout', 'timeout', 'rate-limited', 'rate-limited', 'overloaded', 'overloaded'] as const),
+  ...(['unreachable', 'server-error', 'upstream-rate-limited', 'auth-rejected', 'quota-exhausted'] as const),
+  ...(['certificate-rejected', 'policy-blocked', 'model-unknown', 'context-overflow', 'long-context-refused'] as const),
+  ...(['content-refused', 'invalid-request', 'malformed-answer', 'payload-too-large'] as const),
+]

@@ -1,0 +1,45 @@
+import { type MessageBody, textOf } from '../../../src/core/message.ts'
+
+const GO_ON = /^Your answer reached its length limit\./
+const ANSWER_NOW = /^Your last answer had no text and called no tool\./
+const QUOTED = '\n\nThe latest message, word for word:\n'
+const SUMMARISE = 'Summarise the conversation you are given'
+
+/** A request as the model of a simulation understands it. */
+export type Wish = {
+  /** What a person said last, wherever it stands. */
+  text: string
+  /** Answers the model sees behind it. */
+  steps: number
+  /** Text it is to go on with. */
+  kept?: string
+  isNudged: boolean
+  isSummary: boolean
+  /** Without the words that are for the model alone. */
+  messages: readonly MessageBody[]
+}
+
+export function wishOf({ system, messages }: { system: string; messages: readonly MessageBody[] }): Wish {
+  const last = saidIn(messages.at(-1))
+  const isSummary = system.startsWith(SUMMARISE) || last.startsWith(SUMMARISE)
+  const isNudged = ANSWER_NOW.test(last)
+  const before = messages.at(-2)
+  const kept = GO_ON.test(last) && before?.role === 'assistant' ? textOf(before.content) : undefined
+  const plain = messages.slice(0, messages.length - (kept !== undefined ? 2 : isNudged ? 1 : 0))
+  const place = plain.findLastIndex(({ role }) => role === 'user' || role === 'system')
+  const steps = plain.slice(place + 1).filter(({ role }) => role === 'assistant').length
+  const text = place < 0 ? quotedIn(plain) : saidIn(plain[place])
+  return { text, steps, isNudged, isSummary, messages: plain, ...(kept === undefined ? {} : { kept }) }
+}
+
+export const isAside = (text: string): boolean => GO_ON.test(text) || ANSWER_NOW.test(text)
+
+const saidIn = (body: MessageBody | undefined): string =>
+  body?.role === 'user' || body?.role === 'system' ? textOf(body.content) : ''
+
+function quotedIn(messages: readonly MessageBody[]): string {
+  const summary = messages.findLast(({ role }) => role === 'summary')
+  if (summary?.role !== 'summary') return ''
+  const place = summary.text.lastIndexOf(QUOTED)
+  return place < 0 ? '' : summary.text.slice(place + QUOTED.length)
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import type { Recorded } from '../../src/simulator/recorder.ts'
+import { tool } from '../harness/tools.ts'
+import type { RemedyScenario } from './remedy-scenario.ts'
+import { assertAnswered, assertOneExchange, bodyText, given, talk } from './talk.ts'
+
+const LONG = 'Many words. '.repeat(600)
+
+/** Remedies for answers that are none, and for conversations that do not fit. */
+export const ANSWER_REMEDIES: RemedyScenario[] = [
+  {
+    remedy: 'raise-output-cap',
+    promise: 'a call that was cut off is asked for again with more room, and runs once and whole',
+    async play(context) {
+      const inputs: unknown[] = []
+      const write = tool('write', (input) => {
+        inputs.push(input)
+        return { status: 'success', output: 'written' }
+      })
+      const whole = { calls: [{ id: 'c1', name: 'write', arguments: { text: 'all of it' } }] }
+      const cut = { calls: [{ id: 'c1', name: 'write', json: '{"text":"all o' }], finish: 'length' as const }
+      const place = await given(context, {
+        chain: ['custom/m'],
+        tools: [write],
+        script: [{ times: 1, answer: cut }, { times: 1, answer: whole }, { answer: { text: 'Done.' } }],
+      })
+      const first = await talk(place, 'write it')
+      assertAnswered(first, 'Done.', ['call-truncated → raise-output-cap'])
+      assert.deepEqual(inputs, [{ text: 'all of it' }])
+      assert.deepEqual(first.sent.map(maxTokens), [undefined, 8_192, undefined], 'the next step starts clean')
+      assert.deepEqual(
+        first.after.map(({ body }) => body.role),
+        ['user', 'assistant', 'tool', 'assistant'],
+      )
+      const second = await talk(place, 'two')
+      assertAnswered(second, 'Done.', [])
+    },
+  },
+  {
+    remedy: 'nudge',
+    promise: 'an empty answer is asked for again in words that are in no history',
+    async play(context) {
+      const place = await given(context, { script: [{ times: 1, answer: {} }, { answer: { text: 'Here I am.' } }] })
+      const first = await talk(place, 'one')
+      assertAnswered(first, 'Here I am.', ['empty-answer → nudge'])
+      assertOneExchange(first)
+      assert.deepEqual(
+        first.sent.map((request) => bodyText(request).includes('Answer the conversation above')),
+        [false, true],
+      )
+      const second = await talk(place, 'two')
+      assertAnswered(second, 'Here I am.', [])
+      assert.ok(!bodyText(second.sent[0]).includes('Answer the conversation above'))
+    },
+  },
+  {
+    remedy: 'continue',
+    promise: 'text that reached the limit is continued and becomes one message with its rest',
+    async play(context) {
+      const place = await given(context, {
+        chain: ['custom/m'],
+        script: [
+          { times: 1, answer: { text: 'One, two, ', finish: 'length' } },
+          { times: 1, answer: { text: 'three.' } },
+          { answer: { text: 'Well.' } },
+        ],
+      })
+      const first = await talk(place, 'count')
+      assertAnswered(first, 'One, two, three.', ['text-truncated → continue'])
+      assertOneExchange(first)
+      assert.ok(bodyText(first.sent[1]).includes('One, two, '), 'it is shown what it has said')
+      assert.deepEqual(first.sent.map(maxTokens), [undefined, 8_192])
+      const second = await talk(place, 'two')
+      assertAnswered(second, 'Well.', [])
+      assert.deepEqual(second.sent.map(maxTokens), [undefined])
+    },
+  },
+  {
+    remedy: 'adopt-window',
+    promise: 'a window the provider states is believed at once, in the next turn and after a restart',
+    async play(context) {
+      const place = await given(context, {
+        chain: ['custom/m'],
+        script: [
+          { times: 1, answer: { error: 'context-overflow-with-window', limit: 4_000 } },
+          { when: { contains: 'Summarise the conversation' }, answer: { text: 'A summary.' } },
+          { answer: { text: LONG, usage: 'none' } },
+        ],
+      })
+      const first = await talk(place, 'one')
+      assertAnswered(first, LONG, ['context-overflow → adopt-window'])
+      assertOneExchange(first)
+      assert.equal(first.failures[0]?.window, 4_000)
+      await place.house.restart()
+      assertAnswered(await talk(place, 'two'), LONG, [])
+      const third = await talk(place, 'three')
+      assertAnswered(third, LONG, ['context-overflow → compact'])
+      assert.match(third.failures[0]!.failure.detail, /nobody was asked/)
+      assert.match(third.failures[0]!.failure.detail, /window of 4000/)
+    },
+  },
+  {
+    remedy: 'compact',
+    promise: 'a conversation the provider finds too long is summarised, stays readable, and the question is answered',
+    async play(context) {
+      const place = await given(context, {
+        script: [
+          { when: { contains: 'Summarise the conversation' }, answer: { text: 'A summary.' } },
+          { when: { lastContains: 'two', messagesAbove: 3 }, answer: { error: 'context-overflow' } },
+          { when: { lastContains: 'two' }, answer: { text: 'Short.' } },
+          { answer: { text: LONG } },
+        ],
+      })
+      assertAnswered(await talk(place, 'one'), LONG, [])
+      const second = await talk(place, 'two')
+      assertAnswered(second, 'Short.', ['context-overflow → compact'])
+      assert.equal(second.sent.length, 3)
+      assert.ok(bodyText(second.sent[2]).includes('A summary.') && !bodyText(second.sent[2]).includes(LONG))
+      assert.deepEqual(
+        second.after.map(({ body }) => body.role),
+        ['user', 'assistant', 'summary', 'user', 'assistant'],
+      )
+      assertAnswered(await talk(place, 'three'), LONG, [])
+    },
+  },
+]
+
+const maxTokens = ({ body }: Recorded): unknown => (body as { max_tokens?: number }).max_tokens

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Part } from '../../src/core/answer.ts'
+import type { Chunk } from '../../src/core/chunk.ts'
+import type { Failure, FailureKind } from '../../src/core/failure.ts'
+import { LADDER } from '../../src/core/recovery.ts'
+import type { ModelProvider } from '../../src/ports/model.ts'
+import { checkStore } from '../../src/service/check-store.ts'
+import { clearCooldowns } from '../../src/service/clear-cooldowns.ts'
+import { createAgent } from '../../src/service/create-agent.ts'
+import type { Answer } from '../../src/simulator/script.ts'
+import { ERROR_NAMES } from '../../src/simulator/vendor-errors.ts'
+import { tool } from '../harness/tools.ts'
+import { answersIn, type WiredHouse } from '../harness/wired-house.ts'
+import { assertWithinLadder } from './ladder-bounds.ts'
+import { everythingSaid, given } from './talk.ts'
+
+// Any sequence of failures of any kinds ends in an answer or in a named stop reason: in time, with one answer to a step,
+// with nothing in the history that was not said, and with nothing said that is not in it.
+
+const CASES = Number(process.env.RECOVERY_CASES ?? 1_500)
+const CASES_OVER_HTTP = Number(process.env.RECOVERY_HTTP_CASES ?? 60)
+const seeded = process.env.SEED ? { seed: Number(process.env.SEED) } : {}
+const KEYS = { ONE_API_KEY: 'key-1,key-2', TWO_API_KEY: 'key-3,key-4' }
+
+/** What the next request is met with, whoever makes it. */
+type Fate =
+  | { type: 'failure'; failure: Failure; hasSpoken: boolean }
+  | { type: 'answer'; finish: 'stop' | 'length'; hasText: boolean; hasThought: boolean }
+  | { type: 'call'; finish: 'tool-calls' | 'length' }
+
+test('whatever two targets with two keys each do, a turn ends in an answer or with a reason', async (context) => {
+  let fates: Fate[] = []
+  let asked = 0
+  const spoken: { text: string; isWhole: boolean }[] = []
+  const provider = (name: string): ModelProvider => ({
+    endpoint: { baseUrl: `http://${name}.test/v1`, isAggregator: false },
+    factsOf: () => ({ window: 100_000, maxOutput: 32_000 }),
+    async *stream() {
+      const text = `[${name} ${++asked}]`
+      const fate = fates.shift() ?? { type: 'answer', finish: 'stop', hasText: true, hasThought: false }
+      spoken.push({ text, isWhole: fate.type !== 'failure' })
+      yield* partsOf(fate, text)
+    },
+    async renewConnections() {},
+  })
+  const { house } = await given(context, {
+    chain: ['one/m', 'two/m'],
+    providers: { one: { base_url: 'http://one.test/v1' }, two: { base_url: 'http://two.test/v1' } },
+    others: () => ({ one: provider('one'), two: provider('two') }),
+    environment: KEYS,
+    tools: [tool('look')],
+  })
+  const reached = new Map<string, number>()
+  const property = fc.asyncProperty(fc.array(fateOf(), { maxLength: 14 }), async (row) => {
+    fates = [...row]
+    spoken.length = 0
+    await clearCooldowns({}, house.desk)
+    const stopReason = await assertSound(house, (text) => spoken.find((one) => one.text === text)?.isWhole ?? false)
+    reached.set(stopReason, (reached.get(stopReason) ?? 0) + 1)
+  })
+  await fc.assert(property, { numRuns: CASES, ...seeded })
+  assert.deepEqual(house.faults, [])
+  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.ok(reached.size > 3, `few endings were reached: ${JSON.stringify([...reached])}`)
+})
+
+test('the same over HTTP, with the errors of real vendors and lines that break', async (context) => {
+  const place = await given(context, {
+    chain: ['openai/m', 'anthropic/claude-sonnet-4-5'],
+    environment: { OPENAI_API_KEY: 'key-1,key-2', ANTHROPIC_API_KEY: 'key-3,key-4' },
+    tools: [tool('look')],
+  })
+  const { house, simulator } = place
+  const property = fc.asyncProperty(fc.array(answers(), { maxLength: 8 }), async (row) => {
+    let asked = 0
+    const whole = new Map<string, boolean>()
+    simulator.script(...row.map((answer) => ({ times: 1, answer: spokenAs(answer, `[${++asked}]`, whole) })), {
+      answer: spokenAs({ text: '' }, '[last]', whole),
+    })
+    await clearCooldowns({}, house.desk)
+    // The last answer may be given several times, but never twice to one step.
+    await assertSound(house, (text) => whole.get(text) ?? false)
+  })
+  await fc.assert(property, { numRuns: CASES_OVER_HTTP, ...seeded })
+  assert.deepEqual(house.faults, [])
+  assert.deepEqual((await checkStore(house.desk)).violations, [])
+})
+
+/** One turn of a new agent; `isWhole` tells what was said to its end. Answers with its stop reason. */
+async function assertSound(house: WiredHouse, isWhole: (text: string) => boolean): Promise<string> {
+  const { agent: model } = house
+  const agent = await createAgent(
+    { name: 'fresh', model: model.model, fallback: model.fallback, tools: ['look'] },
+    house.desk,
+  )
+  const conversation = await house.desk.world.store.conversations.defaultOf(agent.organizationId, agent.id)
+  const conversationId = conversation!.id
+  const before = house.clock.now()
+  const run = await within(20_000, house.ask('the question', { agent, conversationId }))
+  const events = await house.events(run.id)
+  const steps = events.filter(({ type }) => type === 'answer-received').length
+
+  assert.ok(run.status === 'completed' || (run.status === 'failed' && run.error), JSON.stringify(run))
+  assert.notEqual(run.error?.errorType, 'internal_error', run.error?.detail)
+  assert.ok(house.clock.now() - before < (steps + 1) * 30_000 + 20_000, 'in time')
+  assertWithinLadder(events, { keys: 2 })
+
+  const messages = await everythingSaid({ ...house, conversationId, desk: house.desk })
+  const bodies = messages.map(({ body }) => body)
+  const said = answersIn(bodies)
+  assert.equal(said.length, steps, 'one answer to a step')
+  const words = said.flatMap((text) => text.match(/\[[^\]]*\]/g) ?? [])
+  assert.deepEqual(words.join(''), said.join(''), 'nothing was invented')
+  for (const word of words) assert.ok(isWhole(word), `${word} broke off and is in the history all the same`)
+  assert.equal(bodies.filter(({ role }) => role === 'user').length, steps > 0 ? 1 : 0)
+  assert.deepEqual(
+    screenOf(await house.chunks(run.id)),
+    said.filter((text) => text !== ''),
+    'watchers saw the same',
+  )
+  return run.stopReason ?? 'none'
+}
+
+function* partsOf(fate: Fate, text: string): Generator<Part> {
+  switch (fate.type) {
+    case 'failure':
+      if (fate.hasSpoken) yield { type: 'text-delta', text }
+      yield { type: 'failure', failure: fate.failure }
+      return
+    case 'answer':
+      if (fate.hasThought) yield { type: 'reasoning-delta', text: 'a thought' }
+      if (fate.hasText) yield { type: 'text-delta', text }
+      yield { type: 'finish', finish: fate.finish }
+      return
+    case 'call':
+      yield { type: 'text-delta', text }
+      yield { type: 'call-start', index: 0, callId: '', tool: 'look' }
+      yield { type: 'call-delta', index: 0, json: '{}' }
+      yield { type: 'finish', finish: fate.finish }
+      return
+  }
+}
+
+function fateOf(): fc.Arbitrary<Fate> {
+  const kinds = (Object.keys(LADDER) as FailureKind[]).filter(
+    (kind) => kind !== 'cooling-down' && kind !== 'text-truncated',
+  )
+  const sometimes = (...values: number[]) => fc.option(fc.constantFrom(...values), { nil: undefined })
+  const failure = fc
+    .record({
+      kind: fc.constantFrom(...kinds),
+      retryAfterMs: sometimes(0, 800, 12_000, 90_000),
+      statedWindow: sometimes(8_000, 64_000),
+      availableOutput: sometimes(32, 2_000),
+    })
+    .map(({ kind, ...more }): Failure => {
+      const stated = Object.entries(more).filter(([, value]) => value !== undefined)
+      return { kind, detail: `it was ${kind}`, ...Object.fromEntries(stated) }
+    })
+  return fc.oneof(
+    { weight: 8, arbitrary: fc.record({ type: fc.constant('failure'), failure, hasSpoken: fc.boolean() }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        type: fc.constant('answer'),
+        finish: fc.constantFrom('stop', 'length', 'length'),
+        hasText: fc.boolean(),
+        hasThought: fc.boolean(),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ type: fc.constant('call'), finish: fc.constantFrom('tool-calls', 'length') }) },
+  ) as fc.Arbitrary<Fate>
+}
+
+const answers = (): fc.Arbitrary<Answer> =>
+  fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(...ERROR_NAMES).map((error): Answer => ({ error })) },
+    { weight: 2, arbitrary: fc.constantFrom<Answer>({ line: 'reset' }, { line: 'cut' }) },
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom<Answer>(
+        { text: '' },
+        { text: '', finish: 'length' },
+        { text: '', calls: [{ name: 'look' }] },
+        { text: '', calls: [{ name: 'look' }], finish: 'length' },
+        { text: '', breaks: { how: 'cut', afterChunks: 1 } },
+        { text: '', breaks: { how: 'no-finish' } },
+        { text: '', breaks: { how: 'error-event', error: 'overloaded', afterChunks: 1 } },
+        { reasoning: { text: 'Hm.' } },
+        {},
+      ),
+    },
+  )
+
+/** The same with a word of its own in it, and a note on whether it is said to its end. */
+function spokenAs(answer: Answer, word: string, whole: Map<string, boolean>): Answer {
+  if (!('text' in answer)) return answer
+  whole.set(word, answer.breaks === undefined)
+  return { ...answer, text: word }
+}
+
+/** What somebody who watched has on the screen at the end. */
+function screenOf(chunks: Chunk[]): string[] {
+  const texts = new Map<string, string>()
+  for (const chunk of chunks) {
+    if (chunk.message_type === 'assistant_message') texts.set(chunk.id, (texts.get(chunk.id) ?? '') + chunk.content)
+    if (chunk.message_type === 'message_reset' && chunk.id) texts.delete(chunk.id)
+  }
+  return [...texts.values()]
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing happened for ${ms} ms`)), ms)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}

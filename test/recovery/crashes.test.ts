@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Store } from '../../src/ports/store.ts'
+import { checkStore } from '../../src/service/check-store.ts'
+import type { Recorded } from '../../src/simulator/recorder.ts'
+import type { Script } from '../../src/simulator/script.ts'
+import { tool } from '../harness/tools.ts'
+import { signIn } from './line-remedies.ts'
+import { everythingSaid, type Given, type GivenOptions, given } from './talk.ts'
+
+// A process that dies between any two attempts is followed by one that goes on: what was spent stays spent, so the
+// provider is asked for exactly what it would have been asked for without the death, and answers once.
+
+const CLAUDE = 'anthropic/claude-sonnet-4-5'
+const LONG = 'Many words. '.repeat(600)
+
+type Row = {
+  name: string
+  options: Omit<GivenOptions, 'script'>
+  script: Script
+  before?(place: Given): Promise<unknown>
+  story: string[]
+  answer: string
+}
+
+const ROWS: Row[] = [
+  {
+    name: 'a line that breaks and servers that fail',
+    options: { chain: ['custom/first', CLAUDE] },
+    script: [
+      { when: { model: 'first' }, times: 2, answer: { line: 'reset' } },
+      { when: { model: 'first' }, answer: { error: 'server-error' } },
+      { times: 1, answer: { error: 'overloaded' } },
+      { answer: { text: 'From the fallback.' } },
+    ],
+    story: ['unreachable → wait', 'unreachable → rebuild-transport', 'server-error → next-target', 'overloaded → wait'],
+    answer: 'From the fallback.',
+  },
+  {
+    name: 'keys that are limited and refused',
+    options: { chain: ['openai/first', CLAUDE], environment: { OPENAI_API_KEY: 'key-1,key-2' } },
+    script: [
+      { when: { key: 'key-1' }, answer: { error: 'rate-limit' } },
+      { when: { key: 'key-2' }, answer: { error: 'invalid-key' } },
+      { times: 1, answer: {} },
+      { answer: { text: 'Here.' } },
+    ],
+    story: [
+      'rate-limited → retry-credential',
+      'rate-limited → next-credential',
+      'auth-rejected → refresh-credential',
+      'auth-rejected → next-target',
+      'empty-answer → nudge',
+    ],
+    answer: 'Here.',
+  },
+  {
+    name: 'a token that expires and a model that only thinks',
+    options: { chain: ['openai/first', CLAUDE], environment: { OPENAI_API_KEY: '' } },
+    before: (place) => signIn(place, 'openai'),
+    script: [
+      { when: { key: 'access-1' }, answer: { error: 'expired' } },
+      { when: { key: 'access-2' }, times: 2, answer: { reasoning: { text: 'Hm.' } } },
+      { when: { key: 'access-2' }, times: 1, answer: { error: 'payment-required' } },
+      { answer: { text: 'At last.' } },
+    ],
+    story: [
+      'auth-rejected → refresh-credential',
+      'thinking-only → nudge',
+      'thinking-only → nudge',
+      'quota-exhausted → next-target',
+    ],
+    answer: 'At last.',
+  },
+  {
+    name: 'a text that is continued through a failure',
+    options: { chain: ['custom/first'] },
+    script: [
+      { times: 1, answer: { text: 'One, ', finish: 'length' } },
+      { times: 1, answer: { error: 'overloaded' } },
+      { times: 1, answer: { text: 'two, ', finish: 'length' } },
+      { answer: { text: 'three.' } },
+    ],
+    story: ['text-truncated → continue', 'overloaded → wait', 'text-truncated → continue'],
+    answer: 'One, two, three.',
+  },
+  {
+    name: 'a conversation that is made room in, with a tool before it',
+    options: { chain: ['custom/first'], tools: [tool('look', undefined, { effects: 'none' })] },
+    before: async ({ house, simulator }) => {
+      simulator.script({ answer: { text: LONG } })
+      await house.ask('earlier')
+    },
+    script: [
+      { times: 1, answer: { calls: [{ id: 'c1', name: 'look' }] } },
+      { times: 1, answer: { error: 'context-overflow' } },
+      { when: { contains: 'Summarise the conversation' }, times: 1, answer: { error: 'server-error' } },
+      { when: { contains: 'Summarise the conversation' }, answer: { text: 'A summary.' } },
+      { answer: { text: 'Done.' } },
+    ],
+    story: ['context-overflow → compact', 'server-error → wait'],
+    answer: 'Done.',
+  },
+]
+
+for (const row of ROWS)
+  test(`${row.name}: whichever commit the process dies after, nothing is spent twice and one answer is right`, async (context) => {
+    const whole = await play(context, row)
+    assert.deepEqual(whole.story, row.story)
+    assert.ok(whole.commits > row.story.length)
+    for (let after = 1; after <= whole.commits; after++) {
+      const died = await play(context, row, after)
+      assert.deepEqual(died.story, row.story, `after commit ${after}`)
+      assert.deepEqual(died.asked, whole.asked, `after commit ${after}: the provider is asked for the same`)
+      assert.deepEqual(died.roles, whole.roles)
+    }
+  })
+
+test('a process that dies while it is being answered asks that once more, and nothing else changes', async (context) => {
+  const row: Row = {
+    ...ROWS[1]!,
+    script: ROWS[1]!.script.map(({ times: _, ...rule }) => ({
+      ...rule,
+      ...('error' in rule.answer ? {} : { times: 1 }),
+      answer: { ...rule.answer, pace: { beforeHeadersMs: 40 } },
+    })) as Script,
+  }
+  for (let number = 1; number <= 4; number++) {
+    const place = await given(context, { ...row.options, script: row.script })
+    const runId = await place.house.send('go on')
+    await place.simulator.waitForRequests(number)
+    await place.house.crash()
+    await place.house.restart()
+    const run = await place.house.wait(runId)
+    assert.equal(run.stopReason, 'end_turn')
+    assert.deepEqual((await place.house.story(runId)).slice(0, 4), row.story.slice(0, 4))
+    const asked = place.simulator.requests.filter(({ protocol }) => protocol === 'openai-chat').length
+    assert.equal(asked, 5, 'four attempts and the one nobody heard the end of')
+    assert.equal((await place.house.answers()).length, 1)
+  }
+})
+
+type Played = { story: string[]; asked: unknown[]; roles: string[]; commits: number }
+
+/** Plays the row, with a death right after this commit if one is named. */
+async function play(context: TestContext, row: Row, dieAfter?: number): Promise<Played> {
+  let commits = 0
+  let isCounting = false
+  const { promise: death, resolve: die } = Promise.withResolvers<void>()
+  const wrapStore = (store: Store): Store => ({
+    ...store,
+    events: {
+      ...store.events,
+      async append(append) {
+        const result = await store.events.append(append)
+        if (isCounting && ++commits === dieAfter) void place.house.crash().then(die)
+        return result
+      },
+    },
+  })
+  const place = await given(context, { ...row.options, wrapStore })
+  await row.before?.(place)
+  place.simulator.script(...row.script)
+  const seen = place.simulator.requests.length
+  isCounting = true
+  const runId = await place.house.send('go on')
+  if (dieAfter !== undefined) {
+    await death
+    await place.house.restart()
+  }
+  const run = await place.house.wait(runId)
+  assert.equal(run.stopReason, 'end_turn', (await place.house.story(runId)).join(', '))
+  assert.equal((await place.house.answers()).at(-1), row.answer)
+  assert.deepEqual((await checkStore(place.house.desk)).violations, [])
+  const played = {
+    story: await place.house.story(runId),
+    asked: place.simulator.requests.slice(seen).map(asAsked),
+    roles: (await everythingSaid(place.house)).map(({ body }) => body.role),
+    commits,
+  }
+  await place.house.stop()
+  return played
+}
+
+/** What makes a request the same as another; ids of calls are drawn anew. */
+const asAsked = ({ path, key, model, body }: Recorded) => ({
+  ...{ path, key, model },
+  body: typeof body === 'string' ? 'a form' : JSON.stringify(body).replaceAll(/call[-_][\w-]{8,}/g, 'call'),
+})

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import type { CredentialId } from '../../src/core/credential.ts'
+import type { TurnEvent } from '../../src/core/event.ts'
+import { LADDER, PATIENCE_MS, type Remedy } from '../../src/core/recovery.ts'
+import type { Purpose } from '../../src/core/way.ts'
+
+const OF_A_KEY: readonly Remedy[] = ['retry-credential', 'refresh-credential', 'refresh-entitlement']
+
+type Spent = { remedy: Remedy; credentialId?: CredentialId }
+type Tally = { target: number; spent: Spent[]; rotations: number }
+
+/**
+ * What holds of the failures of any turn, counted from its raw events: no remedy more often than the ladder of the
+ * failure names it, no way back in the chain, no wait over the patience of a step.
+ */
+export function assertWithinLadder(events: readonly TurnEvent[], bounds: { keys: number; patienceMs?: number }): void {
+  const { keys, patienceMs = PATIENCE_MS } = bounds
+  const fresh = (target: number): Tally => ({ target, spent: [], rotations: 0 })
+  let tallies: Record<Purpose, Tally> = { answer: fresh(0), summary: fresh(0) }
+  let waitedMs = 0
+  for (const event of events) {
+    if (event.type === 'answer-received') {
+      assert.equal(event.target, tallies.answer.target, 'whoever was to be asked has answered')
+      tallies = { answer: fresh(event.target), summary: fresh(0) }
+      waitedMs = 0
+    }
+    if (event.type === 'context-compacted') tallies.summary = fresh(0)
+    if (event.type !== 'attempt-failed' || event.remedy === 'give-up') continue
+    const { purpose = 'answer', remedy, failure, credentialId, waitMs = 0 } = event
+    const tally = tallies[purpose]
+    assert.equal(event.target, tally.target)
+    waitedMs += waitMs
+    assert.ok(waitedMs <= patienceMs, `${waitedMs} ms of waiting in one step`)
+    if (remedy === 'compact') tallies.summary = fresh(0)
+    if (remedy === 'next-target') {
+      assert.ok(event.nextTarget! > tally.target, 'the chain is walked forwards')
+      tallies[purpose] = fresh(event.nextTarget!)
+      continue
+    }
+    if (remedy === 'next-credential') {
+      assert.ok(++tally.rotations < keys, 'a pool is walked through once')
+      continue
+    }
+    tally.spent.push({ remedy, ...(credentialId ? { credentialId } : {}) })
+    const isSame = (one: Spent) =>
+      one.remedy === remedy && (!OF_A_KEY.includes(remedy) || one.credentialId === credentialId)
+    const used = tally.spent.filter(isSame).length
+    const allowed = LADDER[failure.kind].filter((rung) => rung === remedy).length
+    assert.ok(used <= allowed, `${remedy} was used ${used} times for ${failure.kind}, which has it ${allowed} times`)
+  }
+}

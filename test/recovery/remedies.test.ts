@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LADDER, type Remedy } from '../../src/core/recovery.ts'
+import { ANSWER_REMEDIES } from './answer-remedies.ts'
+import { LINE_REMEDIES } from './line-remedies.ts'
+import type { RemedyScenario } from './remedy-scenario.ts'
+import { SHAPE_REMEDIES } from './shape-remedies.ts'
+
+// Each remedy works over real HTTP, leaves the history alone and is forgotten with the next good answer; and each of
+// these promises is broken when its remedy is taken out of the ladder, which is tried here for every one.
+
+const SCENARIOS: RemedyScenario[] = [...LINE_REMEDIES, ...SHAPE_REMEDIES, ...ANSWER_REMEDIES]
+
+for (const { remedy, promise, play } of SCENARIOS) {
+  test(`${remedy}: ${promise}`, play)
+
+  test(`${remedy}: without it in the ladder that promise is broken`, async (context) => {
+    const restore = takeOut(remedy)
+    try {
+      await assert.rejects(play(context), assert.AssertionError)
+    } finally {
+      restore()
+    }
+  })
+}
+
+test('every remedy of the ladder has its scenario', () => {
+  const all = new Set<Remedy>(Object.values(LADDER).flat())
+  assert.deepEqual([...all].sort(), [...new Set(SCENARIOS.map(({ remedy }) => remedy))].sort())
+})
+
+function takeOut(remedy: Remedy): () => void {
+  const ladder = LADDER as Record<string, readonly Remedy[]>
+  const whole = { ...ladder }
+  for (const kind of Object.keys(ladder)) ladder[kind] = whole[kind]!.filter((rung) => rung !== remedy)
+  return () => void Object.assign(ladder, whole)
+}

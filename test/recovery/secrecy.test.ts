@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { inspect } from 'node:util'
+import type { Reply } from '../../src/simulator/script.ts'
+import type { Given } from './talk.ts'
+import { given, talk } from './talk.ts'
+
+// A secret goes into its request and nowhere else, whatever the provider says back.
+
+const HELLO: Reply = { text: 'Hello.' }
+const KEYS = ['sk-proj-Abcdefghijklmnopqrstuvwx0123456789', 'a plain word of ours'.replaceAll(' ', '-')]
+
+/** Providers that repeat the key in what they say. */
+const ECHOES = [
+  (key: string) => ({ error: 'invalid-key' as const, message: `Incorrect API key provided: ${key}.` }),
+  (key: string) => ({ error: 'rate-limit' as const, message: `Rate limit reached for key ${key}.` }),
+  (key: string) => ({ error: 'server-error' as const, message: `crash while serving authorization: Bearer ${key}` }),
+  (key: string) => ({ status: 502, body: `<html><body>upstream got Authorization: Bearer ${key}</body></html>` }),
+  (key: string) => ({ status: 400, body: { error: { message: 'bad', headers: { authorization: `Bearer ${key}` } } } }),
+]
+
+for (const [at, key] of KEYS.entries())
+  for (const [number, echo] of ECHOES.entries())
+    test(`key ${at + 1}, echo ${number + 1}: no secret in any event, chunk, error, report or file`, async (context) => {
+      const place = await given(context, {
+        environment: { OPENAI_API_KEY: key },
+        script: [{ when: { key }, answer: echo(key) }, { answer: HELLO }],
+      })
+      const { run } = await talk(place, 'one')
+      const { house } = place
+      const told = [
+        run,
+        await house.events(run.id),
+        await house.chunks(run.id),
+        await house.messages(),
+        await house.cooldowns(),
+        house.faults,
+        await house.pool().choose('openai', { setAside: [], at: house.clock.now() }),
+      ]
+      for (const one of told) {
+        assert.ok(!JSON.stringify(one).includes(key), JSON.stringify(one))
+        assert.ok(!inspect(one, { depth: 12 }).includes(key))
+      }
+      await house.stop()
+      assertNotOnDisk(place, key)
+    })
+
+test('a token and its refresh token are in no file of the home in clear', async (context) => {
+  const place = await given(context, {
+    environment: { OPENAI_API_KEY: '' },
+    script: [{ when: { key: 'access-1' }, answer: { error: 'expired' } }, { answer: HELLO }],
+  })
+  const { access_token, refresh_token } = place.simulator.oauth.issue()
+  await place.house.addKey({
+    ...{ provider: 'openai', label: 'mine', secret: access_token, refreshToken: refresh_token },
+    oauth: { flow: 'generic', tokenUrl: `${place.simulator.url}/oauth/token` },
+  })
+  const { run } = await talk(place, 'one')
+  assert.equal(run.stopReason, 'end_turn')
+  await place.house.stop()
+  for (const secret of ['access-1', 'refresh-1', 'access-2', 'refresh-2']) assertNotOnDisk(place, secret)
+})
+
+function assertNotOnDisk({ house }: Given, secret: string): void {
+  for (const name of readdirSync(house.home, { recursive: true, encoding: 'utf8' })) {
+    const path = join(house.home, name)
+    if (statSync(path).isFile()) assert.ok(!readFileSync(path).includes(secret), `${name} holds a secret`)
+  }
+}

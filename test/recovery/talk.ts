@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import type { Message } from '../../src/core/message.ts'
+import type { Run } from '../../src/core/run.ts'
+import { vendorNamed } from '../../src/providers/vendors.ts'
+import { listMessages } from '../../src/service/list-messages.ts'
+import type { SendMessage } from '../../src/service/send-message.ts'
+import type { Recorded } from '../../src/simulator/recorder.ts'
+import type { Script } from '../../src/simulator/script.ts'
+import type { Simulator, SimulatorOptions } from '../../src/simulator/start-simulator.ts'
+import { type AttemptFailed, openWiredHouse, type WiredHouse, type WiredOptions } from '../harness/wired-house.ts'
+import { simulatorFor } from '../simulator/given.ts'
+
+export type Given = { house: WiredHouse; simulator: Simulator }
+
+export type GivenOptions = Partial<WiredOptions> & { script?: Script; keys?: SimulatorOptions['keys'] }
+
+/** One simulator that plays every provider that is named, each below the path its protocol has. */
+export async function given(context: TestContext, options: GivenOptions = {}): Promise<Given> {
+  const { script = [], keys, chain = ['openai/m'], providers = {}, environment = {}, ...more } = options
+  const simulator = await simulatorFor(context, { script, ...(keys ? { keys } : {}) })
+  const names = chain.map((handle) => handle.split('/')[0]!).filter(vendorNamed)
+  const wishes = Object.fromEntries(names.map((name) => [name, { base_url: simulator.url + pathOf(name) }]))
+  for (const name of names) giveKey(name, environment)
+  const house = await openWiredHouse(context, { chain, providers: { ...wishes, ...providers }, environment, ...more })
+  return { house, simulator }
+}
+
+/** Whoever needs a key has one, unless the test says otherwise. */
+function giveKey(name: string, environment: NonNullable<GivenOptions['environment']>): void {
+  const { needsKey, keyVariables } = vendorNamed(name)!
+  const [variable] = keyVariables
+  if (needsKey && variable && !(variable in environment)) environment[variable] = `key-of-${name}`
+}
+
+const pathOf = (provider: string): string => (provider === 'anthropic' || provider === 'gemini' ? '' : '/v1')
+
+/** One turn and all that it left behind. */
+export type Talk = {
+  run: Run
+  story: string[]
+  failures: AttemptFailed[]
+  /** What the simulator was asked for meanwhile, models and all. */
+  sent: Recorded[]
+  before: Message[]
+  after: Message[]
+}
+
+export async function talk({ house, simulator }: Given, text: string, more: Partial<SendMessage> = {}): Promise<Talk> {
+  const before = await everythingSaid(house)
+  const seen = simulator.requests.length
+  const run = await house.ask(text, more)
+  return {
+    run,
+    story: await house.story(run.id),
+    failures: await house.failures(run.id),
+    sent: simulator.requests.slice(seen),
+    before,
+    after: await everythingSaid(house),
+  }
+}
+
+export const everythingSaid = ({ conversationId, desk }: WiredHouse): Promise<Message[]> =>
+  listMessages(conversationId, { take: 'newest', limit: 200 }, desk)
+
+/** It was answered with these words, after these failures, and nothing that was said before has changed. */
+export function assertAnswered({ run, story, before, after }: Talk, text: string, expected: readonly string[]): void {
+  assert.equal(run.stopReason, 'end_turn', `${story.join(', ')}; ${JSON.stringify(run.error)}`)
+  assert.deepEqual(story, expected)
+  assert.deepEqual(after.slice(0, before.length), before, 'what was said before is as it was')
+  const last = after.at(-1)?.body
+  assert.ok(last?.role === 'assistant')
+  assert.deepEqual(
+    last.content.filter((part) => part.type === 'text'),
+    [{ type: 'text', text }],
+  )
+}
+
+/** One question and one answer were added, and nothing else. */
+export function assertOneExchange({ before, after }: Talk): void {
+  assert.deepEqual(
+    after.slice(before.length).map(({ body }) => body.role),
+    ['user', 'assistant'],
+  )
+}
+
+export const bodyText = (request: Recorded | undefined): string => JSON.stringify(request?.body)
+export const keysOf = (sent: readonly Recorded[]): (string | undefined)[] => sent.map(({ key }) => key)
+export const modelsOf = (sent: readonly Recorded[]): string[] => sent.map(({ model }) => model)

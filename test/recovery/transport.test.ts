@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { type AddressInfo, createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { recover } from '../../src/core/recovery.ts'
+import type { ModelProvider } from '../../src/ports/model.ts'
+import { classify, classifyTransport } from '../../src/providers/classify/classify.ts'
+import { openaiChat } from '../../src/providers/openai/chat.ts'
+import { wireProvider } from '../../src/providers/wire/wire-provider.ts'
+import type { Answer, Reply } from '../../src/simulator/script.ts'
+import { assertAnswered, type GivenOptions, given, modelsOf, talk } from './talk.ts'
+
+// Before a primary that is reached directly is left for an error of the line, its connections are renewed once, with a
+// pause. Nobody else's are: not an aggregator's, not a fallback's, and not for an error the line has no part in.
+
+const HELLO: Reply = { text: 'Hello.' }
+const STORY: Reply = { text: 'Once upon a time there was a lighthouse.', pace: { charactersPerChunk: 4 } }
+const CLAUDE = 'anthropic/claude-sonnet-4-5'
+const BRIEF = { timeout_ms: 60, stall_timeout_ms: 60 }
+
+/** A primary that fails in this way for ever, with a fallback that answers. */
+async function failingWith(
+  context: TestContext,
+  answer: Answer,
+  options: Partial<GivenOptions> & { name?: string } = {},
+) {
+  const { name = 'custom', ...more } = options
+  const script = [{ when: { model: 'first' }, answer }, { answer: HELLO }]
+  const place = await given(context, { chain: [`${name}/first`, CLAUDE], script, ...more })
+  const base_url = `${place.simulator.url}/v1`
+  const here = await given(context, {
+    chain: [`${name}/first`, CLAUDE],
+    providers: { [name]: { base_url, ...BRIEF }, anthropic: { base_url: place.simulator.url } },
+    ...more,
+  })
+  return talk({ house: here.house, simulator: place.simulator }, 'one')
+}
+
+const LINES: [string, string, Answer][] = [
+  ['a first byte that never comes', 'timeout', { line: 'silent' }],
+  ['silence in mid-answer', 'stalled', { ...STORY, breaks: { how: 'stall', afterChunks: 3 } }],
+  ['a reset before the answer', 'unreachable', { line: 'reset' }],
+  ['a reset in mid-answer', 'cut-off', { ...STORY, breaks: { how: 'reset', afterChunks: 3 } }],
+  ['a connection that closes in mid-answer', 'cut-off', { ...STORY, breaks: { how: 'cut', afterChunks: 3 } }],
+  ['a stream that ends without a reason', 'cut-off', { ...STORY, breaks: { how: 'no-finish' } }],
+]
+
+for (const [name, kind, answer] of LINES)
+  test(`${name}: the connections of a direct primary are renewed once before it is left`, async (context) => {
+    const first = await failingWith(context, answer)
+    assertAnswered(first, 'Hello.', [`${kind} → wait`, `${kind} → rebuild-transport`, `${kind} → next-target`])
+    assert.equal(first.failures[1]?.waitMs, 4_000)
+  })
+
+test('a port nobody listens on: the connections are renewed once before the primary is left', async (context) => {
+  const place = await given(context, {
+    chain: ['custom/first', CLAUDE],
+    providers: { custom: { base_url: `http://127.0.0.1:${await closedPort()}/v1` } },
+    script: [{ answer: HELLO }],
+  })
+  const story = ['unreachable → wait', 'unreachable → rebuild-transport', 'unreachable → next-target']
+  assertAnswered(await talk(place, 'one'), 'Hello.', story)
+})
+
+test('a connection that cannot be made in time: it is made anew once before the primary is left', async (context) => {
+  // It accepts the line and never shakes hands.
+  const silent = createServer(() => {})
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  context.after(() => silent.close())
+  const slow = wireProvider({
+    ...{ provider: 'slow', dialect: openaiChat, classify, classifyTransport, deadlines: { connectMs: 60 } },
+    baseUrl: `https://127.0.0.1:${(silent.address() as AddressInfo).port}/v1`,
+  })
+  const place = await given(context, {
+    chain: ['slow/first', CLAUDE],
+    others: () => ({ slow }),
+    script: [{ answer: HELLO }],
+  })
+  const first = await talk(place, 'one')
+  assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport', 'timeout → next-target'])
+  assert.equal(first.failures[0]?.failure.code, 'connect')
+})
+
+/** Our pools have no bound to wait for; a client that has one says it in the words of a connection that was not made. */
+test('no free connection in time: the pool is renewed once before the primary is left', async (context) => {
+  const { provider, renewals } = pretender({ kind: 'timeout', code: 'connect', detail: 'no free connection in time' })
+  const place = await given(context, {
+    chain: ['pooled/first', CLAUDE],
+    others: () => ({ pooled: provider }),
+    script: [{ answer: HELLO }],
+  })
+  const first = await talk(place, 'one')
+  assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport', 'timeout → next-target'])
+  assert.equal(renewals(), 1)
+})
+
+for (const name of ['openrouter', 'nous'])
+  test(`${name} pools connections by itself: it is left at the second failure, with nothing renewed`, async (context) => {
+    const first = await failingWith(context, { line: 'silent' }, { name })
+    assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → next-target'])
+  })
+
+for (const name of ['ollama', 'openai', 'vllm'])
+  test(`${name} is reached directly and gets its recovery`, async (context) => {
+    const first = await failingWith(context, { line: 'reset' }, { name })
+    assertAnswered(first, 'Hello.', [
+      'unreachable → wait',
+      'unreachable → rebuild-transport',
+      'unreachable → next-target',
+    ])
+  })
+
+test('anthropic is reached directly and gets its recovery', async (context) => {
+  const place = await given(context, {
+    chain: [CLAUDE, 'openai/second'],
+    script: [{ when: { protocol: 'anthropic' }, answer: { line: 'reset' } }, { answer: HELLO }],
+  })
+  const story = ['unreachable → wait', 'unreachable → rebuild-transport', 'unreachable → next-target']
+  assertAnswered(await talk(place, 'one'), 'Hello.', story)
+})
+
+test('who is already on a fallback renews nothing', async (context) => {
+  const place = await given(context, {
+    chain: ['openai/gone', 'custom/first', CLAUDE],
+    script: [
+      { when: { model: 'gone' }, answer: { error: 'model-not-found' } },
+      { when: { model: 'first' }, answer: { line: 'reset' } },
+      { answer: HELLO },
+    ],
+  })
+  const wired = await given(context, {
+    chain: ['openai/gone', 'custom/first', CLAUDE],
+    providers: {
+      openai: { base_url: `${place.simulator.url}/v1` },
+      custom: { base_url: `${place.simulator.url}/other/v1` },
+      anthropic: { base_url: place.simulator.url },
+    },
+  })
+  const first = await talk({ house: wired.house, simulator: place.simulator }, 'one')
+  assertAnswered(first, 'Hello.', ['model-unknown → next-target', 'unreachable → wait', 'unreachable → next-target'])
+})
+
+for (const error of ['server-error', 'overloaded', 'html-502'] as const)
+  test(`${error} is no error of the line: it is waited out once and then left, with nothing renewed`, async (context) => {
+    const { story } = await failingWith(context, { error })
+    assert.deepEqual(
+      story.map((line) => line.split(' → ')[1]),
+      ['wait', 'next-target'],
+    )
+  })
+
+test('the pause before new connections grows with the retries before it', async (context) => {
+  const place = await given(context, {
+    chain: ['custom/first'],
+    script: [
+      { times: 3, answer: { error: 'server-error' } },
+      { times: 1, answer: { line: 'reset' } },
+      { answer: HELLO },
+    ],
+  })
+  const first = await talk(place, 'one')
+  assertAnswered(first, 'Hello.', [
+    'server-error → wait',
+    'server-error → wait',
+    'server-error → wait',
+    'unreachable → rebuild-transport',
+  ])
+  assert.equal(first.failures.at(-1)?.waitMs, 6_000, 'min(3 + 3, 8) s')
+})
+
+test('the pause before new connections is never longer than eight seconds', () => {
+  const circumstances = { siblings: 0, canRefresh: false, canRebuild: true, canCompact: false, jitter: 0 }
+  const waits = Array.from({ length: 10 }, () => 'wait' as const)
+  const at = { ...circumstances, patienceLeftMs: 30_000 }
+  assert.deepEqual(recover({ kind: 'timeout', detail: '' }, waits, at), { remedy: 'rebuild-transport', delayMs: 8_000 })
+})
+
+test('connections that cannot be renewed are one more failed attempt, never the end of the run', async (context) => {
+  const { provider } = pretender({ kind: 'unreachable', detail: 'connection refused' })
+  provider.renewConnections = () => Promise.reject(new Error('socket error'))
+  const place = await given(context, {
+    chain: ['pooled/first', CLAUDE],
+    others: () => ({ pooled: provider }),
+    script: [{ answer: HELLO }],
+  })
+  const { run, story, sent } = await talk(place, 'one')
+  assert.equal(run.stopReason, 'end_turn', `${story.join(', ')}; ${JSON.stringify(run.error)}`)
+  assert.deepEqual(modelsOf(sent), ['claude-sonnet-4-5'])
+  assert.deepEqual(place.house.faults, [])
+})
+
+test('a recovered line answers in the same turn, and the chain is not touched', async (context) => {
+  const place = await given(context, {
+    chain: ['custom/first', CLAUDE],
+    script: [{ when: { model: 'first' }, times: 2, answer: { line: 'reset' } }, { answer: HELLO }],
+  })
+  const first = await talk(place, 'one')
+  assertAnswered(first, 'Hello.', ['unreachable → wait', 'unreachable → rebuild-transport'])
+  assert.deepEqual(new Set(modelsOf(first.sent)), new Set(['first']))
+})
+
+function pretender(failure: Extract<Parameters<typeof recover>[0], object>) {
+  let renewals = 0
+  const provider: ModelProvider = {
+    endpoint: { baseUrl: 'http://127.0.0.1:9/v1', isAggregator: false },
+    async *stream() {
+      yield { type: 'failure', failure }
+    },
+    async renewConnections() {
+      renewals++
+    },
+  }
+  return { provider, renewals: () => renewals }
+}
+
+async function closedPort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ModelProvider } from '../../src/ports/model.ts'
+import type { Recorded } from '../../src/simulator/recorder.ts'
+import type { Reply } from '../../src/simulator/script.ts'
+import { simulatorFor } from '../simulator/given.ts'
+import { assertAnswered, bodyText, given, modelsOf, talk } from './talk.ts'
+
+// Fallback lasts for a turn. Nothing of it is on the agent or in a client, so there is nothing to restore: the next turn
+// asks the primary with the whole chain, its own window, limits, headers and caching policy.
+
+const HELLO: Reply = { text: 'Hello.' }
+const LONG = 'Many words. '.repeat(600)
+const CLAUDE = 'anthropic/claude-sonnet-4-5'
+
+test('a run keeps the chain it was accepted with, primary first, whatever becomes of it', async (context) => {
+  const place = await given(context, {
+    chain: ['openai/first', CLAUDE, 'custom/third'],
+    script: [{ when: { model: 'first' }, answer: { error: 'model-not-found' } }, { answer: HELLO }],
+  })
+  const { run } = await talk(place, 'one')
+  const [accepted] = await place.house.events(run.id)
+  assert.ok(accepted?.type === 'input-accepted')
+  assert.deepEqual(accepted.settings.targets, ['openai/first', CLAUDE, 'custom/third'])
+  const agent = await place.house.desk.world.store.agents.get(run.organizationId, run.agentId)
+  assert.deepEqual(agent, place.house.agent, 'nothing on the agent changed')
+})
+
+test('a turn without a fallback leaves the next one just as it was', async (context) => {
+  const place = await given(context, { chain: ['openai/first', CLAUDE], script: [{ answer: HELLO }] })
+  const first = await talk(place, 'one')
+  const second = await talk(place, 'one')
+  assertAnswered(first, 'Hello.', [])
+  assertAnswered(second, 'Hello.', [])
+  assert.deepEqual(modelsOf([...first.sent, ...second.sent]), ['first', 'first'])
+})
+
+test('the next turn asks the model and the provider of the primary again', async (context) => {
+  const place = await given(context, {
+    chain: ['openai/first', CLAUDE],
+    script: [{ when: { model: 'first' }, times: 1, answer: { error: 'payment-required' } }, { answer: HELLO }],
+  })
+  const first = await talk(place, 'one')
+  assertAnswered(first, 'Hello.', ['quota-exhausted → next-target'])
+  const second = await talk(place, 'two')
+  assertAnswered(second, 'Hello.', [])
+  assert.deepEqual(
+    [...first.sent, ...second.sent].map(({ protocol, model }) => `${protocol} ${model}`),
+    ['openai-chat first', 'anthropic claude-sonnet-4-5', 'openai-chat first'],
+  )
+})
+
+test('the next turn has the whole chain before it, however far the last one went', async (context) => {
+  const place = await given(context, {
+    chain: ['openai/first', CLAUDE, 'custom/third'],
+    script: [
+      { when: { model: 'first' }, answer: { error: 'model-not-found' } },
+      { when: { model: 'claude-sonnet-4-5' }, times: 1, answer: { error: 'model-not-found' } },
+      { answer: HELLO },
+    ],
+  })
+  assert.deepEqual(modelsOf((await talk(place, 'one')).sent), ['first', 'claude-sonnet-4-5', 'third'])
+  assert.deepEqual(modelsOf((await talk(place, 'two')).sent), ['first', 'claude-sonnet-4-5'])
+})
+
+test('the next turn has the window and the compaction limits of the primary', async (context) => {
+  const simulator = await simulatorFor(context, {
+    script: [
+      { when: { contains: 'Summarise the conversation' }, answer: { text: 'A summary.' } },
+      { when: { model: 'wide', lastContains: 'two' }, answer: { error: 'payment-required' } },
+      { when: { model: 'narrow' }, answer: HELLO },
+      { answer: { text: LONG, usage: 'none' } },
+    ],
+  })
+  const { house } = await given(context, {
+    chain: ['custom/wide', 'openai/narrow'],
+    providers: {
+      custom: { base_url: `${simulator.url}/v1`, windows: { wide: 100_000 } },
+      openai: { base_url: `${simulator.url}/other/v1`, windows: { narrow: 2_000 } },
+    },
+  })
+  const place = { house, simulator }
+  assertAnswered(await talk(place, 'one'), LONG, [])
+  assertAnswered(await talk(place, 'one more'), LONG, [])
+  const small = await talk(place, 'two')
+  assertAnswered(small, 'Hello.', ['quota-exhausted → next-target', 'context-overflow → compact'])
+  assert.match(small.failures[1]!.failure.detail, /window of 2000/)
+  for (const text of ['three', 'four']) assertAnswered(await talk(place, text), LONG, [])
+})
+
+test('the next turn has the caching policy and the headers of the primary, and the fallback had none of them', async (context) => {
+  const place = await given(context, {
+    chain: [CLAUDE, 'openai/second'],
+    script: [
+      { when: { protocol: 'anthropic', lastContains: 'one' }, answer: { error: 'model-not-found' } },
+      { answer: HELLO },
+    ],
+  })
+  const marked = (request: Recorded) => bodyText(request).includes('cache_control')
+  const versioned = (request: Recorded) => request.headers['anthropic-version'] !== undefined
+  const first = await talk(place, 'one')
+  const second = await talk(place, 'two')
+  assertAnswered(second, 'Hello.', [])
+  const sent = [...first.sent, ...second.sent]
+  assert.deepEqual(sent.map(marked), [true, false, true])
+  assert.deepEqual(sent.map(versioned), [true, false, true])
+})
+
+test('a fallback no provider serves is a failed attempt, and the one after it answers', async (context) => {
+  const place = await given(context, {
+    chain: ['openai/first', 'nobody/model', CLAUDE],
+    script: [{ when: { model: 'first' }, answer: { error: 'model-not-found' } }, { answer: HELLO }],
+  })
+  assertAnswered(await talk(place, 'one'), 'Hello.', ['model-unknown → next-target', 'model-unknown → next-target'])
+  assert.deepEqual(place.house.faults, [])
+})
+
+test('a fallback whose address is no address is a failed attempt, and the one after it answers', async (context) => {
+  const place = await given(context, {
+    chain: ['openai/first', 'custom/second', CLAUDE],
+    providers: { custom: { base_url: 'not an address' } },
+    script: [{ when: { model: 'first' }, answer: { error: 'model-not-found' } }, { answer: HELLO }],
+  })
+  const { run, story, sent } = await talk(place, 'one')
+  assert.equal(run.stopReason, 'end_turn', story.join(', '))
+  assert.deepEqual(modelsOf(sent), ['first', 'claude-sonnet-4-5'])
+  assert.deepEqual(place.house.faults, [])
+})
+
+test('a primary whose address is no address does not stop its chain, in this turn or in the next', async (context) => {
+  const place = await given(context, {
+    chain: ['custom/first', CLAUDE],
+    providers: { custom: { base_url: 'not an address' } },
+    script: [{ answer: HELLO }],
+  })
+  for (const text of ['one', 'two']) {
+    const { run, story } = await talk(place, text)
+    assert.equal(run.stopReason, 'end_turn', story.join(', '))
+  }
+})
+
+test('a client that throws where it should stream has failed its attempt, not the run', async (context) => {
+  const broken: ModelProvider = {
+    stream() {
+      throw new Error('the client could not be built')
+    },
+  }
+  const place = await given(context, {
+    chain: ['openai/first', 'broken/model', CLAUDE],
+    others: () => ({ broken }),
+    script: [{ when: { model: 'first' }, answer: { error: 'model-not-found' } }, { answer: HELLO }],
+  })
+  const { run, story } = await talk(place, 'one')
+  assert.equal(run.stopReason, 'end_turn', story.join(', '))
+  assert.deepEqual(story.at(-1), 'unreachable → next-target')
+  assert.deepEqual(place.house.faults, [])
+})
+
+test('the full cycle: a primary that dies in mid-stream is answered for by its fallback, and asked first by the next turn', async (context) => {
+  const dying: Reply = {
+    text: 'Half of an answer that',
+    pace: { charactersPerChunk: 4 },
+    breaks: { how: 'reset', afterChunks: 4 },
+  }
+  const place = await given(context, {
+    chain: ['custom/first', CLAUDE],
+    script: [{ when: { model: 'first' }, times: 3, answer: dying }, { answer: HELLO }],
+  })
+  const first = await talk(place, 'one')
+  assertAnswered(first, 'Hello.', ['cut-off → wait', 'cut-off → rebuild-transport', 'cut-off → next-target'])
+  const chunks = await place.house.chunks(first.run.id)
+  const shown = chunks.flatMap((chunk) => (chunk.message_type === 'assistant_message' ? [chunk.id] : []))
+  const reset = chunks.flatMap((chunk) => (chunk.message_type === 'message_reset' ? [chunk.id] : []))
+  const seen = [...new Set(shown)]
+  assert.equal(seen.length, 4, 'three beginnings and the answer')
+  assert.deepEqual(reset, seen.slice(0, 3), 'what was seen and is not the answer is taken back')
+  const moves = chunks.flatMap((chunk) => (chunk.message_type === 'attempt_failed' ? [chunk.next_target] : []))
+  assert.deepEqual(moves, [undefined, undefined, CLAUDE], 'watchers are told who is asked now')
+  const second = await talk(place, 'two')
+  assertAnswered(second, 'Hello.', [])
+  assert.deepEqual(modelsOf(second.sent), ['first'])
+})
