@@ -21,7 +21,9 @@ import { modelsFrom } from './providers/models.ts'
 import { providerSet } from './providers/provider-set.ts'
 import { friendlyProvider } from './providers/scripted/friendly.ts'
 import type { Desk } from './service/desk.ts'
+import { tellEvents } from './service/tell-events.ts'
 import { builtinTools } from './tools/builtin/all.ts'
+import { memoryTools } from './tools/builtin/memory/all.ts'
 import { fileSpill } from './tools/file-spill.ts'
 import { toolRegistry } from './tools/registry.ts'
 
@@ -52,7 +54,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const randomness = realRandomness
   const report = options.report ?? reportToStderr
   const { store: opened, chunks, snapshot } = await openDatabase(settings, { home, clock, role })
-  const store = options.wrapStore?.(opened) ?? opened
+  const { store, hearing } = tellEvents(options.wrapStore?.(opened) ?? opened)
 
   const config = readConfigFile(home)
   const set = providerSet(config.providers, { environment, clock })
@@ -69,7 +71,11 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     streams: newStreams({ chunks, clock, report }),
     credentials: pool,
     models: modelsFrom({ ...set.providers, scripted: friendly, ...options.providers }),
-    tools: toolRegistry([...builtinTools({ clock, randomness, home }), ...(options.tools ?? [])]),
+    tools: toolRegistry([
+      ...builtinTools({ clock, randomness, home }),
+      ...memoryTools({ store, clock, randomness }),
+      ...(options.tools ?? []),
+    ]),
     spill: fileSpill(home),
     clock,
     randomness,
@@ -81,6 +87,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const desk: Desk = {
     world,
     snapshot,
+    hearing,
     care: pool,
     directory: providerDirectory(set, { wishes: config.providers, environment }),
     secretKeys: secrets,

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { openApp } from './app.ts'
-import type { Simulate } from './cli/context.ts'
+import type { Serve, Simulate } from './cli/context.ts'
 import { runCli } from './cli/run-cli.ts'
 
 const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
@@ -9,4 +9,6 @@ const { version } = JSON.parse(manifest) as { version: string }
 
 const simulate: Simulate = async (options) => (await import('./simulator/serve-script.ts')).serveScript(options)
 
-process.exitCode = await runCli(process.argv.slice(2), { openApp, simulate, environment: process.env, version })
+const serve: Serve = async (options) => (await import('./http/serve-home.ts')).serveHome(options)
+
+process.exitCode = await runCli(process.argv.slice(2), { openApp, simulate, serve, environment: process.env, version })

@@ -44,7 +44,7 @@ const DOORS: Record<string, Doors> = {
     rooms: ['core', 'ports', 'engine', 'providers', 'storage', 'live', 'tools', 'config', 'service'],
     packages: ['node:'],
   },
-  'main.ts': { rooms: ['app.ts', 'cli', 'simulator'], packages: ['node:'] },
+  'main.ts': { rooms: ['app.ts', 'cli', 'simulator', 'http'], packages: ['node:'] },
 }
 
 /** Clock and chance are ports: the simulator must be able to run these rooms on a virtual clock. */

@@ -37,8 +37,30 @@ export type Simulate = (options: {
   | { type: 'refused'; because: 'script' | 'keys' | 'port'; reasons: string[] }
 >
 
+/** The server as the CLI sees it. */
+export type Served = { url: string; key: { key: string; file?: string; isNew: boolean }; close(): Promise<void> }
+
+export type Serve = (options: {
+  desk: Desk
+  home: string
+  host: string
+  port: number
+  version: string
+  givenKey?: string
+  report(fault: unknown, where: string): void
+  log?(line: string): void
+}) => Promise<Served>
+
 /** What every command is handed. `out` is for what was asked for, `notes` for what is said about it. */
-export type Context = { openApp: Open; simulate: Simulate; environment: Environment; out: Screen; notes: Screen }
+export type Context = {
+  openApp: Open
+  simulate: Simulate
+  serve: Serve
+  environment: Environment
+  version: string
+  out: Screen
+  notes: Screen
+}
 
 /** Opens the app for the length of one piece of work. */
 export async function withApp<T>(

@@ -1,15 +1,15 @@
 import { Command, CommanderError } from 'commander'
 import { SIMULATE_HELP } from './commands/simulate-help.ts'
-import type { Context, Environment, Open, Simulate } from './context.ts'
+import type { Context } from './context.ts'
 import { USAGE } from './exit-codes.ts'
 import { tellFault } from './tell-fault.ts'
 import { newScreen } from './terminal.ts'
 
-export type CliOptions = { openApp: Open; simulate: Simulate; environment: Environment; version: string }
+export type CliOptions = Omit<Context, 'out' | 'notes'>
 
 /** The command line: parses, loads the one command that was asked for, and answers with the exit code. */
-export async function runCli(argv: string[], { version, ...options }: CliOptions): Promise<number> {
-  const { environment } = options
+export async function runCli(argv: string[], options: CliOptions): Promise<number> {
+  const { environment, version } = options
   const context: Context = {
     ...options,
     out: newScreen(process.stdout, environment),
@@ -56,6 +56,14 @@ function programFor(context: Context, ends: (code: number) => void): Command {
     .option('--deny', 'decline calls that need approval instead of waiting for a person')
     .option('--no-stream', 'print the answer when it is complete')
     .action(async (message, flags) => ends(await (await import('./commands/run.ts')).run(message, flags, context)))
+
+  program
+    .command('serve')
+    .description('serve this home to the official client over HTTP')
+    .option('--host <address>', 'where to listen; others than this machine need a long key', '127.0.0.1')
+    .option('--port <number>', '0 takes any free port', '8283')
+    .option('--access-log', 'one line of JSON on stderr for each request')
+    .action(async (flags) => ends(await (await import('./commands/serve.ts')).serve(flags, context)))
 
   addAgents(program, context)
   addRuns(program, context)

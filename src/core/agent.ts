@@ -29,6 +29,8 @@ export type AgentSettings = {
   approvals?: Record<string, boolean>
   /** Names that were asked for when the agent was made and that nothing here answers to. */
   missingTools?: string[]
+  /** Names of secrets that were sent and not kept: nothing here could use them yet. */
+  unkeptSecrets?: string[]
   /** Kept and given back as it came: what only clients read. */
   wire?: JsonObject
 }

@@ -36,6 +36,26 @@ test('text that was streamed as it came is not told again; text that was not is 
   ])
 })
 
+test('text that was to be continued and never was is taken back at the end; text that was kept is not', () => {
+  const kept = { answerId: 'message-1' as const, content: [{ type: 'text' as const, text: 'Hel' }], streamedTo: 2 }
+  const cut: TurnEvent = {
+    ...{ type: 'attempt-failed', v: 1, target: 0, failure: { kind: 'text-truncated', detail: '' } },
+    ...{ remedy: 'continue', retryAt: 0, kept },
+  }
+  const rest = {
+    stepId: 'step-1' as const,
+    answerId: kept.answerId,
+    target: 0,
+    content: [],
+    inputsRead: 0,
+    streamedTo: 0,
+  }
+  const stopped: TurnEvent = { type: 'answer-cut', v: 1, ...rest, isRest: true }
+  const cancelled: TurnEvent = { type: 'turn-ended', v: 1, stopReason: 'cancelled' }
+  assert.deepEqual(typesOf(render([accepted(), cut], cancelled)), ['message_reset', 'stop_reason', 'done'])
+  assert.deepEqual(typesOf(render([accepted(), cut, stopped], cancelled)), ['stop_reason', 'done'])
+})
+
 test('calls that run and calls that ask a person are told apart', () => {
   const wire = (id: string) => [{ tool_call_id: id, name: 'thing', arguments: '{"a":1}' }]
   assert.deepEqual(render([accepted()], answer([call('c1', true), call('c2')])), [

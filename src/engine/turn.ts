@@ -248,7 +248,7 @@ async function open({ run, events }: Claim, world: World, stop: Stop): Promise<O
   const { clientTools = [] } = turn.settings
   const own = await agentTools(agent, world.tools, (names) => patient(() => store.tools.named(organizationId, names)))
   const tools = withClientTools(own, clientTools)
-  const prompt = async () => turn.settings.system ?? (await patient(() => systemPrompt(conversationId, world)))
+  const prompt = async () => turn.settings.system ?? (await patient(() => systemPrompt(run, world)))
   const allowed = [...new Set([...clientTools.map(({ name }) => name), ...(agent?.tools ?? [])])]
   const specs = allowed.flatMap((name) => {
     const tool = tools.find(name)

@@ -1,6 +1,6 @@
 import type { Agent, Conversation } from '../core/agent.ts'
 import type { Block } from '../core/block.ts'
-import type { AgentId, BlockId, ConversationId, OrganizationId, PassageId, ToolId } from '../core/id.ts'
+import type { AgentId, BlockId, ConversationId, MessageId, OrganizationId, PassageId, ToolId } from '../core/id.ts'
 import type { Message } from '../core/message.ts'
 import type { Passage, PassageQuery } from '../core/passage.ts'
 import type { StopReason } from '../core/run.ts'
@@ -103,12 +103,12 @@ export type PassageStore = {
 
 /** What is said first in each conversation. */
 export type PromptStore = {
-  get(conversationId: ConversationId): Promise<string | undefined>
+  get(organizationId: OrganizationId, id: ConversationId): Promise<string | undefined>
   /** Keeps the text unless another is kept already; answers with the one that is. */
-  keep(conversationId: ConversationId, text: string): Promise<string>
-  replace(conversationId: ConversationId, text: string): Promise<void>
+  keep(organizationId: OrganizationId, id: ConversationId, text: string): Promise<string>
+  replace(organizationId: OrganizationId, id: ConversationId, text: string): Promise<void>
   /** What it is made of, at one moment. */
-  materials(conversationId: ConversationId): Promise<PromptParts | undefined>
+  materials(organizationId: OrganizationId, id: ConversationId): Promise<PromptParts | undefined>
 }
 
 export type PromptParts = {
@@ -129,6 +129,11 @@ export type RecallQuery = {
 
 /** Everything an agent ever said or was told, in all of its conversations. */
 export type RecallStore = {
+  /** What the model is shown of the agent's default conversation, as ids in order. */
+  contextIds(
+    organizationId: OrganizationId,
+    agentId: AgentId,
+  ): Promise<{ conversationId: ConversationId; messageIds: MessageId[] } | undefined>
   search(organizationId: OrganizationId, agentId: AgentId, query: RecallQuery): Promise<Message[]>
 }
 

@@ -1,4 +1,5 @@
 import { type Agent, chainOf } from '../core/agent.ts'
+import { compactionOf } from '../core/agent-compaction.ts'
 import { COMPACTION, type CompactionSettings } from '../core/compaction.ts'
 import type { ConversationId, RunId } from '../core/id.ts'
 import { Problem } from '../core/problem.ts'
@@ -28,7 +29,7 @@ export async function changeContext(request: ChangeContext, desk: Desk): Promise
       maxDurationMs: defaults.maxDurationMs,
     },
     ...{ streamTokens: false, onGuarded: 'deny', approvalTtlMs: defaults.approvalTtlMs, task },
-    compaction: { ...COMPACTION, ...compaction },
+    compaction: { ...(compactionOf(agent) ?? COMPACTION), ...compaction },
   }
   const at = world.clock.now()
   const entry = (event: Entry['event']): Entry => ({ event, at, changes: [] })

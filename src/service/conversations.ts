@@ -1,4 +1,5 @@
 import type { Agent, Conversation } from '../core/agent.ts'
+import { promptOf } from './compile-prompt.ts'
 import type { Desk } from './desk.ts'
 
 export const listConversations = (agent: Agent, desk: Desk): Promise<Conversation[]> =>
@@ -17,5 +18,7 @@ export async function createConversation(agent: Agent, desk: Desk): Promise<Conv
     nextPosition: 0,
   }
   await store.conversations.create(conversation)
+  // From now on it is told this, whatever becomes of the memory it is made of.
+  await promptOf(conversation.id, desk)
   return conversation
 }

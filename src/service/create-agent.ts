@@ -1,38 +1,96 @@
-import type { Agent } from '../core/agent.ts'
+import type { Agent, AgentSettings } from '../core/agent.ts'
+import { MEMORY_TOOLS } from '../core/base-tools.ts'
+import { type Block, cleanText } from '../core/block.ts'
+import type { BlockId } from '../core/id.ts'
+import { compilePrompt } from '../core/memory-prompt.ts'
 import { Problem } from '../core/problem.ts'
 import { isTargetHandle, type TargetHandle } from '../core/target.ts'
+import { blockFrom, findBlock, type NewBlock } from './blocks.ts'
 import type { Desk } from './desk.ts'
+import { knownNames } from './tools.ts'
 
-export type CreateAgent = { name: string; system?: string; model: string; fallback?: string[]; tools?: string[] }
+export type CreateAgent = {
+  name: string
+  system?: string
+  model: string
+  fallback?: string[]
+  /** By name; without any, all that make sense for it. */
+  tools?: string[]
+  /** What becomes of names that nothing answers to: the agent is not made, or it says what it lacks. */
+  unknownTools?: 'refuse' | 'note'
+  settings?: AgentSettings
+  blocks?: NewBlock[]
+  blockIds?: BlockId[]
+  tags?: string[]
+}
 
 const DEFAULT_SYSTEM = 'You are a helpful assistant. Use your tools when they help; say so when one fails.'
 
 /** Makes an agent and its default conversation. */
 export async function createAgent(request: CreateAgent, desk: Desk): Promise<Agent> {
-  const { store, clock, randomness, tools } = desk.world
-  const name = request.name.trim()
+  const { store, clock, randomness } = desk.world
+  const name = cleanText(request.name).trim()
   if (name === '') throw new Problem('invalid', 'An agent needs a name.')
   const [model, ...fallback] = [request.model, ...(request.fallback ?? [])].map(requireHandle)
-  const unknown = (request.tools ?? []).filter((tool) => !tools.find(tool))
-  if (unknown.length > 0)
-    throw new Problem('invalid', `No such tool: ${unknown.join(', ')}. Available: ${tools.names().join(', ')}.`)
+  const newBlocks = (request.blocks ?? []).map((block) => blockFrom(block, desk))
+  const shared = await blocksNamed(request.blockIds ?? [], desk)
+  const blocks = withoutTwins([...newBlocks, ...shared])
+  const { tools, settings } = await chooseTools(request, { desk, hasMemory: blocks.length > 0 })
   const now = clock.now()
   const agent: Agent = {
     id: `agent-${randomness.uuid()}`,
     organizationId: desk.organizationId,
     name,
-    system: request.system ?? DEFAULT_SYSTEM,
+    system: cleanText(request.system ?? DEFAULT_SYSTEM),
     model: model!,
     fallback,
-    tools: request.tools ?? tools.names(),
+    tools,
+    ...(settings ? { settings } : {}),
     createdAt: now,
     updatedAt: now,
   }
-  await store.agents.create(agent, `conv-${randomness.uuid()}`)
+  const conversation = { id: `conv-${randomness.uuid()}` as const, isDefault: true, nextPosition: 0 }
+  await store.agents.create(agent, conversation.id, {
+    ...{ newBlocks, blockIds: blocks.map(({ id }) => id), tags: request.tags ?? [] },
+    prompt: compilePrompt({ agent, conversation, blocks, passageCount: 0, passageTags: [], at: now }),
+  })
   return agent
 }
 
-function requireHandle(handle: string): TargetHandle {
+type Chosen = { tools: string[]; settings?: AgentSettings }
+
+async function chooseTools(
+  { tools: wanted, unknownTools = 'refuse', settings }: CreateAgent,
+  { desk, hasMemory }: { desk: Desk; hasMemory: boolean },
+): Promise<Chosen> {
+  const given = settings ? { settings } : {}
+  const all = desk.world.tools.names()
+  if (!wanted) return { tools: hasMemory ? all : all.filter((name) => !MEMORY_TOOLS.includes(name)), ...given }
+  const names = [...new Set(wanted)]
+  const found = await knownNames(names, desk)
+  const missing = names.filter((name) => !found.includes(name))
+  if (missing.length === 0) return { tools: found, ...given }
+  if (unknownTools === 'note') return { tools: found, settings: { ...settings, missingTools: missing } }
+  throw new Problem('invalid', `No such tool: ${missing.join(', ')}. Available: ${all.join(', ')}.`)
+}
+
+/** All of them, or none: an agent is never made with half its memory. */
+export async function blocksNamed(ids: readonly BlockId[], desk: Desk): Promise<Block[]> {
+  const blocks: Block[] = []
+  for (const id of new Set(ids)) blocks.push(await findBlock(id, desk))
+  return blocks
+}
+
+export function withoutTwins(blocks: readonly Block[]): Block[] {
+  const labels = new Set<string>()
+  for (const { label } of blocks) {
+    if (labels.has(label)) throw new Problem('conflict', `An agent cannot have two blocks labelled "${label}".`)
+    labels.add(label)
+  }
+  return [...blocks]
+}
+
+export function requireHandle(handle: string): TargetHandle {
   if (isTargetHandle(handle)) return handle
   throw new Problem(
     'invalid',

@@ -6,6 +6,7 @@ import type { CredentialCare } from '../ports/credential-care.ts'
 import type { ProviderDirectory } from '../ports/provider-directory.ts'
 import type { SecretKeys } from '../ports/secret-box.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
+import type { Hearing } from './tell-events.ts'
 
 /** What a request may ask for when it does not say. */
 export type Defaults = {
@@ -30,6 +31,8 @@ export type Desk = {
   directory?: ProviderDirectory
   /** Absent where the key of the home cannot be changed. */
   secretKeys?: SecretKeys
+  /** Absent where nobody listens to what is committed. */
+  hearing?: Hearing
   defaults: Defaults
   organizationId: OrganizationId
 }

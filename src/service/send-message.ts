@@ -1,5 +1,6 @@
 import type { AdmissionPolicy } from '../core/admission.ts'
 import { type Agent, chainOf } from '../core/agent.ts'
+import { compactionOf } from '../core/agent-compaction.ts'
 import type { TurnEvent } from '../core/event.ts'
 import type { ConversationId, RunId } from '../core/id.ts'
 import { canonicalJson, type Json } from '../core/json.ts'
@@ -121,6 +122,7 @@ function entriesOf(
   { world, defaults }: Desk,
 ): Record<'entry' | 'interruption' | 'steering', Entry> {
   const { agent, model, clientTools, system } = request
+  const compaction = compactionOf(agent)
   const inputs = request.inputs.map(
     (input): Input => ({ ...input, messageId: `message-${world.randomness.uuid()}` as const }),
   )
@@ -135,6 +137,7 @@ function entriesOf(
     ...(request.background ? { patienceMs: BACKGROUND_PATIENCE_MS } : {}),
     ...(clientTools && clientTools.length > 0 ? { clientTools } : {}),
     ...(system === undefined ? {} : { system }),
+    ...(compaction ? { compaction } : {}),
   }
   const at = world.clock.now()
   const entry = (event: TurnEvent): Entry => ({ event, at, changes: [] })

@@ -40,6 +40,12 @@ const REMOVALS: Statement<Of, unknown>[] = [
   statement<Of>()((db, p) =>
     db.deleteFrom('steered_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent')) as never),
   ),
+  statement<Of>()((db, p) =>
+    db.deleteFrom('run_otids').where('conversation_id', 'in', CONVERSATIONS(p('agent')) as never),
+  ),
+  statement<Of>()((db, p) =>
+    db.deleteFrom('run_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent')) as never),
+  ),
   statement<Of>()((db, p) => db.deleteFrom('runs').where('agent_id', '=', p('agent'))),
   statement<Of>()((db, p) => db.deleteFrom('conversations').where('agent_id', '=', p('agent'))),
   statement<Of>()((db, p) => db.deleteFrom('passages').where('agent_id', '=', p('agent'))),

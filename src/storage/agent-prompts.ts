@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { AgentId, ConversationId } from '../core/id.ts'
+import type { AgentId, ConversationId, OrganizationId } from '../core/id.ts'
 import type { PromptStore } from '../ports/memory-store.ts'
 import { agentOf } from './agents.ts'
 import { blockOf, blocksOfAgent } from './blocks.ts'
@@ -12,29 +12,29 @@ const TAGS_NAMED = 100
 
 export function promptStore({ read, readAtOnce, write }: Database): PromptStore {
   return {
-    get: (conversationId) =>
-      read(async (db) => (await db.get(kept, { id: conversationId }))?.system_prompt ?? undefined),
+    get: (organization, id) =>
+      read(async (db) => (await db.get(kept, { organization, id }))?.system_prompt ?? undefined),
 
-    keep: (conversationId, text) =>
+    keep: (organization, id, text) =>
       write({
-        key: conversationId,
+        key: id,
         async work(db) {
-          await keepPrompt(db, conversationId, text)
-          return (await db.get(kept, { id: conversationId }))?.system_prompt ?? text
+          await db.run(keep, { organization, id, text })
+          return (await db.get(kept, { organization, id }))?.system_prompt ?? text
         },
-        recall: async (db) => (await db.get(kept, { id: conversationId }))?.system_prompt ?? undefined,
+        recall: async (db) => (await db.get(kept, { organization, id }))?.system_prompt ?? undefined,
       }),
 
-    replace: (conversationId, text) =>
+    replace: (organization, id, text) =>
       write({
-        key: conversationId,
-        work: async (db) => void (await db.run(replace, { id: conversationId, text })),
+        key: id,
+        work: async (db) => void (await db.run(replace, { organization, id, text })),
         recall: async () => undefined,
       }),
 
-    materials: (conversationId) =>
+    materials: (organization, id) =>
       readAtOnce(async (db) => {
-        const row = await db.get(conversationAt, { id: conversationId })
+        const row = await db.get(conversationAt, { organization, id })
         const agent = row && (await db.get(agentAt, { id: row.agent_id }))
         if (!row || !agent) return undefined
         const blocks = await db.all(blocksOfAgent, { organization: agent.organization_id, agent: agent.id })
@@ -53,8 +53,12 @@ export function promptStore({ read, readAtOnce, write }: Database): PromptStore 
   }
 }
 
-export async function keepPrompt(db: Executor, id: ConversationId, text: string): Promise<void> {
-  await db.run(keep, { id, text })
+export async function keepPrompt(
+  db: Executor,
+  { organizationId, id }: { organizationId: OrganizationId; id: ConversationId },
+  text: string,
+): Promise<void> {
+  await db.run(keep, { organization: organizationId, id, text })
 }
 
 /** They are compiled anew when they are needed next. */
@@ -62,23 +66,29 @@ export async function forgetPrompts(db: Executor, agentId: AgentId): Promise<voi
   await db.run(forget, { agent: agentId })
 }
 
-const kept = statement<{ id: string }>()((db, p) =>
-  db.selectFrom('conversations').select('system_prompt').where('id', '=', p('id')),
+const kept = statement<{ organization: string; id: string }>()((db, p) =>
+  db
+    .selectFrom('conversations')
+    .select('system_prompt')
+    .where('id', '=', p('id'))
+    .where('organization_id', '=', p('organization')),
 )
 
-const keep = statement<{ id: string; text: string }>()((db, p) =>
+const keep = statement<{ organization: string; id: string; text: string }>()((db, p) =>
   db
     .updateTable('conversations')
     .set({ system_prompt: p('text') })
     .where('id', '=', p('id'))
+    .where('organization_id', '=', p('organization'))
     .where('system_prompt', 'is', null),
 )
 
-const replace = statement<{ id: string; text: string }>()((db, p) =>
+const replace = statement<{ organization: string; id: string; text: string }>()((db, p) =>
   db
     .updateTable('conversations')
     .set({ system_prompt: p('text') })
-    .where('id', '=', p('id')),
+    .where('id', '=', p('id'))
+    .where('organization_id', '=', p('organization')),
 )
 
 const forget = statement<{ agent: string }>()((db, p) =>
@@ -89,8 +99,8 @@ const forget = statement<{ agent: string }>()((db, p) =>
     .where('system_prompt', 'is not', null),
 )
 
-const conversationAt = statement<{ id: string }>()((db, p) =>
-  db.selectFrom('conversations').selectAll().where('id', '=', p('id')),
+const conversationAt = statement<{ organization: string; id: string }>()((db, p) =>
+  db.selectFrom('conversations').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization')),
 )
 
 const agentAt = statement<{ id: string }>()((db, p) => db.selectFrom('agents').selectAll().where('id', '=', p('id')))

@@ -11,6 +11,14 @@ const ROLES = 4
 
 export function recallStore({ read }: Database): RecallStore {
   return {
+    contextIds: (organizationId, agentId) =>
+      read(async (db) => {
+        const home = await db.get(defaultOf, { organization: organizationId, agent: agentId })
+        if (!home) return undefined
+        const rows = await db.all(idsFrom, { conversation: home.id, start: home.context_start })
+        return { conversationId: home.id, messageIds: rows.map(({ id }) => id) }
+      }),
+
     search: (organizationId, agentId, { words, roles = [], from, to, limit }) =>
       read(async (db) =>
         messagesOf(
@@ -29,6 +37,24 @@ export function recallStore({ read }: Database): RecallStore {
       ),
   }
 }
+
+const defaultOf = statement<{ organization: string; agent: string }>()((db, p) =>
+  db
+    .selectFrom('conversations')
+    .select(['id', 'context_start'])
+    .where('agent_id', '=', p('agent'))
+    .where('is_default', '=', sql.lit(1))
+    .where('organization_id', '=', p('organization')),
+)
+
+const idsFrom = statement<{ conversation: string; start: number }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select('id')
+    .where('conversation_id', '=', p('conversation'))
+    .where('position', '>=', p('start'))
+    .orderBy('position'),
+)
 
 type Search = {
   organization: string

@@ -31,7 +31,8 @@ export function agentStore(database: Database): AgentStore {
           for (const block of parts.newBlocks ?? []) await insertBlock(db, block)
           await attachBlocks(db, agent, parts.blockIds ?? [])
           await setTags(db, agent, parts.tags ?? [])
-          if (parts.prompt !== undefined) await keepPrompt(db, defaultConversation, parts.prompt)
+          if (parts.prompt !== undefined)
+            await keepPrompt(db, { organizationId: agent.organizationId, id: defaultConversation }, parts.prompt)
           return true
         },
         recall: async (db) => ((await db.get(byId, idOf(agent))) ? true : undefined),

@@ -187,6 +187,14 @@ test('a token that has run out is renewed before it is granted, and one that can
   assert.equal(given.endpoint.asked.length, asked)
 })
 
+test('turns that meet a token that has run out all wait for its one renewal', async (context) => {
+  const given = await givenOAuth(context)
+  await addTokens(given, { expiresAt: NOW + 1_000, priority: -1 })
+  const secrets = await Promise.all(Array.from({ length: 5 }, () => secretOf(given, acme)))
+  assert.deepEqual(new Set(secrets), new Set(['access-1']))
+  assert.equal(given.endpoint.asked.length, 1)
+})
+
 test('a new token is not lost to a key file that is refused for a while', async (context) => {
   const given = await givenOAuth(context)
   const key = join(given.home, 'secret.key')

@@ -3,8 +3,10 @@ import { APPENDS } from './contract-appends.ts'
 import { CLAIMS } from './contract-claims.ts'
 import { CREDENTIALS } from './contract-credentials.ts'
 import { INTAKE } from './contract-intake.ts'
+import { MEMORY } from './contract-memory.ts'
 import { READS } from './contract-reads.ts'
 import { REPAIRS } from './contract-repairs.ts'
+import { REQUESTS } from './contract-requests.ts'
 import { STREAMS } from './contract-streams.ts'
 import type { Given } from './given.ts'
 
@@ -13,7 +15,17 @@ export type Promised = Record<string, (given: Given) => Promise<void>>
 
 export type OpenForTest = () => Promise<{ given: Given; close(): Promise<void> }>
 
-const CONTRACT: Promised = { ...APPENDS, ...INTAKE, ...CLAIMS, ...READS, ...STREAMS, ...REPAIRS, ...CREDENTIALS }
+const CONTRACT: Promised = {
+  ...APPENDS,
+  ...INTAKE,
+  ...CLAIMS,
+  ...READS,
+  ...STREAMS,
+  ...REQUESTS,
+  ...REPAIRS,
+  ...CREDENTIALS,
+  ...MEMORY,
+}
 
 export function keepsTheContract(database: string, open: OpenForTest): void {
   for (const [promise, attempt] of Object.entries(CONTRACT))

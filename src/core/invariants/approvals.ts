@@ -14,12 +14,18 @@ export const cancelStopsWork: Invariant<RunTrace> = {
       if (!before.cancel) return undefined
       if (event.type === 'tool-started') return `${event.callId} started after the cancel`
       const isAttempt =
-        event.type === 'answer-received' || event.type === 'answer-cut' || event.type === 'attempt-failed'
+        (event.type === 'answer-received' && !isRemainder(event)) ||
+        event.type === 'answer-cut' ||
+        event.type === 'attempt-failed'
       if (isAttempt) attempts++
       return isAttempt && attempts > 1 ? 'an attempt was begun after the cancel' : undefined
     })
   },
 }
+
+/** What was kept of a text becomes an answer with the failure that leaves nothing to try: one attempt, two events. */
+const isRemainder = ({ isRest, finish, content }: { isRest?: true; finish: string; content: readonly unknown[] }) =>
+  isRest === true && finish === 'length' && content.length === 0
 
 export const honestOutcomes: Invariant<RunTrace> = {
   id: 'I19',

@@ -3,7 +3,7 @@ import type { EventType } from '../event.ts'
 import { LADDER, type Remedy } from '../recovery.ts'
 import { isSettled, phaseOf, type RunPhase, type RunSettings, STATUS_OF_STOP, TRANSITIONS } from '../run.ts'
 import { POISON_DEATHS } from '../turn.ts'
-import type { Purpose } from '../way.ts'
+import { type Purpose, spentWith } from '../way.ts'
 import type { Invariant, StoreRecord } from './record.ts'
 import { findAt, type RunTrace } from './trace.ts'
 
@@ -124,7 +124,7 @@ export const turnIsolation: Invariant<RunTrace> = {
       const next = event.nextTarget ?? event.target + 1
       const isChainOver = event.remedy === 'next-target' && next >= chainOf(event, before.settings).length
       if (isChainOver) return 'there is no next target'
-      if (count(way.spent, event.remedy) >= count(ladder, event.remedy))
+      if (count(spentWith(way, event.credentialId), event.remedy) >= count(ladder, event.remedy))
         return `${event.remedy} was used up for ${event.failure.kind}`
       return undefined
     }),

@@ -108,3 +108,20 @@ test('I26 sees text that differs from the message, and text that was never taken
 })
 
 const at = (event: TurnEvent, index: number) => ({ seq: index + 1, at: 1, event })
+
+test('a text that was continued is streamed once, from its beginning to its end', () => {
+  const kept = { answerId: 'message-1' as const, content: [{ type: 'text' as const, text: 'Hel' }], streamedTo: 1 }
+  const cut: TurnEvent = {
+    ...{ type: 'attempt-failed', v: 1, target: 0, failure: { kind: 'text-truncated', detail: '' } },
+    ...{ remedy: 'continue', retryAt: 0, kept },
+  }
+  const rest: TurnEvent = { ...answer, content: [{ type: 'text', text: 'lo' }], isRest: true, streamedTo: 0 }
+  const continued = [log[0]!, cut, rest, log[2]!].map((event, index) => ({ seq: index + 1, at: 1, event }))
+  const end: [number, Chunk][] = [
+    [4, { message_type: 'stop_reason', stop_reason: 'end_turn' }],
+    [4, { message_type: 'done' }],
+  ]
+  assert.deepEqual(checkStream(streamOf([text('Hel'), text('lo'), ...end], { events: continued })), [])
+  assert.deepEqual(found(streamOf([text('Hel'), text('Hello'), ...end], { events: continued })), ['I26'])
+  assert.deepEqual(found(streamOf([text('lo'), ...end], { events: continued })), ['I26'])
+})

@@ -1,15 +1,33 @@
 import { z } from 'zod'
 import type { Agent, Conversation } from '../../core/agent.ts'
-import { type AgentId, type MessageId, parseId, type RunId, type StepId } from '../../core/id.ts'
+import {
+  type AgentId,
+  type BlockId,
+  type MessageId,
+  type PassageId,
+  parseId,
+  type RunId,
+  type StepId,
+  type ToolId,
+} from '../../core/id.ts'
+import { Problem } from '../../core/problem.ts'
 import type { Desk } from '../../service/desk.ts'
 import { findAgent, findConversation } from '../../service/find-agent.ts'
 import { HttpFault, refuse } from './errors.ts'
 
 /** A caller's value as the schema says it, or a 422 that names what is wrong and where. */
 export function parsed<S extends z.ZodType>(schema: S, value: unknown, where: 'body' | 'query' | 'path'): z.output<S> {
-  const result = schema.safeParse(value ?? {})
+  const result = schema.safeParse(withoutNul(value ?? {}))
   if (result.success) return result.data
   throw new HttpFault({ status: 422, body: { detail: describe(result.error, where) } })
+}
+
+/** No database keeps a NUL in text, and nobody means one. */
+function withoutNul(value: unknown): unknown {
+  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '') : value
+  if (Array.isArray(value)) return value.map(withoutNul)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.replaceAll('\0', ''), withoutNul(item)]))
 }
 
 const MOST_ISSUES = 10
@@ -35,9 +53,12 @@ export const idIn = {
   run: (params: Params): RunId => requireId('run', params, 'run_id'),
   step: (params: Params): StepId => requireId('step', params, 'step_id'),
   message: (params: Params): MessageId => requireId('message', params, 'message_id'),
+  block: (params: Params): BlockId => requireId('block', params, 'block_id'),
+  tool: (params: Params): ToolId => requireId('tool', params, 'tool_id'),
+  passage: (params: Params): PassageId => requireId('passage', params, 'memory_id'),
 }
 
-function requireId<P extends 'agent' | 'run' | 'step' | 'message'>(prefix: P, params: Params, name: string) {
+function requireId<P extends Parameters<typeof parseId>[0]>(prefix: P, params: Params, name: string) {
   const text = (params as Record<string, string>)[name] ?? ''
   const id = parseId(prefix, text)
   if (id) return id
@@ -46,9 +67,12 @@ function requireId<P extends 'agent' | 'run' | 'step' | 'message'>(prefix: P, pa
 
 export async function requireAgent(params: Params, desk: Desk): Promise<Agent> {
   const id = idIn.agent(params)
-  const agent = await findAgent(id, desk).catch(() => undefined)
-  if (agent) return agent
-  throw refuse(404, `NOT_FOUND: Agent not found: ${id}`)
+  try {
+    return await findAgent(id, desk)
+  } catch (fault) {
+    if (fault instanceof Problem) throw refuse(404, `NOT_FOUND: Agent not found: ${id}`)
+    throw fault
+  }
 }
 
 /** The default conversation, unless one is named. */

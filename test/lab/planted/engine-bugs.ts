@@ -21,9 +21,9 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'a half answer keeps its calls',
     file: 'engine/call-model.ts',
-    find: '  if (signal.aborted && !draft?.finish) {\n',
+    find: '  const failure = way.kept && isNothingMore(draft) ? undefined : faultOf(draft)\n',
     replace:
-      "  if (signal.aborted && draft && draft.calls.length > 0) draft.finish = 'tool-calls'\n  if (signal.aborted && !draft?.finish) {\n",
+      "  if (caller.signal.aborted && draft.calls.length > 0) draft.finish = 'tool-calls'\n  const failure = way.kept && isNothingMore(draft) ? undefined : faultOf(draft)\n",
     breaks: 'nothing is hidden: a cut answer has no calls',
   },
   {

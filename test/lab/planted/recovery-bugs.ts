@@ -94,6 +94,7 @@ export const RECOVERY_BUGS: PlantedBug[] = [
     file: 'core/projection.ts',
     find: "        ...inputMessages(turn.pending.slice(0, event.inputsRead), context),\n        { type: 'add-step', step },\n        addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),\n",
     replace:
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
       "        ...inputMessages(turn.pending.slice(0, event.inputsRead), context),\n        ...(turn.ways.answer.spent.includes('nudge')\n          ? [addMessage(`message-nudge-${stepId}`, { role: 'user', content: [{ type: 'text', text: 'Your last answer had no text and called no tool.' }] }, context)]\n          : []),\n        { type: 'add-step', step },\n        addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),\n",
     breaks: 'nothing is invented: words for the model alone are in no history',
   },
@@ -213,10 +214,19 @@ export const RECOVERY_BUGS: PlantedBug[] = [
     breaks: 'nothing happens twice: a refresh token is shown once',
   },
   {
+    name: 'a renewal under way is not waited for',
+    file: 'providers/credentials/credential-pool.ts',
+    find: '    if (clock.monotonic() < (renewAgainAt.get(id) ?? 0)) return false\n',
+    replace:
+      '    if (clock.monotonic() < (renewAgainAt.get(id) ?? 0)) return false\n    renewAgainAt.set(id, clock.monotonic() + RENEW_AGAIN_MS)\n',
+    breaks: 'nothing is hidden: a token that has run out is not shown while its successor is on the way',
+  },
+  {
     name: 'a secret gets into the log',
     file: 'engine/fail-attempt.ts',
     find: "...{ type: 'attempt-failed', v: 1, target: way.target, failure: told },",
     replace:
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
       "...{ type: 'attempt-failed', v: 1, target: way.target, failure: grant ? { ...told, detail: `${told.detail} (${grant.grant.secret})` } : told },",
     breaks: 'nothing leaks: secrets are in no event',
   },

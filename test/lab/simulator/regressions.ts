@@ -75,4 +75,24 @@ export const REGRESSIONS: readonly Regression[] = [
     found: 'a turn that lost its run while it read the history still asked the model',
     faults: ['store-slow', 'process-pause'],
   },
+  {
+    seed: 3,
+    found: 'a reset of a conversation that had just been reset brought all but its first message back into view',
+    planted: 'a reset of an empty view brings everything back',
+  },
+  {
+    seed: 50,
+    found: 'text that was to be continued stayed in the stream when the run ended before it was',
+    planted: 'kept text is taken back by nobody',
+  },
+  {
+    seed: 132,
+    found: 'a second compaction of a turn lost the question that the first one had quoted',
+    planted: 'a second compaction loses the question',
+  },
+  {
+    seed: 11,
+    found: 'a turn that came while another renewed the token used the one that had run out',
+    planted: 'a renewal under way is not waited for',
+  },
 ]

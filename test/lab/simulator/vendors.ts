@@ -42,7 +42,7 @@ type Parts = { kernel: Kernel; weather: Weather; setup: Setup; now(): number; en
 export function newVendors({ kernel, weather, setup, now, endsAt }: Parts): Vendors {
   const keys = new Map<string, Key>()
   const demands = new Map<string, Demand>()
-  const down = new Map<string, { kind: FailureKind; until: number }>()
+  const down = new Map<string, { kind: FailureKind; until: number; retryAfterMs?: number }>()
   const environment = new Map<string, string[]>()
   const renewals = new Map<string, Tokens>()
   // Whatever is renewed lasts for the day; the first one may run out in it.
@@ -90,14 +90,16 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: Parts): Vend
   }
 
   function placeRefusal(provider: string, connection: { isStale: boolean }): Failure | undefined {
-    const lasts = kernel.between(500, 12_000)
-    const kind = kernel.pick(['unreachable', 'unreachable', 'overloaded', 'server-error'] as const)
-    if (weather.strikes('provider-down', provider)) down.set(provider, { kind, until: now() + lasts })
+    const lasts = kernel.between(...kernel.pick(OUTAGES))
+    const kind = kernel.pick(['unreachable', 'overloaded', 'overloaded', 'server-error'] as const)
+    const retryAfterMs = kernel.between(8_000, 13_000)
+    const promise = kernel.chance(0.5) ? { retryAfterMs } : {}
+    const until = Math.min(now() + lasts, endsAt + AFTERMATH_MS)
+    if (weather.strikes('provider-down', provider)) down.set(provider, { kind, until, ...promise })
     if (weather.strikes('connection-stale', provider)) connection.isStale = true
     const outage = down.get(provider)
-    if (isOver()) return undefined
-    if (outage && outage.until > now()) return failure(outage.kind)
-    return connection.isStale ? failure('timeout') : undefined
+    if (outage && outage.until > now()) return outageFailure(outage)
+    return connection.isStale && !isOver() ? failure('timeout') : undefined
   }
 
   function shapeRefusal(request: ModelRequest): Failure | undefined {
@@ -167,9 +169,20 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: Parts): Vend
 /** Most limits are long; some are over before the next key was tried. */
 const LIMITS: [number, number][] = [
   [1_000, 40_000],
-  [1_000, 40_000],
-  [0, 60],
+  [0, 40],
 ]
+
+/** Some are over when a caller comes back, some outlast every promise that was made of their end. */
+const OUTAGES: [number, number][] = [
+  [500, 12_000],
+  [30_000, 60_000],
+]
+
+/** Outages may outlast the faults by so much, and are over when the evening begins. */
+const AFTERMATH_MS = 28_000
+
+const outageFailure = ({ kind, retryAfterMs }: { kind: FailureKind; retryAfterMs?: number }): Failure =>
+  failure(kind, retryAfterMs === undefined ? {} : { retryAfterMs })
 
 const RENEWED_MS = 120_000
 

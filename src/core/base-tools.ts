@@ -1,0 +1,24 @@
+/** Tools that only make sense for an agent with memory. */
+export const MEMORY_TOOLS: readonly string[] = [
+  'memory_insert',
+  'memory_replace',
+  'memory_rethink',
+  'conversation_search',
+  'archival_memory_insert',
+  'archival_memory_search',
+]
+
+/** What an agent gets unless it says that it wants none. */
+export const BASE_TOOLS: readonly string[] = [
+  'conversation_search',
+  'archival_memory_insert',
+  'archival_memory_search',
+  'memory_replace',
+  'memory_insert',
+]
+
+/** What the official client calls the kinds of our own tools. */
+export function builtinToolType(name: string): 'letta_core' | 'letta_memory_core' | 'letta_builtin' {
+  if (!MEMORY_TOOLS.includes(name)) return 'letta_builtin'
+  return name.startsWith('memory_') ? 'letta_memory_core' : 'letta_core'
+}

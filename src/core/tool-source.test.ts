@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readPythonSource, readTypescriptName } from './tool-source.ts'
+
+const SOURCE = `
+import os
+
+def helper(x):
+    return x
+
+def roll(sides: int, labels: Optional[List[str]] = None, mode: Literal["a", "b"] = "a", note="x, (y"):
+    """
+    Rolls a die
+    of any size.
+
+    Args:
+        sides (int): How many sides it has.
+        labels: Names of the sides.
+
+    Returns:
+        str: what came up
+    """
+    def inner(): pass
+    return "(" + str(sides)
+`
+
+test('the last function at the margin is the tool, and its docstring and annotations are the schema', () => {
+  assert.deepEqual(readPythonSource(SOURCE), {
+    type: 'read',
+    name: 'roll',
+    description: 'Rolls a die of any size.',
+    parameters: {
+      type: 'object',
+      properties: {
+        sides: { type: 'integer', description: 'How many sides it has.' },
+        labels: { type: 'array', items: { type: 'string' }, description: 'Names of the sides.' },
+        mode: { type: 'string', enum: ['a', 'b'] },
+        note: { type: 'string' },
+      },
+      required: ['sides'],
+    },
+  })
+})
+
+test('a source without a function says so, and one that does not end does not hang', () => {
+  assert.equal(readPythonSource('x = 1').type, 'unreadable')
+  assert.equal(readPythonSource('def f(a: "').type, 'unreadable')
+  assert.equal(readTypescriptName('export async function go(a: number) {}\nfunction no() {}'), 'go')
+})

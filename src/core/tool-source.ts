@@ -1,0 +1,148 @@
+import type { Json, JsonObject } from './json.ts'
+
+export type ReadSource =
+  | { type: 'read'; name: string; description: string; parameters: JsonObject }
+  | { type: 'unreadable'; reason: string }
+
+/**
+ * What a Python source says of itself: its last function at the margin is the tool, its annotations and docstring are the
+ * schema. As far as simple reading goes; whoever writes more than that gives the schema too.
+ */
+export function readPythonSource(source: string): ReadSource {
+  const found = [...source.matchAll(/^(?:async\s+)?def\s+([A-Za-z_]\w*)\s*\(/gm)].at(-1)
+  if (!found) return unreadable('there is no function at the margin (`def name(...):`)')
+  const start = found.index + found[0].length
+  const end = closingAt(source, start)
+  if (end === undefined) return unreadable(`the parameters of ${found[1]} do not end`)
+  const body = source.slice(end)
+  const docstring = readDocstring(body)
+  const described = describedArguments(docstring)
+  const parameters = splitAtCommas(source.slice(start, end)).flatMap((text) => readParameter(text, described))
+  const properties = Object.fromEntries(parameters.map(({ name, schema }) => [name, schema]))
+  const required = parameters.filter(({ isRequired }) => isRequired).map(({ name }) => name)
+  return {
+    type: 'read',
+    name: found[1]!,
+    description: docstring
+      .split(/\n\s*\n|\n\s*Args:/)[0]!
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+    parameters: { type: 'object', properties, required },
+  }
+}
+
+/** The name of the last function of a TypeScript source; its schema must be given. */
+export function readTypescriptName(source: string): string | undefined {
+  return [...source.matchAll(/^\s*export\s+(?:default\s+)?(?:async\s+)?function\s+([A-Za-z_$][\w$]*)/gm)].at(-1)?.[1]
+}
+
+const unreadable = (reason: string): ReadSource => ({ type: 'unreadable', reason })
+
+const OPENING = '([{'
+const CLOSING = ')]}'
+
+/** Where the bracket that is open at `from` closes; brackets inside quotes do not count. */
+function closingAt(text: string, from: number): number | undefined {
+  let depth = 1
+  for (let at = from; at < text.length; at++) {
+    const sign = text[at]!
+    if (sign === '"' || sign === "'") at = endOfQuote(text, at)
+    else if (OPENING.includes(sign)) depth++
+    else if (CLOSING.includes(sign) && --depth === 0) return at
+  }
+  return undefined
+}
+
+function endOfQuote(text: string, from: number): number {
+  for (let at = from + 1; at < text.length; at++) {
+    if (text[at] === '\\') at++
+    else if (text[at] === text[from]) return at
+  }
+  return text.length
+}
+
+function splitAtCommas(text: string): string[] {
+  const parts: string[] = []
+  let depth = 0
+  let start = 0
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at]!
+    if (sign === '"' || sign === "'") at = endOfQuote(text, at)
+    else if (OPENING.includes(sign)) depth++
+    else if (CLOSING.includes(sign)) depth--
+    else if (sign === ',' && depth === 0) {
+      parts.push(text.slice(start, at))
+      start = at + 1
+    }
+  }
+  return [...parts, text.slice(start)].map((part) => part.replaceAll(/#.*$/gm, '').trim()).filter(Boolean)
+}
+
+type Parameter = { name: string; schema: JsonObject; isRequired: boolean }
+
+/** Given by the server and not by the model. */
+const GIVEN = new Set(['self', 'agent_state'])
+
+function readParameter(text: string, described: Map<string, string>): Parameter[] {
+  const match = /^([A-Za-z_]\w*)\s*(?::\s*([^=]+?))?\s*(=[\s\S]*)?$/.exec(text)
+  if (!match || GIVEN.has(match[1]!)) return []
+  const [, name, annotation = '', usual] = match
+  const description = described.get(name!)
+  const schema = { ...schemaOf(annotation.trim()), ...(description ? { description } : {}) }
+  return [{ name: name!, schema, isRequired: usual === undefined }]
+}
+
+const PLAIN: Record<string, JsonObject> = {
+  str: { type: 'string' },
+  int: { type: 'integer' },
+  float: { type: 'number' },
+  bool: { type: 'boolean' },
+  list: { type: 'array', items: { type: 'string' } },
+  dict: { type: 'object' },
+  '': { type: 'string' },
+}
+
+function schemaOf(annotation: string): JsonObject {
+  const type = annotation.replace(/^["']|["']$/g, '').replace(/^typing\./, '')
+  const plain = PLAIN[type.toLowerCase()]
+  if (plain) return plain
+  const without = type
+    .split('|')
+    .map((part) => part.trim())
+    .filter((part) => part !== 'None')
+  if (type.includes('|') && !type.includes('[') && without.length === 1) return schemaOf(without[0]!)
+  const generic = /^(\w+)\[([\s\S]*)\](?:\s*\|\s*None)?$/.exec(type)
+  if (!generic) return { type: 'string' }
+  const [, outer, inner] = generic
+  const parts = splitAtCommas(inner!)
+  switch (outer!.toLowerCase()) {
+    case 'optional':
+      return schemaOf(parts[0] ?? '')
+    case 'list':
+    case 'set':
+    case 'tuple':
+      return { type: 'array', items: schemaOf(parts[0] ?? '') }
+    case 'literal':
+      return { type: 'string', enum: parts.map((part): Json => part.replace(/^["']|["']$/g, '')) }
+    case 'union':
+      return schemaOf(parts.find((part) => part !== 'None') ?? '')
+    case 'dict':
+    case 'mapping':
+      return { type: 'object' }
+  }
+  return { type: 'string' }
+}
+
+function readDocstring(afterParameters: string): string {
+  const match = /^\)[^\n]*:\s*\n\s*[rR]?("""|''')([\s\S]*?)\1/.exec(afterParameters)
+  return match?.[2]?.trim() ?? ''
+}
+
+/** The lines `name (type): what it is` under `Args:`. */
+function describedArguments(docstring: string): Map<string, string> {
+  const section = /\bArgs:\s*\n([\s\S]*?)(?:\n\s*(?:Returns|Raises|Yields|Examples?):|$)/.exec(docstring)?.[1] ?? ''
+  const found = new Map<string, string>()
+  for (const [, name, text] of section.matchAll(/^\s*(\w+)\s*(?:\([^)]*\))?\s*:\s*(.+)$/gm))
+    found.set(name!, text!.trim())
+  return found
+}

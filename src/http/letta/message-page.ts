@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { type ConversationId, type MessageId, parseId } from '../../core/id.ts'
+import type { Message } from '../../core/message.ts'
+import type { Desk } from '../../service/desk.ts'
+import { findMessage } from '../../service/find-message.ts'
+import { refuse } from './errors.ts'
+import { limit, texts } from './parse.ts'
+import { answerOfRequest } from './slice-ids.ts'
+
+export const messageQuery = z.object({
+  after: z.string().optional(),
+  before: z.string().optional(),
+  limit: limit(100),
+  order: z.enum(['asc', 'desc']).optional(),
+  include_return_message_types: texts.optional(),
+  conversation_id: z.string().optional(),
+})
+
+export type MessageQuery = z.output<typeof messageQuery>
+
+/** A message by an id of its own or by that of its request for approval. */
+export const messageNamed = (id: MessageId, desk: Desk): Promise<Message | undefined> =>
+  findMessage([id, answerOfRequest(id)], desk)
+
+/** Where a cursor stands in a conversation. */
+export async function positionOf(
+  cursor: string | undefined,
+  conversationId: ConversationId,
+  desk: Desk,
+): Promise<number | undefined> {
+  if (cursor === undefined) return undefined
+  const id = parseId('message', cursor)
+  if (!id) throw refuse(422, `query: "${cursor.slice(0, 80)}" is not the id of a message`)
+  const message = await messageNamed(id, desk)
+  if (message?.conversationId === conversationId) return message.position
+  throw refuse(404, `NOT_FOUND: there is no message ${id} in this conversation`)
+}
+
+/** A page of messages that are all at hand: those of one run or one step. Cursors are in the order of time. */
+export function pageOf(messages: readonly Message[], query: MessageQuery): Message[] {
+  const place = (cursor: string | undefined) => {
+    if (cursor === undefined) return undefined
+    const id = parseId('message', cursor)
+    const index = messages.findIndex((message) => message.id === id || (id && message.id === answerOfRequest(id)))
+    if (index < 0) throw refuse(404, `NOT_FOUND: there is no message ${cursor.slice(0, 80)} here`)
+    return index
+  }
+  const isNewestFirst = query.order === 'desc'
+  const after = place(query.after)
+  const before = place(query.before)
+  // In a list that is told newest first, what comes after an item is older than it.
+  const [from, to] = isNewestFirst ? [before, after] : [after, before]
+  const between = messages.slice(from === undefined ? 0 : from + 1, to ?? messages.length)
+  if (!isNewestFirst) return query.before !== undefined ? between.slice(-query.limit) : between.slice(0, query.limit)
+  const newestFirst = between.toReversed()
+  return query.before !== undefined ? newestFirst.slice(-query.limit) : newestFirst.slice(0, query.limit)
+}

@@ -1,0 +1,36 @@
+import { isTargetHandle, parseTarget, type TargetHandle } from '../../core/target.ts'
+import type { Desk } from '../../service/desk.ts'
+import { refuse } from './errors.ts'
+
+/** What some clients send for "whatever you think best". */
+const ANY = 'letta/auto'
+
+/** The model an agent shall use, as a handle of a provider that is known here. */
+export function requireModel(named: string | undefined, desk: Desk): TargetHandle {
+  const handle = named === undefined || named === ANY ? desk.defaults.model : named
+  if (handle === undefined)
+    throw refuse(400, 'INVALID_ARGUMENT: An agent needs a model, and this server has no default one. Send "model".')
+  if (!isTargetHandle(handle))
+    throw refuse(400, `INVALID_ARGUMENT: "${handle.slice(0, 200)}" is not a model handle. Write provider/model.`)
+  const { provider } = parseTarget(handle)!
+  if (desk.world.models.find(provider)) return handle
+  const known = (desk.directory?.list() ?? []).map(({ name }) => `${name}/…`)
+  throw refuse(404, `NOT_FOUND: Handle ${handle.slice(0, 200)} not found, must be one of [${known.join(', ')}]`)
+}
+
+/** Names of vendors as the client knows them; what it does not know speaks OpenAI's dialect. */
+const ENDPOINT_TYPES: Record<string, string> = {
+  ...{ anthropic: 'anthropic', openai: 'openai', gemini: 'google_ai', google: 'google_ai', google_ai: 'google_ai' },
+  ...{ azure: 'azure', groq: 'groq', ollama: 'ollama', vllm: 'vllm', lmstudio: 'lmstudio', together: 'together' },
+  ...{ bedrock: 'bedrock', deepseek: 'deepseek', xai: 'xai', openrouter: 'openrouter', mistral: 'mistral' },
+}
+
+export const endpointType = (provider: string): string => ENDPOINT_TYPES[provider] ?? 'openai'
+
+/** What is not known of a model is taken to be this. */
+export const USUAL_WINDOW = 128_000
+
+export function windowOf(handle: string, desk: Desk): number {
+  const target = parseTarget(handle)
+  return (target && desk.directory?.factsOf(target).window) ?? USUAL_WINDOW
+}

@@ -1,0 +1,148 @@
+import { z } from 'zod'
+import type { Verdict } from '../../core/approval.ts'
+import type { InputPart } from '../../core/message.ts'
+import type { ClientTool } from '../../core/run.ts'
+import type { NewInput } from '../../service/send-message.ts'
+import { refuse } from './errors.ts'
+
+const textPart = z.object({ type: z.literal('text'), text: z.string() })
+const imagePart = z.object({
+  type: z.literal('image'),
+  source: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('base64'), media_type: z.string().min(1), data: z.string().min(1) }),
+    z.object({ type: z.literal('url'), url: z.url() }),
+  ]),
+})
+const content = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart])).min(1)])
+
+const said = z.object({
+  type: z.literal('message'),
+  role: z.enum(['user', 'system']),
+  content,
+  otid: z.string().min(1).max(200).nullish(),
+  name: z.string().nullish(),
+})
+
+const result = z.object({
+  tool_call_id: z.string(),
+  tool_return: z.union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))]),
+  status: z.enum(['success', 'error']).default('success'),
+})
+const word = z.object({ tool_call_id: z.string(), approve: z.boolean(), reason: z.string().nullish() })
+
+/** Clients leave the type out; what an entry carries tells it. */
+const approvalEntry = z.union([
+  result.extend({ type: z.literal('tool').default('tool') }),
+  word.extend({ type: z.literal('approval').default('approval') }),
+])
+
+const approval = z.object({
+  type: z.literal('approval'),
+  approvals: z.array(approvalEntry).nullish(),
+  /** Deprecated, and still sent. */
+  approve: z.boolean().nullish(),
+  approval_request_id: z.string().nullish(),
+  reason: z.string().nullish(),
+})
+const toolReturn = z.object({ type: z.literal('tool_return'), tool_returns: z.array(result).min(1) })
+
+const input = z.preprocess(typed, z.discriminatedUnion('type', [said, approval, toolReturn]))
+
+function typed(value: unknown): unknown {
+  if (value === null || typeof value !== 'object' || 'type' in value) return value
+  const isApproval = 'approvals' in value || 'approve' in value || 'approval_request_id' in value
+  return { ...value, type: isApproval ? 'approval' : 'tool_returns' in value ? 'tool_return' : 'message' }
+}
+
+const clientTool = z.object({
+  name: z.string().min(1).max(128),
+  description: z.string().nullish(),
+  parameters: z.record(z.string(), z.json()).nullish(),
+})
+
+/** What every route that sends accepts. Unknown fields are ignored: newer clients have some. */
+export const sendBody = z.object({
+  messages: z.array(input).max(1000).nullish(),
+  input: content.nullish(),
+  agent_id: z.string().nullish(),
+  streaming: z.boolean().nullish(),
+  stream_tokens: z.boolean().nullish(),
+  background: z.boolean().nullish(),
+  include_pings: z.boolean().nullish(),
+  include_compaction_messages: z.boolean().nullish(),
+  include_return_message_types: z.array(z.string()).nullish(),
+  max_steps: z.int().min(1).max(10_000).nullish(),
+  override_model: z.string().nullish(),
+  override_system: z.string().nullish(),
+  client_tools: z.array(clientTool).max(500).nullish(),
+  cancel_on_disconnect: z.boolean().nullish(),
+})
+
+export type SendBody = z.output<typeof sendBody>
+
+/** What a request says: something new, or a word on what waits, perhaps followed by something new. */
+export type Said =
+  | { type: 'inputs'; inputs: NewInput[] }
+  | { type: 'answer'; verdicts: Verdict[]; wholesale?: Wholesale; followUps: NewInput[] }
+
+/** The old form: one word for whatever waits. */
+export type Wholesale = { approve: boolean; reason?: string; requestId?: string }
+
+export function saidIn({ messages, input: short }: SendBody): Said {
+  const hasShort = short !== undefined && short !== null
+  if (hasShort === Array.isArray(messages))
+    throw refuse(422, 'body: send either `input` or `messages`, and not both of them')
+  if (hasShort) return { type: 'inputs', inputs: [{ role: 'user', content: partsOf(short) }] }
+  const [first, ...rest] = messages ?? []
+  if (!first) throw refuse(422, 'body.messages: must hold at least one message')
+  if (first.type === 'message') return { type: 'inputs', inputs: [first, ...rest].map(newInput) }
+  const followUps = rest.map(newInput)
+  if (first.type === 'tool_return') return { type: 'answer', verdicts: first.tool_returns.map(resultOf), followUps }
+  return { type: 'answer', ...answersOf(first), followUps }
+}
+
+function newInput(one: z.output<typeof input>, index: number): NewInput {
+  if (one.type !== 'message') throw refuse(422, `body.messages.${index}: only the first message may be an approval`)
+  const { role, otid, name } = one
+  return { role, content: partsOf(one.content), ...(otid ? { otid } : {}), ...(name ? { name } : {}) }
+}
+
+function answersOf({ approvals, approve, approval_request_id, reason }: z.output<typeof approval>) {
+  if (approvals && approvals.length > 0) return { verdicts: approvals.map(verdictOf) }
+  if (typeof approve !== 'boolean') throw refuse(422, 'body.messages.0: an approval needs `approvals`')
+  const wholesale: Wholesale = {
+    approve,
+    ...(reason ? { reason } : {}),
+    ...(approval_request_id ? { requestId: approval_request_id } : {}),
+  }
+  return { verdicts: [], wholesale }
+}
+
+function verdictOf(entry: z.output<typeof approvalEntry>): Verdict {
+  if (entry.type === 'tool') return resultOf(entry)
+  const { tool_call_id: callId, reason } = entry
+  if (entry.approve) return { callId, verdict: 'approve' }
+  return { callId, verdict: 'deny', ...(reason ? { reason } : {}) }
+}
+
+function resultOf({ tool_call_id, tool_return, status }: z.output<typeof result>): Verdict {
+  const output = typeof tool_return === 'string' ? tool_return : tool_return.map(({ text }) => text ?? '').join('\n')
+  return { callId: tool_call_id, verdict: 'result', status, output }
+}
+
+function partsOf(given: z.output<typeof content>): InputPart[] {
+  if (typeof given === 'string') return [{ type: 'text', text: given }]
+  return given.map((part): InputPart => {
+    if (part.type === 'text') return part
+    const { source } = part
+    if (source.type === 'url') return { type: 'image', source: { url: source.url } }
+    return { type: 'image', source: { mediaType: source.media_type, data: source.data } }
+  })
+}
+
+export const clientToolsOf = ({ client_tools }: SendBody): ClientTool[] | undefined =>
+  client_tools?.map(({ name, description, parameters }) => ({
+    name,
+    description: description ?? '',
+    inputSchema: parameters ?? { type: 'object', properties: {} },
+  }))

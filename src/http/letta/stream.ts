@@ -1,0 +1,176 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import type { FastifyReply } from 'fastify'
+import type { RunId } from '../../core/id.ts'
+import { cancelRun } from '../../service/cancel-run.ts'
+import type { Desk } from '../../service/desk.ts'
+import { openStream } from '../../service/open-stream.ts'
+import { watchRun } from '../../service/watch-run.ts'
+import { newStreamView, type StreamEvent } from './stream-view.ts'
+import { ofTypes, wireDate } from './wire-message.ts'
+
+export type StreamWishes = {
+  /** What the client has seen. */
+  after?: number
+  pings?: boolean
+  types?: readonly string[]
+  compactions?: boolean
+  cancelOnDisconnect?: boolean
+  /** When the last byte was handed to the network. */
+  onSent?(): void
+}
+
+const KEEPALIVE_MS = 20_000
+const LOOK_MS = 5_000
+/** A reader that takes nothing for so long is gone; it may come back and go on where it was. */
+const STALL_MS = 30_000
+
+/** Tells a run as server-sent events, from where the client is to its end. Refusals come before the first byte. */
+export async function streamRun(
+  reply: FastifyReply,
+  { runId, ...wishes }: StreamWishes & { runId: string },
+  desk: Desk,
+): Promise<void> {
+  const opened = await openStream(runId, desk)
+  const { serving } = reply.server
+  reply.hijack()
+  const response = reply.raw
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  response.writeHead(200, { ...headersOf(reply), ...STREAM_HEADERS })
+  serving.streams.opened()
+  const line = newLine(response, { runId: opened.run.id, pings: wishes.pings ?? true, after: wishes.after ?? 0 })
+  try {
+    const signal = AbortSignal.any([gone.signal, serving.closing])
+    const ending = await tell({ opened, wishes, line, signal }, desk)
+    if (ending === 'done') await line.end('data: [DONE]\n\n', wishes.onSent)
+    // Without the last word: whoever reads knows that there is more, and asks for it.
+    else if (!gone.signal.aborted) response.end(() => response.socket?.end())
+  } catch (fault) {
+    desk.world.report(fault, `stream of ${runId}`)
+    response.destroy()
+  } finally {
+    line.stop()
+    serving.streams.closed()
+    if (gone.signal.aborted && !response.writableFinished && wishes.cancelOnDisconnect)
+      await cancel(opened.run.id, desk)
+  }
+}
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  connection: 'keep-alive',
+  'x-accel-buffering': 'no',
+}
+
+function headersOf(reply: FastifyReply): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(reply.getHeaders()).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  )
+}
+
+type Telling = {
+  opened: Awaited<ReturnType<typeof openStream>>
+  wishes: StreamWishes
+  line: Line
+  signal: AbortSignal
+}
+
+async function tell({ opened, wishes, line, signal }: Telling, desk: Desk): Promise<'done' | 'left'> {
+  const { run, settings, continues } = opened
+  const { after = 0 } = wishes
+  const view = newStreamView({
+    runId: run.id,
+    detail: settings.streamTokens ? 'tokens' : 'steps',
+    ...(continues ? { inherited: continues } : {}),
+    now: () => desk.world.clock.now(),
+  })
+  const isWanted = ofTypes(wishes.types)
+  if (after === 0) line.ping()
+  // From the beginning, whatever was seen: the names of slices follow from what came before them.
+  for await (const numbered of watchRun(run.id, { after: 0, signal }, desk)) {
+    const events = view.take(numbered)
+    if (events === 'done') return 'done'
+    for (const event of events) {
+      if (event.seq <= after && !event.isTerminal) continue
+      const shown = wishes.compactions && event.name === 'summary_message' ? unnamed(event) : event
+      if (!shown.name && !shown.isTerminal && !isWanted(shown.data)) continue
+      await line.say(shown)
+    }
+    line.reached(numbered.number)
+  }
+  return 'left'
+}
+
+const unnamed = ({ name: _, ...event }: StreamEvent): StreamEvent => event
+
+type Line = ReturnType<typeof newLine>
+
+function newLine(response: ServerResponse, options: { runId: RunId; pings: boolean; after: number }) {
+  let last = options.after
+  let quietSince = Date.now()
+  const keepalive = setInterval(() => {
+    if (Date.now() - quietSince >= KEEPALIVE_MS) ping()
+  }, LOOK_MS)
+  keepalive.unref()
+
+  function ping(): void {
+    quietSince = Date.now()
+    if (options.pings) response.write(pingText({ runId: options.runId, seq: last }))
+    else response.write(': still here\n\n')
+  }
+
+  return {
+    ping,
+    reached(number: number) {
+      if (number > last) last = number
+    },
+    async say({ name, data }: StreamEvent): Promise<void> {
+      quietSince = Date.now()
+      const text = `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(data)}\n\n`
+      if (response.write(text) || response.destroyed) return
+      await drained(response)
+    },
+    end: (text: string, onSent: (() => void) | undefined) =>
+      new Promise<void>((resolve) => {
+        response.once('close', resolve)
+        response.end(text, () => {
+          onSent?.()
+          resolve()
+        })
+      }),
+    stop: () => clearInterval(keepalive),
+  }
+}
+
+async function drained(response: ServerResponse): Promise<void> {
+  const stalled = setTimeout(() => response.destroy(), STALL_MS)
+  const closed = new AbortController()
+  const stop = () => closed.abort()
+  response.once('close', stop)
+  try {
+    await once(response, 'drain', { signal: closed.signal })
+  } catch {
+    // It was closed meanwhile: the loop that writes learns that from its own signal.
+  } finally {
+    clearTimeout(stalled)
+    response.off('close', stop)
+  }
+}
+
+function pingText({ runId, seq }: { runId: RunId; seq: number }): string {
+  const data = {
+    ...{ id: `ping-${crypto.randomUUID()}`, date: wireDate(Date.now()), name: null, message_type: 'ping', otid: null },
+    ...{ sender_id: null, step_id: null, is_err: null, seq_id: seq, run_id: runId },
+  }
+  return `data: ${JSON.stringify(data)}\n\n`
+}
+
+async function cancel(runId: RunId, desk: Desk): Promise<void> {
+  try {
+    await cancelRun(runId, desk)
+  } catch (fault) {
+    desk.world.report(fault, `cancelling ${runId} after its reader left`)
+  }
+}

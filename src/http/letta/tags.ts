@@ -1,0 +1,25 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Desk } from '../../service/desk.ts'
+import { listTags } from '../../service/list-agents.ts'
+import { limit, parsed } from './parse.ts'
+
+const tagQuery = z.object({
+  limit: limit(50),
+  after: z.string().optional(),
+  before: z.string().optional(),
+  order: z.enum(['asc', 'desc']).default('asc'),
+  query_text: z.string().optional(),
+  name: z.string().optional(),
+})
+
+export function registerTagRoutes(server: FastifyInstance, desk: Desk): void {
+  server.get('/v1/tags', async ({ query }) => {
+    const { query_text, name, after, before, ...page } = parsed(tagQuery, query, 'query')
+    const text = query_text || name
+    return listTags(
+      { ...page, ...(text ? { text } : {}), ...(after ? { after } : {}), ...(before ? { before } : {}) },
+      desk,
+    )
+  })
+}

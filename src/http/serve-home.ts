@@ -1,0 +1,21 @@
+import type { Desk } from '../service/desk.ts'
+import { type ApiKey, apiKeyFor } from './api-key.ts'
+import { type RunningServer, startServer } from './server.ts'
+
+export type ServeHome = {
+  desk: Desk
+  home: string
+  host: string
+  port: number
+  version: string
+  /** The key of the environment; without it the home's own. */
+  givenKey?: string
+  report(fault: unknown, where: string): void
+  log?(line: string): void
+}
+
+/** The server of a home, with the key of that home. */
+export async function serveHome({ home, givenKey, ...options }: ServeHome): Promise<RunningServer & { key: ApiKey }> {
+  const key = apiKeyFor(home, givenKey)
+  return { ...(await startServer({ ...options, apiKey: key.key })), key }
+}

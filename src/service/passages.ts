@@ -1,0 +1,35 @@
+import type { Agent } from '../core/agent.ts'
+import { cleanText } from '../core/block.ts'
+import type { PassageId } from '../core/id.ts'
+import type { Passage, PassageQuery } from '../core/passage.ts'
+import { Problem } from '../core/problem.ts'
+import type { ListPage } from '../ports/memory-store.ts'
+import type { Desk } from './desk.ts'
+
+export type NewPassage = { agent: Agent; text: string; tags?: string[]; createdAt?: number }
+
+export async function insertPassage({ agent, text, tags = [], createdAt }: NewPassage, desk: Desk): Promise<Passage> {
+  const { store, clock, randomness } = desk.world
+  const content = cleanText(text)
+  if (content.trim() === '') throw new Problem('invalid', 'A passage needs a text.')
+  const passage: Passage = {
+    ...{ id: `passage-${randomness.uuid()}`, organizationId: desk.organizationId, agentId: agent.id, text: content },
+    ...{ tags: [...new Set(tags.map(cleanText))], createdAt: createdAt ?? clock.now() },
+  }
+  await store.passages.insert(passage)
+  return passage
+}
+
+export async function listPassages(agent: Agent, page: ListPage & { text?: string }, desk: Desk): Promise<Passage[]> {
+  const passages = await desk.world.store.passages.list(desk.organizationId, agent.id, page)
+  if (passages) return passages
+  throw new Problem('not-found', `There is no passage ${page.after ?? page.before} to go on from.`)
+}
+
+export const searchPassages = (agent: Agent, query: PassageQuery, desk: Desk): Promise<Passage[]> =>
+  desk.world.store.passages.search(desk.organizationId, agent.id, query)
+
+export async function deletePassage(agent: Agent, id: PassageId, desk: Desk): Promise<void> {
+  if (!(await desk.world.store.passages.delete(desk.organizationId, agent.id, id)))
+    throw new Problem('not-found', `There is no passage ${id} of agent ${agent.name}.`)
+}

@@ -1,0 +1,84 @@
+import { cleanText } from '../../../core/block.ts'
+import { DEFAULT_ORGANIZATION } from '../../../core/id.ts'
+import type { Tool } from '../../../ports/tool.ts'
+import { defineTool, failure, success } from '../../define-tool.ts'
+import { timeOf } from './time-of.ts'
+import type { MemoryWorld } from './world.ts'
+
+const TAGS = { type: 'array', items: { type: 'string', minLength: 1 }, maxItems: 16 }
+const RESULTS = 10
+
+type Search = {
+  query: string
+  tags?: string[] | null
+  tag_match_mode?: 'any' | 'all' | null
+  top_k?: number | null
+  start_datetime?: string | null
+  end_datetime?: string | null
+}
+
+/** Tools for what is too much for a prompt: put away, and found again by its words. */
+export const archivalTools = ({ store, randomness }: MemoryWorld): Tool[] => [
+  defineTool<{ content: string; tags?: string[] | null }>({
+    name: 'archival_memory_insert',
+    description: 'Puts something into your archival memory, to be found again by searching.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        content: { type: 'string', minLength: 1, description: 'What to keep; it should make sense on its own.' },
+        tags: { ...TAGS, type: ['array', 'null'], description: 'Words to file it under.' },
+      },
+      required: ['content'],
+    },
+    effects: 'none',
+    run: async ({ content, tags }) => ({
+      status: 'success',
+      output: 'It is in your archival memory now.',
+      writes: [
+        {
+          type: 'insert-passage',
+          passageId: `passage-${randomness.uuid()}`,
+          text: cleanText(content),
+          tags: [...new Set((tags ?? []).map(cleanText))],
+        },
+      ],
+    }),
+  }),
+  defineTool<Search>({
+    name: 'archival_memory_search',
+    description: 'Searches your archival memory by words, tags and time.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', description: 'What to look for.' },
+        tags: { ...TAGS, type: ['array', 'null'], description: 'Only what has these tags.' },
+        tag_match_mode: { enum: ['any', 'all', null], description: 'Whether one of the tags is enough.' },
+        top_k: { type: ['integer', 'null'], minimum: 1, maximum: 100, description: 'How many results at most.' },
+        start_datetime: { type: ['string', 'null'], description: 'Only from then on, as ISO 8601.' },
+        end_datetime: { type: ['string', 'null'], description: 'Only up to then, as ISO 8601.' },
+      },
+      required: ['query'],
+    },
+    effects: 'none',
+    parallel: true,
+    run: async (input, { organizationId = DEFAULT_ORGANIZATION, agentId }) => {
+      const from = timeOf(input.start_datetime, 'start')
+      const to = timeOf(input.end_datetime, 'end')
+      if (from === 'unreadable' || to === 'unreadable')
+        return failure('start_datetime and end_datetime must be ISO 8601, for example 2026-03-01 or 2026-03-01T12:00.')
+      const found = await store.passages.search(organizationId, agentId, {
+        ...{ text: input.query, tags: input.tags ?? [], tagMatch: input.tag_match_mode ?? 'any' },
+        ...{ limit: input.top_k ?? RESULTS },
+        ...(from === undefined ? {} : { from }),
+        ...(to === undefined ? {} : { to }),
+      })
+      if (found.length === 0) return success('Nothing was found.')
+      const results = found.map(({ text, tags, createdAt }) => ({
+        timestamp: new Date(createdAt).toISOString(),
+        content: text,
+        tags,
+      }))
+      return success(JSON.stringify(results, null, 1))
+    },
+  }),
+]

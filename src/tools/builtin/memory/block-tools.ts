@@ -1,0 +1,80 @@
+import { type Block, type Edit, insertText, replaceText, rewriteText } from '../../../core/block.ts'
+import { DEFAULT_ORGANIZATION } from '../../../core/id.ts'
+import type { Tool, ToolAnswer, ToolContext } from '../../../ports/tool.ts'
+import { defineTool, failure } from '../../define-tool.ts'
+import type { MemoryWorld } from './world.ts'
+
+const LABEL = { type: 'string', description: 'The label of the memory block to edit.' }
+
+/** Tools that edit the blocks in an agent's prompt. The prompt itself stays as it is until it is compiled anew. */
+export function blockTools({ store }: Pick<MemoryWorld, 'store'>): Tool[] {
+  const editing = async (label: string, context: ToolContext, edit: (block: Block) => Edit): Promise<ToolAnswer> => {
+    const blocks = await store.blocks.ofAgent(context.organizationId ?? DEFAULT_ORGANIZATION, context.agentId)
+    const block = blocks.find((one) => one.label === label)
+    if (!block) {
+      const labels = blocks.map((one) => one.label).join(', ')
+      return failure(
+        `There is no memory block labelled "${label}". ${labels ? `There are: ${labels}.` : 'You have none.'}`,
+      )
+    }
+    const edited = edit(block)
+    if (edited.type === 'refused') return failure(edited.reason)
+    const { id: blockId, version } = block
+    return {
+      status: 'success',
+      output: `The memory block ${label} has been edited. It now reads:\n${edited.value}`,
+      ...(edited.value === block.value
+        ? {}
+        : { writes: [{ type: 'replace-block', blockId, value: edited.value, version }] }),
+    }
+  }
+
+  return [
+    defineTool<{ label: string; new_string: string; insert_line?: number }>({
+      name: 'memory_insert',
+      description: 'Inserts text at a line of one of your memory blocks, or at its end.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          label: LABEL,
+          new_string: { type: 'string', description: 'The text to insert, without line numbers.' },
+          insert_line: {
+            type: 'integer',
+            description: 'The line after which to insert; 0 is the beginning, -1 (the default) the end.',
+          },
+        },
+        required: ['label', 'new_string'],
+      },
+      effects: 'none',
+      run: ({ label, new_string, insert_line = -1 }, context) =>
+        editing(label, context, (block) => insertText(block, new_string, insert_line)),
+    }),
+    defineTool<{ label: string; old_string: string; new_string: string }>({
+      name: 'memory_replace',
+      description: 'Replaces text in one of your memory blocks. The old text must occur exactly once in it.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          label: LABEL,
+          old_string: { type: 'string', description: 'The text to replace, exactly as it is, without line numbers.' },
+          new_string: { type: 'string', description: 'What stands there instead; empty to delete.' },
+        },
+        required: ['label', 'old_string', 'new_string'],
+      },
+      effects: 'none',
+      run: ({ label, old_string, new_string }, context) =>
+        editing(label, context, (block) => replaceText(block, old_string, new_string)),
+    }),
+    defineTool<{ label: string; new_memory: string }>({
+      name: 'memory_rethink',
+      description: 'Rewrites one of your memory blocks as a whole, to condense or reorganise what it says.',
+      inputSchema: {
+        type: 'object',
+        properties: { label: LABEL, new_memory: { type: 'string', description: 'All of the new text.' } },
+        required: ['label', 'new_memory'],
+      },
+      effects: 'none',
+      run: ({ label, new_memory }, context) => editing(label, context, (block) => rewriteText(block, new_memory)),
+    }),
+  ]
+}

@@ -1,0 +1,73 @@
+import { DEFAULT_ORGANIZATION } from '../../../core/id.ts'
+import { type Message, textOf } from '../../../core/message.ts'
+import { searchWords } from '../../../core/passage.ts'
+import type { Tool } from '../../../ports/tool.ts'
+import { defineTool, failure, success } from '../../define-tool.ts'
+import { timeOf } from './time-of.ts'
+import type { MemoryWorld } from './world.ts'
+
+const RESULTS = 10
+/** Of each message: enough to recognise it. */
+const EXCERPT = 2_000
+
+type Input = {
+  query?: string | null
+  roles?: ('assistant' | 'user' | 'tool')[] | null
+  limit?: number | null
+  start_date?: string | null
+  end_date?: string | null
+}
+
+export const conversationSearch = ({ store }: Pick<MemoryWorld, 'store'>): Tool =>
+  defineTool<Input>({
+    name: 'conversation_search',
+    description: 'Searches everything that was said in your conversations, also what is no longer in view.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: { type: ['string', 'null'], description: 'Words to look for; without any, what was said last.' },
+        roles: { type: ['array', 'null'], items: { enum: ['assistant', 'user', 'tool'] }, description: 'Who said it.' },
+        limit: { type: ['integer', 'null'], minimum: 1, maximum: 50, description: 'How many results at most.' },
+        start_date: { type: ['string', 'null'], description: 'Only from then on, as ISO 8601.' },
+        end_date: { type: ['string', 'null'], description: 'Only up to then, as ISO 8601.' },
+      },
+    },
+    effects: 'none',
+    parallel: true,
+    run: async ({ query, roles, limit, start_date, end_date }, { organizationId = DEFAULT_ORGANIZATION, agentId }) => {
+      const from = timeOf(start_date, 'start')
+      const to = timeOf(end_date, 'end')
+      if (from === 'unreadable' || to === 'unreadable')
+        return failure('start_date and end_date must be ISO 8601, for example 2026-03-01 or 2026-03-01T12:00.')
+      const found = await store.recall.search(organizationId, agentId, {
+        ...{ words: searchWords(query ?? ''), roles: roles?.length ? roles : ['assistant', 'user', 'tool'] },
+        limit: limit ?? RESULTS,
+        ...(from === undefined ? {} : { from }),
+        ...(to === undefined ? {} : { to }),
+      })
+      const results = found.flatMap((message) => {
+        const content = wordsOf(message)
+        const { role } = message.body
+        return content === '' ? [] : [{ timestamp: new Date(message.createdAt).toISOString(), role, content }]
+      })
+      return success(results.length === 0 ? 'Nothing was found.' : JSON.stringify(results, null, 1))
+    },
+  })
+
+function wordsOf({ body }: Message): string {
+  switch (body.role) {
+    case 'user':
+    case 'system':
+    case 'assistant':
+      return textOf(body.content).slice(0, EXCERPT)
+    case 'tool':
+      return body.outcomes
+        .map(({ output }) => output)
+        .join('\n')
+        .slice(0, EXCERPT)
+    case 'summary':
+      return body.text.slice(0, EXCERPT)
+    case 'approval':
+      return ''
+  }
+}

@@ -1,0 +1,10 @@
+import type { Clock } from '../../../ports/clock.ts'
+import type { Randomness } from '../../../ports/randomness.ts'
+import type { Store } from '../../../ports/store.ts'
+
+/** What memory tools look at. They write nothing: what they want written rides in their answer. */
+export type MemoryWorld = {
+  store: Pick<Store, 'blocks' | 'passages' | 'recall'>
+  clock: Pick<Clock, 'now'>
+  randomness: Pick<Randomness, 'uuid'>
+}

@@ -1,0 +1,51 @@
+import type { TestContext } from 'node:test'
+import { realClock } from '../../src/config/real-clock.ts'
+import { realRandomness } from '../../src/config/real-randomness.ts'
+import type { Block } from '../../src/core/block.ts'
+import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
+import type { Store } from '../../src/ports/store.ts'
+import type { Tool } from '../../src/ports/tool.ts'
+import { attachBlock } from '../../src/service/agent-blocks.ts'
+import { createBlock, type NewBlock } from '../../src/service/blocks.ts'
+import { memoryTools } from '../../src/tools/builtin/memory/all.ts'
+import { type House, type HouseOptions, openHouse } from './house.ts'
+
+export type MemoryHouse = House & { block(label: string): Promise<Block>; remember(wish: NewBlock): Promise<Block> }
+
+/** A house whose agent has the memory tools, on the store of whichever process runs. */
+export async function openMemoryHouse(context: TestContext, options: HouseOptions = {}): Promise<MemoryHouse> {
+  let current: Store | undefined
+  const store: Pick<Store, 'blocks' | 'passages' | 'recall'> = {
+    get blocks() {
+      return current!.blocks
+    },
+    get passages() {
+      return current!.passages
+    },
+    get recall() {
+      return current!.recall
+    },
+  }
+  const tools: Tool[] = memoryTools({ store, clock: realClock, randomness: realRandomness })
+  const house = await openHouse(context, {
+    ...options,
+    tools: [...tools, ...(options.tools ?? [])],
+    wrapStore(opened) {
+      current = opened
+      return options.wrapStore?.(opened) ?? opened
+    },
+  })
+  const more = {
+    async block(label: string) {
+      const blocks = await current!.blocks.ofAgent(DEFAULT_ORGANIZATION, house.agent.id)
+      return blocks.find((one) => one.label === label)!
+    },
+    async remember(wish: NewBlock) {
+      const block = await createBlock(wish, house.desk)
+      await attachBlock(house.agent, block.id, house.desk)
+      return block
+    },
+  }
+  // Not copied: which process runs is asked each time.
+  return Object.assign(house, more)
+}

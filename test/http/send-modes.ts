@@ -1,0 +1,93 @@
+import type { Letta } from '@letta-ai/letta-client'
+
+/** The five ways to send. What comes of it is the same in each. */
+export const MODES = ['blocking', 'step stream', 'token stream', 'background', 'async'] as const
+export type Mode = (typeof MODES)[number]
+
+// biome-ignore lint/suspicious/noExplicitAny: what the wire brings is looked at, not trusted
+export type Heard = any
+
+export type Reply = {
+  /** Slices, in order; deltas of one slice are joined. */
+  messages: Heard[]
+  stopReason: string
+  usage?: Heard
+  runId: string
+  /** As they came, for streams. */
+  events: Heard[]
+}
+
+type Said = { agentId: string; body: Record<string, unknown> }
+
+export async function sendIn(mode: Mode, client: Letta, { agentId, body }: Said): Promise<Reply> {
+  switch (mode) {
+    case 'blocking': {
+      const response: Heard = await client.agents.messages.create(agentId, body as never)
+      const runId = response.usage.run_ids[0]
+      return {
+        messages: response.messages,
+        stopReason: response.stop_reason.stop_reason,
+        usage: response.usage,
+        runId,
+        events: [],
+      }
+    }
+    case 'step stream':
+      return heard(await client.agents.messages.create(agentId, { ...body, streaming: true } as never))
+    case 'token stream':
+      return heard(
+        await client.agents.messages.create(agentId, { ...body, streaming: true, stream_tokens: true } as never),
+      )
+    case 'background': {
+      const wishes = { streaming: true, stream_tokens: true, background: true }
+      return heard(await client.agents.messages.create(agentId, { ...body, ...wishes } as never))
+    }
+    case 'async': {
+      const run = await client.agents.messages.createAsync(agentId, body as never)
+      const ended = await settled(client, run.id)
+      const all: Heard[] = []
+      for await (const message of client.runs.messages.list(run.id)) all.push(message)
+      const messages = all.filter(
+        ({ message_type }) => !['user_message', 'system_message', 'approval_response_message'].includes(message_type),
+      )
+      return { messages, stopReason: ended.stop_reason!, runId: run.id, events: [] }
+    }
+  }
+}
+
+/** Reads a stream to its end and joins what belongs together. */
+export async function heard(stream: unknown): Promise<Reply> {
+  const events: Heard[] = []
+  for await (const event of stream as AsyncIterable<Heard>) events.push(event)
+  return replyOf(events)
+}
+
+export function replyOf(events: Heard[]): Reply {
+  const messages: Heard[] = []
+  for (const event of events) {
+    if (['ping', 'stop_reason', 'usage_statistics'].includes(event.message_type)) continue
+    const last = messages.at(-1)
+    const field = { assistant_message: 'content', reasoning_message: 'reasoning' }[event.message_type as string]
+    if (field && last?.otid === event.otid && last.message_type === event.message_type) last[field] += event[field]
+    else messages.push({ ...event })
+  }
+  const stops = events.filter(({ message_type }) => message_type === 'stop_reason')
+  const usage = events.find(({ message_type }) => message_type === 'usage_statistics')
+  const runId = events.find(({ message_type }) => message_type === 'ping')?.run_id ?? messages[0]?.run_id
+  return { messages, events, stopReason: stops.map(({ stop_reason }) => stop_reason).join(), usage, runId }
+}
+
+export async function settled(client: Letta, runId: string): Promise<Heard> {
+  for (;;) {
+    const run = await client.runs.retrieve(runId)
+    if (run.status !== 'created' && run.status !== 'running') return run
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+export async function history(client: Letta, agentId: string, query: object = {}): Promise<Heard[]> {
+  const page = await client.agents.messages.list(agentId, query as never)
+  return page.getPaginatedItems() as Heard[]
+}
+
+export const typesIn = (messages: readonly Heard[]): string[] => messages.map(({ message_type }) => message_type)

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { Block } from '../../src/core/block.ts'
+import type { AgentId, BlockId, PassageId } from '../../src/core/id.ts'
+import type { Passage } from '../../src/core/passage.ts'
+import type { StoredTool } from '../../src/core/stored-tool.ts'
+import { StaleWrite } from '../../src/ports/stale-write.ts'
+import type { Store } from '../../src/ports/store.ts'
+import type { Promised } from './contract.ts'
+import {
+  AT,
+  asHolder,
+  entry,
+  fault,
+  finish,
+  givenAgent,
+  givenRunning,
+  newId,
+  ORGANIZATION,
+  OTHER_ORGANIZATION,
+  says,
+} from './given.ts'
+
+const newBlock = (label: string, more: Partial<Block> = {}): Block => ({
+  id: `block-${randomUUID()}`,
+  organizationId: ORGANIZATION,
+  label,
+  value: `about ${label}`,
+  limit: 100,
+  readOnly: false,
+  tags: [],
+  metadata: {},
+  isTemplate: false,
+  version: 1,
+  createdAt: AT,
+  updatedAt: AT,
+  ...more,
+})
+
+const newPassage = (agentId: AgentId, text: string, more: Partial<Passage> = {}): Passage => ({
+  ...{ id: `passage-${randomUUID()}` as PassageId, organizationId: ORGANIZATION, agentId, text, tags: [] },
+  ...{ createdAt: AT, ...more },
+})
+
+const newTool = (name: string): StoredTool => ({
+  ...{ id: `tool-${randomUUID()}`, organizationId: ORGANIZATION, name, description: 'does it', toolType: 'custom' },
+  ...{ sourceType: 'python', sourceCode: 'def it(): pass', jsonSchema: { name }, tags: ['x'], returnCharLimit: 10 },
+  ...{ needsApproval: false, parallel: false, wire: {}, createdAt: AT, updatedAt: AT },
+})
+
+async function givenBlocks(store: Store, ...labels: string[]): Promise<Block[]> {
+  const blocks = labels.map((label) => newBlock(label))
+  for (const block of blocks) await store.blocks.create(block)
+  return blocks
+}
+
+const idsOf = (items: { id: string }[] | undefined) => items?.map(({ id }) => id)
+const upwards = { limit: 10, order: 'asc' as const }
+
+export const MEMORY: Promised = {
+  'an agent is made with its blocks, tags and prompt in one piece': async ({ store }) => {
+    const [shared] = await givenBlocks(store, 'shared')
+    const own = newBlock('persona', {
+      description: 'who',
+      readOnly: true,
+      tags: ['t'],
+      metadata: { a: 1 },
+      hidden: true,
+    })
+    const home = await givenAgent(store)
+    const agent = { ...(await store.agents.get(ORGANIZATION, home.agentId))!, id: newId.agent() }
+    const made = { ...agent, settings: { agentType: 'letta_v1_agent', wire: { model_settings: { x: null } } } }
+    const parts = { newBlocks: [own], blockIds: [own.id, shared!.id], tags: ['b', 'a', 'b'], prompt: 'You are.' }
+    const conversationId = newId.conversation()
+    await store.agents.create(made, conversationId, parts)
+    assert.deepEqual(await store.agents.get(ORGANIZATION, made.id), made)
+    assert.deepEqual(await store.blocks.ofAgent(ORGANIZATION, made.id), [own, shared])
+    assert.deepEqual((await store.tags.ofAgents(ORGANIZATION, [made.id])).get(made.id), ['a', 'b'])
+    assert.equal(await store.prompts.get(ORGANIZATION, conversationId), 'You are.')
+    const twice = { ...made, id: newId.agent() }
+    const labels = { newBlocks: [newBlock('same')], blockIds: [] as BlockId[] }
+    const [same] = await givenBlocks(store, 'same')
+    labels.blockIds = [labels.newBlocks[0]!.id, same!.id]
+    await assert.rejects(store.agents.create(twice, newId.conversation(), labels))
+    assert.equal(await store.agents.get(ORGANIZATION, twice.id), undefined)
+    assert.equal(await store.blocks.get(ORGANIZATION, labels.newBlocks[0]!.id), undefined)
+  },
+
+  'agents are listed both ways by any mix of name, words, tags, block and last end': async ({ store }) => {
+    const made: AgentId[] = []
+    for (const [index, tags] of [['a'], ['a', 'b'], ['b'], []].entries()) {
+      const { agentId } = await givenAgent(store)
+      const edit = (agent: NonNullable<Awaited<ReturnType<Store['agents']['get']>>>) => ({
+        ...agent,
+        name: `agent ${index}`,
+        updatedAt: AT + 10 - index,
+      })
+      await store.agents.update(ORGANIZATION, agentId, { edit, tags })
+      made.push(agentId)
+    }
+    const search = async (...[filter, page]: [Parameters<Store['agents']['search']>[1], object?]) =>
+      idsOf(await store.agents.search(ORGANIZATION, filter, { ...upwards, ...page }))?.map((id) =>
+        made.indexOf(id as AgentId),
+      )
+    assert.deepEqual(await search({}), [0, 1, 2, 3])
+    assert.deepEqual(await search({}, { order: 'desc', limit: 3 }), [3, 2, 1])
+    assert.deepEqual(await search({}, { order: 'desc', after: made[2] }), [1, 0])
+    assert.deepEqual(await search({}, { order: 'desc', before: made[0], limit: 2 }), [2, 1])
+    assert.deepEqual(await search({}, { after: made[1] }), [2, 3])
+    assert.deepEqual(await search({}, { before: made[3], limit: 2 }), [1, 2])
+    assert.equal(await search({}, { after: newId.agent() }), undefined)
+    assert.deepEqual(await search({ sortBy: 'updated_at' }), [3, 2, 1, 0])
+    assert.deepEqual(await search({ sortBy: 'updated_at' }, { after: made[2] }), [1, 0])
+    assert.deepEqual(await search({ sortBy: 'last_run_completion' }), [0, 1, 2, 3])
+    assert.deepEqual(await search({ name: 'agent 2' }), [2])
+    assert.deepEqual(await search({ text: 'GENT 1' }), [1])
+    assert.deepEqual(await search({ text: '%' }), [])
+    assert.deepEqual(await search({ tags: ['a', 'b'] }), [0, 1, 2])
+    assert.deepEqual(await search({ tags: ['a', 'b'], allTags: true }), [1])
+    assert.deepEqual(await store.agents.search(OTHER_ORGANIZATION, {}, upwards), [])
+    const [block] = await givenBlocks(store, 'shared')
+    await store.blocks.attach(ORGANIZATION, made[3]!, block!.id)
+    assert.deepEqual(await search({ blockId: block!.id }), [3])
+    const { id } = (await store.conversations.defaultOf(ORGANIZATION, made[1]!))!
+    await finish(store, await givenRunning(store, { agentId: made[1]!, conversationId: id }))
+    assert.deepEqual(await search({ sortBy: 'last_run_completion' }, { order: 'desc', limit: 1 }), [1])
+    assert.deepEqual(await search({ lastStopReason: 'end_turn' }), [1])
+    assert.equal((await store.agents.lastRun(ORGANIZATION, made[1]!)).stopReason, 'end_turn')
+    assert.equal(await store.agents.count(ORGANIZATION), 4)
+    assert.deepEqual(await store.tags.list(ORGANIZATION, upwards), ['a', 'b'])
+    assert.deepEqual(await store.tags.list(ORGANIZATION, { limit: 1, order: 'desc' }), ['b'])
+    assert.deepEqual(await store.tags.list(ORGANIZATION, { ...upwards, after: 'a' }), ['b'])
+  },
+
+  'an agent that is deleted takes all that is its own with it, and leaves what is shared': async ({
+    store,
+    snapshot,
+  }) => {
+    const home = await givenAgent(store)
+    const other = await givenAgent(store)
+    const [block] = await givenBlocks(store, 'shared')
+    await store.blocks.attach(ORGANIZATION, home.agentId, block!.id)
+    await store.passages.insert(newPassage(home.agentId, 'gone'))
+    const run = await givenRunning(store, home)
+    await store.events.append(asHolder(run, { facts: [entry(fault('x'), says(run.id, 'hello'))] }))
+    assert.equal(await store.agents.delete(OTHER_ORGANIZATION, home.agentId), false)
+    assert.equal(await store.agents.delete(ORGANIZATION, home.agentId), true)
+    assert.equal(await store.agents.delete(ORGANIZATION, home.agentId), false)
+    assert.equal(
+      (await store.events.append(asHolder({ ...run, nextSeq: 3 }, { facts: [entry(fault('y'))] }))).type,
+      'refused',
+    )
+    assert.equal(await store.runs.get(ORGANIZATION, run.id), undefined)
+    assert.deepEqual(await store.events.read(run.id, 0), [])
+    assert.deepEqual(await store.messages.context(home.conversationId), [])
+    assert.deepEqual(await store.passages.search(ORGANIZATION, home.agentId, { text: 'gone', limit: 5 }), [])
+    assert.deepEqual(await store.blocks.get(ORGANIZATION, block!.id), block)
+    assert.deepEqual(idsOf(await store.agents.search(ORGANIZATION, {}, upwards)), [other.agentId])
+    for await (const record of snapshot.conversations()) assert.equal(record.conversation.agentId, other.agentId)
+  },
+
+  'blocks keep the order they were attached in, and no agent has two of one label': async ({ store }) => {
+    const { agentId } = await givenAgent(store)
+    const blocks = await givenBlocks(store, 'c', 'a', 'b', 'a')
+    const attach = (index: number) => store.blocks.attach(ORGANIZATION, agentId, blocks[index]!.id)
+    assert.deepEqual([await attach(0), await attach(1), await attach(2)], ['attached', 'attached', 'attached'])
+    assert.deepEqual([await attach(1), await attach(3)], ['already', 'label-taken'])
+    assert.equal(await store.blocks.attach(OTHER_ORGANIZATION, agentId, blocks[3]!.id), 'not-found')
+    const labels = async () => (await store.blocks.ofAgent(ORGANIZATION, agentId)).map(({ label }) => label)
+    assert.deepEqual(await labels(), ['c', 'a', 'b'])
+    const relabelled = (label: string) =>
+      store.blocks.update(ORGANIZATION, blocks[0]!.id, (block) => ({ ...block, label }))
+    assert.equal(await relabelled('b'), 'label-taken')
+    assert.equal(((await relabelled('d')) as Block).label, 'd')
+    assert.equal(await store.blocks.detach(ORGANIZATION, agentId, blocks[1]!.id), true)
+    assert.equal(await store.blocks.detach(ORGANIZATION, agentId, blocks[1]!.id), false)
+    assert.equal(await attach(3), 'attached')
+    assert.deepEqual(await labels(), ['d', 'b', 'a'])
+    assert.equal(await store.blocks.delete(ORGANIZATION, blocks[0]!.id), true)
+    assert.deepEqual(await labels(), ['b', 'a'])
+    assert.deepEqual(await store.blocks.list(OTHER_ORGANIZATION, {}, upwards), [])
+    const list = async (filter: Parameters<Store['blocks']['list']>[1]) =>
+      (await store.blocks.list(ORGANIZATION, filter, upwards))?.map(({ label }) => label)
+    assert.deepEqual(await list({}), ['a', 'b', 'a'])
+    assert.deepEqual(await list({ label: 'a', agentsOver: 0 }), ['a'])
+    assert.deepEqual(await list({ valueText: 'ABOUT B' }), ['b'])
+    await store.blocks.update(ORGANIZATION, blocks[2]!.id, (block) => ({ ...block, tags: ['x"y', 'z'] }))
+    assert.deepEqual(await list({ tags: ['x"y', 'other'] }), ['b'])
+    assert.deepEqual(await list({ tags: ['x"y', 'other'], allTags: true }), [])
+  },
+
+  'a write of a tool is committed with its event, and one that was overtaken leaves no trace': async ({ store }) => {
+    const home = await givenAgent(store)
+    const run = await givenRunning(store, home)
+    const [block] = await givenBlocks(store, 'persona')
+    const id = block!.id
+    const write = (value: string, version: number) => ({
+      ...{ type: 'carry-out' as const, at: AT + 1 },
+      write: { type: 'replace-block' as const, blockId: id, value, version },
+    })
+    const append = (seen: number, ...changes: ReturnType<typeof write>[]) =>
+      store.events.append(asHolder({ ...run, nextSeq: seen }, { facts: [entry(fault('said'), ...changes)] }))
+    assert.equal((await append(2, write('second', 1))).type, 'appended')
+    assert.deepEqual(await store.blocks.get(ORGANIZATION, id), {
+      ...block,
+      value: 'second',
+      version: 2,
+      updatedAt: AT + 1,
+    })
+    await assert.rejects(append(3, write('third', 1)), StaleWrite)
+    await store.blocks.update(ORGANIZATION, id, (one) => ({ ...one, readOnly: true }))
+    await assert.rejects(append(3, write('third', 2)), StaleWrite)
+    assert.equal((await store.events.read(run.id, 0)).length, 2)
+    assert.equal((await append(3)).type, 'appended')
+    const passage = {
+      type: 'insert-passage' as const,
+      passageId: newPassage(home.agentId, '').id,
+      text: 'kept',
+      tags: [],
+    }
+    const carry = { type: 'carry-out' as const, at: AT, write: passage }
+    await store.prompts.replace(ORGANIZATION, home.conversationId, 'old')
+    await store.events.append(asHolder({ ...run, nextSeq: 4 }, { facts: [entry(fault('x'), carry)] }))
+    const [found] = await store.passages.search(ORGANIZATION, home.agentId, { text: 'kept', limit: 1 })
+    assert.equal(found?.id, passage.passageId)
+    assert.equal(await store.prompts.get(ORGANIZATION, home.conversationId), undefined)
+  },
+
+  'a prompt that is kept stays until the context moves, and says what it is made of': async ({ store }) => {
+    const home = await givenAgent(store)
+    const { conversationId } = home
+    assert.equal(await store.prompts.keep(ORGANIZATION, conversationId, 'one'), 'one')
+    assert.equal(await store.prompts.keep(ORGANIZATION, conversationId, 'two'), 'one')
+    assert.equal(await store.prompts.get(OTHER_ORGANIZATION, conversationId), undefined)
+    assert.equal(await store.prompts.materials(OTHER_ORGANIZATION, conversationId), undefined)
+    const run = await givenRunning(store, home)
+    await store.events.append(asHolder(run, { facts: [entry(fault('x'), { type: 'move-context', contextStart: 0 })] }))
+    assert.equal(await store.prompts.get(ORGANIZATION, conversationId), undefined)
+    await store.passages.insert(newPassage(home.agentId, 'a', { tags: ['t'] }))
+    const materials = await store.prompts.materials(ORGANIZATION, conversationId)
+    assert.deepEqual([materials?.passageCount, materials?.passageTags, materials?.blocks], [1, ['t'], []])
+    assert.equal(materials?.agent.id, home.agentId)
+    await store.prompts.replace(ORGANIZATION, conversationId, 'three')
+    await store.agents.update(ORGANIZATION, home.agentId, { recompiles: true })
+    assert.equal(await store.prompts.get(ORGANIZATION, conversationId), undefined)
+  },
+
+  'passages are found by their words, the better match first': async ({ store }) => {
+    const { agentId } = await givenAgent(store)
+    const other = await givenAgent(store)
+    const texts = ['The red boat sails at dawn', 'A boat', 'red red boat boat sails', 'nothing of the kind']
+    const passages = texts.map((text, index) =>
+      newPassage(agentId, text, { tags: index % 2 ? ['odd', 'all'] : ['even', 'all'], createdAt: AT + index }),
+    )
+    for (const passage of passages) await store.passages.insert(passage)
+    await store.passages.insert(newPassage(other.agentId, 'red boat'))
+    const search = async (text: string, more = {}) =>
+      (await store.passages.search(ORGANIZATION, agentId, { text, limit: 10, ...more })).map((one) =>
+        texts.indexOf(one.text),
+      )
+    assert.equal((await search('red boat sails')).length, 3)
+    assert.equal((await search('red boat sails')).at(-1), 1)
+    assert.deepEqual(await search('DAWN'), [0])
+    assert.deepEqual(await search('" OR near( * & | !'), [])
+    assert.deepEqual(await search('boat', { tags: ['odd'] }), [1])
+    assert.deepEqual(await search('boat', { tags: ['odd', 'even'], tagMatch: 'all' }), [])
+    assert.deepEqual(await search('boat', { from: AT + 2 }), [2])
+    assert.deepEqual(await search('boat', { limit: 1, to: AT }), [0])
+    assert.deepEqual(await search(''), [3, 2, 1, 0])
+    const page = async (more: object) =>
+      idsOf(await store.passages.list(ORGANIZATION, agentId, { ...upwards, ...more }))
+    assert.deepEqual(await page({ after: passages[1]!.id }), idsOf(passages.slice(2)))
+    assert.deepEqual(await page({ text: 'A boat' }), [passages[1]!.id])
+    assert.equal(await store.passages.delete(ORGANIZATION, other.agentId, passages[0]!.id), false)
+    assert.equal(await store.passages.delete(ORGANIZATION, agentId, passages[0]!.id), true)
+    assert.deepEqual(await search('dawn'), [])
+  },
+
+  'what was said is found in every conversation of an agent': async ({ store }) => {
+    const home = await givenAgent(store)
+    const run = await givenRunning(store, home)
+    const facts = ['the red boat', 'a red house', 'nothing'].map((text) => entry(fault('x'), says(run.id, text)))
+    await store.events.append(asHolder(run, { facts }))
+    const search = async (words: string[], more = {}) =>
+      (await store.recall.search(ORGANIZATION, home.agentId, { words, limit: 5, ...more })).map(
+        ({ position }) => position,
+      )
+    assert.deepEqual(await search(['red', 'boat']), [0, 1])
+    assert.deepEqual(await search([]), [2, 1, 0])
+    assert.deepEqual(await search(['red'], { roles: ['assistant'] }), [])
+    assert.deepEqual(await search(['red'], { roles: ['user'], limit: 1 }), [1])
+    assert.deepEqual(await store.recall.search(OTHER_ORGANIZATION, home.agentId, { words: [], limit: 5 }), [])
+  },
+
+  'a stored tool has one name, and a new name is known to every agent that has it': async ({ store }) => {
+    const { agentId } = await givenAgent(store)
+    const tool = newTool('first')
+    assert.equal(await store.tools.create(tool), 'created')
+    assert.equal(await store.tools.create(newTool('first')), 'name-taken')
+    assert.equal(await store.tools.create(newTool('second')), 'created')
+    assert.deepEqual(await store.tools.get(ORGANIZATION, tool.id), tool)
+    assert.equal(await store.tools.get(OTHER_ORGANIZATION, tool.id), undefined)
+    await store.agents.update(ORGANIZATION, agentId, { edit: (agent) => ({ ...agent, tools: ['note', 'first'] }) })
+    const rename = (name: string) => store.tools.update(ORGANIZATION, tool.id, (one) => ({ ...one, name }))
+    assert.equal(await rename('second'), 'name-taken')
+    await rename('third')
+    const tools = async () => (await store.agents.get(ORGANIZATION, agentId))?.tools
+    assert.deepEqual(await tools(), ['note', 'third'])
+    assert.deepEqual(
+      (await store.tools.named(ORGANIZATION, ['third', 'no'])).map(({ name }) => name),
+      ['third'],
+    )
+    assert.equal(await store.tools.delete(ORGANIZATION, tool.id), true)
+    assert.deepEqual(await tools(), ['note'])
+    assert.deepEqual(
+      (await store.tools.all(ORGANIZATION)).map(({ name }) => name),
+      ['second'],
+    )
+  },
+}
