@@ -20,8 +20,8 @@ await build({
   format: 'esm',
   platform: 'node',
   target: 'node24',
-  // Has optional native parts that it looks for at run time; loaded only where DATABASE_URL is set.
-  external: ['pg'],
+  // Have native parts that they look for at run time; loaded only where they are used.
+  external: ['pg', 'sharp'],
   // Packages written for `require` still call it inside the bundle.
   banner: { js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)" },
   logLevel: 'warning',
