@@ -9,10 +9,14 @@ import { type Side, type SideOptions, serveJob } from './side.ts'
 import { pastMessages, QUESTION, SYSTEM, TEXT_DELTAS_PER_TURN, WEATHER, type WireMessage, weatherIn } from './wire.ts'
 
 /** Holdfast as a side, opened and used the way an entrance does: through app and service. */
-async function openEngineSide({ dist, home, durability, source, request, onTool }: SideOptions): Promise<Side> {
+async function openEngineSide(options: SideOptions): Promise<Side> {
+  const { dist, home, durability, source, request, cacheEntries, onTool } = options
   const { openApp, sendMessage, waitForRun, createAgent, listRuns } = await loadHoldfast(dist)
   const { desk, close } = await openApp({
-    environment: { HOLDFAST_HOME: home, HOLDFAST_DURABILITY: durability },
+    environment: {
+      ...{ HOLDFAST_HOME: home, HOLDFAST_DURABILITY: durability },
+      ...(cacheEntries === undefined ? {} : { HOLDFAST_CACHE_ENTRIES: `${cacheEntries}` }),
+    },
     role: 'owner',
     providers: { bench: benchProvider(source, request) },
     tools: [weatherTool(onTool)],
@@ -72,18 +76,8 @@ async function openEngineSide({ dist, home, durability, source, request, onTool 
 }
 
 /** Compiled, because that is what is shipped; for a profile with the lines of `src/`, name that folder instead. */
-async function loadHoldfast(dist: string) {
-  const extension = dist.endsWith('/src/') ? 'ts' : 'js'
-  const load = (name: string) => import(new URL(`${name}.${extension}`, dist).href)
-  const [app, send, wait, agents, runs] = await Promise.all(
-    ['app', 'service/send-message', 'service/wait-for-run', 'service/create-agent', 'service/show-run'].map(load),
-  )
-  return { ...app, ...send, ...wait, ...agents, ...runs } as typeof import('../src/app.ts') &
-    typeof import('../src/service/send-message.ts') &
-    typeof import('../src/service/wait-for-run.ts') &
-    typeof import('../src/service/create-agent.ts') &
-    typeof import('../src/service/show-run.ts')
-}
+const loadHoldfast = (dist: string): Promise<typeof import('../src/embedded.ts')> =>
+  import(new URL(`embedded.${dist.endsWith('/src/') ? 'ts' : 'js'}`, dist).href)
 
 function weatherTool(onTool: (() => void) | undefined): Tool {
   return {

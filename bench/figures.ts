@@ -11,6 +11,14 @@ export const BUDGETS = {
   abort_p99_ms: 50,
   stall_error: 0.1,
   warm_request_ratio: 1.3,
+  warm_turn_ratio: 0.7,
+  chunk_delay_ratio: 1.25,
+  chunk_delay_strict: undefined,
+  chunk_delay_p99: 2,
+  read_ratio: 1 / 0.6,
+  watcher_kb: 30,
+  served_turn_ratio: 2.5,
+  ready_ms: 1_000,
   loop_delay_p99_ms: undefined,
 } as const satisfies Record<string, number | undefined>
 
@@ -23,7 +31,7 @@ export function toTable(figures: readonly Figure[]): string {
   const rows = figures.map(({ name, value, detail }) => {
     const budget = BUDGETS[name]
     const verdict = budget === undefined ? '' : value <= budget ? 'ok' : 'over'
-    return [name, show(value), budget === undefined ? '' : `<= ${budget}`, verdict, detail]
+    return [name, show(value), budget === undefined ? '' : `<= ${Number(budget.toFixed(2))}`, verdict, detail]
   })
   const lines = [['figure', 'value', 'budget', '', 'from'], ...rows]
   const widths = [0, 1, 2, 3].map((column) => Math.max(...lines.map((line) => line[column]!.length)))

@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Figure, type FigureName, median, show } from './figures.ts'
+import { server } from './server/figures.ts'
 import type { Measured } from './side.ts'
 import { SideFailed, type SideName, type Workshop } from './sides.ts'
 import { MESSAGES_PER_TURN } from './wire.ts'
 
-export type PartName = 'cpu' | 'bytes' | 'history' | 'idle' | 'resume' | 'client'
+export type PartName = 'cpu' | 'bytes' | 'history' | 'idle' | 'resume' | 'warm' | 'client' | 'server'
 export type Part = (shop: Workshop, size: Size) => Promise<Figure[]>
 
 /** How much of everything. `quick` is for a look, not for a verdict. */
@@ -16,7 +17,7 @@ export type Size = 'full' | 'quick'
 
 const SIDES: readonly SideName[] = ['bare', 'engine']
 
-export const PARTS: Record<PartName, Part> = { cpu, bytes, history, idle, resume, client }
+export const PARTS: Record<PartName, Part> = { cpu, bytes, history, idle, resume, warm, client, server }
 
 type Durability = 'relaxed' | 'strict'
 type CpuCase = { name: FigureName; lanes: number; durability: Durability; warmUp: number; turns: number }
@@ -102,12 +103,14 @@ type SeededTurns = {
   warmUp: number
   request: 'whole-history' | 'current-turn'
   rounds?: number
+  cacheEntries?: number
 }
 
 /** The past is written by another process, so that its pages are in the database file and not in ours to write. */
 async function seededTurns(shop: Workshop, side: SideName, plan: SeededTurns): Promise<Measured[]> {
-  const { messages, turns, warmUp, request, rounds = 1 } = plan
-  const place = { home: shop.folder(), durability: 'relaxed' as const, request }
+  const { messages, turns, warmUp, request, rounds = 1, cacheEntries } = plan
+  const kept = cacheEntries === undefined ? {} : { cacheEntries }
+  const place = { home: shop.folder(), durability: 'relaxed' as const, request, ...kept }
   const seeded = await shop.measure(side, { type: 'seed', ...place, messages })
   if (seeded.messages !== messages) throw new SideFailed(`the ${side} side seeded ${seeded.messages} of ${messages}`)
   const measured: Measured[] = []
@@ -153,6 +156,20 @@ async function resume(shop: Workshop, size: Size): Promise<Figure[]> {
   return [
     { name: 'resume_ratio', value: engine / bare, detail: `${show(engine)} ms / ${show(bare)} ms from start to done` },
   ]
+}
+
+/** A turn of a conversation with a past, kept warm or read again. */
+async function warm(shop: Workshop, size: Size): Promise<Figure[]> {
+  const plan = { messages: 1_000, turns: 40, warmUp: 15, request: 'current-turn' as const }
+  const ratios: number[] = []
+  let detail = ''
+  for (let round = 0; round < (size === 'quick' ? 1 : 5); round++) {
+    const [cold] = await seededTurns(shop, 'engine', { ...plan, cacheEntries: 0 })
+    const [kept] = await seededTurns(shop, 'engine', plan)
+    ratios.push(cpuPerTurn(kept!) / cpuPerTurn(cold!))
+    detail = `${show(cpuPerTurn(kept!))} ms / ${show(cpuPerTurn(cold!))} ms of CPU per turn at 1,000 messages`
+  }
+  return [{ name: 'warm_turn_ratio', value: median(ratios), detail }]
 }
 
 type ClientFigures = {

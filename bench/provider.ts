@@ -10,7 +10,7 @@ export function benchProvider(source: string, request: 'whole-history' | 'curren
     async *stream({ messages }, { signal }) {
       const shown = request === 'whole-history' ? messages : sinceInput(messages)
       for await (const chunks of readAnswer(source, shown.flatMap(toWire), signal))
-        for (const chunk of chunks) yield* toParts(chunk)
+        for (const chunk of chunks) for (const part of toParts(chunk)) yield part
     },
   }
 }

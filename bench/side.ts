@@ -23,6 +23,8 @@ export type SideOptions = {
   request: 'whole-history' | 'current-turn'
   /** Where Holdfast's compiled files are, as a URL that ends with a slash. */
   dist: string
+  /** How many conversations Holdfast keeps warm between turns; its own default if nothing is said. */
+  cacheEntries?: number
   onTool?(): void
 }
 

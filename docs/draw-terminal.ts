@@ -27,7 +27,7 @@ const height = lines.length * LINE_HEIGHT + 2 * MARGIN
 process.stdout.write(`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
 <title>${escaped(title)}</title>
 <rect width="100%" height="100%" rx="10" fill="#1c2128"/>
-<g font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="14" fill="#cdd9e5" xml:space="preserve">
+<g font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="14" fill="#cdd9e5">
 ${lines.map((line, index) => `<text x="${MARGIN}" y="${MARGIN + (index + 0.75) * LINE_HEIGHT}">${line}</text>`).join('\n')}
 </g>
 </svg>
@@ -38,7 +38,7 @@ function drawLine(line: string): string {
   let drawn = ''
   for (const [, code, words] of line.matchAll(STYLED)) {
     if (code !== undefined) for (const one of code.split(';')) style = restyled(style, one)
-    if (words) drawn += `<tspan${attributes(style)}>${escaped(words)}</tspan>`
+    if (words) drawn += `<tspan${attributes(style)}>${kept(words)}</tspan>`
   }
   return drawn
 }
@@ -54,6 +54,11 @@ function restyled(before: Style, code: string): Style {
 
 function attributes({ colour, isBold, isDim }: Style): string {
   return `${colour ? ` fill="${colour}"` : ''}${isBold ? ' font-weight="bold"' : ''}${isDim ? ' opacity="0.6"' : ''}`
+}
+
+/** With spaces that no browser draws as one. */
+function kept(words: string): string {
+  return escaped(words).replaceAll(' ', '\u00a0')
 }
 
 function escaped(words: string): string {

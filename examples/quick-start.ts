@@ -4,13 +4,14 @@
  *
  *   LETTA_BASE_URL=http://127.0.0.1:8283 LETTA_API_KEY=$(cat ~/.holdfast/api-key) node examples/quick-start.ts
  */
-import { Letta } from '@letta-ai/letta-client'
+import Letta from '@letta-ai/letta-client'
 
 const client = new Letta()
 
 const agent = await client.agents.create({
   name: 'quick-start',
   model: process.env.QUICK_START_MODEL ?? 'scripted/friendly',
+  tools: ['slow_count'],
   memory_blocks: [
     { label: 'human', value: 'The human’s name is Ada. She likes tea.' },
     { label: 'persona', value: 'I am a helpful agent that stays.' },
@@ -33,6 +34,12 @@ for await (const event of stream) {
   if (event.message_type === 'tool_call_message') console.log(`\n→ ${event.tool_call.name}`)
   if (event.message_type === 'stop_reason') console.log(`\nit stopped: ${event.stop_reason}`)
 }
+
+// A failure has the class the client's documentation names, and says what was wrong.
+await client.agents.retrieve(`agent-${crypto.randomUUID()}`).catch((error) => {
+  if (!(error instanceof Letta.APIError)) throw error
+  console.log(`${error.name}: ${error.status}`)
+})
 
 for await (const run of client.runs.list({ agent_id: agent.id })) console.log(`${run.id} ${run.status}`)
 

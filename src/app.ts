@@ -1,5 +1,6 @@
 import { type ConfigFile, readConfigFile } from './config/config-file.ts'
 import { openHome } from './config/home.ts'
+import { readLimits } from './config/limits.ts'
 import { realClock } from './config/real-clock.ts'
 import { realRandomness } from './config/real-randomness.ts'
 import { openSecretKeys } from './config/secret-key.ts'
@@ -7,8 +8,10 @@ import { type Environment, readSettings, type Settings } from './config/settings
 import { sha256 } from './config/sha256.ts'
 import { DEFAULT_ORGANIZATION } from './core/id.ts'
 import { startEngine } from './engine/engine.ts'
+import { newWarmAgents } from './engine/warm-past.ts'
 import type { World } from './engine/world.ts'
 import { newStreams } from './live/streams.ts'
+import { newOutbound } from './net/outbound.ts'
 import type { Clock } from './ports/clock.ts'
 import type { ModelProvider } from './ports/model.ts'
 import type { Store } from './ports/store.ts'
@@ -17,14 +20,18 @@ import { newCredentialPool } from './providers/credentials/credential-pool.ts'
 import { environmentSources } from './providers/credentials/environment-keys.ts'
 import type { FlowOverrides } from './providers/credentials/oauth-flows.ts'
 import { providerDirectory } from './providers/directory.ts'
+import { newEmbedder } from './providers/embeddings/embedder.ts'
 import { modelsFrom } from './providers/models.ts'
 import { providerSet } from './providers/provider-set.ts'
 import { friendlyProvider } from './providers/scripted/friendly.ts'
 import type { Desk } from './service/desk.ts'
+import { findPassages } from './service/find-passages.ts'
+import { keepSearchReady } from './service/keep-search-ready.ts'
 import { tellEvents } from './service/tell-events.ts'
 import { builtinTools } from './tools/builtin/all.ts'
 import { memoryTools } from './tools/builtin/memory/all.ts'
 import { fileSpill } from './tools/file-spill.ts'
+import { newMcpClient } from './tools/mcp/mcp-client.ts'
 import { toolRegistry } from './tools/registry.ts'
 
 export type App = { desk: Desk; settings: Settings; close(): Promise<void> }
@@ -46,6 +53,9 @@ export type AppOptions = {
   report?(fault: unknown, where: string): void
 }
 
+/** Where the home is that these settings name. */
+export const homeOf = (environment: Environment): string => readSettings(environment).home
+
 /** Puts the rooms together: the only place that knows them all. */
 export async function openApp({ environment, role, ...options }: AppOptions): Promise<App> {
   const settings = readSettings(environment)
@@ -54,9 +64,9 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const randomness = realRandomness
   const report = options.report ?? reportToStderr
   const { store: opened, chunks, snapshot } = await openDatabase(settings, { home, clock, role })
-  const { store, hearing } = tellEvents(options.wrapStore?.(opened) ?? opened)
+  const { store, hearing } = tellEvents(options.wrapStore?.(opened) ?? opened, clock)
 
-  const config = readConfigFile(home)
+  const config = await readConfigFile(home)
   const set = providerSet(config.providers, { environment, clock })
   const secrets = openSecretKeys(home)
   const pool = newCredentialPool({
@@ -65,17 +75,27 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     strategies: strategiesOf(config),
     flows: flowsOf(config),
   })
+  const embeddings = {
+    embedder: newEmbedder({ set, wishes: config.providers, credentials: pool, clock }),
+    ...embeddingOf(config, settings),
+  }
   const friendly = friendlyProvider({ clock, randomness })
+  const mcp = newMcpClient({ servers: store.mcpServers, box: secrets.box, fetch: newOutbound(OF_STREAMS).fetch })
   const world: World = {
     store,
-    streams: newStreams({ chunks, clock, report }),
+    streams: newStreams({ chunks, clock, report, keptMs: settings.streamsKeptMs }),
+    warm: newWarmAgents({ limits: settings.cache, clock, events: { overfull: tellOverfull } }),
     credentials: pool,
     models: modelsFrom({ ...set.providers, scripted: friendly, ...options.providers }),
     tools: toolRegistry([
       ...builtinTools({ clock, randomness, home }),
-      ...memoryTools({ store, clock, randomness }),
+      ...memoryTools({
+        ...{ store, clock, randomness },
+        findPassages: (question) => findPassages(question, { store, embeddings }),
+      }),
       ...(options.tools ?? []),
     ]),
+    mcp,
     spill: fileSpill(home),
     clock,
     randomness,
@@ -91,23 +111,37 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     care: pool,
     directory: providerDirectory(set, { wishes: config.providers, environment }),
     secretKeys: secrets,
+    embeddings,
+    outbound: newOutbound({ keepBody: true }),
     defaults: {
       ...{ maxSteps, maxDurationMs, approvalTtlMs, fallback: config.fallback },
       ...(config.model ? { model: config.model } : {}),
     },
     organizationId: DEFAULT_ORGANIZATION,
+    limits: readLimits(environment, config.limits),
     ...(engine ? { engine } : {}),
   }
+  const search = engine && keepSearchReady({ world, embeddings, running: () => engine.dispatcher.running().length })
   return {
     desk,
     settings,
     async close() {
+      await search?.stop()
       await engine?.stop()
+      await mcp.close()
       await pool.flush()
       await chunks.close()
       await opened.close()
     },
   }
+}
+
+/** Streams of events say nothing for as long as they like: whoever reads them decides how long and how much. */
+const OF_STREAMS = { headersMs: 0, silenceMs: 0, maxBytes: Number.POSITIVE_INFINITY }
+
+function embeddingOf({ embedding }: ConfigFile, { embedding: named }: Settings) {
+  const usual = named ?? embedding
+  return usual ? { usual } : {}
 }
 
 const strategiesOf = ({ providers }: ConfigFile) =>
@@ -125,6 +159,10 @@ function flowsOf({ providers }: ConfigFile): FlowOverrides {
     }),
   )
 }
+
+/** No fault: it passes by itself when their turns end. */
+const tellOverfull = (active: readonly string[]): void =>
+  void process.stderr.write(`holdfast: the cache is over its limit while these are in turns: ${active.join(', ')}\n`)
 
 /** The database of the settings; PostgreSQL is loaded only where it is used. */
 async function openDatabase(

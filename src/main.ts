@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
-import { openApp } from './app.ts'
+import { homeOf, openApp } from './app.ts'
 import type { Serve, Simulate } from './cli/context.ts'
 import { runCli } from './cli/run-cli.ts'
 
@@ -11,4 +11,11 @@ const simulate: Simulate = async (options) => (await import('./simulator/serve-s
 
 const serve: Serve = async (options) => (await import('./http/serve-home.ts')).serveHome(options)
 
-process.exitCode = await runCli(process.argv.slice(2), { openApp, simulate, serve, environment: process.env, version })
+process.exitCode = await runCli(process.argv.slice(2), {
+  openApp,
+  homeOf,
+  simulate,
+  serve,
+  environment: process.env,
+  version,
+})

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { CONFIG_SCHEMA } from '../src/config/config-schema.ts'
@@ -35,7 +35,7 @@ test('every key of config.yaml and every variable of the settings is documented'
 })
 
 test('every relative link of the documentation leads somewhere', () => {
-  for (const name of ['README.md', 'docs/configuration.md', 'docs/providers.md'])
+  for (const name of globSync(['*.md', 'docs/*.md', 'decisions/*.md', 'examples/*.md']))
     for (const [, target = ''] of page(name).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
       const url = new URL(target, new URL(`../${name}`, import.meta.url))
       assert.ok(existsSync(fileURLToPath(url)), `${name}: ${target}`)

@@ -28,9 +28,10 @@ const DOORS: Record<string, Doors> = {
     packages: ['node:', 'undici', 'eventsource-parser', 'sharp'],
     types: ['openai', '@anthropic-ai/sdk', '@google/genai', '@ai-sdk/provider'],
   },
+  net: { rooms: ['core', 'ports'], packages: ['node:', 'undici'] },
   storage: { rooms: ['core', 'ports'], packages: ['node:', 'kysely', 'pg'] },
   live: { rooms: ['core', 'ports'], packages: [] },
-  tools: { rooms: ['core', 'ports'], packages: ['node:', '@cfworker/json-schema'] },
+  tools: { rooms: ['core', 'ports'], packages: ['node:', '@cfworker/json-schema', '@modelcontextprotocol/sdk'] },
   config: { rooms: ['core', 'ports'], packages: ['node:', 'yaml', '@cfworker/json-schema'] },
   simulator: { rooms: ['core'], packages: ['node:'] },
   service: { rooms: ['core', 'ports', 'engine'], packages: [] },
@@ -41,9 +42,10 @@ const DOORS: Record<string, Doors> = {
   },
   cli: { rooms: ['core', 'ports', 'service'], packages: ['node:', 'commander'] },
   'app.ts': {
-    rooms: ['core', 'ports', 'engine', 'providers', 'storage', 'live', 'tools', 'config', 'service'],
+    rooms: ['core', 'ports', 'engine', 'providers', 'net', 'storage', 'live', 'tools', 'config', 'service'],
     packages: ['node:'],
   },
+  'embedded.ts': { rooms: ['app.ts', 'service'], packages: [] },
   'main.ts': { rooms: ['app.ts', 'cli', 'simulator', 'http'], packages: ['node:'] },
 }
 

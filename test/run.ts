@@ -12,12 +12,20 @@ const { values, positionals } = parseArgs({
 })
 
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort()
-/** Every behaviour in every mode against a server process each: minutes of their own. The other files are the slice. */
-const HEAVY = ['test/http/approvals.test.ts', 'test/http/messages.test.ts', 'test/http/streams.test.ts']
+/** Every behaviour in every mode on both databases: minutes of their own. The other files are the slice. */
+const HEAVY = [
+  ...['test/http/behaviours/on-sqlite.test.ts', 'test/http/behaviours/on-postgres.test.ts'],
+  ...['test/http/commands.test.ts', 'test/http/slow-reader.test.ts'],
+  ...['test/http/keys-postgres.test.ts', 'test/http/mcp-recovery.test.ts'],
+  ...['test/http/callbacks-killed.test.ts', 'test/http/callbacks-postgres.test.ts'],
+]
+
+/** What the whole of it tries anyway. */
+const SLICE = 'test/http/behaviours/slice.test.ts'
 
 const usual = values.http
-  ? all.filter((file) => file.startsWith('test/http/'))
-  : all.filter((file) => !HEAVY.includes(file))
+  ? all.filter((file) => file.startsWith('test/http/') && file !== SLICE)
+  : all.filter((file) => values.postgres || !HEAVY.includes(file))
 const chosen = positionals.length > 0 ? all.filter((file) => positionals.some((name) => file.includes(name))) : usual
 const files = values.postgres ? chosen.filter((file) => file.includes('postgres')) : chosen
 if (files.length === 0) {
@@ -36,7 +44,8 @@ const options = [
 const runner = spawn(
   process.execPath,
   [...options, '--test-reporter=./test/summary.ts', '--test-reporter-destination=stdout', ...files],
-  { stdio: 'inherit' },
+  // Hundreds of processes are started from source: what one has stripped and compiled, the next finds.
+  { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: 'node_modules/.cache/holdfast-tests' } },
 )
 runner.on('exit', (code) => {
   process.exitCode = code ?? 1

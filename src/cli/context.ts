@@ -38,7 +38,13 @@ export type Simulate = (options: {
 >
 
 /** The server as the CLI sees it. */
-export type Served = { url: string; key: { key: string; file?: string; isNew: boolean }; close(): Promise<void> }
+export type Served = {
+  url: string
+  key: { key: string; file?: string; isNew: boolean }
+  /** Nothing new is accepted from now on. */
+  drain(): void
+  close(): Promise<void>
+}
 
 export type Serve = (options: {
   desk: Desk
@@ -54,6 +60,7 @@ export type Serve = (options: {
 /** What every command is handed. `out` is for what was asked for, `notes` for what is said about it. */
 export type Context = {
   openApp: Open
+  homeOf(environment: Environment): string
   simulate: Simulate
   serve: Serve
   environment: Environment
@@ -84,7 +91,16 @@ async function openGuest({ openApp, environment }: Pick<Context, 'openApp' | 'en
     return await openApp({ environment, role: 'guest' })
   } catch (fault) {
     if (!(fault instanceof StorageError) || fault.fault !== 'unreachable') throw fault
-    return openApp({ environment, role: 'owner' })
+    return openOwner(fault)
+  }
+
+  async function openOwner(guestFault: StorageError): Promise<OpenedApp> {
+    try {
+      return await openApp({ environment, role: 'owner' })
+    } catch (fault) {
+      // Somebody does own it, so that was not what was wrong: an older server, most likely.
+      throw fault instanceof StorageError && fault.fault === 'owned' ? guestFault : fault
+    }
   }
 }
 

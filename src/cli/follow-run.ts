@@ -1,14 +1,13 @@
 import type { NumberedChunk } from '../core/chunk.ts'
 import type { RunId } from '../core/id.ts'
 import type { Run } from '../core/run.ts'
-import type { Desk } from '../service/desk.ts'
 import { waitForRun } from '../service/wait-for-run.ts'
-import { watchRun } from '../service/watch-run.ts'
+import type { House } from './house.ts'
 import { NEW_TELLING, renderChunk } from './render-chunk.ts'
 import type { Screen } from './terminal.ts'
 
 export type FollowOptions = {
-  desk: Desk
+  house: Pick<House, 'desk' | 'verbs'>
   signal: AbortSignal
   answers: Screen
   notes: Screen
@@ -17,11 +16,12 @@ export type FollowOptions = {
 }
 
 /** Shows a run as it happens, from its beginning to its end; resolves with the run as it is then. */
-export async function followRun(runId: RunId, { desk, signal, answers, notes, onChunk }: FollowOptions): Promise<Run> {
+export async function followRun(runId: RunId, { house, signal, answers, notes, onChunk }: FollowOptions): Promise<Run> {
+  const { desk, verbs } = house
   let telling = NEW_TELLING
   let after = 0
   for (;;) {
-    const chunks = watchRun(runId, { after, signal }, desk)
+    const chunks = verbs.watch(runId, { after, signal })
     let next = await chunks.next()
     for (; !next.done; next = await chunks.next()) {
       const told = renderChunk(telling, next.value.chunk, notes.look)

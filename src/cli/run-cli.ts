@@ -34,6 +34,7 @@ export async function runCli(argv: string[], options: CliOptions): Promise<numbe
 }
 
 function programFor(context: Context, ends: (code: number) => void): Command {
+  const saidBy = (variable: string) => context.environment[variable]?.trim() || undefined
   const program = new Command('holdfast')
     .description('Agents that stay alive: nothing is lost, stuck, done twice or hidden.')
     .exitOverride()
@@ -60,8 +61,12 @@ function programFor(context: Context, ends: (code: number) => void): Command {
   program
     .command('serve')
     .description('serve this home to the official client over HTTP')
-    .option('--host <address>', 'where to listen; others than this machine need a long key', '127.0.0.1')
-    .option('--port <number>', '0 takes any free port', '8283')
+    .option(
+      '--host <address>',
+      'where to listen; others than this machine need a long key',
+      saidBy('HOST') ?? '127.0.0.1',
+    )
+    .option('--port <number>', '0 takes any free port', saidBy('PORT') ?? '8283')
     .option('--access-log', 'one line of JSON on stderr for each request')
     .action(async (flags) => ends(await (await import('./commands/serve.ts')).serve(flags, context)))
 
@@ -71,6 +76,8 @@ function programFor(context: Context, ends: (code: number) => void): Command {
   addModels(program, { context, ends })
   addProviders(program, { context, ends })
   addAuth(program, { context, ends })
+  addKeys(program, context)
+  addPeople(program, context)
 
   program
     .command('doctor')
@@ -229,6 +236,76 @@ function addAuth(program: Command, { context, ends }: Entrance): void {
     .command('rotate-key')
     .description('a new key file for this home; everything kept is sealed anew')
     .action(async () => (await load()).rotate(context))
+}
+
+const OF_ORGANIZATION = ['--organization <name>', 'name or id; without it the one the home began with'] as const
+
+function addKeys(program: Command, context: Context): void {
+  const load = () => import('./commands/keys.ts')
+  const keys = program.command('keys').description('keys for the server: who may come in, and what for')
+  keys
+    .command('list', { isDefault: true })
+    .option(...OF_ORGANIZATION)
+    .option('--json')
+    .action(async (flags) => (await load()).listAll(flags, context))
+  keys
+    .command('create')
+    .description('make a key; it is shown once')
+    .argument('<name>', 'what it is for')
+    .option('--scope <scope>', 'read, agent or admin', 'agent')
+    .option('--user <id>', 'whose it is')
+    .option('--days <number>', 'how long it is valid; for ever without it')
+    .option(...OF_ORGANIZATION)
+    .option('--json')
+    .action(async (name, flags) => (await load()).create(name, flags, context))
+  keys
+    .command('revoke')
+    .description('end a key, and within a second what it holds open')
+    .argument('<key>', 'its id')
+    .option(...OF_ORGANIZATION)
+    .action(async (id, flags) => (await load()).revoke(id, flags, context))
+}
+
+function addPeople(program: Command, context: Context): void {
+  const load = () => import('./commands/people.ts')
+  const organizations = program.command('organizations').description('who shares agents; others see nothing of them')
+  organizations
+    .command('list', { isDefault: true })
+    .option('--json')
+    .action(async (flags) => (await load()).listAllOrganizations(flags, context))
+  organizations
+    .command('create')
+    .argument('<name>')
+    .action(async (name) => (await load()).createAnOrganization(name, context))
+  const users = program.command('users').description('people whom keys belong to')
+  users
+    .command('list', { isDefault: true })
+    .option(...OF_ORGANIZATION)
+    .option('--json')
+    .action(async (flags) => (await load()).listAllUsers(flags, context))
+  users
+    .command('create')
+    .argument('<name>')
+    .option(...OF_ORGANIZATION)
+    .action(async (name, flags) => (await load()).createAUser(name, flags, context))
+  users
+    .command('remove')
+    .description('remove a user and revoke its keys')
+    .argument('<user>', 'its id')
+    .option(...OF_ORGANIZATION)
+    .action(async (id, flags) => (await load()).removeUser(id, flags, context))
+  program
+    .command('audit')
+    .description('who did what, when, from where, and what came of it')
+    .option('--limit <number>', 'how many', '50')
+    .option(...OF_ORGANIZATION)
+    .option('--json')
+    .action(async (flags) => (await import('./commands/audit.ts')).audit(flags, context))
+  program
+    .command('cache')
+    .description('what the running server keeps warm between turns')
+    .option('--json')
+    .action(async (flags) => (await import('./commands/cache.ts')).cache(flags, context))
 }
 
 /** `holdfast runs | head` closes the pipe early; that is no fault, and the work itself goes on. */

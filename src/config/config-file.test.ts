@@ -14,9 +14,9 @@ function homeWith(context: TestContext, text?: string): string {
   return home
 }
 
-const mistakesOf = (context: TestContext, text: string): string => {
+const mistakesOf = async (context: TestContext, text: string): Promise<string> => {
   try {
-    readConfigFile(homeWith(context, text))
+    await readConfigFile(homeWith(context, text))
   } catch (fault) {
     assert.ok(fault instanceof Problem && fault.kind === 'invalid', String(fault))
     assert.match(fault.message, /config\.yaml cannot be used\./)
@@ -25,15 +25,15 @@ const mistakesOf = (context: TestContext, text: string): string => {
   return assert.fail('it was taken')
 }
 
-test('no file and an empty file say nothing', (context) => {
-  const nothing = { fallback: [], providers: {} }
-  assert.deepEqual(readConfigFile(homeWith(context)), nothing)
-  assert.deepEqual(readConfigFile(homeWith(context, '')), nothing)
-  assert.deepEqual(readConfigFile(homeWith(context, '# later\n')), nothing)
+test('no file and an empty file say nothing', async (context) => {
+  const nothing = { fallback: [], providers: {}, limits: {} }
+  assert.deepEqual(await readConfigFile(homeWith(context)), nothing)
+  assert.deepEqual(await readConfigFile(homeWith(context, '')), nothing)
+  assert.deepEqual(await readConfigFile(homeWith(context, '# later\n')), nothing)
 })
 
-test('every documented key is taken', (context) => {
-  const config = readConfigFile(
+test('every documented key is taken', async (context) => {
+  const config = await readConfigFile(
     homeWith(
       context,
       `model: openai/gpt-4.1
@@ -55,8 +55,8 @@ providers:
   assert.deepEqual(config.providers.house?.windows, { qwen3: 32_768 })
 })
 
-test('all mistakes are told at once, each with its place', (context) => {
-  const told = mistakesOf(
+test('all mistakes are told at once, each with its place', async (context) => {
+  const told = await mistakesOf(
     context,
     'fallbck: []\nproviders:\n  openai: { timeout_ms: soon }\n  house: { base_url: "house:8000" }\n',
   )
@@ -64,11 +64,12 @@ test('all mistakes are told at once, each with its place', (context) => {
     assert.match(told, place)
 })
 
-test('what is no YAML, no mapping or no model handle is told in a sentence', (context) => {
-  assert.match(mistakesOf(context, 'providers: [\n'), /line 2/)
-  assert.match(mistakesOf(context, 'hello\n'), /at the top/)
-  assert.match(mistakesOf(context, 'fallback: [gpt-4o]\n'), /"gpt-4o" is no model handle/)
-  assert.match(mistakesOf(context, 'model: gpt-4o\n'), /"gpt-4o" is no model handle/)
+test('what is no YAML, no mapping or no model handle is told in a sentence', async (context) => {
+  assert.match(await mistakesOf(context, 'providers: [\n'), /line 2/)
+  assert.match(await mistakesOf(context, 'hello\n'), /at the top/)
+  assert.match(await mistakesOf(context, 'fallback: [gpt-4o]\n'), /"gpt-4o" is no model handle/)
+  assert.match(await mistakesOf(context, 'model: gpt-4o\n'), /"gpt-4o" is no model handle/)
+  assert.match(await mistakesOf(context, 'embedding: near\n'), /"near" is no model handle/)
 })
 
 test('the published schema is the one the program checks with', () => {

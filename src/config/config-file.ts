@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@cfworker/json-schema'
-import { parseDocument } from 'yaml'
 import type { PoolStrategy } from '../core/credential.ts'
 import { Problem } from '../core/problem.ts'
 import { isTargetHandle, type TargetHandle } from '../core/target.ts'
@@ -35,17 +34,23 @@ export type ProviderConfig = {
 export type ConfigFile = {
   /** The model of agents that name none. */
   model?: TargetHandle
+  /** The embedding model of agents that name none. */
+  embedding?: TargetHandle
   /** The chain of agents that have none of their own. */
   fallback: TargetHandle[]
   providers: Record<string, ProviderConfig>
+  /** By the names of config.yaml; see `readLimits`. */
+  limits: Record<string, number>
 }
 
-const NOTHING: ConfigFile = { fallback: [], providers: {} }
+const NOTHING: ConfigFile = { fallback: [], providers: {}, limits: {} }
 
 /** `config.yaml` of the home. All mistakes are told at once, each with its place. */
-export function readConfigFile(home: string): ConfigFile {
+export async function readConfigFile(home: string): Promise<ConfigFile> {
   const file = join(home, 'config.yaml')
   if (!existsSync(file)) return NOTHING
+  // Loaded only where there is something to read: it would be a third of a cold start.
+  const { parseDocument } = await import('yaml')
   const document = parseDocument(readFileSync(file, 'utf8'))
   if (document.errors.length > 0)
     throw unusable(
@@ -56,7 +61,8 @@ export function readConfigFile(home: string): ConfigFile {
   const { valid, errors } = new Validator(CONFIG_SCHEMA, '2020-12', false).validate(content)
   if (!valid) throw unusable(file, placesOf(errors))
   const config = { ...NOTHING, ...(content as Partial<ConfigFile>) }
-  const bad = [...config.fallback, ...(config.model ? [config.model] : [])].filter((handle) => !isTargetHandle(handle))
+  const named = [config.model, config.embedding].filter((handle) => handle !== undefined)
+  const bad = [...config.fallback, ...named].filter((handle) => !isTargetHandle(handle))
   if (bad.length > 0)
     throw unusable(
       file,

@@ -1,4 +1,6 @@
 import type { Schema } from '@cfworker/json-schema'
+import { LIMITS } from '../core/limits.ts'
+import { limitKey } from './limits.ts'
 
 const milliseconds: Schema = { type: 'integer', minimum: 1, maximum: 86_400_000 }
 
@@ -40,6 +42,18 @@ const provider: Schema = {
   },
 }
 
+const limits: Schema = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'What one process takes upon itself.',
+  properties: Object.fromEntries(
+    Object.entries(LIMITS).map(([name, { from, to, usual, says }]) => [
+      limitKey(name),
+      { type: 'integer', minimum: from, maximum: to, default: usual, description: says },
+    ]),
+  ),
+}
+
 /** Published as `docs/config.schema.json`; an editor that knows it completes and checks `config.yaml`. */
 export const CONFIG_SCHEMA: Schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -48,6 +62,10 @@ export const CONFIG_SCHEMA: Schema = {
   additionalProperties: false,
   properties: {
     model: { type: 'string', description: 'The model of agents that name none, as provider/model.' },
+    embedding: {
+      type: 'string',
+      description: 'The embedding model of agents that name none, as provider/model; without it, search goes by words.',
+    },
     fallback: {
       type: 'array',
       items: { type: 'string' },
@@ -58,5 +76,6 @@ export const CONFIG_SCHEMA: Schema = {
       additionalProperties: provider,
       description: 'Settings by provider; a name that is no vendor’s is a server of your own.',
     },
+    limits,
   },
 }

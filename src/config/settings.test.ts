@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { totalmem } from 'node:os'
 import { test } from 'node:test'
 import { Problem } from '../core/problem.ts'
 import { type Environment, readSettings } from './settings.ts'
@@ -18,9 +19,12 @@ const faultsOf = (environment: Environment): string[] => {
 test('an empty environment gives the defaults', () => {
   const expected = { durability: 'strict', maxRunningTurns: 64, maxSteps: 50, maxDurationMs: 3_600_000 }
   for (const environment of [{}, { HOLDFAST_DURABILITY: '', DATABASE_URL: ' ', HOLDFAST_MAX_STEPS: '' }]) {
-    const { home, approvalTtlMs, ...rest } = readSettings(environment)
+    const { home, approvalTtlMs, streamsKeptMs, cache, ...rest } = readSettings(environment)
     assert.match(home, /\.holdfast$/)
     assert.equal(approvalTtlMs, 7 * 86_400_000)
+    assert.equal(streamsKeptMs, 7 * 86_400_000)
+    assert.deepEqual({ ...cache, bytes: 0 }, { entries: 128, bytes: 0, idleMs: 3_600_000 })
+    assert.ok(cache.bytes > 0 && cache.bytes < totalmem())
     assert.deepEqual(rest, expected)
   }
 })
@@ -34,15 +38,23 @@ test('every setting can come from the environment', () => {
     HOLDFAST_MAX_STEPS: '5',
     HOLDFAST_MAX_RUN_MINUTES: '0.5',
     HOLDFAST_APPROVAL_DAYS: '2',
+    HOLDFAST_STREAM_DAYS: '30',
+    HOLDFAST_EMBEDDING: 'openai/text-embedding-3-small',
+    HOLDFAST_CACHE_ENTRIES: '0',
+    HOLDFAST_CACHE_MB: '64',
+    HOLDFAST_CACHE_IDLE_MINUTES: '5',
   })
   assert.deepEqual(settings, {
     home: '/srv/holdfast',
     durability: 'relaxed',
     databaseUrl: 'postgres://ada@localhost/holdfast',
+    embedding: 'openai/text-embedding-3-small',
     maxRunningTurns: 8,
     maxSteps: 5,
     maxDurationMs: 30_000,
     approvalTtlMs: 2 * 86_400_000,
+    streamsKeptMs: 30 * 86_400_000,
+    cache: { entries: 0, bytes: 64 * 1024 * 1024, idleMs: 300_000 },
   })
 })
 

@@ -13,6 +13,8 @@ export type Agent = {
   fallback: TargetHandle[]
   tools: string[]
   settings?: AgentSettings
+  /** Names and values, under the key of the home. */
+  sealedSecrets?: string
   createdAt: number
   updatedAt: number
 }
@@ -29,6 +31,8 @@ export type AgentSettings = {
   approvals?: Record<string, boolean>
   /** Names that were asked for when the agent was made and that nothing here answers to. */
   missingTools?: string[]
+  /** What was in the file it was imported from and is not kept here. */
+  notImported?: string[]
   /** Names of secrets that were sent and not kept: nothing here could use them yet. */
   unkeptSecrets?: string[]
   /** Kept and given back as it came: what only clients read. */
@@ -45,6 +49,20 @@ export type Conversation = {
   /** Messages before this position were compacted away from the model's view. */
   contextStart: number
   nextPosition: number
+  updatedAt?: number
+  archivedAt?: number
+  details?: ConversationDetails
+}
+
+/** What a conversation says of itself; where it says nothing, its agent counts. */
+export type ConversationDetails = {
+  summary?: string
+  description?: string
+  /** Not in lists. */
+  hidden?: boolean
+  model?: TargetHandle
+  /** Kept and given back as it came: what only clients read. */
+  wire?: JsonObject
 }
 
 /** The whole chain a turn of this agent may walk, primary first; `usual` is for agents that have no chain of their own. */

@@ -1,3 +1,4 @@
+import type { ImagePart } from './message.ts'
 import type { Decision, ToolCall } from './tool-call.ts'
 import type { CallState, Turn } from './turn.ts'
 import { isUndecided, openCalls } from './turn.ts'
@@ -6,7 +7,7 @@ import { isUndecided, openCalls } from './turn.ts'
 export type Verdict =
   | { callId: string; verdict: 'approve'; digest?: string }
   | { callId: string; verdict: 'deny'; reason?: string }
-  | { callId: string; verdict: 'result'; status: 'success' | 'error'; output: string }
+  | { callId: string; verdict: 'result'; status: 'success' | 'error'; output: string; images?: ImagePart[] }
 
 /** The calls of a waiting turn that need a word. */
 export const undecidedCalls = (turn: Turn): CallState[] =>

@@ -53,8 +53,10 @@ export type PlanOptions = {
   window: number
   /** What every request holds beside the messages. */
   fixedTokens: number
-  /** A newer input waits to be read: all that is stored may go. */
+  /** A newer input waits to be read, or will be the next there is: all that is stored may go. */
   isFollowed: boolean
+  /** Somebody asked for it: then any gain is worth it. */
+  isAskedFor?: boolean
 }
 
 export type CompactionPlan = {
@@ -80,7 +82,7 @@ export function planCompaction(view: readonly Placed[], options: PlanOptions): C
   if (cut === undefined) return undefined
   const gone = sizes.slice(0, cut).reduce((sum, size) => sum + size, 0)
   const tokensAfter = tokensBefore - gone + Math.min(SUMMARY_TOKENS, Math.ceil(gone * SUMMARY_SHARE))
-  if (tokensBefore - tokensAfter < LEAST_GAIN * tokensBefore) return undefined
+  if (!options.isAskedFor && tokensBefore - tokensAfter < LEAST_GAIN * tokensBefore) return undefined
   const replaced = view.slice(0, cut)
   const old = replaced.filter(({ body }) => body.role !== 'summary').map(({ position }) => position)
   const earlier = replaced.flatMap(({ body }) => (body.role === 'summary' ? [body.replaces.from] : []))

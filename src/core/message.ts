@@ -18,7 +18,8 @@ export type AnswerPart = TextPart | ReasoningPart | RedactedReasoningPart | Encr
 /** What a person or an application says. It becomes a message with the first answer that has read it. */
 export type Input = {
   messageId: MessageId
-  role: 'user' | 'system'
+  /** `assistant`: words that are put into the model's mouth, as text. */
+  role: 'user' | 'system' | 'assistant'
   content: InputPart[]
   otid?: string
   name?: string
@@ -33,6 +34,9 @@ export type SummaryBody = { role: 'summary'; text: string; replaces: { from: num
 /** What the model and people see. Immutable once committed. */
 export type MessageBody = InputBody | AssistantBody | ToolBody | ApprovalBody | SummaryBody
 export type MessageRole = MessageBody['role']
+
+/** The run of messages that none wrote: they were there when their agent was made or imported. */
+export const NO_RUN: RunId = 'run-none'
 
 /** A message before the store gave it its position. */
 export type NewMessage = { id: MessageId; runId: RunId; stepId?: StepId; body: MessageBody; createdAt: number }
@@ -49,4 +53,7 @@ export function joinContent(before: readonly AnswerPart[], after: readonly Answe
   return [...before.slice(0, -1), { type: 'text', text: last.text + first.text }, ...after.slice(1)]
 }
 
-export const inputBody = ({ messageId: _, ...body }: Input): InputBody => body
+export function inputBody({ messageId: _, role, ...body }: Input): InputBody | AssistantBody {
+  if (role !== 'assistant') return { role, ...body }
+  return { role, content: body.content.filter((part) => part.type === 'text'), calls: [] }
+}

@@ -1,3 +1,4 @@
+import type { RunCallback } from './callback.ts'
 import type { CompactionSettings } from './compaction.ts'
 import type { RunError } from './failure.ts'
 import type { AgentId, ConversationId, OrganizationId, RunId, WorkerId } from './id.ts'
@@ -70,6 +71,10 @@ export type RunSettings = {
   clientTools?: ClientTool[]
   /** Instead of the agent's own, for this run only. */
   system?: string
+  /** Said after the prompt, for this run only. */
+  addendum?: string
+  /** Tools whose success is the end of the turn. */
+  exitTools?: string[]
 }
 
 /** Its calls wait, as those of guarded tools do, until its owner sends a result. */
@@ -99,6 +104,7 @@ export type Run = {
   /** No chunk number above this was given out. */
   chunkBound: number
   continues?: RunId
+  callback?: RunCallback
 }
 
 export const phaseOf = (run: { status: RunStatus; waiting: boolean }): RunPhase =>

@@ -1,7 +1,11 @@
 import type { OrganizationId, ToolId } from './id.ts'
 import type { JsonObject } from './json.ts'
+import type { McpToolLink } from './mcp-server.ts'
 
-/** A tool somebody brought as source. It is kept, shown to models and not run before there is a sandbox. */
+/**
+ * A tool of an organisation. One that somebody brought as source is kept, shown to models and not run before there is a
+ * sandbox; one of an MCP server is called there.
+ */
 export type StoredTool = {
   id: ToolId
   organizationId: OrganizationId
@@ -18,6 +22,8 @@ export type StoredTool = {
   parallel: boolean
   /** Kept and given back as it came: requirements and metadata. */
   wire: JsonObject
+  /** Of tools that an MCP server has. */
+  mcp?: McpToolLink
   createdAt: number
   updatedAt: number
 }

@@ -9,6 +9,8 @@ export function parseTarget(handle: string): Target | undefined {
   return { provider: handle.slice(0, slash), model: handle.slice(slash + 1) }
 }
 
+export const handleOf = ({ provider, model }: Target): TargetHandle => `${provider}/${model}`
+
 export const isTargetHandle = (text: string): text is TargetHandle => parseTarget(text) !== undefined
 
 /** What failures taught us about one model, kept for later turns. */

@@ -36,7 +36,7 @@ export type ToolOutcome = {
 export type Decision =
   | { callId: string; verdict: 'approve'; digest: string }
   | { callId: string; verdict: 'deny'; reason?: string }
-  | { callId: string; verdict: 'result'; status: 'success' | 'error'; output: string }
+  | { callId: string; verdict: 'result'; status: 'success' | 'error'; output: string; images?: ImagePart[] }
 
 /** Why a call was settled without its tool having answered. */
 export type Settlement =

@@ -115,10 +115,14 @@ export function nextAction(turn: Turn, fence: number): Action {
   const last = turn.step
   if (last && last.calls.length === 0 && turn.pending.length === 0)
     return record([endNormally(last.finish === 'length' ? 'max_tokens_exceeded' : 'end_turn')])
+  if (last && hasExited(last.calls, turn) && turn.pending.length === 0) return record([endNormally('tool_rule')])
   if (turn.strikes >= MAX_STRIKES) return record([endBadly(ENDING_OF_FAULT['struck-out'])])
   if (turn.steps >= turn.settings.maxSteps) return record([endNormally('max_steps')])
   return { type: 'call-model', ...placeOf(turn.ways.answer) }
 }
+
+const hasExited = (calls: readonly CallState[], { settings: { exitTools = [] } }: Turn): boolean =>
+  calls.some(({ tool, outcome }) => outcome?.status === 'success' && exitTools.includes(tool))
 
 const placeOf = ({ target, retryAt }: Way) => ({ target, notBefore: retryAt })
 
@@ -264,8 +268,10 @@ function settleByDecision(call: CallState): ToolOutcome[] {
   switch (decision.verdict) {
     case 'deny':
       return [settleDenied(call.callId, decision.reason)]
-    case 'result':
-      return [{ callId: call.callId, status: decision.status, output: decision.output }]
+    case 'result': {
+      const { status, output, images } = decision
+      return [{ callId: call.callId, status, output, ...(images ? { images } : {}) }]
+    }
     case 'approve': {
       // An approval is for one exact call. Other arguments under an old approval never run.
       if (decision.digest === call.digest) return []

@@ -1,21 +1,28 @@
 import type { Agent } from '../core/agent.ts'
 import { NO_SANDBOX, type StoredTool } from '../core/stored-tool.ts'
+import type { Mcp } from '../ports/mcp.ts'
 import type { Tool, ToolRegistry } from '../ports/tool.ts'
 
+export type ToolSources = {
+  tools: ToolRegistry
+  stored(names: string[]): Promise<StoredTool[]>
+  /** Absent where no MCP server can be called. */
+  mcp?: Pick<Mcp, 'call'> | undefined
+}
+
 /**
- * The tools as this agent has them: guarded where it says so, and with those that are stored as source, which a model may
- * call and is told that they cannot run.
+ * The tools as this agent has them: guarded where it says so, and with those that are stored: an MCP server's are called
+ * there, those that are source code a model may call and is told that they cannot run.
  */
 export async function agentTools(
   agent: Pick<Agent, 'tools' | 'settings'> | undefined,
-  tools: ToolRegistry,
-  stored: (names: string[]) => Promise<StoredTool[]>,
+  { tools, stored, mcp }: ToolSources,
 ): Promise<ToolRegistry> {
   const unknown = (agent?.tools ?? []).filter((name) => !tools.find(name))
   const approvals = agent?.settings?.approvals ?? {}
   if (unknown.length === 0 && Object.keys(approvals).length === 0) return tools
   const own = new Map<string, Tool>()
-  for (const tool of unknown.length > 0 ? await stored(unknown) : []) own.set(tool.name, inertTool(tool))
+  for (const tool of unknown.length > 0 ? await stored(unknown) : []) own.set(tool.name, callable(tool, mcp))
   for (const [name, needsApproval] of Object.entries(approvals)) {
     const tool = own.get(name) ?? tools.find(name)
     if (tool) own.set(name, { ...tool, needsApproval })
@@ -27,9 +34,29 @@ export async function agentTools(
   }
 }
 
-const inertTool = ({ name, description, jsonSchema, needsApproval, parallel, returnCharLimit }: StoredTool): Tool => ({
-  ...{ name, description, needsApproval, parallel, effects: 'none' },
-  inputSchema: jsonSchema.parameters ?? { type: 'object' },
-  ...{ outputLimit: returnCharLimit, timeoutMs: 1_000 },
-  run: async () => ({ status: 'error', output: NO_SANDBOX }),
-})
+/** A stored tool as something that can be called, whatever comes of it. */
+export function callable(stored: StoredTool, mcp: ToolSources['mcp']): Tool {
+  const { name, description, jsonSchema, needsApproval, parallel, returnCharLimit, mcp: link } = stored
+  const common = {
+    ...{ name, description, needsApproval, parallel, outputLimit: returnCharLimit },
+    inputSchema: jsonSchema.parameters ?? { type: 'object' },
+  }
+  if (!link || !mcp) {
+    const output = link ? NO_MCP : NO_SANDBOX
+    return { ...common, effects: 'none', timeoutMs: INERT_MS, run: async () => ({ status: 'error', output }) }
+  }
+  return {
+    ...{ ...common, effects: link.effects, timeoutMs: MCP_CALL_MS },
+    run: (input, { signal, idempotencyKey, progress, conversationId }) =>
+      mcp.call(
+        { organizationId: stored.organizationId, link, input },
+        { signal, idempotencyKey, progress, session: conversationId },
+      ),
+  }
+}
+
+const INERT_MS = 1_000
+/** As long as any other tool has. */
+const MCP_CALL_MS = 120_000
+
+const NO_MCP = 'This process does not talk to MCP servers. Nothing happened. Go on without it.'

@@ -40,11 +40,13 @@ export async function findPlace(handle: string, way: Way, asker: Asker): Promise
   const fault = await carryOut(way, provider, asker)
   if (fault) return fault
   const { setAside, credentialId } = way
-  const choice = await asker.credentials.choose(target.provider, {
-    setAside,
-    ...(credentialId ? { preferred: credentialId } : {}),
-    ...{ at: asker.clock.now(), signal: asker.signal },
-  })
+  const choice: Choice = provider.endpoint
+    ? await asker.credentials.choose(target.provider, {
+        setAside,
+        ...(credentialId ? { preferred: credentialId } : {}),
+        ...{ at: asker.clock.now(), signal: asker.signal },
+      })
+    : { type: 'none' }
   switch (choice.type) {
     case 'cooling': {
       const retryAfterMs = Math.max(0, choice.until - asker.clock.now())

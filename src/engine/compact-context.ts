@@ -48,8 +48,9 @@ export async function compactContext(notBefore: number, { run, journal, caller, 
 
   const view = inReadingOrder(await messages.context(run.conversationId))
   const window = turn.ways.answer.window ?? place.facts.window ?? USUAL_WINDOW
-  const isFollowed = turn.pending.length > 0
-  const plan = planBest(view, { settings, window, fixedTokens: fixedTokens(caller), isFollowed })
+  const isAskedFor = turn.settings.task === 'compact'
+  const isFollowed = isAskedFor || turn.pending.length > 0
+  const plan = planBest(view, { settings, window, fixedTokens: fixedTokens(caller), isFollowed, isAskedFor })
   if (!plan) return fail({ kind: 'invalid-request', detail: 'nothing can be summarised that would make room' })
 
   const draft = await ask(questionFor(plan, settings, caller), { place, way }, { asker: caller, onPart: () => {} })

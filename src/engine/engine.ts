@@ -1,5 +1,6 @@
 import type { WorkerId } from '../core/id.ts'
 import { phaseOf } from '../core/run.ts'
+import { StorageError } from '../ports/storage-error.ts'
 import { cancelRun } from './cancel-run.ts'
 import { type Dispatcher, newDispatcher } from './dispatcher.ts'
 import { type Endings, newEndings } from './endings.ts'
@@ -11,6 +12,8 @@ export const LEASE_MS = 10_000
 export const HEARTBEAT_MS = 3_000
 /** How often the runs of dead workers are looked for: a lease that has just run out must not wait for a heartbeat. */
 export const LOOK_MS = 1_000
+/** How often conversations nobody uses are let go of. */
+const SWEEP_MS = 60_000
 /** Tools may finish what they do when the process is asked to stop. */
 export const TOOL_GRACE_MS = 8_000
 
@@ -43,7 +46,12 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
       sweeping = undefined
     })
   })
-  const stopLooking = world.clock.every(LOOK_MS, () => dispatcher.wake('queue-and-dead'))
+  const stopLooking = world.clock.every(LOOK_MS, () => {
+    dispatcher.wake('queue-and-dead')
+    // A nudge may be lost: whoever waits for a run of another process looks by itself.
+    endings.announceAll()
+  })
+  const stopSweeping = world.clock.every(SWEEP_MS, () => world.warm?.sweep())
   const stopListening = world.store.onForeignWrite(() => {
     dispatcher.nudgeAll()
     dispatcher.wake('queue')
@@ -58,13 +66,24 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
     async stop({ toolGraceMs = TOOL_GRACE_MS } = {}) {
       stopBeating()
       stopLooking()
+      stopSweeping()
       stopListening()
       await dispatcher.stop(toolGraceMs)
       // The store is closed next: nothing of ours may still be using it.
       await Promise.all([beating, sweeping])
       await world.streams.close()
-      await world.store.workers.leave(workerId)
+      await leave()
     },
+  }
+
+  /** Where the store is away the lease lapses by itself: that costs time, and must not cost the rest of the stop. */
+  async function leave() {
+    try {
+      await world.store.workers.leave(workerId)
+    } catch (fault) {
+      if (!(fault instanceof StorageError)) throw fault
+      world.report(fault, 'handing back the lease')
+    }
   }
 
   async function beat() {

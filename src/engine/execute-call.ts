@@ -83,7 +83,7 @@ async function answerOf(tool: Tool, call: ToolCall, context: ToolContext): Promi
   try {
     return await tool.run(call.input, context)
   } catch (error) {
-    return { status: 'error', output: `Error executing tool ${tool.name}: ${errorText(error)}` }
+    return { status: 'error', output: `Error executing function ${tool.name}: ${errorText(error)}` }
   }
 }
 
@@ -135,4 +135,5 @@ const failed = (call: ToolCall, output: string): EndedCall => ({
   outcome: { callId: call.callId, status: 'error', output },
 })
 
-const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const errorText = (error: unknown): string =>
+  error instanceof Error ? `${error.name}: ${error.message}` : String(error)

@@ -9,6 +9,7 @@ import type { Store } from '../ports/store.ts'
 import type { RunStream } from '../ports/streams.ts'
 import type { StopCause } from './call-model.ts'
 import { withPatience } from './patience.ts'
+import type { Past } from './warm-past.ts'
 
 /** The lease was taken by somebody else: stop silently, it is their run now. */
 export class LeaseLost extends Error {}
@@ -37,6 +38,7 @@ export type JournalParts = {
   seen: number
   store: Pick<Store, 'events' | 'messages'>
   stream: RunStream
+  past: Past
   clock: Clock
   stop: {
     /** Aborted when this process gives the turn up: a commit that cannot succeed stops trying. */
@@ -46,9 +48,8 @@ export type JournalParts = {
 }
 
 export function openJournal(parts: JournalParts): Journal {
-  const { run, fence, store, stream, clock, stop } = parts
+  const { run, fence, store, stream, past, clock, stop } = parts
   let { turn, seen } = parts
-  let bodies: MessageBody[] | undefined
   let commits = 0
 
   return {
@@ -59,9 +60,10 @@ export function openJournal(parts: JournalParts): Journal {
       return seen
     },
     async history() {
-      if (bodies) return bodies
+      if (past.bodies) return past.bodies
       const read = () => store.messages.context(run.conversationId)
-      bodies = (await withPatience(read, { clock, signal: stop.left })).map((message) => message.body)
+      const bodies = (await withPatience(read, { clock, signal: stop.left })).map((message) => message.body)
+      past.know(bodies)
       return bodies
     },
     async commit(batch) {
@@ -92,11 +94,9 @@ export function openJournal(parts: JournalParts): Journal {
   }
 
   function remember({ event, changes }: Entry) {
-    if (!bodies) return
     // What stays in view is another part of the conversation now; it is read again when it is needed.
-    if (event.type === 'context-compacted') bodies = undefined
-    if (!bodies) return
-    for (const change of changes) if (change.type === 'add-message') bodies.push(change.message.body)
+    if (event.type === 'context-compacted') past.forget()
+    for (const change of changes) if (change.type === 'add-message') past.add(change.message.body)
   }
 }
 

@@ -1,5 +1,3 @@
-import type { ConversationId } from '../core/id.ts'
-import type { Message } from '../core/message.ts'
 import type { Run } from '../core/run.ts'
 import { settle } from '../core/tool-call.ts'
 import { OVERTAKEN } from '../core/tool-write.ts'
@@ -7,15 +5,13 @@ import { type Action, foldTurn, nextAction } from '../core/turn.ts'
 import { StaleWrite } from '../ports/stale-write.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { Claim } from '../ports/store.ts'
-import { agentTools } from './agent-tools.ts'
-import { callModel, type ModelCaller, type StopCause } from './call-model.ts'
-import { catchUpStream } from './catch-up-stream.ts'
-import { withClientTools } from './client-tools.ts'
+import { callModel } from './call-model.ts'
 import { compactContext, resetContext } from './compact-context.ts'
-import { type CallHome, type EndedCall, executeCall, OVER, verifyCall } from './execute-call.ts'
-import { type Batch, decide, type Journal, LeaseLost, openJournal } from './journal.ts'
+import { type CallHome, executeCall, OVER, verifyCall } from './execute-call.ts'
+import { type Batch, decide, type Journal, LeaseLost } from './journal.ts'
+import { type Opened, openTurn } from './open-turn.ts'
 import { withPatience } from './patience.ts'
-import { systemPrompt } from './system-prompt.ts'
+import { newStop, type Stop } from './stop.ts'
 import type { World } from './world.ts'
 
 /**
@@ -56,18 +52,24 @@ async function runTurn(
   { stop, shared }: { stop: Stop; shared: { journal?: Journal } },
 ): Promise<TurnResult> {
   const { run } = claim
+  let past: Opened['past'] | undefined
   try {
-    const opened = await open(claim, world, stop)
+    const opened = await openTurn(claim, world, stop)
     if (opened === 'fenced') return 'lease-lost'
+    past = opened.past
     shared.journal = opened.journal
     await drive(opened, { run, stop, world })
     await opened.stream.settle()
-    return opened.journal.turn.phase === 'going' ? 'left' : 'parked'
+    if (opened.journal.turn.phase === 'going') return 'left'
+    past.keep()
+    return 'parked'
   } catch (fault) {
     stop.abort('leaving')
     if (fault instanceof LeaseLost) return 'lease-lost'
     world.report(fault, `turn of ${run.id}`)
     return fault instanceof StorageError ? 'left' : endWithFault(run, fault, world)
+  } finally {
+    past?.letGo()
   }
 }
 
@@ -213,97 +215,6 @@ async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenera
 
 const homeOf = ({ home, journal }: Opened): CallHome => ({ ...home, answerId: journal.turn.step!.answerId })
 
-type Opened = {
-  run: Run
-  fence: number
-  messages: Pick<World['store']['messages'], 'context'> & {
-    newest(conversationId: ConversationId): Promise<Message | undefined>
-  }
-  journal: Journal
-  stream: Awaited<ReturnType<World['streams']['open']>> & object
-  caller: ModelCaller
-  home: Omit<CallHome, 'answerId'>
-  /** What the model is told first, as it is kept now. */
-  prompt(): Promise<string>
-  inFlight: Map<string, Promise<EndedCall>>
-  left: Promise<'left'>
-  timeSpent: number
-}
-
-async function open({ run, events }: Claim, world: World, stop: Stop): Promise<Opened | 'fenced'> {
-  const { store, streams, clock, randomness, digest, models, credentials, spill } = world
-  const { organizationId, agentId, conversationId, id: runId, fence } = run
-  const patient = <T>(work: () => Promise<T>) => withPatience(work, { clock, signal: stop.left })
-
-  const raiseBound = () => patient(() => store.runs.raiseChunkBound(runId, fence))
-  const stream = await patient(() =>
-    streams.open(runId, { fence, bound: run.chunkBound, raiseBound, signal: stop.left }),
-  )
-  if (stream === 'fenced') return 'fenced'
-  const turn = catchUpStream(events, stream)
-  const seen = (events.at(-1)?.seq ?? 0) + 1
-  const journal = openJournal({ run, fence, turn, seen, store, stream, clock, stop })
-
-  const agent = await patient(() => store.agents.get(organizationId, agentId))
-  const { clientTools = [] } = turn.settings
-  const own = await agentTools(agent, world.tools, (names) => patient(() => store.tools.named(organizationId, names)))
-  const tools = withClientTools(own, clientTools)
-  const prompt = async () => turn.settings.system ?? (await patient(() => systemPrompt(run, world)))
-  const allowed = [...new Set([...clientTools.map(({ name }) => name), ...(agent?.tools ?? [])])]
-  const specs = allowed.flatMap((name) => {
-    const tool = tools.find(name)
-    return tool ? [{ name, description: tool.description, inputSchema: tool.inputSchema }] : []
-  })
-  const caller: ModelCaller = {
-    ...{ runId, organizationId, models, refused: new Map() },
-    modelNotes: { get: (...place) => patient(() => store.modelNotes.get(...place)) },
-    credentials: { ...credentials, choose: (...wish) => patient(() => credentials.choose(...wish)) },
-    system: await prompt(),
-    tools: specs,
-    resolve: { tools, allowed, digest },
-    clock,
-    randomness,
-    stream,
-    signal: stop.model,
-    stopCause: stop.cause,
-  }
-  const progress = (callId: string, text: string) =>
-    stream.write([{ message_type: 'tool_progress', tool_call_id: callId, text }], 0)
-  const home: Omit<CallHome, 'answerId'> = {
-    ...{ organizationId, agentId, conversationId, runId, tools, spill, clock, digest, progress },
-    signal: stop.tools,
-  }
-  const left = new Promise<'left'>((resolve) => {
-    stop.left.addEventListener('abort', () => resolve('left'), { once: true })
-  })
-  const newestOf = (id: ConversationId) => store.messages.list(organizationId, id, { limit: 1, take: 'newest' })
-  const messages = {
-    context: (id: ConversationId) => patient(() => store.messages.context(id)),
-    newest: async (id: ConversationId) => (await patient(() => newestOf(id))).at(-1),
-  }
-  return {
-    run,
-    fence,
-    messages,
-    journal,
-    stream,
-    caller,
-    home,
-    prompt,
-    inFlight: new Map(),
-    left,
-    timeSpent: timeSpent(events),
-  }
-}
-
-/** How long the run has been worked on before this claim. The time between a death and its takeover does not count. */
-function timeSpent(events: Claim['events']): number {
-  let spent = 0
-  for (const [index, { at, event }] of events.entries())
-    if (index > 0 && event.type !== 'worker-lost') spent += Math.max(0, at - events[index - 1]!.at)
-  return spent
-}
-
 /** An abort only makes it sooner: the truth is the cancel-requested event, and that is what is looked for. */
 async function lookForCancel(
   run: Run,
@@ -341,51 +252,4 @@ async function enforceTimeLimit(
     return
   }
   stop.abort('time-limit')
-}
-
-/** The two switches of a turn: the model stops at once, tools may be given time to finish. */
-type Stop = {
-  model: AbortSignal
-  tools: AbortSignal
-  left: AbortSignal
-  cause(): StopCause | undefined
-  abort(cause: StopCause): void
-  leave(toolGraceMs: number): void
-  /** The end is near and needs nothing of the world: worth staying for. */
-  stayForCancel(): void
-  dispose(): void
-}
-
-function newStop({ clock }: Pick<World, 'clock'>): Stop {
-  const model = new AbortController()
-  const tools = new AbortController()
-  const left = new AbortController()
-  const over = new AbortController()
-  let cause: StopCause | undefined
-  const abort = (why: StopCause) => {
-    cause ??= why
-    model.abort()
-    tools.abort()
-    if (why === 'leaving') left.abort()
-  }
-  return {
-    model: model.signal,
-    tools: tools.signal,
-    left: left.signal,
-    cause: () => cause,
-    abort,
-    leave(toolGraceMs) {
-      cause ??= 'leaving'
-      model.abort()
-      void clock.sleep(toolGraceMs, over.signal).then(() => {
-        tools.abort()
-        left.abort()
-      })
-    },
-    stayForCancel() {
-      cause = 'cancel'
-      tools.abort()
-    },
-    dispose: () => over.abort(OVER),
-  }
 }

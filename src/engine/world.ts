@@ -1,11 +1,13 @@
 import type { Clock } from '../ports/clock.ts'
 import type { Credentials } from '../ports/credentials.ts'
 import type { Digest } from '../ports/digest.ts'
+import type { Mcp } from '../ports/mcp.ts'
 import type { Models } from '../ports/model.ts'
 import type { Randomness } from '../ports/randomness.ts'
 import type { Store } from '../ports/store.ts'
 import type { Streams } from '../ports/streams.ts'
 import type { OutputSpill, ToolRegistry } from '../ports/tool.ts'
+import type { WarmAgents } from './warm-past.ts'
 
 /** Everything a turn needs from outside. Each file asks for the part it uses. */
 export type World = {
@@ -14,6 +16,10 @@ export type World = {
   models: Models
   credentials: Credentials
   tools: ToolRegistry
+  /** Absent where nothing is kept between turns. */
+  warm?: WarmAgents
+  /** Absent where no MCP server can be called. */
+  mcp?: Mcp
   spill: OutputSpill
   clock: Clock
   randomness: Randomness

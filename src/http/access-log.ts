@@ -1,17 +1,67 @@
 import type { FastifyInstance } from 'fastify'
+import { ANY_KEY } from '../core/people.ts'
+import { bearerOf } from './api-key.ts'
 
-/** One line of JSON for each request that was answered. Values that are secret are taken out, wherever they stand. */
-export function keepAccessLog(
-  server: FastifyInstance,
-  { write, secrets }: { write(line: string): void; secrets: readonly string[] },
-): void {
-  const hidden = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
-  server.addHook('onResponse', async (request, reply) => {
-    const line = JSON.stringify({
-      ...{ at: new Date().toISOString(), id: request.id, from: request.ip, method: request.method, url: request.url },
+export type Log = {
+  write(line: string): void
+  /** Values that must not be seen, wherever they stand. */
+  secrets: readonly string[]
+}
+
+/** One line of JSON for each request that was answered. */
+export function keepAccessLog(server: FastifyInstance, log: Log): void {
+  server.addHook('onResponse', (request, reply, done) => {
+    const { method, url, ip: from, headers, caller } = request
+    const line = {
+      ...{ at: new Date().toISOString(), type: 'request', id: request.id, from, method, url },
       ...{ status: reply.statusCode, ms: Math.round(reply.elapsedTime), run: reply.getHeader('x-run-id') ?? null },
-      agent: request.headers['user-agent'] ?? null,
-    })
-    write(hidden.reduce((text, secret) => text.replaceAll(secret, '[secret]'), line))
+      ...{ key: caller?.actor ?? null, organization: caller?.organizationId ?? null },
+      agent: headers['user-agent'] ?? null,
+    }
+    const shown = bearerOf(headers.authorization)
+    writeRedacted(line, shown === undefined ? log : { ...log, secrets: [...log.secrets, shown] })
+    done()
+  })
+}
+
+/** A fault of ours, with the request it was met in. */
+export function logFault(fault: unknown, where: string, log: Log): void {
+  const said = fault instanceof Error ? fault.message : String(fault)
+  writeRedacted({ at: new Date().toISOString(), type: 'fault', where, said }, log)
+}
+
+function writeRedacted(line: object, { write, secrets }: Log): void {
+  write(redact(JSON.stringify(line), secrets))
+}
+
+/** Shorter ones are words, and would take half of every line away. */
+const SHORTEST_SECRET = 8
+
+/** By value first, in each way a value may be written down; then whatever looks like a key of ours. */
+export function redact(text: string, secrets: readonly string[]): string {
+  let clean = text
+  for (const secret of secrets) {
+    if (secret.length < SHORTEST_SECRET) continue
+    for (const form of formsOf(secret)) clean = clean.replaceAll(form, '[secret]')
+  }
+  return clean.replaceAll(ANY_KEY, '[secret]')
+}
+
+function formsOf(secret: string): Set<string> {
+  const bytes = Buffer.from(secret)
+  return new Set([
+    ...[secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)],
+    ...[bytes.toString('base64').replaceAll('=', ''), bytes.toString('base64url')],
+  ])
+}
+
+const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD|PASSWD)S?$/
+
+/** What an environment keeps secret: by the names of its variables, and the passwords in its addresses. */
+export function secretsIn(environment: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.entries(environment).flatMap(([name, value = '']) => {
+    if (SECRET_NAME.test(name)) return value.split(',').map((one) => one.trim())
+    const password = URL.canParse(value) ? new URL(value).password : ''
+    return password ? [password, decodeURIComponent(password)] : []
   })
 }

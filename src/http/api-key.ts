@@ -51,12 +51,13 @@ function keep(file: string, key: string): boolean {
 }
 
 /** Compares digests, in a time that tells nothing of how much of a guess was right. */
-export function keyGuard(key: string): (authorization: string | undefined) => boolean {
+export function keyGuard(key: string): (shown: string) => boolean {
   const expected = hash('sha256', key, 'buffer')
-  return (authorization) => {
-    const shown = /^Bearer (.+)$/i.exec(authorization ?? '')?.[1]
-    return shown !== undefined && timingSafeEqual(hash('sha256', shown.trim(), 'buffer'), expected)
-  }
+  return (shown) => timingSafeEqual(hash('sha256', shown, 'buffer'), expected)
 }
+
+/** The key a request shows, if it shows one. */
+export const bearerOf = (authorization: string | undefined): string | undefined =>
+  /^Bearer (.+)$/i.exec(authorization ?? '')?.[1]?.trim()
 
 export const keyDigest = (authorization: string | undefined): string => hash('sha256', authorization ?? '', 'hex')

@@ -1,12 +1,10 @@
 import { refuse } from './letta/errors.ts'
 
-const MAX_DEPTH = 64
-
 /** A JSON body as a caller sent it. No body is an empty one: some clients name the type of nothing. */
-export function readJson(body: Buffer): unknown {
+export function readJson(body: Buffer, maxDepth: number): unknown {
   if (body.length === 0) return undefined
   const value = parse(text(body))
-  tidy(value)
+  tidy(value, maxDepth)
   return value
 }
 
@@ -27,10 +25,10 @@ function parse(json: string): unknown {
 }
 
 /** Refuses what is nested too deeply and drops keys that would reach a prototype. Without recursion, for deep ones. */
-function tidy(root: unknown): void {
+function tidy(root: unknown, maxDepth: number): void {
   let level: unknown[] = [root]
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) throw refuse(422, `body: is nested deeper than ${MAX_DEPTH} levels`)
+    if (depth > maxDepth) throw refuse(422, `body: is nested deeper than ${maxDepth} levels`)
     const next: unknown[] = []
     for (const value of level) {
       if (value === null || typeof value !== 'object') continue

@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Counter, Gauge, Registry } from 'prom-client'
-import type { Hearing } from '../service/tell-events.ts'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { countRuns, turnsHere } from '../service/count-runs.ts'
+import type { Desk } from '../service/desk.ts'
 
 export type Metrics = {
   streams: { opened(): void; closed(): void }
@@ -11,52 +12,170 @@ export type Metrics = {
 
 const NANOSECONDS_PER_SECOND = 1e9
 
-export function newMetrics(hearing: Hearing | undefined): Metrics {
-  const registers = [new Registry()]
+/** What somebody needs who is woken at night: what runs, what waits and for how long, what fails, and how fast we are. */
+export function newMetrics(desk: Desk): Metrics {
+  const registry = new Registry()
+  const stopHearing = hearTurns(desk, registry)
+  const look = countWhatIsNotOver(desk, registry)
+  const delay = measureLoop(registry)
+  const requests = new Counter({
+    ...{ name: 'holdfast_http_requests_total', help: 'Requests, by route and status', labelNames: ['route', 'status'] },
+    registers: [registry],
+  })
+  const open = new Gauge({
+    ...{ name: 'holdfast_streams_open', help: 'Streams that are being read' },
+    registers: [registry],
+  })
+  new Gauge({
+    ...{ name: 'holdfast_memory_bytes', help: 'Memory of this process', labelNames: ['of'], registers: [registry] },
+    collect() {
+      const { rss, heapUsed } = process.memoryUsage()
+      this.set({ of: 'process' }, rss)
+      this.set({ of: 'heap' }, heapUsed)
+    },
+  })
+  tellCache(desk, registry)
+  return {
+    streams: { opened: () => open.inc(), closed: () => open.dec() },
+    answered: (route, status) => requests.inc({ route, status: String(status) }),
+    async page() {
+      await look()
+      return { type: registry.contentType, text: await registry.metrics() }
+    },
+    close() {
+      stopHearing()
+      delay.disable()
+    },
+  }
+}
+
+function hearTurns({ hearing }: Desk, registry: Registry): () => void {
+  const registers = [registry]
   const runs = new Counter({
     ...{ name: 'holdfast_runs_ended_total', help: 'Runs that ended here, by stop reason', labelNames: ['stop_reason'] },
     registers,
   })
   const failures = new Counter({
-    ...{
-      name: 'holdfast_attempts_failed_total',
-      help: 'Failed model attempts, by kind',
-      labelNames: ['kind', 'remedy'],
-    },
-    registers,
+    ...{ name: 'holdfast_attempts_failed_total', help: 'Failed model attempts, by what happened and what was done' },
+    ...{ labelNames: ['kind', 'remedy'], registers },
   })
   const answers = new Counter({
-    ...{ name: 'holdfast_attempts_answered_total', help: 'Model attempts that brought an answer' },
+    ...{ name: 'holdfast_attempts_answered_total', help: 'Model attempts that brought an answer', registers },
+  })
+  const tokens = new Counter({
+    ...{ name: 'holdfast_tokens_total', help: 'Tokens of answers', labelNames: ['of'], registers },
+  })
+  const tools = new Counter({
+    ...{ name: 'holdfast_tool_calls_ended_total', help: 'Tool calls, by outcome', labelNames: ['status'], registers },
+  })
+  new Counter({
+    ...{ name: 'holdfast_lease_takeovers_total', help: 'Runs taken over from a worker that died or left' },
+    ...{ labelNames: ['why'], registers },
+    collect() {
+      this.reset()
+      for (const [why, count] of Object.entries(hearing?.takeovers() ?? {})) this.inc({ why }, count)
+    },
+  })
+  const commits = new Histogram({
+    ...{ name: 'holdfast_commit_seconds', help: 'How long a commit of a turn took', registers },
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+  })
+  const stop = hearing?.listen({
+    committed: (tookMs) => commits.observe(tookMs / 1_000),
+    event(event) {
+      if (event.type === 'turn-ended') runs.inc({ stop_reason: event.stopReason })
+      if (event.type === 'attempt-failed') failures.inc({ kind: event.failure.kind, remedy: event.remedy })
+      if (event.type === 'tool-ended') tools.inc({ status: event.outcome.status })
+      if (event.type !== 'answer-received') return
+      answers.inc()
+      tokens.inc({ of: 'prompt' }, event.usage.promptTokens)
+      tokens.inc({ of: 'completion' }, event.usage.completionTokens)
+    },
+  })
+  return () => void stop?.()
+}
+
+/** What is kept between turns, and how often that was of use. */
+function tellCache({ world: { warm } }: Desk, registry: Registry): void {
+  if (!warm) return
+  const registers = [registry]
+  new Gauge({
+    ...{ name: 'holdfast_cache_conversations', help: 'Conversations kept warm; of those, in a turn', registers },
+    labelNames: ['which'],
+    collect() {
+      const { entries, active } = warm.state()
+      this.set({ which: 'all' }, entries)
+      this.set({ which: 'in_a_turn' }, active.length)
+    },
+  })
+  new Gauge({
+    ...{ name: 'holdfast_cache_bytes', help: 'Roughly what the warm conversations take', registers },
+    collect() {
+      this.set(warm.state().bytes)
+    },
+  })
+  new Counter({
+    ...{ name: 'holdfast_cache_lookups_total', help: 'Turns by what they found', labelNames: ['found'], registers },
+    collect() {
+      const { hits, misses } = warm.state()
+      this.reset()
+      this.inc({ found: 'warm' }, hits)
+      for (const [why, count] of Object.entries(misses)) this.inc({ found: why }, count)
+    },
+  })
+  new Counter({
+    ...{ name: 'holdfast_cache_evictions_total', help: 'Conversations let go of, by reason', labelNames: ['reason'] },
+    registers,
+    collect() {
+      this.reset()
+      for (const [reason, count] of Object.entries(warm.state().evictions)) this.inc({ reason }, count)
+    },
+  })
+}
+
+/** Asked of the store when somebody looks. While it is away these stay as they were, and its own gauge says so. */
+function countWhatIsNotOver(desk: Desk, registry: Registry): () => Promise<void> {
+  const registers = [registry]
+  const runs = new Gauge({
+    ...{ name: 'holdfast_runs', help: 'Runs that are not over, by phase, of all processes', labelNames: ['phase'] },
     registers,
   })
-  const requests = new Counter({
-    ...{ name: 'holdfast_http_requests_total', help: 'Requests, by route and status', labelNames: ['route', 'status'] },
-    registers,
+  const oldest = new Gauge({
+    ...{ name: 'holdfast_queue_oldest_seconds', help: 'How long the oldest queued run has waited', registers },
   })
-  const open = new Gauge({ name: 'holdfast_streams_open', help: 'Streams that are being read', registers })
+  new Gauge({
+    ...{ name: 'holdfast_turns_running', help: 'Turns this process runs', registers },
+    collect() {
+      this.set(turnsHere(desk))
+    },
+  })
+  const up = new Gauge({ name: 'holdfast_store_up', help: '1 while the store can be read', registers })
+  return async () => {
+    try {
+      const { queued, running, waiting, oldestQueuedAt } = await countRuns(desk)
+      runs.set({ phase: 'queued' }, queued)
+      runs.set({ phase: 'running' }, running)
+      runs.set({ phase: 'waiting_for_approval' }, waiting)
+      oldest.set(oldestQueuedAt === undefined ? 0 : Math.max(0, desk.world.clock.now() - oldestQueuedAt) / 1_000)
+      up.set(1)
+    } catch {
+      up.set(0)
+    }
+  }
+}
+
+function measureLoop(registry: Registry) {
   const delay = monitorEventLoopDelay({ resolution: 20 })
   delay.enable()
   new Gauge({
-    ...{ name: 'holdfast_event_loop_delay_seconds', help: 'Delay of the event loop', labelNames: ['quantile'] },
-    registers,
+    ...{ name: 'holdfast_event_loop_delay_seconds', help: 'Delay of the event loop since the last look' },
+    ...{ labelNames: ['quantile'], registers: [registry] },
     collect() {
       for (const quantile of [50, 99])
         this.set({ quantile: String(quantile / 100) }, delay.percentile(quantile) / NANOSECONDS_PER_SECOND)
+      this.set({ quantile: '1' }, delay.max / NANOSECONDS_PER_SECOND)
       delay.reset()
     },
   })
-  const stop = hearing?.listen((event) => {
-    if (event.type === 'turn-ended') runs.inc({ stop_reason: event.stopReason })
-    if (event.type === 'attempt-failed') failures.inc({ kind: event.failure.kind, remedy: event.remedy })
-    if (event.type === 'answer-received') answers.inc()
-  })
-  return {
-    streams: { opened: () => open.inc(), closed: () => open.dec() },
-    answered: (route, status) => requests.inc({ route, status: String(status) }),
-    page: async () => ({ type: registers[0]!.contentType, text: await registers[0]!.metrics() }),
-    close() {
-      stop?.()
-      delay.disable()
-    },
-  }
+  return delay
 }

@@ -1,5 +1,7 @@
 import type { Desk } from '../service/desk.ts'
+import { secretsIn } from './access-log.ts'
 import { type ApiKey, apiKeyFor } from './api-key.ts'
+import { keepPruning } from './prune-streams.ts'
 import { type RunningServer, startServer } from './server.ts'
 
 export type ServeHome = {
@@ -17,5 +19,14 @@ export type ServeHome = {
 /** The server of a home, with the key of that home. */
 export async function serveHome({ home, givenKey, ...options }: ServeHome): Promise<RunningServer & { key: ApiKey }> {
   const key = apiKeyFor(home, givenKey)
-  return { ...(await startServer({ ...options, apiKey: key.key })), key }
+  const server = await startServer({ ...options, apiKey: key.key, secrets: secretsIn(process.env) })
+  const pruning = keepPruning(options)
+  return {
+    ...server,
+    key,
+    async close() {
+      await pruning.stop()
+      await server.close()
+    },
+  }
 }

@@ -1,18 +1,23 @@
 import { type FastifyInstance, fastify } from 'fastify'
+import { type Limits, USUAL_LIMITS } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
 import type { Desk } from '../service/desk.ts'
-import { keepAccessLog } from './access-log.ts'
-import { keyDigest, keyGuard } from './api-key.ts'
+import { keepAccessLog, logFault } from './access-log.ts'
+import { admit } from './admission.ts'
+import { registerApiDescription } from './api-description.ts'
+import { keyDigest } from './api-key.ts'
+import { keepCallingBack } from './call-back.ts'
 import { readJson } from './json-body.ts'
-import { answerOf, type ErrorAnswer } from './letta/errors.ts'
-import { OPEN_PATHS, registerHealthRoutes } from './letta/health.ts'
+import { answerOf, type ErrorAnswer, refuse } from './letta/errors.ts'
+import { registerHealthRoutes } from './letta/health.ts'
 import { comesLater } from './letta/later.ts'
 import { registerMessageRoutes } from './letta/messages.ts'
 import { registerResourceRoutes } from './letta/resources.ts'
 import { registerRunRoutes } from './letta/runs.ts'
 import { registerStepRoutes } from './letta/steps.ts'
 import { newMetrics } from './metrics.ts'
-import { isFromNeighbour, isLoopback } from './neighbours.ts'
+import { isLoopback } from './neighbours.ts'
+import { routesOf } from './routes.ts'
 
 export type ServerOptions = {
   desk: Desk
@@ -25,20 +30,24 @@ export type ServerOptions = {
   report(fault: unknown, where: string): void
   /** Where the access log goes; without it there is none. */
   log?(line: string): void
+  /** Taken out of the log, wherever they stand; the server's own key always is. */
+  secrets?: readonly string[]
 }
 
 export type RunningServer = {
   url: string
+  /** Nothing new is accepted; what is being answered goes on. */
+  drain(): void
   /** Streams end without an end, waiting requests are told to come back, nothing new is accepted. */
   close(): Promise<void>
 }
 
-const BODY_LIMIT = 10 * 1024 * 1024
-/** For the whole of a request to arrive; answers may take as long as they take. */
-const REQUEST_TIMEOUT_MS = 60_000
-const HEADERS_TIMEOUT_MS = 20_000
+const FORM = 'multipart/form-data'
+/** Files of agents with years of history are this large. */
+const FILE_LIMIT = 64 * 1024 * 1024
 const KEEP_ALIVE_MS = 75_000
-const MOST_CONNECTIONS = 10_000
+/** How often the server looks for requests that take too long to arrive. */
+const LOOK_MS = 1_000
 const SHORTEST_PUBLIC_KEY = 32
 const CLOSE_GRACE_MS = 2_000
 
@@ -46,57 +55,88 @@ const CLOSE_GRACE_MS = 2_000
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { desk, host, port, apiKey, version, report, log } = options
   requireKey(options)
+  const limits = desk.limits ?? USUAL_LIMITS
   const server = fastify({
-    ...{ bodyLimit: BODY_LIMIT, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+    ...{ bodyLimit: limits.bodyBytes, requestTimeout: limits.requestMs, keepAliveTimeout: KEEP_ALIVE_MS },
+    http: { headersTimeout: Math.min(limits.headersMs, limits.requestMs), connectionsCheckingInterval: LOOK_MS },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
     forceCloseConnections: 'idle',
     genReqId: () => crypto.randomUUID(),
   })
-  const metrics = newMetrics(desk.hearing)
+  const metrics = newMetrics(desk)
   const closing = new AbortController()
-  server.decorate('serving', { closing: closing.signal, streams: metrics.streams, keyOf: keyDigest })
+  const draining = new AbortController()
+  const callbacks = keepCallingBack({ desk, report })
+  server.decorate('serving', {
+    callbacks,
+    closing: closing.signal,
+    draining: draining.signal,
+    streams: metrics.streams,
+    keyOf: keyDigest,
+    recheckKeys: () => ring.recheck(),
+  })
 
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, readJson(body as Buffer))
+      done(null, readJson(body as Buffer, limits.jsonDepth))
     } catch (fault) {
       done(fault as Error)
     }
   })
-  answerErrors(server, report)
-  admit(server, { apiKey, isLocal: isLoopback(host) })
-  server.addHook('onSend', async (_, reply) => {
-    if (closing.signal.aborted) reply.header('connection', 'close')
+  server.addContentTypeParser(FORM, { parseAs: 'buffer', bodyLimit: FILE_LIMIT }, (request, body, done) => {
+    const isFile = request.url.split('?')[0]!.replace(/\/$/, '') === '/v1/agents/import'
+    if (isFile) done(null, body)
+    else done(refuse(415, 'Send application/json.'))
   })
-  if (log) keepAccessLog(server, { write: log, secrets: [apiKey] })
-  server.addHook('onResponse', async (request, reply) =>
-    metrics.answered(`${request.method} ${request.routeOptions.url ?? 'unknown'}`, reply.statusCode),
-  )
+  const secrets = [apiKey, ...(options.secrets ?? [])]
+  const reportAndLog: typeof report = (fault, where) => {
+    report(fault, where)
+    if (log) logFault(fault, where, { write: log, secrets })
+  }
+  answerErrors(server, reportAndLog, limits)
+  const { deskOf, ring } = admit(server, { desk, apiKey, isLocal: isLoopback(host), limits })
+  // Hooks of every request say `done`: a promise each would cost more than what they do.
+  server.addHook('onSend', (_, reply, payload, done) => {
+    if (draining.signal.aborted) reply.header('connection', 'close')
+    done(null, payload)
+  })
+  if (log) keepAccessLog(server, { write: log, secrets })
+  server.addHook('onResponse', (request, reply, done) => {
+    metrics.answered(`${request.method} ${request.routeOptions.url ?? 'unknown'}`, reply.statusCode)
+    done()
+  })
 
   registerHealthRoutes(server, desk, version)
-  registerResourceRoutes(server, desk)
-  registerMessageRoutes(server, desk)
-  registerRunRoutes(server, desk)
-  registerStepRoutes(server, desk)
+  const routes = routesOf(server, deskOf)
+  registerResourceRoutes(routes)
+  registerMessageRoutes(routes)
+  registerRunRoutes(routes)
+  registerStepRoutes(routes)
+  registerApiDescription(server, routes.described, version)
   server.get('/metrics', async (_, reply) => {
     const { type, text } = await metrics.page()
     return reply.type(type).send(text)
   })
 
-  server.server.maxConnections = MOST_CONNECTIONS
-  server.server.headersTimeout = HEADERS_TIMEOUT_MS
-  await server.listen({ host, port })
+  server.server.maxConnections = limits.connections
+  await server.listen({ host, port }).catch(async (fault) => {
+    await callbacks.stop()
+    throw fault
+  })
   const { port: taken } = server.server.address() as { port: number }
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
+    drain: () => draining.abort(),
     async close() {
+      draining.abort()
       closing.abort()
       // Whoever is still written to has this long to read its last word.
       const hurry = setTimeout(() => server.server.closeAllConnections(), CLOSE_GRACE_MS)
-      await server.close()
+      await Promise.all([server.close(), callbacks.stop()])
       clearTimeout(hurry)
       metrics.close()
+      ring.close()
     },
   }
 }
@@ -110,34 +150,22 @@ function requireKey({ apiKey, host }: ServerOptions): void {
   )
 }
 
-/** Who may come in: whoever is not sent by a stranger's page and shows the key. */
-function admit(server: FastifyInstance, { apiKey, isLocal }: { apiKey: string; isLocal: boolean }): void {
-  const isKnown = keyGuard(apiKey)
-  server.addHook('onRequest', async (request, reply) => {
-    const { host, origin, authorization } = request.headers
-    if (!isFromNeighbour({ host, origin }, { isLocal }))
-      return reply.code(403).send({ detail: 'This server is not known under the name it was asked by.' })
-    const path = request.url.split('?')[0]!.replace(/\/$/, '')
-    if (OPEN_PATHS.has(path) || isKnown(authorization)) return undefined
-    return reply.code(401).send({ detail: 'Unauthorized' })
-  })
-}
-
 /** Fastify's own refusals, by what the client expects of them. */
-const OWN_WORDS: Record<string, ErrorAnswer> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, body: { detail: `The body is larger than ${BODY_LIMIT} bytes.` } },
+const ownWords = ({ bodyBytes }: Limits): Record<string, ErrorAnswer> => ({
+  FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, body: { detail: `The body is larger than ${bodyBytes} bytes.` } },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { status: 415, body: { detail: 'Send application/json.' } },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: { status: 400, body: { detail: 'The body is not as long as its header says.' } },
-}
+})
 
-function answerErrors(server: FastifyInstance, report: ServerOptions['report']): void {
+function answerErrors(server: FastifyInstance, report: ServerOptions['report'], limits: Limits): void {
+  const words = ownWords(limits)
   server.setNotFoundHandler(async (request, reply) => {
     const what = comesLater(request.method, request.url.split('?')[0]!)
     if (!what) return reply.code(404).send({ detail: 'Not Found' })
     return reply.code(501).send({ detail: `Holdfast does not serve this yet: ${what}.` })
   })
   server.setErrorHandler(async (fault: Error & { code?: string; statusCode?: number }, request, reply) => {
-    const known = answerOf(fault) ?? OWN_WORDS[fault.code ?? ''] ?? mistakeOf(fault)
+    const known = answerOf(fault) ?? words[fault.code ?? ''] ?? mistakeOf(fault)
     if (known) {
       const { status, body, headers } = known
       return reply

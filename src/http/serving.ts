@@ -1,16 +1,29 @@
 import 'fastify'
+import type { Caller } from '../core/people.ts'
+import type { CallingBack } from './call-back.ts'
 
 /** What routes share with the server they are registered at. */
 export type Serving = {
   /** Aborted when the server begins to close: streams end without an end, so that clients come back. */
   closing: AbortSignal
+  /** Aborted when nothing new is accepted any more; what is being answered goes on. */
+  draining: AbortSignal
+  callbacks: Pick<CallingBack, 'expect'>
   streams: { opened(): void; closed(): void }
   /** A digest of the key a request came with; what one key sent, another cannot repeat. */
   keyOf(authorization: string | undefined): string
+  /** Keys may have changed: nothing that was known of them holds any more. */
+  recheckKeys(): Promise<void>
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
     serving: Serving
+  }
+  interface FastifyRequest {
+    /** Undefined where no key is needed. */
+    caller: Caller | undefined
+    /** The audit log has a line about it. */
+    isAccounted: boolean
   }
 }

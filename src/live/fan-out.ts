@@ -6,63 +6,104 @@ export const READER_BOUND = 2_000
 
 export type Reader = {
   take(): NumberedChunk[]
+  /** Everything up to this number was taken, from here or from the store. */
+  reached(number: number): void
+  /** The store has more than this reader was handed; asking takes the word back. */
+  mustLook(): boolean
   isBehind(): boolean
-  /** Resolves when there is something to take, or at once if there is. */
+  /** Resolves when there is something to take or to look for, or at once if there is. */
   ready(signal: AbortSignal): Promise<void>
   close(): void
 }
 
 export type FanOut = {
-  isWatched(runId: RunId): boolean
+  /** This run; without one, any. */
+  isWatched(runId?: RunId): boolean
+  watched(): Iterable<RunId>
   publish(runId: RunId, chunks: readonly NumberedChunk[]): void
+  /** Another process may have written: whoever has seen less than this looks into the store. True: somebody had. */
+  tell(runId: RunId, last: number): boolean
   subscribe(runId: RunId): Reader
 }
 
+type Receiver = { receive(chunks: readonly NumberedChunk[]): void; learn(last: number): boolean }
+
 /** In this process only; a reader elsewhere reads the store. A slow reader costs at most its bound, and nobody else. */
 export function newFanOut(): FanOut {
-  const readers = new Map<RunId, Set<(chunks: readonly NumberedChunk[]) => void>>()
+  const readers = new Map<RunId, Set<Receiver>>()
   return {
-    isWatched: (runId) => readers.has(runId),
+    isWatched: (runId) => (runId ? readers.has(runId) : readers.size > 0),
+    watched: () => readers.keys(),
     publish(runId, chunks) {
-      for (const receive of readers.get(runId) ?? []) receive(chunks)
+      for (const reader of readers.get(runId) ?? []) reader.receive(chunks)
+    },
+    tell(runId, last) {
+      let isNew = false
+      for (const reader of readers.get(runId) ?? []) isNew = reader.learn(last) || isNew
+      return isNew
     },
     subscribe(runId) {
-      let queue: NumberedChunk[] = []
-      let isBehind = false
-      let wake: () => void = () => {}
-      const receive = (chunks: readonly NumberedChunk[]) => {
-        if (queue.length + chunks.length > READER_BOUND) {
-          isBehind = true
-          queue = []
-        }
-        if (!isBehind) queue.push(...chunks)
-        wake()
-      }
+      const { receiver, reader } = newReader(() => {
+        receivers.delete(receiver)
+        if (receivers.size === 0 && readers.get(runId) === receivers) readers.delete(runId)
+      })
       const receivers = readers.get(runId) ?? new Set()
-      readers.set(runId, receivers.add(receive))
-      return {
-        take() {
-          const taken = queue
-          queue = []
-          return taken
-        },
-        isBehind: () => isBehind,
-        ready: (signal) =>
-          new Promise((resolve) => {
-            const finish = () => {
-              signal.removeEventListener('abort', finish)
-              wake = () => {}
-              resolve()
-            }
-            wake = finish
-            signal.addEventListener('abort', finish)
-            if (signal.aborted || queue.length > 0 || isBehind) finish()
-          }),
-        close() {
-          receivers.delete(receive)
-          if (receivers.size === 0 && readers.get(runId) === receivers) readers.delete(runId)
-        },
-      }
+      readers.set(runId, receivers.add(receiver))
+      return reader
     },
   }
+}
+
+function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
+  let queue: NumberedChunk[] = []
+  let reached = 0
+  let isBehind = false
+  let hasMore = false
+  let wake: (() => void) | undefined
+  const receiver: Receiver = {
+    receive(chunks) {
+      if (queue.length + chunks.length > READER_BOUND) {
+        isBehind = true
+        queue = []
+      }
+      if (!isBehind) queue.push(...chunks)
+      wake?.()
+    },
+    learn(last) {
+      // What waits in the queue comes anyway; a gap before it is found by whoever takes it.
+      if (last <= reached || queue.length > 0) return false
+      hasMore = true
+      wake?.()
+      return true
+    },
+  }
+  const reader: Reader = {
+    take() {
+      const taken = queue
+      queue = []
+      return taken
+    },
+    reached(number) {
+      reached = number
+    },
+    mustLook() {
+      const word = hasMore
+      hasMore = false
+      return word
+    },
+    isBehind: () => isBehind,
+    ready: (signal) =>
+      new Promise((resolve) => {
+        const finish = () => {
+          signal.removeEventListener('abort', finish)
+          wake = undefined
+          resolve()
+        }
+        wake = finish
+        signal.addEventListener('abort', finish)
+        if (signal.aborted || queue.length > 0 || isBehind || hasMore) finish()
+      }),
+    close,
+  }
+  return { receiver, reader }
 }

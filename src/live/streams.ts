@@ -5,12 +5,16 @@ import type { Clock } from '../ports/clock.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { FoundStream, RunStream, StreamOptions, Streams } from '../ports/streams.ts'
 import { newFanOut } from './fan-out.ts'
+import { newLookout } from './lookout.ts'
 import { watchStream } from './watch-stream.ts'
 
 /** While nobody watches, chunks may gather this long before they are written: nobody has seen them yet. */
 const UNWATCHED_DELAY_MS = 250
 const RETRY_MS = 250
 const TAIL_PAGE = 500
+/** Streams removed in one write: so many take milliseconds, months of them would take the lease. */
+const PRUNE_SLICE = 50
+const PRUNE_PAUSE_MS = 20
 
 type Writer = StreamOptions & {
   runId: RunId
@@ -30,14 +34,21 @@ type Pending = {
   isDue: boolean
 }
 
-type StreamParts = { chunks: ChunkStore; clock: Clock; report(fault: unknown, where: string): void }
+type StreamParts = {
+  chunks: ChunkStore
+  clock: Clock
+  report(fault: unknown, where: string): void
+  /** How long a stream can be read after its end; for ever if nothing is said. */
+  keptMs?: number
+}
 
 /**
  * The chunk log and its fan-out. A chunk is kept before any watcher sees it; all streams share one write. Nothing here
  * outlives a run except what is in the store.
  */
-export function newStreams({ chunks, clock, report }: StreamParts): Streams {
+export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INFINITY }: StreamParts): Streams {
   const fanOut = newFanOut()
+  const lookout = newLookout({ fanOut, chunks, clock, report })
   // By writer and not by run: two who finish the same stream at once must not share an append.
   const pending = new Map<Writer, Pending>()
   let flushing: Promise<void> | undefined
@@ -128,6 +139,7 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
         ({ event, chunk }, offset): NumberedChunk => ({ number: first + offset, event, chunk }),
       )
       fanOut.publish(writer.runId, numbered)
+      lookout.wroteHere(writer.runId)
     }
   }
 
@@ -200,7 +212,7 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
     watch(runId, options) {
       // What gathered while nobody watched is due now.
       flushAll().catch((fault) => report(fault, 'chunk log'))
-      return watchStream(runId, { ...options, chunks, clock, fanOut })
+      return watchStream(runId, { ...options, chunks, clock, fanOut, lookout })
     },
     unended: async (limit) => (await chunks.unended(limit)).filter((runId) => !isPending(runId)),
     async flush() {
@@ -210,9 +222,20 @@ export function newStreams({ chunks, clock, report }: StreamParts): Streams {
       isClosing = true
       await flushAll().catch((fault) => report(fault, 'chunk log'))
     },
-    async isGone(runId) {
-      const head = await chunks.head(runId)
-      return head?.ended === true && head.last > 0 && (await chunks.read(runId, head.last - 1, 1)).length === 0
+    async isGone({ id, createdAt, completedAt = createdAt }) {
+      return completedAt < clock.now() - keptMs && (await chunks.head(id)) === undefined
+    },
+    async prune() {
+      if (keptMs === Number.POSITIVE_INFINITY) return 0
+      const endedBefore = clock.now() - keptMs
+      let pruned = 0
+      for (let slice = PRUNE_SLICE; slice === PRUNE_SLICE && !isClosing; ) {
+        slice = await chunks.prune(endedBefore, PRUNE_SLICE)
+        pruned += slice
+        // In between, whoever waits to write has its turn.
+        await clock.sleep(PRUNE_PAUSE_MS)
+      }
+      return pruned
     },
   }
 }

@@ -3,43 +3,53 @@ import type { RunId } from '../core/id.ts'
 import type { ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { WatchEnd } from '../ports/streams.ts'
-import type { FanOut } from './fan-out.ts'
+import type { FanOut, Reader } from './fan-out.ts'
+import type { Lookout } from './lookout.ts'
 
 const PAGE = 500
-/** How often the store is asked when nothing comes by itself: the writer may be another process. */
-const POLL_MS = 100
-/** So often a stream may not be there before the reader is told: by then a live run has begun its own. */
-const MISSING_POLLS = 10
+/** How often a stream that is not there yet is looked for, and how often before the reader is told. */
+const MISSING_MS = 100
+const MISSING_LOOKS = 10
 
-type Parts = { after: number; signal: AbortSignal; chunks: ChunkStore; clock: Clock; fanOut: FanOut }
+type Parts = { after: number; signal: AbortSignal; chunks: ChunkStore; clock: Clock; fanOut: FanOut; lookout: Lookout }
 
 export async function* watchStream(
   runId: RunId,
-  { after, signal, chunks, clock, fanOut }: Parts,
+  { after, signal, chunks, clock, fanOut, lookout }: Parts,
 ): AsyncGenerator<NumberedChunk, WatchEnd> {
   // Subscribe before replaying: a chunk kept in between must not be missed.
   const reader = fanOut.subscribe(runId)
+  reader.reached(after)
+  lookout.begin()
   let last = after
   let missing = 0
+  // Live chunks are enough only once all that was kept before them has been told.
+  let isJoined = false
   try {
     while (!signal.aborted) {
       const live = reader.take().filter((chunk) => chunk.number > last)
-      const isNext = live[0] !== undefined && live[0].number === last + 1
-      // Live chunks are taken as they are only where they join on; otherwise the store has what lies between.
-      const next = isNext ? live : await replay(chunks, runId, last)
+      if (reader.mustLook() || (live[0] && live[0].number !== last + 1)) isJoined = false
+      const next = live[0]?.number === last + 1 ? live : isJoined ? [] : await replay(chunks, runId, last)
       for (const chunk of next) {
         yield chunk
         last = chunk.number
+        reader.reached(last)
         if (chunk.chunk.message_type === 'done') return 'done'
       }
       if (reader.isBehind()) return 'behind'
       if (next.length > 0) continue
+      if (isJoined) {
+        await reader.ready(signal)
+        continue
+      }
       // Asked for what comes after the end: nothing does.
       const head = await chunks.head(runId)
       if (head?.ended && head.last <= last) return 'done'
       missing = head ? 0 : missing + 1
-      if (missing > MISSING_POLLS) return 'missing'
-      await firstOf(reader, clock, signal)
+      if (missing > MISSING_LOOKS) return 'missing'
+      if (!head) await firstOf(reader, clock, signal)
+      // What was written between the replay and this look is not told by anybody else.
+      else isJoined = head.last <= last
     }
     return 'stopped'
   } finally {
@@ -47,14 +57,14 @@ export async function* watchStream(
   }
 }
 
+async function firstOf(reader: Reader, clock: Clock, signal: AbortSignal): Promise<void> {
+  const over = new AbortController()
+  const either = AbortSignal.any([signal, over.signal])
+  await Promise.race([reader.ready(either), clock.sleep(MISSING_MS, either)])
+  over.abort('over')
+}
+
 async function replay(chunks: ChunkStore, runId: RunId, after: number): Promise<NumberedChunk[]> {
   const stored = await chunks.read(runId, after, PAGE)
   return stored.map(({ number, event, body }) => ({ number, event, chunk: JSON.parse(body) as Chunk }))
-}
-
-async function firstOf(reader: ReturnType<FanOut['subscribe']>, clock: Clock, signal: AbortSignal): Promise<void> {
-  const over = new AbortController()
-  const either = AbortSignal.any([signal, over.signal])
-  await Promise.race([reader.ready(either), clock.sleep(POLL_MS, either)])
-  over.abort('over')
 }

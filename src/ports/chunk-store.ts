@@ -28,8 +28,8 @@ export type ChunkStore = {
   head(runId: RunId): Promise<StreamHead | undefined>
   /** Streams that nobody ended, for the recovery sweep. */
   unended(limit: number): Promise<RunId[]>
-  /** Removes streams that ended before `endedBefore`; a later reader is told they are gone. */
-  prune(endedBefore: number): Promise<number>
+  /** Removes the oldest streams that ended before `endedBefore`, at most `limit`; a later reader is told they are gone. */
+  prune(endedBefore: number, limit: number): Promise<number>
   close(): Promise<void>
 }
 

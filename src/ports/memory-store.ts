@@ -1,7 +1,7 @@
 import type { Agent, Conversation } from '../core/agent.ts'
 import type { Block } from '../core/block.ts'
 import type { AgentId, BlockId, ConversationId, MessageId, OrganizationId, PassageId, ToolId } from '../core/id.ts'
-import type { Message } from '../core/message.ts'
+import type { Message, MessageRole, NewMessage } from '../core/message.ts'
 import type { Passage, PassageQuery } from '../core/passage.ts'
 import type { StopReason } from '../core/run.ts'
 import type { StoredTool } from '../core/stored-tool.ts'
@@ -19,6 +19,13 @@ export type AgentParts = {
   blockIds?: BlockId[]
   tags?: string[]
   prompt?: string
+  /** What was said in its default conversation before it was made. */
+  messages?: NewMessage[]
+  /** The position of the first of them that its model is shown. */
+  contextStart?: number
+  newPassages?: Passage[]
+  /** Made, or put in the place of what has their names. */
+  newTools?: StoredTool[]
 }
 
 export type AgentFilter = {
@@ -96,20 +103,48 @@ export type PassageStore = {
   /** The prompts of the agent's conversations are compiled anew: they say how much there is to find. */
   insert(passage: Passage): Promise<void>
   list(organizationId: OrganizationId, agentId: AgentId, page: ListPage & { text?: string }): Listed<Passage>
-  /** Best first. */
-  search(organizationId: OrganizationId, agentId: AgentId, query: PassageQuery): Promise<Passage[]>
+  /** Best first; without an agent, among those of all. */
+  search(organizationId: OrganizationId, agentId: AgentId | undefined, query: PassageQuery): Promise<Passage[]>
   delete(organizationId: OrganizationId, agentId: AgentId, id: PassageId): Promise<boolean>
+  vectors: PassageVectors
+}
+
+export type WaitingPassage = { number: number; organizationId: OrganizationId; agentId: AgentId; text: string }
+
+export type NewVector = Pick<WaitingPassage, 'number' | 'agentId'> & {
+  model: string
+  result: { type: 'vector'; vector: number[] } | { type: 'refused'; detail: string }
+}
+
+/** What passages mean, as an embedding model tells. Follows a passage; never in a turn's transaction. */
+export type PassageVectors = {
+  /** Passages of all organisations that have none yet, in the order they were made. */
+  waiting(after: number, limit: number): Promise<WaitingPassage[]>
+  keep(vectors: readonly NewVector[]): Promise<void>
+  /** Which models the vectors of each agent come from. */
+  models(): Promise<{ organizationId: OrganizationId; agentId: AgentId; model: string }[]>
+  /** Their passages wait again. */
+  drop(agentId: AgentId, model: string): Promise<void>
+  /** Nearest first, of those that this model embedded; without an agent, among those of all. */
+  nearest(
+    organizationId: OrganizationId,
+    agentId: AgentId | undefined,
+    query: PassageQuery & { model: string; vector: readonly number[] },
+  ): Promise<Passage[]>
 }
 
 /** What is said first in each conversation. */
 export type PromptStore = {
-  get(organizationId: OrganizationId, id: ConversationId): Promise<string | undefined>
+  /** With the agent: the text that is kept, or what one is made of. */
+  open(organizationId: OrganizationId, id: ConversationId): Promise<OpenedPrompt | undefined>
   /** Keeps the text unless another is kept already; answers with the one that is. */
   keep(organizationId: OrganizationId, id: ConversationId, text: string): Promise<string>
   replace(organizationId: OrganizationId, id: ConversationId, text: string): Promise<void>
   /** What it is made of, at one moment. */
   materials(organizationId: OrganizationId, id: ConversationId): Promise<PromptParts | undefined>
 }
+
+export type OpenedPrompt = { agent: Agent; conversation: Conversation; system: string | PromptParts }
 
 export type PromptParts = {
   agent: Agent
@@ -120,21 +155,40 @@ export type PromptParts = {
 }
 
 export type RecallQuery = {
-  words: readonly string[]
+  /** Words to look for, whatever else stands between them; without any, the newest. */
+  text: string
   roles?: readonly string[]
   from?: number
   to?: number
   limit: number
+  /** How many of the best are passed over. */
+  skip?: number
+  conversationId?: ConversationId
 }
+
+/** Where a conversation stands, all of it at one moment. */
+export type Standing = {
+  /** What the model is shown, in order. */
+  context: { id: MessageId; role: MessageRole }[]
+  /** The answer whose calls wait for somebody's word. */
+  waiting?: Message
+  /** Of the agent, in whichever of its conversations. */
+  lastRun: LastRun
+}
+
+/** A message and the agent it belongs to. */
+export type Recalled = Message & { agentId: AgentId }
 
 /** Everything an agent ever said or was told, in all of its conversations. */
 export type RecallStore = {
-  /** What the model is shown of the agent's default conversation, as ids in order. */
-  contextIds(
-    organizationId: OrganizationId,
-    agentId: AgentId,
-  ): Promise<{ conversationId: ConversationId; messageIds: MessageId[] } | undefined>
-  search(organizationId: OrganizationId, agentId: AgentId, query: RecallQuery): Promise<Message[]>
+  /** Undefined: there is no such conversation. */
+  standing(organizationId: OrganizationId, id: ConversationId): Promise<Standing | undefined>
+  /** Without an agent, what all agents of the organisation said. What a fork copied is found once, unless it is asked. */
+  search(organizationId: OrganizationId, agentId: AgentId | undefined, query: RecallQuery): Promise<Recalled[]>
+  /** Indexes what was said since, of all organisations, for about this long. Searches do so too, for what they search. */
+  catchUp(forMs: number): Promise<'done' | 'more'>
+  /** The messages of all agents, or of one conversation, in the order of time. */
+  list(organizationId: OrganizationId, page: ListPage & { conversationId?: ConversationId }): Listed<Recalled>
 }
 
 export type TagStore = {

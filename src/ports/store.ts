@@ -1,19 +1,20 @@
 import type { AdmissionPolicy } from '../core/admission.ts'
 import type { Agent, Conversation } from '../core/agent.ts'
-import type { LoggedEvent } from '../core/event.ts'
+import type { LoggedEvent, TurnEvent } from '../core/event.ts'
 import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, StepId, WorkerId } from '../core/id.ts'
 import type { Json } from '../core/json.ts'
 import type { Message, NewMessage } from '../core/message.ts'
 import type { Entry, NewStep } from '../core/projection.ts'
 import type { RowRepair } from '../core/repair.ts'
 import type { Run, RunPhase, RunStatus, StopReason } from '../core/run.ts'
+import type { CallbackStore, CallbackWish } from './callback-store.ts'
 import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
+import type { McpServerStore } from './mcp-store.ts'
 import type {
   AgentEdit,
   AgentFilter,
   AgentParts,
   BlockStore,
-  LastRun,
   Listed,
   ListPage,
   PassageStore,
@@ -22,6 +23,7 @@ import type {
   StoredToolStore,
   TagStore,
 } from './memory-store.ts'
+import type { AuditLog, KeyStore, PeopleStore } from './people-store.ts'
 
 export type { CooldownStore, CredentialStore, ModelNoteStore }
 
@@ -39,10 +41,15 @@ export type Store = {
   modelNotes: ModelNoteStore
   blocks: BlockStore
   tools: StoredToolStore
+  mcpServers: McpServerStore
   tags: TagStore
   passages: PassageStore
   prompts: PromptStore
   recall: RecallStore
+  people: PeopleStore
+  keys: KeyStore
+  audit: AuditLog
+  callbacks: CallbackStore
   /** Calls back when another process may have written: a nudge, never data. Returns the way to stop. */
   onForeignWrite(listener: () => void): () => void
   close(): Promise<void>
@@ -50,6 +57,8 @@ export type Store = {
 
 export type AgentStore = {
   create(agent: Agent, defaultConversation: ConversationId, parts?: AgentParts): Promise<void>
+  /** All of them, or none. */
+  createAll(agents: readonly NewAgent[]): Promise<void>
   get(organizationId: OrganizationId, id: AgentId): Promise<Agent | undefined>
   findByName(organizationId: OrganizationId, name: string): Promise<Agent | undefined>
   list(organizationId: OrganizationId, page: Page): Promise<Agent[]>
@@ -58,8 +67,13 @@ export type AgentStore = {
   update(organizationId: OrganizationId, id: AgentId, edit: AgentEdit): Promise<Agent | undefined>
   /** With its conversations, runs, messages and passages. Blocks and tools stay: others may use them. */
   delete(organizationId: OrganizationId, id: AgentId): Promise<boolean>
-  lastRun(organizationId: OrganizationId, id: AgentId): Promise<LastRun>
+  /** Of every organisation: agents that have secrets, in the order of their numbers, for the rotation of keys. */
+  sealedPage(after: number, limit: number): Promise<{ number: number; id: AgentId; sealed: { secret: string } }[]>
+  /** False: the secrets were changed meanwhile. */
+  reseal(id: AgentId, from: { secret: string }, to: { secret: string }): Promise<boolean>
 }
+
+export type NewAgent = { agent: Agent; conversationId: ConversationId; parts: AgentParts }
 
 export type ConversationStore = {
   create(conversation: Conversation): Promise<void>
@@ -67,7 +81,28 @@ export type ConversationStore = {
   /** The conversation every agent has. */
   defaultOf(organizationId: OrganizationId, agentId: AgentId): Promise<Conversation | undefined>
   list(organizationId: OrganizationId, agentId: AgentId): Promise<Conversation[]>
+  /** Without default conversations, which belong to their agents, and without hidden ones. */
+  search(organizationId: OrganizationId, filter: ConversationFilter, page: ListPage): Listed<Conversation>
+  update(
+    organizationId: OrganizationId,
+    id: ConversationId,
+    edit: (conversation: Conversation) => Conversation,
+  ): Promise<Conversation | undefined>
+  /** Not while something runs, waits or is queued in it: then these runs are the answer and nothing was changed. */
+  delete(organizationId: OrganizationId, id: ConversationId, at: number): Promise<Deleted>
+  /** Its messages below `nextPosition` are copies of those of the source, with their ids: all of it, or nothing. */
+  fork(source: ConversationId, conversation: Conversation): Promise<'forked' | 'not-found'>
 }
+
+export type ConversationFilter = {
+  agentId?: AgentId
+  /** In the summary. */
+  text?: string
+  archived?: 'only' | 'never' | 'too'
+  sortBy?: 'created_at' | 'last_message_at' | 'last_run_completion'
+}
+
+export type Deleted = { type: 'deleted' } | { type: 'not-found' } | { type: 'busy'; runIds: RunId[] }
 
 /** Newest first; `before` is the id of the last one seen. */
 export type Page = { limit: number; before?: string }
@@ -80,6 +115,8 @@ export type NewRun = Pick<
   /** A retried request is recognised by its key; another body under the same key is a conflict. */
   idempotency?: { key: string; digest: string }
   request?: RequestMark
+  /** Who is to be told when it is over, or waits for a person. */
+  callback?: CallbackWish
 }
 
 /** What the copies of a request are recognised by. */
@@ -137,7 +174,13 @@ export type RunPage = { limit: number; before?: string; after?: string; order?: 
 
 export type StepFilter = { agentId?: AgentId; runId?: RunId }
 
-export type StoredStep = NewStep & { agentId: AgentId }
+/** What a person thought of a step; nothing we do follows from it. */
+export type StepRating = { feedback?: 'positive' | 'negative'; tags?: string[] }
+
+export type StoredStep = NewStep & StepRating & { agentId: AgentId }
+
+/** What is not over, counted. */
+export type RunCensus = { queued: number; running: number; waiting: number; oldestQueuedAt?: number }
 
 export type RunStore = {
   open(open: OpenRun): Promise<OpenedRun>
@@ -172,10 +215,12 @@ export type RunStore = {
   listSteps(organizationId: OrganizationId, filter: StepFilter, page: RunPage): Promise<StoredStep[]>
   getStep(organizationId: OrganizationId, id: StepId): Promise<StoredStep | undefined>
   steps(runId: RunId): Promise<NewStep[]>
+  /** Undefined: there is no such step. */
+  rateStep(organizationId: OrganizationId, id: StepId, rating: StepRating): Promise<StoredStep | undefined>
   /** Waiting runs whose approval lapsed before `now`. */
   expired(now: number, limit: number): Promise<Run[]>
-  /** Of these, the ones whose log is longer than this process has seen, for nudges after foreign writes. */
-  nextSeqs(ids: RunId[]): Promise<Map<RunId, number>>
+  /** Over every organisation, for whoever watches the server. */
+  census(): Promise<RunCensus>
   /** No chunk number above the answer may be given out before it is raised again. Undefined: the lease is lost. */
   raiseChunkBound(runId: RunId, fence: number): Promise<number | undefined>
 }
@@ -208,6 +253,8 @@ export type EventLog = {
   append(append: Append): Promise<Appended>
   /** Everything after sequence number `after`, in order. */
   read(runId: RunId, after: number): Promise<LoggedEvent[]>
+  /** What a run began with; absent if there is no such run. */
+  first(runId: RunId): Promise<TurnEvent | undefined>
 }
 
 export type MessageStore = {
@@ -215,7 +262,8 @@ export type MessageStore = {
   context(conversationId: ConversationId): Promise<Message[]>
   list(organizationId: OrganizationId, conversationId: ConversationId, page: MessagePage): Promise<Message[]>
   ofRun(runId: RunId): Promise<Message[]>
-  get(organizationId: OrganizationId, id: MessageId): Promise<Message | undefined>
+  /** In this conversation, or in whichever holds it: the original before its copies in forks. */
+  get(organizationId: OrganizationId, id: MessageId, conversationId?: ConversationId): Promise<Message | undefined>
 }
 
 /** In order of position. `newest` takes the last `limit`, still oldest first. */

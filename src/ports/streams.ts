@@ -1,5 +1,6 @@
 import type { Chunk, NumberedChunk } from '../core/chunk.ts'
 import type { MessageId, RunId } from '../core/id.ts'
+import type { Run } from '../core/run.ts'
 import type { FormerWriter } from './chunk-store.ts'
 
 /** A run's live stream as its turn writes it. Writing never waits; `settle` does. */
@@ -54,8 +55,10 @@ export type Streams = {
   flush(): Promise<void>
   /** The same before the end of the process, but only tried once: what is not kept, the next process tells again. */
   close(): Promise<void>
-  /** Whether a finished stream was pruned. */
-  isGone(runId: RunId): Promise<boolean>
+  /** Whether the stream of this run was pruned. One that is missing earlier was lost, and is told again from the log. */
+  isGone(run: Pick<Run, 'id' | 'createdAt' | 'completedAt'>): Promise<boolean>
+  /** Removes what ended longer ago than streams are kept; answers with how many. */
+  prune(): Promise<number>
 }
 
 /** `missing`: there is no stream, because none was begun yet or because it was lost. */

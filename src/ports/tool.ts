@@ -19,7 +19,8 @@ export type ToolContext = {
 }
 
 export type ToolAnswer = {
-  status: 'success' | 'error'
+  /** `unknown`: it was asked for and nobody heard the end of it. */
+  status: 'success' | 'error' | 'unknown'
   output: string
   images?: ImagePart[]
   /** Changes to our own database, which are committed with the answer; the tool itself writes nothing. */

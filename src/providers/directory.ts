@@ -1,7 +1,6 @@
 import type { PoolStrategy } from '../core/credential.ts'
 import type { KnownFacts, ProviderDirectory, ProviderEntry } from '../ports/provider-directory.ts'
 import { flowNames, flowProvider } from './credentials/oauth-flows.ts'
-import { listModels } from './list-models.ts'
 import { priceOf } from './model-prices.ts'
 import type { ProviderSet, ProviderWish } from './provider-set.ts'
 import { VENDORS, type Vendor } from './vendors.ts'
@@ -31,6 +30,7 @@ export function providerDirectory(
       const { baseUrl, dialect } = entry
       if (dialect === 'ai-sdk')
         return { type: 'failure', failure: { kind: 'invalid-request', detail: 'this client lists no models' } }
+      const { listModels } = await import('./list-models.ts')
       return listModels({ provider: name, dialect, baseUrl, quirks: quirksOf(name), ...options })
     },
     factsOf({ provider, model }): KnownFacts {

@@ -1,10 +1,10 @@
-import { request } from 'undici'
 import type { Failure } from '../core/failure.ts'
 import type { Dialect } from '../core/message.ts'
 import type { Price } from '../core/price.ts'
 import type { Grant } from '../ports/credentials.ts'
 import type { ListedModel, ModelList } from '../ports/provider-directory.ts'
 import { classify, classifyTransport } from './classify/classify.ts'
+import { loadUndici } from './load-undici.ts'
 import { authHeaders } from './wire/auth-headers.ts'
 import type { Quirks } from './wire/quirks.ts'
 
@@ -67,6 +67,7 @@ async function askPage(shelf: Shelf, asked: ListRequest, after: string | undefin
     ...authHeaders(grant, quirks.auth ?? shelf.auth),
   }
   try {
+    const { request } = await loadUndici()
     const reply = await request(withQuery(base + shelf.path(after), quirks.query), { headers, signal })
     const body = await reply.body.text()
     const page = reply.statusCode < 300 ? shelf.pageOf(parsed(body)) : undefined

@@ -1,20 +1,16 @@
+import type { FailureKind } from '../core/failure.ts'
 import type { Dialect } from '../core/message.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ModelFacts, ModelProvider } from '../ports/model.ts'
 import { adviceFor } from './advice.ts'
-import { anthropicMessages } from './anthropic/messages.ts'
 import { anthropicFacts } from './anthropic/model-facts.ts'
-import { classify, classifyTransport } from './classify/classify.ts'
 import type { KeyVariable } from './credentials/environment-keys.ts'
-import { geminiGenerateContent } from './gemini/generate-content.ts'
 import { geminiFacts } from './gemini/model-generation.ts'
+import { lazyProvider } from './lazy-provider.ts'
 import { modelFacts } from './model-facts.ts'
-import { openaiChat } from './openai/chat.ts'
-import { openaiResponses } from './openai/responses.ts'
 import { VENDORS, type Vendor, vendorNamed } from './vendors.ts'
-import type { WireDialect } from './wire/dialect.ts'
 import type { Quirks } from './wire/quirks.ts'
-import { wireProvider } from './wire/wire-provider.ts'
+import type { WireVendor } from './wire-vendor.ts'
 
 /** What a person may say about one provider; see config/config-file.ts. */
 export type ProviderWish = {
@@ -37,13 +33,6 @@ export type ProviderSet = {
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
-
-const DIALECTS: Record<Exclude<Dialect, 'ai-sdk'>, WireDialect> = {
-  'openai-chat': openaiChat,
-  'openai-responses': openaiResponses,
-  anthropic: anthropicMessages,
-  gemini: geminiGenerateContent,
-}
 
 /** Every vendor that has an address, and whatever else the configuration names. Making them opens no connection. */
 export function providerSet(
@@ -88,21 +77,24 @@ function ownVendor(name: string): Vendor {
 }
 
 function providerOf(vendor: Vendor & { baseUrl: string }, wish: ProviderWish, clock: Clock): ModelProvider {
-  const dialect = DIALECTS[wish.dialect ?? vendor.dialect]
-  const wire = wireProvider({
-    ...{ provider: vendor.name, dialect, baseUrl: vendor.baseUrl, classify, classifyTransport, clock },
-    quirks: vendor.quirks,
+  const { name: provider, label, keyVariables, baseUrl, needsKey, quirks } = vendor
+  const dialect = wish.dialect ?? vendor.dialect
+  const isAggregator = wish.aggregator ?? vendor.isAggregator
+  const factsOf = (model: string) => factsOfModel(model, dialect, wish.windows)
+  const options: WireVendor = {
+    ...{ provider, dialect, baseUrl, quirks, isAggregator, needsKey, facts: factsOf, clock },
     deadlines: {
       ...(wish.timeout_ms === undefined ? {} : { firstByteMs: wish.timeout_ms }),
       ...(wish.stall_timeout_ms === undefined ? {} : { stallMs: wish.stall_timeout_ms }),
     },
-    isAggregator: wish.aggregator ?? vendor.isAggregator,
-    needsKey: vendor.needsKey,
-    facts: (model) => factsOf(model, dialect.name, wish.windows),
-  })
-  const { name: provider, label, keyVariables } = vendor
+  }
   const named = { provider, label, ...(keyVariables[0] ? { keyVariable: keyVariables[0] } : {}) }
-  return { ...wire, adviceFor: (kind) => adviceFor({ ...named, kind }) }
+  const known = {
+    endpoint: { baseUrl, isAggregator, needsKey },
+    factsOf,
+    adviceFor: (kind: FailureKind) => adviceFor({ ...named, kind }),
+  }
+  return lazyProvider(known, async () => (await import('./wire-vendor.ts')).wireVendor(options))
 }
 
 /** What a language's own models are; elsewhere the table says. */
@@ -111,7 +103,7 @@ const OF_DIALECT: Partial<Record<Dialect, (model: string) => ModelFacts>> = {
   gemini: geminiFacts,
 }
 
-function factsOf(model: string, dialect: Dialect, windows: Record<string, number> = {}): ModelFacts {
+function factsOfModel(model: string, dialect: Dialect, windows: Record<string, number> = {}): ModelFacts {
   const known = (OF_DIALECT[dialect] ?? modelFacts)(model)
   const window = windows[model]
   return window === undefined ? known : { ...known, window }

@@ -17,7 +17,7 @@ export type AnswerApproval = {
   /** What is said when the answer had been carried out and only the words after it are missing; nothing by default. */
   reminder?: Input[]
   /** How the continuing run differs from the one that waited. */
-  wishes?: Pick<Wishes, 'streamTokens' | 'background' | 'maxSteps' | 'clientTools' | 'metadata'>
+  wishes?: Pick<Wishes, 'streamTokens' | 'background' | 'maxSteps' | 'clientTools' | 'metadata' | 'callback'>
 }
 
 /**
@@ -122,10 +122,11 @@ async function answerAgain(
 
 function newRun(run: Run, wishes: AnswerApproval['wishes'], { world }: Desk): NewRun {
   const { organizationId, agentId, conversationId } = run
-  const { background = run.background, metadata = {} } = wishes ?? {}
+  const { background = run.background, metadata = {}, callback } = wishes ?? {}
   const id = `run-${world.randomness.uuid()}` as const
   const createdAt = world.clock.now()
-  return { id, organizationId, agentId, conversationId, background, createdAt, metadata, continues: run.id }
+  const place = { id, organizationId, agentId, conversationId, continues: run.id }
+  return { ...place, background, createdAt, metadata, ...(callback ? { callback } : {}) }
 }
 
 type Acceptance = { inputs: Input[]; continues?: Continuation; at: number; wishes?: AnswerApproval['wishes'] }

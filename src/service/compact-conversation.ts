@@ -6,12 +6,15 @@ import { Problem } from '../core/problem.ts'
 import type { Entry } from '../core/projection.ts'
 import type { RunSettings } from '../core/run.ts'
 import type { Desk } from './desk.ts'
+import { refusal } from './send-message.ts'
 
 export type ChangeContext = {
   agent: Agent
   conversationId: ConversationId
   task: NonNullable<RunSettings['task']>
   compaction?: Partial<CompactionSettings>
+  /** What happens when something runs there; by default it waits for its turn. */
+  policy?: 'enqueue' | 'reject'
 }
 
 /**
@@ -21,7 +24,7 @@ export type ChangeContext = {
 export async function changeContext(request: ChangeContext, desk: Desk): Promise<RunId> {
   const { engine, world, defaults, organizationId } = desk
   if (!engine) throw new Problem('home-owned', 'Another process runs the agents of this home. Ask it there.')
-  const { agent, conversationId, task, compaction } = request
+  const { agent, conversationId, task, compaction, policy = 'enqueue' } = request
   const settings: RunSettings = {
     ...{
       targets: chainOf(agent, defaults.fallback),
@@ -39,7 +42,7 @@ export async function changeContext(request: ChangeContext, desk: Desk): Promise
       ...{ organizationId, agentId: agent.id, conversationId, background: false, createdAt: at, metadata: {} },
     },
     entry: entry({ type: 'input-accepted', v: 1, inputs: [], settings }),
-    policy: 'enqueue',
+    policy,
     interruption: entry({ type: 'cancel-requested', v: 1, cause: 'interrupt' }),
     steering: entry({ type: 'input-steered', v: 1, inputs: [] }),
   })
@@ -50,7 +53,7 @@ export async function changeContext(request: ChangeContext, desk: Desk): Promise
     case 'no-conversation':
       throw new Problem('not-found', `There is no conversation ${conversationId}.`)
     case 'refused':
-      throw new Problem('conflict', `The conversation cannot be changed now: ${opened.refusal}.`)
+      throw await refusal(opened, { desk, organizationId })
     case 'steered':
     case 'repeated':
     case 'key-conflict':

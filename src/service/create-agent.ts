@@ -3,10 +3,13 @@ import { MEMORY_TOOLS } from '../core/base-tools.ts'
 import { type Block, cleanText } from '../core/block.ts'
 import type { BlockId } from '../core/id.ts'
 import { compilePrompt } from '../core/memory-prompt.ts'
+import { inputBody, type NewMessage, NO_RUN } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import { isTargetHandle, type TargetHandle } from '../core/target.ts'
+import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
 import { blockFrom, findBlock, type NewBlock } from './blocks.ts'
 import type { Desk } from './desk.ts'
+import type { NewInput } from './send-message.ts'
 import { knownNames } from './tools.ts'
 
 export type CreateAgent = {
@@ -22,6 +25,9 @@ export type CreateAgent = {
   blocks?: NewBlock[]
   blockIds?: BlockId[]
   tags?: string[]
+  /** What was said before it was made, in order. */
+  messages?: NewInput[]
+  secrets?: Secrets
 }
 
 const DEFAULT_SYSTEM = 'You are a helpful assistant. Use your tools when they help; say so when one fails.'
@@ -37,8 +43,9 @@ export async function createAgent(request: CreateAgent, desk: Desk): Promise<Age
   const blocks = withoutTwins([...newBlocks, ...shared])
   const { tools, settings } = await chooseTools(request, { desk, hasMemory: blocks.length > 0 })
   const now = clock.now()
-  const agent: Agent = {
-    id: `agent-${randomness.uuid()}`,
+  const id = `agent-${randomness.uuid()}` as const
+  const bare: Agent = {
+    id,
     organizationId: desk.organizationId,
     name,
     system: cleanText(request.system ?? DEFAULT_SYSTEM),
@@ -49,9 +56,16 @@ export async function createAgent(request: CreateAgent, desk: Desk): Promise<Age
     createdAt: now,
     updatedAt: now,
   }
-  const conversation = { id: `conv-${randomness.uuid()}` as const, isDefault: true, nextPosition: 0 }
+  const agent = request.secrets ? withSecrets(bare, sealSecrets(id, request.secrets, desk)) : bare
+  const messages = (request.messages ?? []).map(
+    (input): NewMessage => ({
+      ...{ id: `message-${randomness.uuid()}`, runId: NO_RUN, createdAt: now },
+      body: inputBody({ ...input, messageId: 'message-' }),
+    }),
+  )
+  const conversation = { id: `conv-${randomness.uuid()}` as const, isDefault: true, nextPosition: messages.length }
   await store.agents.create(agent, conversation.id, {
-    ...{ newBlocks, blockIds: blocks.map(({ id }) => id), tags: request.tags ?? [] },
+    ...{ newBlocks, blockIds: blocks.map(({ id }) => id), tags: request.tags ?? [], messages },
     prompt: compilePrompt({ agent, conversation, blocks, passageCount: 0, passageTags: [], at: now }),
   })
   return agent

@@ -1,9 +1,13 @@
 import type { OrganizationId } from '../core/id.ts'
+import type { Limits } from '../core/limits.ts'
+import type { Caller } from '../core/people.ts'
 import type { TargetHandle } from '../core/target.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { World } from '../engine/world.ts'
 import type { CredentialCare } from '../ports/credential-care.ts'
+import type { Embeddings } from '../ports/embeddings.ts'
 import type { ProviderDirectory } from '../ports/provider-directory.ts'
+import type { Outbound } from '../ports/safe-fetch.ts'
 import type { SecretKeys } from '../ports/secret-box.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
 import type { Hearing } from './tell-events.ts'
@@ -31,8 +35,16 @@ export type Desk = {
   directory?: ProviderDirectory
   /** Absent where the key of the home cannot be changed. */
   secretKeys?: SecretKeys
+  /** Absent where what is kept is found by words alone. */
+  embeddings?: Embeddings
   /** Absent where nobody listens to what is committed. */
   hearing?: Hearing
+  /** Absent where nobody is called whose address somebody else chose. */
+  outbound?: Outbound
   defaults: Defaults
   organizationId: OrganizationId
+  /** Who asks; absent at the command line, where whoever owns the home sits. */
+  caller?: Caller
+  /** Absent where the usual ones hold. */
+  limits?: Limits
 }

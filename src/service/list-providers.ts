@@ -1,5 +1,6 @@
 import { type Agent, chainOf } from '../core/agent.ts'
 import type { Cooldown, CredentialId } from '../core/credential.ts'
+import { DEFAULT_ORGANIZATION } from '../core/id.ts'
 import { parseTarget } from '../core/target.ts'
 import type { ProviderEntry } from '../ports/provider-directory.ts'
 import type { Desk } from './desk.ts'
@@ -43,9 +44,11 @@ export type ListedProvider = ProviderEntry & {
 
 /** Every provider that has an address, and whether it can be asked now. */
 export async function listProviders(desk: Desk): Promise<ListedProvider[]> {
+  // Credentials are the server's own, whichever organisation asks.
+  const server = { ...desk, organizationId: DEFAULT_ORGANIZATION }
   const [credentials, cooldowns, agents] = await Promise.all([
-    listCredentials(desk),
-    listCooldowns(desk),
+    listCredentials(server),
+    listCooldowns(server),
     listAgents(desk),
   ])
   const members = poolMembers(credentials, cooldowns)

@@ -12,9 +12,9 @@ export async function openStream(id: string, desk: Desk): Promise<OpenedStream> 
   const runId = parseId('run', id)
   const run = runId && (await store.runs.get(desk.organizationId, runId))
   if (!run) throw new Problem('not-found', `There is no run "${id}".`)
-  if (await streams.isGone(run.id))
+  if (await streams.isGone(run))
     throw new Problem('gone', `The stream of ${id} was removed after its retention time. Its messages are still there.`)
-  const accepted = (await store.events.read(run.id, 0))[0]?.event
+  const accepted = await store.events.first(run.id)
   if (accepted?.type !== 'input-accepted') throw new Error(`the log of ${id} does not begin with its input`)
   const { settings, continues } = accepted
   return { run, settings, ...(continues ? { continues } : {}) }

@@ -5,6 +5,7 @@ import type { Passage, PassageQuery } from '../core/passage.ts'
 import { Problem } from '../core/problem.ts'
 import type { ListPage } from '../ports/memory-store.ts'
 import type { Desk } from './desk.ts'
+import { type FoundPassages, findPassages } from './find-passages.ts'
 
 export type NewPassage = { agent: Agent; text: string; tags?: string[]; createdAt?: number }
 
@@ -26,8 +27,16 @@ export async function listPassages(agent: Agent, page: ListPage & { text?: strin
   throw new Problem('not-found', `There is no passage ${page.after ?? page.before} to go on from.`)
 }
 
-export const searchPassages = (agent: Agent, query: PassageQuery, desk: Desk): Promise<Passage[]> =>
-  desk.world.store.passages.search(desk.organizationId, agent.id, query)
+/** Without an agent, among the passages of all. */
+export const searchPassages = (
+  agent: Agent | undefined,
+  { signal, ...query }: PassageQuery & { signal: AbortSignal },
+  { world, embeddings, organizationId }: Desk,
+): Promise<FoundPassages> =>
+  findPassages(
+    { organizationId, query, signal, ...(agent ? { agentId: agent.id } : {}) },
+    { store: world.store, embeddings },
+  )
 
 export async function deletePassage(agent: Agent, id: PassageId, desk: Desk): Promise<void> {
   if (!(await desk.world.store.passages.delete(desk.organizationId, agent.id, id)))

@@ -10,9 +10,12 @@ import type { Entry } from '../core/projection.ts'
 import { BACKGROUND_PATIENCE_MS } from '../core/recovery.ts'
 import type { ClientTool, Run, RunSettings } from '../core/run.ts'
 import type { TargetHandle } from '../core/target.ts'
+import { exitToolsOf } from '../core/tool-rules.ts'
 import { foldTurn, isUndecided, openCalls } from '../core/turn.ts'
+import type { CallbackWish } from '../ports/callback-store.ts'
 import type { NewRun, OpenedRun, RequestMark } from '../ports/store.ts'
 import type { Desk } from './desk.ts'
+import { withTurnAllowance } from './turn-allowance.ts'
 
 /** How a request is to be carried out. */
 export type Wishes = {
@@ -24,8 +27,11 @@ export type Wishes = {
   /** Instead of the agent's model, for this run only; the rest of its chain stays. */
   model?: TargetHandle
   system?: string
+  /** Said after the prompt, for this run only. */
+  addendum?: string
   clientTools?: ClientTool[]
   metadata?: Json
+  callback?: CallbackWish
 }
 
 type Addressed = Wishes & { agent: Agent; conversationId: ConversationId; idempotencyKey?: string }
@@ -48,7 +54,10 @@ export const sendMessage = ({ content, otid, ...request }: SendMessage, desk: De
   sendInputs({ ...request, inputs: [{ role: 'user', content, ...(otid ? { otid } : {}) }] }, desk)
 
 /** The same for what an application says in several messages: all of them, or none. */
-export async function sendInputs(request: SendInputs, desk: Desk): Promise<Sent> {
+export const sendInputs = (request: SendInputs, desk: Desk): Promise<Sent> =>
+  withTurnAllowance(request.agent.id, desk, () => openRun(request, desk))
+
+async function openRun(request: SendInputs, desk: Desk): Promise<Sent> {
   const { engine, world, organizationId } = desk
   if (!engine) throw new Problem('home-owned', 'Another process runs the agents of this home. Send the message there.')
   for (const { content } of request.inputs) requireContent(content)
@@ -113,7 +122,9 @@ function newRun({ agent, conversationId, background, idempotencyKey, ...request 
     createdAt: clock.now(),
     metadata: request.metadata ?? {},
     ...(idempotencyKey ? { idempotency: { key: idempotencyKey, digest: said } } : {}),
-    ...(request.request ? { request: mark } : {}),
+    // An otid belongs to one run, whoever sends it and however.
+    ...(request.request || otids.length > 0 ? { request: mark } : {}),
+    ...(request.callback ? { callback: request.callback } : {}),
   }
 }
 
@@ -121,8 +132,9 @@ function entriesOf(
   request: SendInputs,
   { world, defaults }: Desk,
 ): Record<'entry' | 'interruption' | 'steering', Entry> {
-  const { agent, model, clientTools, system } = request
+  const { agent, model, clientTools, system, addendum } = request
   const compaction = compactionOf(agent)
+  const exitTools = exitToolsOf(agent)
   const inputs = request.inputs.map(
     (input): Input => ({ ...input, messageId: `message-${world.randomness.uuid()}` as const }),
   )
@@ -137,6 +149,8 @@ function entriesOf(
     ...(request.background ? { patienceMs: BACKGROUND_PATIENCE_MS } : {}),
     ...(clientTools && clientTools.length > 0 ? { clientTools } : {}),
     ...(system === undefined ? {} : { system }),
+    ...(addendum === undefined ? {} : { addendum }),
+    ...(exitTools.length > 0 ? { exitTools } : {}),
     ...(compaction ? { compaction } : {}),
   }
   const at = world.clock.now()
@@ -149,7 +163,7 @@ function entriesOf(
 }
 
 /** A refusal names what stands in the way, so that the sender can do something about it. */
-async function refusal(
+export async function refusal(
   { refusal: reason, runId }: Extract<OpenedRun, { type: 'refused' }>,
   { desk, organizationId }: { desk: Desk; organizationId: Run['organizationId'] },
 ): Promise<Problem> {

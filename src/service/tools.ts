@@ -1,5 +1,5 @@
 import { builtinToolType } from '../core/base-tools.ts'
-import { parseId, type ToolId } from '../core/id.ts'
+import { parseId, type ToolId, uuidFrom } from '../core/id.ts'
 import type { JsonObject } from '../core/json.ts'
 import { Problem } from '../core/problem.ts'
 import type { StoredTool } from '../core/stored-tool.ts'
@@ -72,18 +72,22 @@ export async function upsertTool(wish: NewTool, desk: Desk): Promise<StoredTool>
   refuseBuiltin(tool.name, desk)
   const [known] = await desk.world.store.tools.named(desk.organizationId, [tool.name])
   if (!known) return createTool(wish, desk)
+  if (known.mcp) throw new Problem('conflict', `${tool.name} is the name of a tool of an MCP server.`)
   return updateStored(known.id, ({ id, createdAt }) => ({ ...tool, id, createdAt }), desk)
 }
 
 export async function updateTool(id: ToolId, change: ToolChange, desk: Desk): Promise<StoredTool> {
   const before = await findTool(id, desk)
-  if (before.toolType !== 'custom') throw new Problem('invalid', `The tool ${before.name} is part of the server.`)
+  refuseFixed(before)
   const isRead = change.sourceCode !== undefined || change.jsonSchema !== undefined || change.argsSchema !== undefined
+  if (before.mcp && (isRead || change.description !== undefined))
+    throw new Problem('invalid', `What ${before.name} is and takes is said by its MCP server. Refresh that instead.`)
   return updateStored(
     id,
     (tool) => {
       const { jsonSchema: _, description: __, ...kept } = tool
-      if (!isRead) return { ...tool, ...withoutAbsent(change), updatedAt: desk.world.clock.now() }
+      const wire = tool.mcp ? tool.wire : (change.wire ?? tool.wire)
+      if (!isRead) return { ...tool, ...withoutAbsent(change), wire, updatedAt: desk.world.clock.now() }
       const schema = change.jsonSchema ?? (change.sourceCode === undefined ? tool.jsonSchema : undefined)
       const wish = { ...kept, ...withoutAbsent(change), ...(schema ? { jsonSchema: schema } : {}) }
       return { ...toolFrom(wish, desk), id: tool.id, createdAt: tool.createdAt }
@@ -94,8 +98,12 @@ export async function updateTool(id: ToolId, change: ToolChange, desk: Desk): Pr
 
 export async function deleteTool(id: ToolId, desk: Desk): Promise<void> {
   const tool = await findTool(id, desk)
-  if (tool.toolType !== 'custom') throw new Problem('invalid', `The tool ${tool.name} is part of the server.`)
+  refuseFixed(tool)
   await desk.world.store.tools.delete(desk.organizationId, id)
+}
+
+function refuseFixed({ name, toolType, mcp }: StoredTool): void {
+  if (toolType !== 'custom' && !mcp) throw new Problem('invalid', `The tool ${name} is part of the server.`)
 }
 
 async function updateStored(id: ToolId, edit: (tool: StoredTool) => StoredTool, desk: Desk): Promise<StoredTool> {
@@ -115,12 +123,7 @@ function refuseBuiltin(name: string, desk: Desk): void {
 
 /** Ours have no row: their ids follow from their names, so that they are the same everywhere and for ever. */
 export function builtinToolId(name: string, { world }: Desk): ToolId {
-  const hex = world
-    .digest(`builtin tool\n${name}`)
-    .replaceAll(/[^0-9a-f]/g, '')
-    .padEnd(32, '0')
-  const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
-  return parseId('tool', `tool-${uuid}`)!
+  return parseId('tool', `tool-${uuidFrom(world.digest(`builtin tool\n${name}`))}`)!
 }
 
 function builtinTool(tool: Tool, desk: Desk): StoredTool {
@@ -133,7 +136,7 @@ function builtinTool(tool: Tool, desk: Desk): StoredTool {
   }
 }
 
-function toolFrom(wish: NewTool, desk: Desk): StoredTool {
+export function toolFrom(wish: NewTool, desk: Desk): StoredTool {
   const { clock, randomness } = desk.world
   const now = clock.now()
   const { name, description, parameters } = described(wish)

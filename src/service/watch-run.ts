@@ -16,7 +16,7 @@ export async function* watchRun(
   const runId = parseId('run', id)
   let run = runId && (await store.runs.get(desk.organizationId, runId))
   if (!runId || !run) throw new Problem('not-found', `There is no run "${id}".`)
-  if (await streams.isGone(runId))
+  if (await streams.isGone(run))
     throw new Problem('gone', `The stream of ${id} was removed after its retention time. Its messages are still there.`)
   for (let last = after; ; ) {
     // Its writer may have died between the last commit and the last chunk, or a crash of PostgreSQL taken the stream.

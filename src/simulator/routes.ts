@@ -8,6 +8,8 @@ const ROUTES: [RegExp, Protocol][] = [
   [/\/responses$/, 'openai-responses'],
   [/\/messages$/, 'anthropic'],
   [/\/models\/[^/]+:(streamGenerateContent|generateContent)$/, 'gemini'],
+  [/\/embeddings$/, 'embeddings'],
+  [/\/models\/[^/]+:batchEmbedContents$/, 'embeddings'],
   [/\/models(\/[^/:]+)?$/, 'models'],
   [/\/oauth\/(account)$/, 'account'],
   [/\/oauth\//, 'oauth'],

@@ -14,7 +14,7 @@ export type Rule = {
 
 export type ModelProtocol = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini'
 /** What else it serves. Rules meet these requests only if they name them. */
-export type SideProtocol = 'models' | 'oauth' | 'account' | 'copilot'
+export type SideProtocol = 'models' | 'embeddings' | 'oauth' | 'account' | 'copilot'
 export type Protocol = ModelProtocol | SideProtocol
 
 export type When = {

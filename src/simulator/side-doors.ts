@@ -1,3 +1,4 @@
+import { embedTexts } from './embeddings.ts'
 import type { Exchange } from './exchange.ts'
 import type { KeyRing } from './key-ring.ts'
 import { listModels } from './model-lists.ts'
@@ -24,6 +25,7 @@ export function newSideDoors({ ring, url, models }: { ring: KeyRing; url: () => 
   let copilotTokens = 0
   const answers: Record<SideProtocol, (exchange: Exchange) => HttpAnswer> = {
     models: (exchange) => listModels(models, exchange),
+    embeddings: embedTexts,
     oauth: oauth.answer,
     account: () => tellAccount(account),
     copilot: () => {

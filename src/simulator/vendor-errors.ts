@@ -35,6 +35,7 @@ const FAMILY: Record<Protocol, Family> = {
   anthropic: 'anthropic',
   gemini: 'gemini',
   models: 'openai',
+  embeddings: 'openai',
   oauth: 'openai',
   account: 'openai',
   copilot: 'openai',

@@ -15,7 +15,7 @@ export async function deleteAgent(
   return true
 }
 
-const lockAgent = statement<{ organization: string; agent: string }>()((db, p, { lock }) =>
+export const lockAgent = statement<{ organization: string; agent: string }>()((db, p, { lock }) =>
   lock(
     db.selectFrom('agents').select('id').where('id', '=', p('agent')).where('organization_id', '=', p('organization')),
   ),
@@ -48,6 +48,10 @@ const REMOVALS: Statement<Of, unknown>[] = [
   ),
   statement<Of>()((db, p) => db.deleteFrom('runs').where('agent_id', '=', p('agent'))),
   statement<Of>()((db, p) => db.deleteFrom('conversations').where('agent_id', '=', p('agent'))),
+  // After the conversations: whoever indexes one of them holds it, and finds it gone.
+  statement<Of>()((db, p) => db.deleteFrom('message_index').where('agent_id', '=', p('agent'))),
+  statement<Of>()((db, p) => db.deleteFrom('message_index_heads').where('agent_id', '=', p('agent'))),
+  statement<Of>()((db, p) => db.deleteFrom('passage_vectors').where('agent_id', '=', p('agent'))),
   statement<Of>()((db, p) => db.deleteFrom('passages').where('agent_id', '=', p('agent'))),
   statement<Of>()((db, p) => db.deleteFrom('agent_blocks').where('agent_id', '=', p('agent'))),
   statement<Of>()((db, p) => db.deleteFrom('agent_tags').where('agent_id', '=', p('agent'))),

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AgentId, ConversationId, OrganizationId } from '../core/id.ts'
-import type { PromptStore } from '../ports/memory-store.ts'
-import { agentOf } from './agents.ts'
+import type { PromptParts, PromptStore } from '../ports/memory-store.ts'
+import { type AgentRow, agentOf } from './agents.ts'
 import { blockOf, blocksOfAgent } from './blocks.ts'
 import { type ConversationRow, conversationOf } from './conversations.ts'
 import type { Database } from './database.ts'
@@ -10,11 +10,8 @@ import { type Executor, statement } from './statement.ts'
 /** How many tags a prompt names. */
 const TAGS_NAMED = 100
 
-export function promptStore({ read, readAtOnce, write }: Database): PromptStore {
+export function promptStore({ readAtOnce, write }: Database): PromptStore {
   return {
-    get: (organization, id) =>
-      read(async (db) => (await db.get(kept, { organization, id }))?.system_prompt ?? undefined),
-
     keep: (organization, id, text) =>
       write({
         key: id,
@@ -32,24 +29,34 @@ export function promptStore({ read, readAtOnce, write }: Database): PromptStore 
         recall: async () => undefined,
       }),
 
-    materials: (organization, id) =>
+    open: (organization, id) =>
       readAtOnce(async (db) => {
         const row = await db.get(conversationAt, { organization, id })
         const agent = row && (await db.get(agentAt, { id: row.agent_id }))
         if (!row || !agent) return undefined
-        const blocks = await db.all(blocksOfAgent, { organization: agent.organization_id, agent: agent.id })
-        const tags = await db.all(passageTags, { agent: agent.id })
-        const counted = await db.get(passageCount, { agent: agent.id })
-        return {
-          agent: agentOf(agent),
-          conversation: conversationOf(row as ConversationRow),
-          blocks: blocks.map(blockOf),
-          passageCount: Number(counted?.count ?? 0),
-          passageTags: [...new Set(tags.flatMap((one) => JSON.parse(one.tags) as string[]))]
-            .sort()
-            .slice(0, TAGS_NAMED),
-        }
+        const system = row.system_prompt ?? (await materialsOf(agent, row as ConversationRow, db))
+        return { agent: agentOf(agent), conversation: conversationOf(row as ConversationRow), system }
       }),
+
+    materials: (organization, id) =>
+      readAtOnce(async (db) => {
+        const row = await db.get(conversationAt, { organization, id })
+        const agent = row && (await db.get(agentAt, { id: row.agent_id }))
+        return row && agent && materialsOf(agent, row as ConversationRow, db)
+      }),
+  }
+}
+
+async function materialsOf(agent: AgentRow, row: ConversationRow, db: Executor): Promise<PromptParts> {
+  const blocks = await db.all(blocksOfAgent, { organization: agent.organization_id, agent: agent.id })
+  const tags = await db.all(passageTags, { agent: agent.id })
+  const counted = await db.get(passageCount, { agent: agent.id })
+  return {
+    agent: agentOf(agent),
+    conversation: conversationOf(row),
+    blocks: blocks.map(blockOf),
+    passageCount: Number(counted?.count ?? 0),
+    passageTags: [...new Set(tags.flatMap((one) => JSON.parse(one.tags) as string[]))].sort().slice(0, TAGS_NAMED),
   }
 }
 

@@ -1,15 +1,21 @@
 import type { Agent } from '../core/agent.ts'
-import type { AgentId, OrganizationId } from '../core/id.ts'
-import type { AgentStore } from '../ports/store.ts'
+import type { AgentId, ConversationId, OrganizationId } from '../core/id.ts'
+import { NO_RUN } from '../core/message.ts'
+import type { AgentStore, NewAgent } from '../ports/store.ts'
 import { attachBlocks } from './agent-blocks.ts'
 import { deleteAgent } from './agent-deletion.ts'
-import { countAgents, lastRunOf, searchAgents } from './agent-list.ts'
+import { countAgents, searchAgents } from './agent-list.ts'
 import { forgetPrompts, keepPrompt } from './agent-prompts.ts'
 import { setTags } from './agent-tags.ts'
 import { insertBlock } from './blocks.ts'
+import type { ChangedRun } from './changes.ts'
 import { insertConversation } from './conversations.ts'
 import type { Database } from './database.ts'
-import { statement } from './statement.ts'
+import { insertMessages } from './messages.ts'
+import { insertPassage } from './passages.ts'
+import { sealedSecrets } from './sealed-secrets.ts'
+import { type Executor, statement } from './statement.ts'
+import { putTool } from './tools.ts'
 
 export function agentStore(database: Database): AgentStore {
   const { read, write } = database
@@ -18,24 +24,20 @@ export function agentStore(database: Database): AgentStore {
       write({
         key: agent.id,
         async work(db) {
-          await db.run(insert, rowOf(agent))
-          await insertConversation(db, {
-            id: defaultConversation,
-            organizationId: agent.organizationId,
-            agentId: agent.id,
-            isDefault: true,
-            createdAt: agent.createdAt,
-            contextStart: 0,
-            nextPosition: 0,
-          })
-          for (const block of parts.newBlocks ?? []) await insertBlock(db, block)
-          await attachBlocks(db, agent, parts.blockIds ?? [])
-          await setTags(db, agent, parts.tags ?? [])
-          if (parts.prompt !== undefined)
-            await keepPrompt(db, { organizationId: agent.organizationId, id: defaultConversation }, parts.prompt)
+          await insertAgent(db, { agent, conversationId: defaultConversation, parts })
           return true
         },
         recall: async (db) => ((await db.get(byId, idOf(agent))) ? true : undefined),
+      }).then(() => undefined),
+
+    createAll: (agents) =>
+      write({
+        key: agents[0]?.agent.id ?? '',
+        async work(db) {
+          for (const one of agents) await insertAgent(db, one)
+          return true
+        },
+        recall: async (db) => (!agents[0] || (await db.get(byId, idOf(agents[0].agent))) ? true : undefined),
       }).then(() => undefined),
 
     get: (organizationId, id) =>
@@ -59,7 +61,6 @@ export function agentStore(database: Database): AgentStore {
     search: (organizationId, filter, wanted) =>
       read((db) => searchAgents(db, { organizationId, filter, page: wanted })),
     count: (organizationId) => read((db) => countAgents(db, organizationId)),
-    lastRun: (organizationId, id) => read((db) => lastRunOf(db, organizationId, id)),
 
     update: (organizationId, id, { edit, tags, blockIds, recompiles }) =>
       write({
@@ -77,9 +78,33 @@ export function agentStore(database: Database): AgentStore {
         },
       }),
 
+    ...sealedSecrets<AgentId>('agents', database),
+
     delete: (organizationId, id) => write({ key: id, work: (db) => deleteAgent(db, { organizationId, id }) }),
   }
 }
+
+/** With its default conversation and all that was asked for with it. */
+async function insertAgent(db: Executor, { agent, conversationId, parts }: NewAgent): Promise<void> {
+  const { id, organizationId, createdAt } = agent
+  const { newTools = [], newBlocks = [], newPassages = [], messages = [], contextStart = 0 } = parts
+  for (const tool of newTools) await putTool(db, tool)
+  await db.run(insert, rowOf(agent))
+  const place = { id: conversationId, organizationId, agentId: id, isDefault: true }
+  await insertConversation(db, { ...place, createdAt, contextStart, nextPosition: 0 })
+  for (const block of newBlocks) await insertBlock(db, block)
+  await attachBlocks(db, agent, parts.blockIds ?? [])
+  await setTags(db, agent, parts.tags ?? [])
+  if (messages.length > 0) await insertMessages(db, beforeAnyRun(agent, conversationId), messages)
+  for (const passage of newPassages) await insertPassage(db, passage)
+  if (parts.prompt !== undefined) await keepPrompt(db, { organizationId, id: conversationId }, parts.prompt)
+}
+
+/** Messages that no run wrote belong to none. */
+const beforeAnyRun = ({ organizationId, id }: Agent, conversationId: ConversationId): ChangedRun => ({
+  ...{ number: 0, id: NO_RUN, organization_id: organizationId, agent_id: id, conversation_id: conversationId },
+  next_seq: 0,
+})
 
 export type AgentRow = {
   id: AgentId
@@ -92,6 +117,7 @@ export type AgentRow = {
   settings: string
   created_at: number
   updated_at: number
+  sealed_secrets: string | null
 }
 
 const rowOf = (agent: Agent): AgentRow => ({
@@ -105,6 +131,7 @@ const rowOf = (agent: Agent): AgentRow => ({
   settings: JSON.stringify(agent.settings ?? {}),
   created_at: agent.createdAt,
   updated_at: agent.updatedAt,
+  sealed_secrets: agent.sealedSecrets ?? null,
 })
 
 export const agentOf = (row: AgentRow): Agent => ({
@@ -116,6 +143,7 @@ export const agentOf = (row: AgentRow): Agent => ({
   fallback: JSON.parse(row.fallback),
   tools: JSON.parse(row.tools),
   ...(row.settings === '{}' ? {} : { settings: JSON.parse(row.settings) }),
+  ...(row.sealed_secrets === null ? {} : { sealedSecrets: row.sealed_secrets }),
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 })
@@ -143,6 +171,7 @@ const insert = statement<AgentRow>()((db, p) =>
     settings: p('settings'),
     created_at: p('created_at'),
     updated_at: p('updated_at'),
+    sealed_secrets: p('sealed_secrets'),
   }),
 )
 
@@ -157,6 +186,7 @@ const update = statement<AgentRow>()((db, p) =>
       tools: p('tools'),
       settings: p('settings'),
       updated_at: p('updated_at'),
+      sealed_secrets: p('sealed_secrets'),
     })
     .where('id', '=', p('id')),
 )

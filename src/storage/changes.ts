@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { AgentId, ConversationId, OrganizationId, RunId } from '../core/id.ts'
+import { type AgentId, type ConversationId, DEFAULT_ORGANIZATION, type OrganizationId, type RunId } from '../core/id.ts'
 import type { NewMessage } from '../core/message.ts'
 import type { Entry, RunChange } from '../core/projection.ts'
 import { carryOut } from './agent-writes.ts'
@@ -18,6 +18,9 @@ export type ChangedRun = {
   conversation_id: ConversationId
   next_seq: number
 }
+
+/** Provider keys are the server's: what one organisation learns of a key holds for all who use it. */
+const KEEPER_OF_KEYS = DEFAULT_ORGANIZATION
 
 /** The rows that follow from events, in their transaction. */
 export async function writeChanges(db: Executor, run: ChangedRun, entries: readonly Entry[]): Promise<void> {
@@ -40,10 +43,10 @@ export async function writeChanges(db: Executor, run: ChangedRun, entries: reado
           await moveContext(db, run.conversation_id, change.contextStart)
           break
         case 'set-cooldown':
-          await setCooldown(db, run.organization_id, change.cooldown)
+          await setCooldown(db, KEEPER_OF_KEYS, change.cooldown)
           break
         case 'clear-cooldown':
-          await clearCooldown(db, run.organization_id, change)
+          await clearCooldown(db, KEEPER_OF_KEYS, change)
           break
         case 'note-model':
           await noteModel(db, run.organization_id, change)

@@ -1,9 +1,10 @@
-import { type SqlBool, sql } from 'kysely'
+import { type Kysely, type SqlBool, sql } from 'kysely'
 import type { RunId } from '../core/id.ts'
 import type { ChunkAppend, ChunkStore, FormerWriter, StoredChunk, StreamHead } from '../ports/chunk-store.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { Transact, Work } from './database.ts'
-import { type Executor, statement } from './statement.ts'
+import type { Tables } from './schema.ts'
+import { type Executor, type Parameter, statement } from './statement.ts'
 
 export type ChunkDatabase = {
   transact: Transact
@@ -34,10 +35,10 @@ export function chunkStore({ transact, read, bootId, close }: ChunkDatabase): Ch
         return row && streamHead(row, bootId)
       }),
     unended: (limit) => read(async (db) => (await db.all(unended, { limit })).map((row) => row.run_id)),
-    prune: (endedBefore) =>
+    prune: (endedBefore, limit) =>
       transact(async (db) => {
-        await db.run(deleteChunks, { before: endedBefore })
-        return db.run(deleteHeads, { before: endedBefore })
+        await db.run(deleteChunks, { before: endedBefore, limit })
+        return db.run(deleteHeads, { before: endedBefore, limit })
       }),
     close,
   }
@@ -262,18 +263,19 @@ const unended = statement<{ limit: number }>()((db, p) =>
   db.selectFrom('stream_heads').select('run_id').where('ended', '=', sql.lit(0)).limit(p('limit')),
 )
 
-const deleteChunks = statement<{ before: number }>()((db, p) =>
-  db
-    .deleteFrom('chunks')
-    .where('run_id', 'in', (where) =>
-      where
-        .selectFrom('stream_heads')
-        .select('run_id')
-        .where('ended', '=', sql.lit(1))
-        .where('ended_at', '<', p('before')),
-    ),
-)
+type Pruning = { before: number; limit: number }
 
-const deleteHeads = statement<{ before: number }>()((db, p) =>
-  db.deleteFrom('stream_heads').where('ended', '=', sql.lit(1)).where('ended_at', '<', p('before')),
-)
+/** The same streams in both statements: none that ends meanwhile is older than these. */
+const oldest = (db: Kysely<Tables>, p: Parameter<Pruning>) =>
+  db
+    .selectFrom('stream_heads')
+    .select('run_id')
+    .where('ended', '=', sql.lit(1))
+    .where('ended_at', '<', p('before'))
+    .orderBy('ended_at')
+    .orderBy('run_id')
+    .limit(p('limit'))
+
+const deleteChunks = statement<Pruning>()((db, p) => db.deleteFrom('chunks').where('run_id', 'in', oldest(db, p)))
+
+const deleteHeads = statement<Pruning>()((db, p) => db.deleteFrom('stream_heads').where('run_id', 'in', oldest(db, p)))

@@ -1,8 +1,11 @@
 import { sql } from 'kysely'
-import type { Conversation } from '../core/agent.ts'
+import type { Conversation, ConversationDetails } from '../core/agent.ts'
 import type { ConversationId } from '../core/id.ts'
-import type { ConversationStore } from '../ports/store.ts'
+import type { ConversationStore, Deleted } from '../ports/store.ts'
+import { lockAgent } from './agent-deletion.ts'
+import { searchConversations } from './conversation-list.ts'
 import type { Database } from './database.ts'
+import { copyMessages } from './messages.ts'
 import { type Executor, statement } from './statement.ts'
 
 export function conversationStore({ read, write }: Database): ConversationStore {
@@ -14,15 +17,12 @@ export function conversationStore({ read, write }: Database): ConversationStore 
           await insertConversation(db, conversation)
           return true
         },
-        async recall(db) {
-          const { id, organizationId } = conversation
-          return (await db.get(byId, { organization: organizationId, id })) ? true : undefined
-        },
+        recall: async (db) => ((await db.get(byId, idOf(conversation))) ? true : undefined),
       }).then(() => undefined),
 
     get: (organizationId, id) =>
       read(async (db) => {
-        const row = await db.get(byId, { organization: organizationId, id })
+        const row = await db.get(byId, idOf({ organizationId, id }))
         return row && conversationOf(row)
       }),
 
@@ -37,8 +37,55 @@ export function conversationStore({ read, write }: Database): ConversationStore 
         const rows = await db.all(ofAgent, { organization: organizationId, agent: agentId })
         return rows.map(conversationOf)
       }),
+
+    search: (organizationId, filter, page) => read((db) => searchConversations(db, { organizationId, filter, page })),
+
+    update: (organizationId, id, edit) =>
+      write({
+        key: id,
+        async work(db) {
+          const row = await db.get(forUpdate, idOf({ organizationId, id }))
+          if (!row) return undefined
+          const edited = edit(conversationOf(row))
+          await db.run(update, { id, ...editable(edited), last_message_at: edited.lastMessageAt ?? null })
+          return edited
+        },
+      }),
+
+    delete: (organizationId, id, at) => write({ key: id, work: (db) => remove(db, idOf({ organizationId, id }), at) }),
+
+    fork: (source, conversation) =>
+      write({
+        key: conversation.id,
+        async work(db) {
+          const { organizationId, agentId, nextPosition } = conversation
+          // Whoever deletes the agent comes before all of this or after it.
+          const agent = await db.get(lockAgent, { organization: organizationId, agent: agentId })
+          const original = agent && (await db.get(byId, idOf({ organizationId, id: source })))
+          if (!original || original.agent_id !== agentId) return 'not-found' as const
+          await insertConversation(db, conversation)
+          const copied = await copyMessages(db, { from: source, to: conversation.id, end: nextPosition })
+          if (copied !== nextPosition) throw new Error(`${copied} of ${nextPosition} messages of ${source} were copied`)
+          return 'forked' as const
+        },
+        recall: async (db) => ((await db.get(byId, idOf(conversation))) ? ('forked' as const) : undefined),
+      }),
   }
 }
+
+/** Under the right to open runs, so that none can be opened in between. */
+async function remove(db: Executor, place: { organization: string; id: string }, at: number): Promise<Deleted> {
+  const found = await db.get(takeOpeningRight, place)
+  if (!found) return { type: 'not-found' }
+  const active = await db.all(activeIn, { id: place.id })
+  if (active.length > 0) return { type: 'busy', runIds: active.map(({ id }) => id) }
+  await db.run(setDeleted, { id: place.id, at })
+  return { type: 'deleted' }
+}
+
+const idOf = ({ organizationId, id }: Pick<Conversation, 'organizationId' | 'id'>) => ({
+  ...{ organization: organizationId, id },
+})
 
 export async function insertConversation(db: Executor, conversation: Conversation): Promise<void> {
   await db.run(insert, {
@@ -50,7 +97,16 @@ export async function insertConversation(db: Executor, conversation: Conversatio
     last_message_at: conversation.lastMessageAt ?? null,
     context_start: conversation.contextStart,
     next_position: conversation.nextPosition,
+    ...editable(conversation),
   })
+}
+
+function editable({ details = {}, archivedAt, updatedAt }: Conversation) {
+  const { summary, ...rest } = details
+  return {
+    ...{ summary: summary ?? null, details: JSON.stringify(rest) },
+    ...{ archived_at: archivedAt ?? null, updated_at: updatedAt ?? null },
+  }
 }
 
 export async function moveContext(db: Executor, id: ConversationId, contextStart: number): Promise<void> {
@@ -66,6 +122,10 @@ export type ConversationRow = {
   last_message_at: number | null
   context_start: number
   next_position: number
+  summary: string | null
+  details: string
+  archived_at: number | null
+  updated_at: number | null
 }
 
 export function conversationOf(row: ConversationRow): Conversation {
@@ -79,6 +139,11 @@ export function conversationOf(row: ConversationRow): Conversation {
     nextPosition: row.next_position,
   }
   if (row.last_message_at !== null) conversation.lastMessageAt = row.last_message_at
+  if (row.archived_at !== null) conversation.archivedAt = row.archived_at
+  if (row.updated_at !== null) conversation.updatedAt = row.updated_at
+  if (row.summary === null && row.details === '{}') return conversation
+  const details = JSON.parse(row.details) as ConversationDetails
+  conversation.details = { ...details, ...(row.summary === null ? {} : { summary: row.summary }) }
   return conversation
 }
 
@@ -92,11 +157,53 @@ const insert = statement<ConversationRow>()((db, p) =>
     last_message_at: p('last_message_at'),
     context_start: p('context_start'),
     next_position: p('next_position'),
+    summary: p('summary'),
+    details: p('details'),
+    archived_at: p('archived_at'),
+    updated_at: p('updated_at'),
   }),
 )
 
+type Editable = ReturnType<typeof editable> & { id: string; last_message_at: number | null }
+
+const update = statement<Editable>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({
+      summary: p('summary'),
+      details: p('details'),
+      archived_at: p('archived_at'),
+      updated_at: p('updated_at'),
+      last_message_at: p('last_message_at'),
+    })
+    .where('id', '=', p('id')),
+)
+
+const setDeleted = statement<{ id: string; at: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ deleted_at: p('at') })
+    .where('id', '=', p('id')),
+)
+
 const byId = statement<{ organization: string; id: string }>()((db, p) =>
-  db.selectFrom('conversations').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization')),
+  db
+    .selectFrom('conversations')
+    .selectAll()
+    .where('id', '=', p('id'))
+    .where('organization_id', '=', p('organization'))
+    .where('deleted_at', 'is', null),
+)
+
+const forUpdate = statement<{ organization: string; id: string }>()((db, p, { lock }) =>
+  lock(
+    db
+      .selectFrom('conversations')
+      .selectAll()
+      .where('id', '=', p('id'))
+      .where('organization_id', '=', p('organization'))
+      .where('deleted_at', 'is', null),
+  ),
 )
 
 /** Two openers of runs in one conversation come one after the other. */
@@ -105,7 +212,17 @@ export const takeOpeningRight = statement<{ organization: string; id: string }>(
     .selectFrom('conversations')
     .select(['id', 'agent_id', openingRight(p('id')).as('right')])
     .where('id', '=', p('id'))
-    .where('organization_id', '=', p('organization')),
+    .where('organization_id', '=', p('organization'))
+    .where('deleted_at', 'is', null),
+)
+
+const activeIn = statement<{ id: string }>()((db, p) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('conversation_id', '=', p('id'))
+    .where(sql<boolean>`(status = 'created' or status = 'running' or waiting = 1)`)
+    .orderBy('number'),
 )
 
 const defaultOfAgent = statement<{ organization: string; agent: string }>()((db, p) =>
@@ -123,6 +240,7 @@ const ofAgent = statement<{ organization: string; agent: string }>()((db, p) =>
     .selectAll()
     .where('agent_id', '=', p('agent'))
     .where('organization_id', '=', p('organization'))
+    .where('deleted_at', 'is', null)
     .orderBy('number', 'desc'),
 )
 

@@ -16,11 +16,22 @@ export function eventLog({ read, write }: Database): EventLog {
         key: append.runId,
         work: (db) => (append.isRetry ? appendUnlessWritten(db, append) : appendEvents(db, append)),
         recall: (db) => recallAppend(db, append),
-        announce: append.writer.type === 'guest',
+        announce: append.writer.type === 'guest' || isParting(append),
       }),
     read: (runId, after) => read((db) => readEvents(db, runId, after)),
+    first: (runId) =>
+      read(async (db) => {
+        const row = await db.get(firstEvent, { run: runId })
+        return row && eventOf(row).event
+      }),
   }
 }
+
+/** The run ends or waits with this: whoever waits for it may do so in another process. */
+const isParting = ({ facts, intents }: Append): boolean => facts.some(letsGo) || intents.some(letsGo)
+
+const letsGo = ({ changes }: Append['facts'][number]): boolean =>
+  changes.some((change) => change.type === 'change-run' && change.change.releaseLease === true)
 
 /** One statement takes the right to write; everything after it stands on that. */
 export async function appendEvents(db: Executor, append: Append): Promise<Appended> {
@@ -163,6 +174,14 @@ const insert = statement<{
     body: p('body'),
     commit_id: p('commitId'),
   }),
+)
+
+const firstEvent = statement<{ run: string }>()((db, p) =>
+  db
+    .selectFrom('events')
+    .select(['seq', 'at', 'body'])
+    .where('run_number', '=', numberOfRun(p('run')))
+    .where('seq', '=', sql.lit(1)),
 )
 
 const eventsAfter = statement<{ run: string; after: number }>()((db, p) =>

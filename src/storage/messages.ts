@@ -1,9 +1,10 @@
-import { sql } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
 import type { ConversationId, StepId } from '../core/id.ts'
 import type { Message, MessageBody, NewMessage } from '../core/message.ts'
 import type { MessageStore } from '../ports/store.ts'
 import type { ChangedRun } from './changes.ts'
 import type { Database } from './database.ts'
+import { isBlank } from './list-page.ts'
 import { numberOfRun } from './run-row.ts'
 import { type Executor, statement, type Value } from './statement.ts'
 
@@ -27,8 +28,10 @@ export function messageStore({ read }: Database): MessageStore {
 
     ofRun: (runId) => read(async (db) => messagesOf(await db.rows(ofRun, { run: runId }))),
 
-    get: (organizationId, id) =>
-      read(async (db) => messagesOf(await db.rows(byId, { organization: organizationId, id })).at(0)),
+    get: (organizationId, id, conversationId) =>
+      read(async (db) =>
+        messagesOf(await db.rows(byId, { organization: organizationId, id, conversation: conversationId ?? '' })).at(0),
+      ),
   }
 }
 
@@ -64,7 +67,10 @@ export async function placeMessage(
   })
 }
 
-export const MESSAGE_COLUMNS = ['id', 'conversation_id', 'run_id', 'step_id', 'position', 'body', 'created_at'] as const
+export const MESSAGE_COLUMNS = [
+  sql<Message['id']>`coalesce(copy_of, id)`.as('id'),
+  ...(['conversation_id', 'run_id', 'step_id', 'position', 'body', 'created_at'] as const),
+] as const
 
 type MessageRow = [
   id: Message['id'],
@@ -172,10 +178,53 @@ export const ofRun = statement<{ run: string }>()((db, p) =>
     .orderBy('position'),
 )
 
-const byId = statement<{ organization: string; id: string }>()((db, p) =>
+const byId = statement<{ organization: string; id: string; conversation: string }>()((db, p) =>
   db
     .selectFrom('messages')
     .select(MESSAGE_COLUMNS)
-    .where('id', '=', p('id'))
-    .where('organization_id', '=', p('organization')),
+    .where(sql<SqlBool>`(id = ${p('id')} or copy_of = ${p('id')})`)
+    .where('organization_id', '=', p('organization'))
+    .where(sql<SqlBool>`(${isBlank(p('conversation'))} or conversation_id = ${p('conversation')})`)
+    .where(
+      sql<SqlBool>`not exists (select 1 from conversations
+        where conversations.id = messages.conversation_id and conversations.deleted_at is not null)`,
+    )
+    .orderBy(sql`case when copy_of is null then 0 else 1 end`)
+    .limit(sql.lit(1)),
+)
+
+/** Belongs to no run: what a run wrote is told once, and its original is what tells it. */
+const NO_RUN_NUMBER = 0
+
+/** Positions below `end` of another conversation, under ids that follow from their place. */
+export async function copyMessages(
+  db: Executor,
+  { from, to, end }: { from: ConversationId; to: ConversationId; end: number },
+): Promise<number> {
+  return db.run(copy, { from, to, end })
+}
+
+const copy = statement<{ from: string; to: string; end: number }>()((db, p) =>
+  db
+    .insertInto('messages')
+    .columns([
+      ...(['id', 'organization_id', 'agent_id', 'conversation_id', 'run_id', 'run_number', 'step_id'] as const),
+      ...(['position', 'role', 'body', 'otid', 'created_at', 'copy_of'] as const),
+    ])
+    .expression((from) =>
+      from
+        .selectFrom('messages as original')
+        .select([
+          sql<never>`cast(${p('to')} as text) || ' ' || original.position`.as('id'),
+          ...(['original.organization_id', 'original.agent_id'] as const),
+          sql<never>`cast(${p('to')} as text)`.as('conversation_id'),
+          'original.run_id',
+          sql<never>`${sql.lit(NO_RUN_NUMBER)}`.as('run_number'),
+          ...(['original.step_id', 'original.position', 'original.role', 'original.body', 'original.otid'] as const),
+          'original.created_at',
+          sql<never>`coalesce(original.copy_of, original.id)`.as('copy_of'),
+        ])
+        .where('original.conversation_id', '=', p('from'))
+        .where('original.position', '<', p('end')),
+    ),
 )

@@ -8,6 +8,12 @@ import { first } from './migrations/001-first.ts'
 import { credentials } from './migrations/002-credentials.ts'
 import { memory } from './migrations/003-memory.ts'
 import { requests } from './migrations/004-requests.ts'
+import { people } from './migrations/005-people.ts'
+import { mcpServers } from './migrations/006-mcp-servers.ts'
+import { conversations } from './migrations/007-conversations.ts'
+import { callbacks } from './migrations/008-callbacks.ts'
+import { messageSearch } from './migrations/009-message-search.ts'
+import { passageVectors } from './migrations/010-passage-vectors.ts'
 import { firstOfChunks } from './migrations/chunks-001-first.ts'
 
 /** Numbered and never edited: a released one has run somewhere. */
@@ -17,7 +23,18 @@ export type Migration = { number: number; name: string; up(dialect: Dialect): st
 export type Track = 'store' | 'chunks'
 
 export const MIGRATIONS: Record<Track, readonly Migration[]> = {
-  store: [first, credentials, memory, requests],
+  store: [
+    first,
+    credentials,
+    memory,
+    requests,
+    people,
+    mcpServers,
+    conversations,
+    callbacks,
+    messageSearch,
+    passageVectors,
+  ],
   chunks: [firstOfChunks],
 }
 

@@ -1,14 +1,28 @@
 import { type SqlBool, sql } from 'kysely'
-import type { AgentId, OrganizationId, PassageId } from '../core/id.ts'
-import { type Passage, type PassageQuery, searchWords } from '../core/passage.ts'
+import { type Passage, searchWords } from '../core/passage.ts'
+import { fuseRankings, isUnspaced, searchTerms } from '../core/search-terms.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { PassageStore } from '../ports/memory-store.ts'
 import { forgetPrompts } from './agent-prompts.ts'
 import type { Database } from './database.ts'
-import { type Bounds, boundsOf, containing, inBounds, isBlank, listing, placesOf, TAG_SLOTS } from './list-page.ts'
-import { type Executor, listParameters, listValues, type Parameter, statement } from './statement.ts'
+import { type Bounds, boundsOf, containing, inBounds, isBlank, placesOf } from './list-page.ts'
+import {
+  PASSAGE_COLUMNS,
+  type PassageOf,
+  type PassageRange,
+  type PassageScope,
+  passageOf,
+  passagesInRange,
+  rangeOf,
+} from './passage-rows.ts'
+import { passageVectors } from './passage-vectors.ts'
+import { type Executor, listParameters, listValues, statement } from './statement.ts'
 
-export function passageStore({ read, write }: Database): PassageStore {
+export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): PassageStore {
+  const { read, write } = database
   return {
+    vectors: passageVectors(database, clock),
+
     insert: (passage) =>
       write({
         key: passage.agentId,
@@ -35,17 +49,36 @@ export function passageStore({ read, write }: Database): PassageStore {
 
     search: (organizationId, agentId, query) =>
       read(async (db) => {
-        const words = searchWords(query.text)
-        const values = { organization: organizationId, agent: agentId, ...rangeOf(query) }
+        const terms = searchTerms(query.text)
+        const values = { organization: organizationId, agent: agentId ?? '', ...rangeOf(query) }
+        const { newest, matching, containing: plain } = SEARCHES[agentId === undefined ? 'all agents' : 'one agent']
         // A question without a word asks for what is newest.
-        if (words.length === 0) return (await db.all(newest, values)).map(passageOf)
-        return (await db.all(matching, { ...values, sqlite: anyOf(words), postgres: words.join(' | ') })).map(passageOf)
+        if (terms.length === 0) return (await db.all(newest, values)).map(passageOf)
+        const words = searchWords(query.text)
+        const asked = { ...values, sqlite: anyOf(words), postgres: words.join(' | ') }
+        const byWords = words.length === 0 ? [] : (await db.all(matching, asked)).map(passageOf)
+        const unspaced = terms.filter(isUnspaced).slice(0, SIGNS)
+        if (unspaced.length === 0) return byWords
+        // The index knows words between spaces; what is written without them is looked for as it is.
+        const signs = listValues(
+          'sign',
+          unspaced.map((term) => `%${term.plain}%`),
+          SIGNS,
+        )
+        const bySigns = (await db.all(plain, { ...values, ...signs } as PassageRange & Signs)).map(passageOf)
+        return fuseRankings([bySigns, byWords], ({ id }) => id)
+          .slice(0, query.limit)
+          .map(({ item }) => item)
       }),
 
     delete: (organizationId, agentId, id) =>
       write({
         key: agentId,
-        work: async (db) => (await db.run(remove, { organization: organizationId, agent: agentId, id })) > 0,
+        async work(db) {
+          const place = { organization: organizationId, agent: agentId, id }
+          await db.run(removeVector, place)
+          return (await db.run(remove, place)) > 0
+        },
       }),
   }
 }
@@ -59,37 +92,6 @@ export async function insertPassage(db: Executor, passage: Passage): Promise<voi
 
 /** FTS5: each word in quotes, so that none is an operator. */
 const anyOf = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(' OR ')
-
-function rangeOf({ tags = [], tagMatch = 'any', from, to, limit }: PassageQuery) {
-  const wanted = [...new Set(tags)]
-  return {
-    from: from ?? 0,
-    to: to ?? Number.MAX_SAFE_INTEGER,
-    limit,
-    needed: wanted.length === 0 ? 0 : tagMatch === 'all' ? wanted.length : 1,
-    ...(listValues('tag', wanted.map(listing), TAG_SLOTS) as Record<`tag${number}`, string>),
-  }
-}
-
-type Row = {
-  id: PassageId
-  organization_id: OrganizationId
-  agent_id: AgentId
-  content: string
-  tags: string
-  created_at: number
-}
-
-const COLUMNS = ['id', 'organization_id', 'agent_id', 'content', 'tags', 'created_at'] as const
-
-const passageOf = (row: Row): Passage => ({
-  id: row.id,
-  organizationId: row.organization_id,
-  agentId: row.agent_id,
-  text: row.content,
-  tags: JSON.parse(row.tags),
-  createdAt: row.created_at,
-})
 
 const idOf = ({ organizationId, agentId, id }: Passage) => ({ organization: organizationId, agent: agentId, id })
 
@@ -111,9 +113,7 @@ const insert = statement<{
   }),
 )
 
-type Of = { organization: string; agent: string }
-
-const byId = statement<Of & { id: string }>()((db, p) =>
+const byId = statement<PassageOf & { id: string }>()((db, p) =>
   db
     .selectFrom('passages')
     .select('number')
@@ -122,7 +122,7 @@ const byId = statement<Of & { id: string }>()((db, p) =>
     .where('organization_id', '=', p('organization')),
 )
 
-const remove = statement<Of & { id: string }>()((db, p) =>
+const remove = statement<PassageOf & { id: string }>()((db, p) =>
   db
     .deleteFrom('passages')
     .where('id', '=', p('id'))
@@ -130,11 +130,24 @@ const remove = statement<Of & { id: string }>()((db, p) =>
     .where('organization_id', '=', p('organization')),
 )
 
+const removeVector = statement<PassageOf & { id: string }>()((db, p) =>
+  db
+    .deleteFrom('passage_vectors')
+    .where('passage_number', 'in', (from) =>
+      from
+        .selectFrom('passages')
+        .select('number')
+        .where('id', '=', p('id'))
+        .where('agent_id', '=', p('agent'))
+        .where('organization_id', '=', p('organization')),
+    ),
+)
+
 const listOf = (direction: 'asc' | 'desc') =>
-  statement<Bounds & Of & { text: string }>()((db, p) =>
+  statement<Bounds & PassageOf & { text: string }>()((db, p) =>
     db
       .selectFrom('passages')
-      .select(COLUMNS)
+      .select(PASSAGE_COLUMNS)
       .where('agent_id', '=', p('agent'))
       .where('organization_id', '=', p('organization'))
       .where(inBounds(sql<number>`number`, p))
@@ -145,39 +158,62 @@ const listOf = (direction: 'asc' | 'desc') =>
 
 const LISTS = { up: listOf('asc'), down: listOf('desc') }
 
-type Range = Of & { from: number; to: number; needed: number; limit: number; [tag: `tag${number}`]: string }
-
-/** Of this agent, in this time, with these tags. */
-function inRange<V extends Range>(p: Parameter<V>) {
-  const tags = listParameters<V>(p, 'tag', TAG_SLOTS).map(
-    (tag) => sql`(case when passages.tags like cast(${tag} as text) escape '\\' then 1 else 0 end)`,
+const newestIn = (scope: PassageScope) =>
+  statement<PassageRange>()((db, p) =>
+    db
+      .selectFrom('passages')
+      .select(PASSAGE_COLUMNS)
+      .where(passagesInRange(p, scope))
+      .orderBy('number', 'desc')
+      .limit(p('limit')),
   )
-  return sql<SqlBool>`passages.agent_id = ${p('agent')} and passages.organization_id = ${p('organization')}
-    and passages.created_at between cast(${p('from')} as bigint) and cast(${p('to')} as bigint)
-    and (cast(${p('needed')} as integer) = 0 or (${sql.join(tags, sql` + `)}) >= cast(${p('needed')} as integer))`
-}
-
-const newest = statement<Range>()((db, p) =>
-  db.selectFrom('passages').select(COLUMNS).where(inRange(p)).orderBy('number', 'desc').limit(p('limit')),
-)
 
 /** Any of the words, and the more and the rarer the better, as each database counts it. */
-const matching = statement<Range & { sqlite: string; postgres: string }>()((db, p, { name }) => {
-  const inAgent = db.selectFrom('passages').select(COLUMNS).where(inRange(p))
-  if (name === 'sqlite')
-    return inAgent
-      .innerJoin(
-        sql<{ found: number; rank: number }>`(select rowid as found, bm25(passages_search) as rank from passages_search
+const matchingIn = (scope: PassageScope) =>
+  statement<PassageRange & { sqlite: string; postgres: string }>()((db, p, { name }) => {
+    const inAgent = db.selectFrom('passages').select(PASSAGE_COLUMNS).where(passagesInRange(p, scope))
+    if (name === 'sqlite')
+      return inAgent
+        .innerJoin(
+          sql<{
+            found: number
+            rank: number
+          }>`(select rowid as found, bm25(passages_search) as rank from passages_search
           where passages_search match ${p('sqlite')})`.as('hits'),
-        (join) => join.onRef(sql`hits.found`, '=', 'passages.number'),
-      )
-      .orderBy(sql`hits.rank`)
+          (join) => join.onRef(sql`hits.found`, '=', 'passages.number'),
+        )
+        .orderBy(sql`hits.rank`)
+        .orderBy('number', 'desc')
+        .limit(p('limit'))
+    const question = sql`to_tsquery('simple', ${p('postgres')})`
+    return inAgent
+      .where(sql<SqlBool>`search @@ ${question}`)
+      .orderBy(sql`ts_rank_cd(search, ${question}) desc`)
       .orderBy('number', 'desc')
       .limit(p('limit'))
-  const question = sql`to_tsquery('simple', ${p('postgres')})`
-  return inAgent
-    .where(sql<SqlBool>`search @@ ${question}`)
-    .orderBy(sql`ts_rank_cd(search, ${question}) desc`)
-    .orderBy('number', 'desc')
-    .limit(p('limit'))
+  })
+
+/** Signs and pictures that one question may have. */
+const SIGNS = 8
+type Signs = { [sign: `sign${number}`]: string }
+
+const containingIn = (scope: PassageScope) =>
+  statement<PassageRange & Signs>()((db, p) => {
+    const hits = listParameters<Signs>(p as never, 'sign', SIGNS).map(
+      (sign) => sql`(case when ${isBlank(sign)} then 0 when lower(content) like ${sign} then 1 else 0 end)`,
+    )
+    const count = sql`(${sql.join(hits, sql` + `)})`
+    return db
+      .selectFrom('passages')
+      .select(PASSAGE_COLUMNS)
+      .where(passagesInRange(p, scope))
+      .where(sql<SqlBool>`${count} > 0`)
+      .orderBy(sql`${count} desc`)
+      .orderBy('number', 'desc')
+      .limit(p('limit'))
+  })
+
+const searchesOf = (scope: PassageScope) => ({
+  ...{ newest: newestIn(scope), matching: matchingIn(scope), containing: containingIn(scope) },
 })
+const SEARCHES = { 'one agent': searchesOf('one agent'), 'all agents': searchesOf('all agents') }

@@ -2,6 +2,7 @@ import { type SqlBool, sql } from 'kysely'
 import type { Clock } from '../ports/clock.ts'
 import type { RepairStore } from '../ports/store.ts'
 import type { Database } from './database.ts'
+import { forgetHead } from './message-words.ts'
 import { placeMessage } from './messages.ts'
 import { type Statement, statement, type Values } from './statement.ts'
 import { leaseNow } from './workers.ts'
@@ -36,6 +37,7 @@ export function repairStore({ write }: Database, clock: Clock): RepairStore {
           const place = await db.get(freePlace, { run: run.id, conversation: run.conversationId, position })
           if (!place) return false
           await placeMessage(db, place, { message, position })
+          await db.run(forgetHead, { conversation: run.conversationId })
           return true
         },
         recall: () => undefined,

@@ -27,6 +27,7 @@ export async function openRun(db: Executor, open: OpenRun): Promise<OpenedRun> {
   // Asked again whenever the running run ended under our hands; each round sees what the last one ran into.
   for (;;) {
     const occupancy = await readOccupancy(db, run)
+    if (!occupancy) return { type: 'no-conversation' }
     const opened = await carryOut(db, open, { occupancy, admission: admit(policy, occupancy) })
     if (opened) return opened
   }
@@ -118,6 +119,9 @@ async function insertRun(
     queueRank,
     key: run.idempotency?.key ?? null,
     digest: run.idempotency?.digest ?? null,
+    callbackUrl: run.callback?.url ?? null,
+    callbackReach: run.callback?.reach ?? null,
+    callbackDueAt: run.callback ? run.createdAt : null,
   })
   await writeEntries(db, row!, { entries: [entry], from: 1, commitId: run.id })
   await keepRequest(db, run)
@@ -133,9 +137,11 @@ async function findByKey(db: Executor, { conversationId, idempotency }: NewRun) 
   return (await db.get(runByKey, values)) ?? (await db.get(steeredByKey, values))
 }
 
-async function readOccupancy(db: Executor, { conversationId }: NewRun): Promise<Occupancy> {
+/** Undefined: it was deleted while we waited for the right to open runs in it. */
+async function readOccupancy(db: Executor, { conversationId }: NewRun): Promise<Occupancy | undefined> {
   const active = await db.get(activeOf, { conversation: conversationId })
   const queue = await db.get(queueOf, { conversation: conversationId })
+  if (Number(queue?.deleted ?? 0) > 0) return undefined
   const queued = Number(queue?.count ?? 0)
   if (!active) return { queued }
   return active.waiting === 1 ? { waiting: active.id, queued } : { running: active.id, queued }
@@ -165,6 +171,9 @@ const insert = statement<{
   queueRank: number
   key: string | null
   digest: string | null
+  callbackUrl: string | null
+  callbackReach: string | null
+  callbackDueAt: number | null
 }>()((db, p) =>
   db
     .insertInto('runs')
@@ -186,6 +195,9 @@ const insert = statement<{
       queue_rank: p('queueRank'),
       idempotency_key: p('key'),
       request_digest: p('digest'),
+      callback_url: p('callbackUrl'),
+      callback_reach: p('callbackReach'),
+      callback_due_at: p('callbackDueAt'),
     })
     .returning(RUN_COLUMNS),
 )
@@ -239,6 +251,10 @@ const queueOf = statement<{ conversation: string }>()((db, p) =>
   db
     .selectFrom('runs')
     .select((select) => select.fn.countAll<number>().as('count'))
+    .select(
+      sql<number>`(select count(*) from conversations
+        where conversations.id = ${p('conversation')} and conversations.deleted_at is not null)`.as('deleted'),
+    )
     .where('conversation_id', '=', p('conversation'))
     .where('status', '=', sql.lit('created' as const)),
 )

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import type { RunCallback } from '../core/callback.ts'
 import type { Run } from '../core/run.ts'
 import type { Tables } from './schema.ts'
 
@@ -27,6 +28,10 @@ export const RUN_COLUMNS = [
   'deaths',
   'chunk_bound',
   'continues',
+  'callback_url',
+  'callback_sent_at',
+  'callback_status_code',
+  'callback_error',
 ] as const
 
 /** For reads that know a run by its id. */
@@ -55,5 +60,13 @@ export function runOf(row: RunRow): Run {
   if (row.expires_at !== null) run.expiresAt = row.expires_at
   if (row.lease_owner !== null) run.leaseOwner = row.lease_owner
   if (row.continues !== null) run.continues = row.continues
+  if (row.callback_url !== null) run.callback = callbackOf(row, row.callback_url)
   return run
 }
+
+const callbackOf = (row: RunRow, url: string): RunCallback => ({
+  url,
+  ...(row.callback_sent_at === null ? {} : { sentAt: row.callback_sent_at }),
+  ...(row.callback_status_code === null ? {} : { statusCode: row.callback_status_code }),
+  ...(row.callback_error === null ? {} : { error: row.callback_error }),
+})

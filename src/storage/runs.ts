@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
-import type { RunId } from '../core/id.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { OpenedRun, RunStore } from '../ports/store.ts'
 import type { Database } from './database.ts'
+import { takeCensus } from './run-census.ts'
 import { runClaims } from './run-claims.ts'
 import { byIdAnywhere, continueRun, openRun, recallContinued, recallOpened } from './run-intake.ts'
 import { listRuns, listSteps } from './run-lists.ts'
 import { markAnswered, runOfOtid } from './run-requests.ts'
 import { RUN_COLUMNS, runOf } from './run-row.ts'
-import { listParameters, listValues, statement } from './statement.ts'
-import { readStep, readSteps } from './steps.ts'
+import { statement } from './statement.ts'
+import { rateStep, readStep, readSteps } from './steps.ts'
 
 export function runStore(database: Database, clock: Clock): RunStore {
   const { read, write } = database
@@ -72,22 +72,16 @@ export function runStore(database: Database, clock: Clock): RunStore {
 
     steps: (runId) => read((db) => readSteps(db, runId)),
 
+    rateStep: (organizationId, id, rating) =>
+      write({ key: id, work: (db) => rateStep(db, { organizationId, id }, rating) }),
+
     expired: (now, limit) =>
       read(async (db) => {
         const rows = await db.all(lapsed, { now, limit })
         return rows.map(runOf)
       }),
 
-    nextSeqs: (ids) =>
-      read(async (db) => {
-        const found = new Map<RunId, number>()
-        for (let start = 0; start < ids.length; start += BATCH) {
-          const batch = ids.slice(start, start + BATCH)
-          const rows = await db.all(nextSeqs, listValues('id', batch, BATCH) as Batch)
-          for (const row of rows) found.set(row.id, row.next_seq)
-        }
-        return found
-      }),
+    census: () => read(takeCensus),
   }
 }
 
@@ -103,14 +97,4 @@ const lapsed = statement<{ now: number; limit: number }>()((db, p) =>
     .where('expires_at', '<', p('now'))
     .orderBy('expires_at')
     .limit(p('limit')),
-)
-
-const BATCH = 32
-type Batch = { [id: `id${number}`]: string }
-
-const nextSeqs = statement<Batch>()((db, p) =>
-  db
-    .selectFrom('runs')
-    .select(['id', 'next_seq'])
-    .where('id', 'in', listParameters(p, 'id', BATCH)),
 )

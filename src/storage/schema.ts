@@ -1,24 +1,27 @@
 import type { Generated } from 'kysely'
+import type { AuditId, AuditOutcome } from '../core/audit.ts'
 import type { Cooldown, Credential, CredentialId } from '../core/credential.ts'
 import type {
   AgentId,
   BlockId,
   ConversationId,
+  McpServerId,
   MessageId,
   OrganizationId,
-  PassageId,
   RunId,
   StepId,
   ToolId,
   WorkerId,
 } from '../core/id.ts'
 import type { MessageRole } from '../core/message.ts'
+import type { BuiltInActor, KeyId, Scope, UserId } from '../core/people.ts'
 import type { StepStatus } from '../core/projection.ts'
 import type { RunStatus, StopReason } from '../core/run.ts'
 import type { TargetHandle } from '../core/target.ts'
+import type { SearchTables } from './search-tables.ts'
 
 /** Times are milliseconds, booleans 0 or 1 and JSON is text, in both databases. */
-export type Tables = {
+export type Tables = SearchTables & {
   agents: AgentsTable
   conversations: ConversationsTable
   runs: RunsTable
@@ -36,7 +39,11 @@ export type Tables = {
   agent_blocks: AgentBlocksTable
   agent_tags: AgentTagsTable
   tools: ToolsTable
-  passages: PassagesTable
+  mcp_servers: McpServersTable
+  organizations: OrganizationsTable
+  users: UsersTable
+  api_keys: ApiKeysTable
+  audit_log: AuditLogTable
   stream_heads: StreamHeadsTable
   chunks: ChunksTable
 }
@@ -54,6 +61,7 @@ type AgentsTable = {
   settings: Generated<string>
   created_at: number
   updated_at: number
+  sealed_secrets: Generated<string | null>
 }
 
 type ConversationsTable = {
@@ -68,6 +76,13 @@ type ConversationsTable = {
   next_position: number
   /** Null: to be compiled when it is needed next. */
   system_prompt: Generated<string | null>
+  summary: Generated<string | null>
+  /** JSON: what only this conversation says of itself. */
+  details: Generated<string>
+  archived_at: Generated<number | null>
+  /** It is not there for anybody any more; its rows stay. */
+  deleted_at: Generated<number | null>
+  updated_at: Generated<number | null>
 }
 
 type RunsTable = {
@@ -90,6 +105,9 @@ type RunsTable = {
   callback_sent_at: Generated<number | null>
   callback_status_code: Generated<number | null>
   callback_error: Generated<string | null>
+  callback_reach: Generated<string | null>
+  callback_due_at: Generated<number | null>
+  callback_tries: Generated<number>
   ttft_ns: Generated<number | null>
   total_duration_ns: Generated<number | null>
   created_at: number
@@ -197,6 +215,8 @@ type MessagesTable = {
   body: string
   otid: string | null
   created_at: number
+  /** The message of another conversation this is a copy of, and the id it is known by. */
+  copy_of: Generated<MessageId | null>
 }
 
 type WorkersTable = { id: WorkerId; expires_at: number }
@@ -271,19 +291,63 @@ type ToolsTable = {
   organization_id: OrganizationId
   name: string
   tool_type: string
+  mcp_server_id: McpServerId | null
   body: string
   created_at: number
   updated_at: number
 }
 
-type PassagesTable = {
+type McpServersTable = {
   number: Generated<number>
-  id: PassageId
+  id: McpServerId
   organization_id: OrganizationId
-  agent_id: AgentId
-  content: string
-  tags: string
+  name: string
+  place: string
+  /** Ciphertext; null where there is nothing to keep. */
+  sealed_secrets: string | null
+  contact: string
+  revision: number
   created_at: number
+  updated_at: number
+}
+
+type OrganizationsTable = { number: Generated<number>; id: OrganizationId; name: string; created_at: number }
+
+type UsersTable = {
+  number: Generated<number>
+  id: UserId
+  organization_id: OrganizationId
+  name: string
+  created_at: number
+}
+
+type ApiKeysTable = {
+  number: Generated<number>
+  id: KeyId
+  organization_id: OrganizationId
+  user_id: UserId | null
+  name: string
+  scope: Scope
+  prefix: string
+  digest: string
+  created_at: number
+  expires_at: number | null
+  revoked_at: number | null
+}
+
+type AuditLogTable = {
+  number: Generated<number>
+  id: AuditId
+  organization_id: OrganizationId
+  at: number
+  actor: KeyId | BuiltInActor | 'unknown'
+  user_id: UserId | null
+  from_address: string | null
+  verb: string
+  object: string | null
+  outcome: AuditOutcome
+  status: number | null
+  request_id: string | null
 }
 
 type StreamHeadsTable = {

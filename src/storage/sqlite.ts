@@ -148,7 +148,11 @@ function bringUpToDate(writer: DatabaseSync, options: SqliteOptions & { file: st
   const version = sqliteVersion(writer, 'store')
   refuseNewer(version, { place: file, migrations })
   if (version < newestOf(migrations))
-    throw storageError('unreachable', file, new Error('it is of an older version; start the server once to upgrade it'))
+    throw storageError(
+      'unreachable',
+      file,
+      new Error('it is of an older version; stop the server and start this one to upgrade it'),
+    )
 }
 
 /** The chunk log can be thrown away: after a power cut it may be damaged, and the truth is elsewhere. */

@@ -3,7 +3,7 @@ import type { RunError } from '../core/failure.ts'
 import type { OrganizationId, RunId, StepId } from '../core/id.ts'
 import type { NewStep } from '../core/projection.ts'
 import { parseTarget } from '../core/target.ts'
-import type { StoredStep } from '../ports/store.ts'
+import type { StepRating, StoredStep } from '../ports/store.ts'
 import type { ChangedRun } from './changes.ts'
 import { numberOfRun } from './run-row.ts'
 import type { Tables } from './schema.ts'
@@ -38,7 +38,7 @@ export async function insertStep(db: Executor, run: ChangedRun, step: NewStep): 
 export async function readSteps(db: Executor, runId: RunId): Promise<NewStep[]> {
   const rows = await db.all(ofRun, { run: runId })
   return rows.map((row) => {
-    const { agentId: _, ...step } = stepOf(row)
+    const { agentId: _, feedback: __, tags: ___, ...step } = stepOf(row)
     return step
   })
 }
@@ -49,6 +49,17 @@ export async function readStep(
   id: StepId,
 ): Promise<StoredStep | undefined> {
   const row = await db.get(byId, { organization: organizationId, id })
+  return row && stepOf(row)
+}
+
+export async function rateStep(
+  db: Executor,
+  { organizationId, id }: { organizationId: OrganizationId; id: StepId },
+  { feedback, tags }: StepRating,
+): Promise<StoredStep | undefined> {
+  const row = await db.get(rate, {
+    ...{ organization: organizationId, id, feedback: feedback ?? null, tags: tags ? JSON.stringify(tags) : null },
+  })
   return row && stepOf(row)
 }
 
@@ -65,6 +76,8 @@ export const STEP_COLUMNS = [
   'reasoning_tokens',
   'stop_reason',
   'error_data',
+  'feedback',
+  'tags',
   'created_at',
 ] as const
 
@@ -82,6 +95,8 @@ export function stepOf(row: Pick<Selectable<Tables['steps']>, (typeof STEP_COLUM
   if (row.cache_write_tokens !== null) step.usage.cacheWriteTokens = row.cache_write_tokens
   if (row.reasoning_tokens !== null) step.usage.reasoningTokens = row.reasoning_tokens
   if (row.stop_reason !== null) step.stopReason = row.stop_reason
+  if (row.feedback !== null) step.feedback = row.feedback as NonNullable<StepRating['feedback']>
+  if (row.tags !== null) step.tags = JSON.parse(row.tags) as string[]
   if (row.error_data !== null) step.error = JSON.parse(row.error_data) as RunError
   return step
 }
@@ -144,4 +159,13 @@ const byId = statement<{ organization: string; id: string }>()((db, p) =>
     .select(STEP_COLUMNS)
     .where('id', '=', p('id'))
     .where('organization_id', '=', p('organization')),
+)
+
+const rate = statement<{ organization: string; id: string; feedback: string | null; tags: string | null }>()((db, p) =>
+  db
+    .updateTable('steps')
+    .set({ feedback: p('feedback'), tags: p('tags') })
+    .where('id', '=', p('id'))
+    .where('organization_id', '=', p('organization'))
+    .returning(STEP_COLUMNS),
 )

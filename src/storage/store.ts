@@ -5,15 +5,20 @@ import type { Store } from '../ports/store.ts'
 import { promptStore } from './agent-prompts.ts'
 import { recallStore } from './agent-recall.ts'
 import { agentStore } from './agents.ts'
+import { keyStore } from './api-keys.ts'
+import { auditLog } from './audit.ts'
 import { blockStore } from './blocks.ts'
+import { callbackStore } from './callbacks.ts'
 import { conversationStore } from './conversations.ts'
 import { cooldownStore } from './cooldowns.ts'
 import { credentialStore } from './credentials.ts'
 import type { Database } from './database.ts'
 import { eventLog } from './events.ts'
+import { mcpServerStore } from './mcp-servers.ts'
 import { messageStore } from './messages.ts'
 import { modelNoteStore } from './model-notes.ts'
 import { passageStore } from './passages.ts'
+import { peopleStore } from './people.ts'
 import { repairStore } from './repairs.ts'
 import { runStore } from './runs.ts'
 import { snapshotReader } from './snapshot.ts'
@@ -50,10 +55,15 @@ export function assembleStore(parts: StoreParts): OpenedStore {
     modelNotes: modelNoteStore(database),
     blocks: blockStore(database),
     tools: toolStore(database),
+    mcpServers: mcpServerStore(database),
     tags: tagStore(database),
-    passages: passageStore(database),
+    passages: passageStore(database, clock),
     prompts: promptStore(database),
-    recall: recallStore(database),
+    recall: recallStore(database, clock),
+    people: peopleStore(database),
+    keys: keyStore(database),
+    audit: auditLog(database),
+    callbacks: callbackStore(database),
     onForeignWrite,
     close,
   }

@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from 'kysely'
-import type { OrganizationId, ToolId } from '../core/id.ts'
+import type { McpServerId, OrganizationId, ToolId } from '../core/id.ts'
 import type { StoredTool } from '../core/stored-tool.ts'
 import type { StoredToolStore } from '../ports/memory-store.ts'
 import type { Database } from './database.ts'
@@ -13,7 +13,7 @@ export function toolStore({ read, write }: Database): StoredToolStore {
         key: tool.id,
         async work(db) {
           if (await db.get(byName, { organization: tool.organizationId, name: tool.name })) return 'name-taken' as const
-          await db.run(insert, rowOf(tool))
+          await insertTool(db, tool)
           return 'created' as const
         },
         recall: async (db) =>
@@ -50,7 +50,7 @@ export function toolStore({ read, write }: Database): StoredToolStore {
             if (await db.get(byName, { organization: organizationId, name: tool.name })) return 'name-taken' as const
             await renameOnAgents(db, { organizationId, from: before.name, to: tool.name })
           }
-          await db.run(update, rowOf(tool))
+          await updateTool(db, tool)
           return tool
         },
       }),
@@ -61,12 +61,40 @@ export function toolStore({ read, write }: Database): StoredToolStore {
         async work(db) {
           const row = await db.get(forUpdate, { organization: organizationId, id })
           if (!row) return false
-          await renameOnAgents(db, { organizationId, from: row.name })
-          await db.run(remove, { id })
+          await removeTool(db, toolOf(row))
           return true
         },
       }),
   }
+}
+
+export const insertTool = (db: Executor, tool: StoredTool) => db.run(insert, rowOf(tool))
+
+export const updateTool = (db: Executor, tool: StoredTool) => db.run(update, rowOf(tool))
+
+/** Made, or put in the place of the tool that has its name. */
+export async function putTool(db: Executor, tool: StoredTool): Promise<void> {
+  const row = await db.get(byName, { organization: tool.organizationId, name: tool.name })
+  if (!row) await insertTool(db, tool)
+  else await updateTool(db, { ...tool, id: row.id, createdAt: toolOf(row).createdAt })
+}
+
+/** Agents no longer have it. */
+export async function removeTool(db: Executor, { organizationId, id, name }: StoredTool): Promise<void> {
+  await renameOnAgents(db, { organizationId, from: name })
+  await db.run(remove, { id })
+}
+
+export async function toolsOfServer(
+  db: Executor,
+  organizationId: OrganizationId,
+  server: McpServerId,
+): Promise<StoredTool[]> {
+  return (await db.all(ofServer, { organization: organizationId, server })).map(toolOf)
+}
+
+export async function toolNames(db: Executor, organizationId: OrganizationId): Promise<string[]> {
+  return (await db.all(names, { organization: organizationId })).map(({ name }) => name)
 }
 
 type Renaming = { organizationId: OrganizationId; from: string; to?: string }
@@ -85,6 +113,7 @@ type Row = {
   organization_id: OrganizationId
   name: string
   tool_type: string
+  mcp_server_id: McpServerId | null
   body: string
   created_at: number
   updated_at: number
@@ -92,7 +121,7 @@ type Row = {
 
 function rowOf({ id, organizationId, name, toolType, createdAt, updatedAt, ...body }: StoredTool): Row {
   const row = { id, organization_id: organizationId, name, tool_type: toolType, body: JSON.stringify(body) }
-  return { ...row, created_at: createdAt, updated_at: updatedAt }
+  return { ...row, mcp_server_id: body.mcp?.serverId ?? null, created_at: createdAt, updated_at: updatedAt }
 }
 
 const toolOf = (row: Row): StoredTool => ({
@@ -111,6 +140,7 @@ const insert = statement<Row>()((db, p) =>
     organization_id: p('organization_id'),
     name: p('name'),
     tool_type: p('tool_type'),
+    mcp_server_id: p('mcp_server_id'),
     body: p('body'),
     created_at: p('created_at'),
     updated_at: p('updated_at'),
@@ -138,6 +168,19 @@ const byName = statement<{ organization: string; name: string }>()((db, p) =>
 
 const all = statement<{ organization: string }>()((db, p) =>
   db.selectFrom('tools').selectAll().where('organization_id', '=', p('organization')).orderBy('number'),
+)
+
+const ofServer = statement<{ organization: string; server: string }>()((db, p) =>
+  db
+    .selectFrom('tools')
+    .selectAll()
+    .where('mcp_server_id', '=', p('server'))
+    .where('organization_id', '=', p('organization'))
+    .orderBy('number'),
+)
+
+const names = statement<{ organization: string }>()((db, p) =>
+  db.selectFrom('tools').select('name').where('organization_id', '=', p('organization')),
 )
 
 const remove = statement<{ id: string }>()((db, p) => db.deleteFrom('tools').where('id', '=', p('id')))

@@ -25,7 +25,8 @@ test('what a tool throws becomes its answer', async () => {
       throw new Error('no paper')
     },
   })
-  assert.deepEqual(await tool.run({}, context), { status: 'error', output: 'The tool failed: no paper' })
+  const output = 'Error executing function act: Error: no paper'
+  assert.deepEqual(await tool.run({}, context), { status: 'error', output })
 })
 
 test('a verification that fails knows nothing', async () => {

@@ -22,18 +22,18 @@ const DEFAULTS: Pick<Tool, Defaulted> = {
 /** A complete tool that never throws: what it throws is an error in its answer, or an unknown in its verification. */
 export function defineTool<Input = Json>(definition: ToolDefinition<Input>): Tool {
   const { run, verify, ...declared } = definition
-  const tool: Tool = { ...DEFAULTS, ...declared, run: answering(run) }
+  const tool: Tool = { ...DEFAULTS, ...declared, run: answering(declared.name, run) }
   if (tool.effects === 'verifiable' && !verify) throw new Error(`${tool.name} is verifiable but has no verify`)
   return verify ? { ...tool, verify: verifying(verify) } : tool
 }
 
 const answering =
-  <Input>(run: ToolDefinition<Input>['run']): Tool['run'] =>
+  <Input>(name: string, run: ToolDefinition<Input>['run']): Tool['run'] =>
   async (input, context) => {
     try {
       return await run(input as Input, context)
     } catch (error) {
-      return { status: 'error', output: `The tool failed: ${wordsOf(error)}` }
+      return { status: 'error', output: `Error executing function ${name}: ${wordsOf(error)}` }
     }
   }
 
@@ -47,7 +47,7 @@ const verifying =
     }
   }
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const wordsOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error))
 
 export const success = (output: string): ToolAnswer => ({ status: 'success', output })
 export const failure = (output: string): ToolAnswer => ({ status: 'error', output })

@@ -12,7 +12,7 @@ describe('holdfast chat', { concurrency: 4 }, () => {
   test('chat without a terminal and without input welcomes, says what to type, and exits 0', async (context) => {
     const { code, stdout, stderr } = await holdfast(['chat'], { home: newHome(context) })
     assert.deepEqual([code, stderr], [0, ''])
-    for (const hint of ['what time is it in Tokyo', 'count to 20', 'postcard', 'holdfast demo', 'npm start'])
+    for (const hint of ['what time is it in Tokyo', 'count to 20', 'postcard', 'holdfast demo', 'npm run chat'])
       assert.ok(stdout.includes(hint), hint)
   })
 

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
+import { takeOwnerLock } from '../../src/storage/owner-lock.ts'
 import { holdfast, newHome } from './holdfast.ts'
 
 const UNKNOWN = 'run-00000000-0000-4000-8000-000000000000'
@@ -45,6 +48,20 @@ describe('holdfast and mistakes', { concurrency: 4 }, () => {
     assert.match(agents!, /No agents yet/)
     assert.match(approvals!, /Nothing waits/)
     assert.match(doctor!, /Everything that must hold does/)
+  })
+
+  test('beside a server of an older version a command says so', async (context) => {
+    const home = newHome(context)
+    await holdfast(['agents', 'create', 'ada'], { home })
+    // An older server: it owns the home, and its schema lacks the newest migration.
+    const lock = takeOwnerLock(join(home, 'owner.lock'), home)
+    context.after(() => lock.release())
+    const database = new DatabaseSync(join(home, 'holdfast.db'))
+    database.exec(`delete from migrations where track = 'store' and number = (select max(number) from migrations)`)
+    database.close()
+    const { code, stderr } = await holdfast(['agents'], { home })
+    assert.notEqual(code, 0)
+    assert.match(stderr, /older version; stop the server and start this one/)
   })
 
   test('without a command the help is shown, and --version answers', async (context) => {

@@ -38,6 +38,13 @@ export function holdfast(args: string[], options: Place & { input?: string }): P
 export const startHoldfast = (args: string[], place: Place): Started =>
   started(spawn(process.execPath, [MAIN, ...args], { env: environmentFor(place) }))
 
+/** A server of this home that listens on any port; commands find it by themselves. */
+export async function startServing(home: string, environment: Record<string, string> = {}): Promise<Started> {
+  const server = startHoldfast(['serve', '--port', '0'], { home, environment })
+  await server.saw('Try it:')
+  return server
+}
+
 /** The program on a pseudo terminal, so that it believes a person sits there. */
 export function startAtTerminal(args: string[], place: Place): Started {
   const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ')
@@ -49,6 +56,7 @@ export const lacksTerminal = lacks('script')
 
 const environmentFor = ({ home, environment }: Place): NodeJS.ProcessEnv => ({
   ...{ PATH: process.env.PATH, HOLDFAST_HOME: home },
+  ...(process.env.NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE } : {}),
   ...environment,
 })
 

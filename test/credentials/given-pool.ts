@@ -7,12 +7,13 @@ import { realClock } from '../../src/config/real-clock.ts'
 import { realRandomness } from '../../src/config/real-randomness.ts'
 import { openSecretKeys } from '../../src/config/secret-key.ts'
 import type { Cooldown, CredentialId } from '../../src/core/credential.ts'
+import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
 import type { Choice, ChooseOptions } from '../../src/ports/credentials.ts'
 import { newCredentialPool, type PoolOptions } from '../../src/providers/credentials/credential-pool.ts'
 import { type AddCredential, addCredential } from '../../src/service/add-credential.ts'
 import type { CredentialDesk } from '../../src/service/credential-desk.ts'
 import { openSqliteStore } from '../../src/storage/sqlite.ts'
-import { asHolder, entry, fault, givenAgent, givenRunning, ORGANIZATION } from '../storage/given.ts'
+import { asHolder, entry, fault, givenAgent, givenRunning, ORGANIZATION as SOMEBODY } from '../storage/given.ts'
 
 export const NOW = Date.UTC(2026, 0, 1)
 export const forever = new AbortController().signal
@@ -33,14 +34,14 @@ export async function givenPool(context: TestContext, options: Partial<PoolOptio
     })
     const keys = openSecretKeys(home)
     const pool = newCredentialPool({
-      ...{ organizationId: ORGANIZATION, store, box: keys.box, environment: [], clock },
+      ...{ organizationId: DEFAULT_ORGANIZATION, store, box: keys.box, environment: [], clock },
       randomness: realRandomness,
       report: (error) => faults.push(error),
       ...options,
       ...more,
     })
     const desk: CredentialDesk = {
-      organizationId: ORGANIZATION,
+      organizationId: DEFAULT_ORGANIZATION,
       care: pool,
       world: { store, clock, randomness: realRandomness, credentials: pool },
     }
@@ -56,7 +57,7 @@ export async function givenPool(context: TestContext, options: Partial<PoolOptio
 
 /** Writes these as the engine does: with an event, in its transaction. */
 export async function rest({ store }: Pick<GivenPool, 'store'>, ...cooldowns: Partial<Cooldown>[]): Promise<void> {
-  const home = await givenAgent(store, ORGANIZATION)
+  const home = await givenAgent(store, SOMEBODY)
   const run = await givenRunning(store, { ...home })
   const changes = cooldowns.map((more) => ({
     type: 'set-cooldown' as const,

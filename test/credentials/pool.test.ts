@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { cooldownFor } from '../../src/core/cooldown.ts'
 import type { CredentialId } from '../../src/core/credential.ts'
+import { DEFAULT_ORGANIZATION as ORGANIZATION } from '../../src/core/id.ts'
 import { environmentSources } from '../../src/providers/credentials/environment-keys.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
-import { ORGANIZATION } from '../storage/given.ts'
 import { choose, forever, type GivenPool, givenPool, granted, NOW, rest, secretOf } from './given-pool.ts'
 
 const variable = (name: string, read: () => string | undefined, provider = 'openai') => ({

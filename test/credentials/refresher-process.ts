@@ -2,9 +2,9 @@ import { realClock } from '../../src/config/real-clock.ts'
 import { realRandomness } from '../../src/config/real-randomness.ts'
 import { openSecretKeys } from '../../src/config/secret-key.ts'
 import type { CredentialId } from '../../src/core/credential.ts'
+import { DEFAULT_ORGANIZATION as ORGANIZATION } from '../../src/core/id.ts'
 import { newCredentialPool } from '../../src/providers/credentials/credential-pool.ts'
 import { openSqliteStore } from '../../src/storage/sqlite.ts'
-import { ORGANIZATION } from '../storage/given.ts'
 
 /** A real process that renews one credential of a home when it is told to, and says what came of it. */
 const [home, id, tokenUrl, leaseMs] = process.argv.slice(2) as [string, CredentialId, string, string]

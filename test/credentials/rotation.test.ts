@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { DEFAULT_ORGANIZATION as ORGANIZATION } from '../../src/core/id.ts'
 import { Problem } from '../../src/core/problem.ts'
 import { rotateKey } from '../../src/service/rotate-secret-key.ts'
-import { ORGANIZATION } from '../storage/given.ts'
 import { type GivenPool, givenPool, secretOf } from './given-pool.ts'
 
 const noWait = { sleep: () => Promise.resolve() }
@@ -15,7 +15,8 @@ async function givenMany(given: GivenPool): Promise<void> {
     await given.add({ provider: `p${row}`, secret: `secret-${row}`, refreshToken: `refresh-${row}` })
 }
 
-const rotate = ({ keys, store }: GivenPool) => rotateKey({ keys, credentials: store.credentials, clock: noWait })
+const rotate = ({ keys, store }: GivenPool) =>
+  rotateKey({ keys, credentials: store.credentials, mcpServers: store.mcpServers, agents: store.agents, clock: noWait })
 
 const keysIn = ({ home }: GivenPool) => readFileSync(join(home, 'secret.key'), 'utf8').trim().split('\n').length
 
@@ -76,7 +77,8 @@ test('what was sealed with the old key while the rotation ran is found before th
         await given.store.credentials.reseal(id, sealed, { secret: late })
     },
   }
-  await rotateKey({ keys: given.keys, credentials: given.store.credentials, clock })
+  const { credentials, mcpServers, agents } = given.store
+  await rotateKey({ keys: given.keys, credentials, mcpServers, agents, clock })
   assert.equal(await secretOf(given), 'secret-late')
 })
 

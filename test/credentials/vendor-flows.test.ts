@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { DEFAULT_ORGANIZATION as ORGANIZATION } from '../../src/core/id.ts'
 import type { DeviceFlow, DeviceOutcome } from '../../src/ports/credential-care.ts'
 import type { FlowOverrides } from '../../src/providers/credentials/oauth-flows.ts'
-import { ORGANIZATION } from '../storage/given.ts'
 import { forever, type GivenPool, givenPool, granted } from './given-pool.ts'
 import { type Asked, type Reply, startTokenEndpoint } from './token-endpoint.ts'
 

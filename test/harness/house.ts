@@ -14,6 +14,7 @@ import { type ConversationId, DEFAULT_ORGANIZATION, type RunId } from '../../src
 import type { Message } from '../../src/core/message.ts'
 import type { Run } from '../../src/core/run.ts'
 import { startEngine } from '../../src/engine/engine.ts'
+import { newWarmAgents } from '../../src/engine/warm-past.ts'
 import type { World } from '../../src/engine/world.ts'
 import { newStreams } from '../../src/live/streams.ts'
 import type { Clock } from '../../src/ports/clock.ts'
@@ -47,6 +48,8 @@ export type HouseOptions = {
   fallback?: string[]
   clock?: Clock
   maxRunning?: number
+  /** How many conversations are kept warm between their turns. */
+  cacheEntries?: number
   defaults?: Partial<Desk['defaults']>
 }
 
@@ -116,6 +119,10 @@ export async function openHouse(context: TestContext, options: HouseOptions = {}
     const world: World = {
       store: mortal(options.wrapStore?.(opened.store) ?? opened.store, life),
       streams: newStreams({ chunks: mortal(opened.chunks, life), clock: processClock, report }),
+      warm: newWarmAgents({
+        limits: { entries: options.cacheEntries ?? 128, bytes: 1e9, idleMs: 3_600_000 },
+        clock: processClock,
+      }),
       credentials: options.credentials
         ? mortal(options.credentials({ store: mortal(opened.store, life), clock: processClock, home }), life)
         : noCredentials,

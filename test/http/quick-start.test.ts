@@ -14,5 +14,6 @@ test('the quick start runs with nothing but an address and a key', async (t) => 
   assert.match(stdout, /agent agent-/)
   assert.match(stdout, /blocking: Hello!/)
   assert.equal(stdout.match(/it stopped: end_turn/g)?.length, 2)
+  assert.match(stdout, /(NotFoundError|Error): 404/)
   assert.equal(stdout.match(/run-\S+ completed/g)?.length, 2)
 })

@@ -85,9 +85,14 @@ export async function settled(client: Letta, runId: string): Promise<Heard> {
   }
 }
 
+/** What was said, without what the model is told first. */
 export async function history(client: Letta, agentId: string, query: object = {}): Promise<Heard[]> {
   const page = await client.agents.messages.list(agentId, query as never)
-  return page.getPaginatedItems() as Heard[]
+  return (page.getPaginatedItems() as Heard[]).filter((message) => !isCompiled(message))
 }
+
+/** The system prompt is in no run. */
+export const isCompiled = ({ message_type, run_id }: Heard): boolean =>
+  message_type === 'system_message' && run_id === null
 
 export const typesIn = (messages: readonly Heard[]): string[] => messages.map(({ message_type }) => message_type)

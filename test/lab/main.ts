@@ -4,10 +4,10 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { runKills } from './kill/harness.ts'
+import { runKills, runKillsOverHttp } from './kill/harness.ts'
 import { PLANTED_BUGS } from './planted/bugs.ts'
 import { huntAll } from './planted/hunt.ts'
-import { complaintsOf, type LabReport, summaryOf } from './report/lab-report.ts'
+import { complaintsOf, type LabReport, percentile, summaryOf } from './report/lab-report.ts'
 import { pageOf } from './report/page.ts'
 import { screenOf } from './report/screen.ts'
 import { runSeeds } from './simulator/run-seeds.ts'
@@ -15,7 +15,8 @@ import { tellSeed } from './simulator/tell-seed.ts'
 
 /**
  * `npm run lab`: the simulator, the planted bugs and the kill harness, on one screen and in `lab-report/`. The full run
- * is the default; `--quick` is a slice of it, `--seeds` and `--kills` choose, `--seed` tells one day as a story.
+ * is the default; `--quick` is a slice of it, `--seeds` and `--kills` choose, `--seed` tells one day as a story, `--http`
+ * is the kill harness over HTTP alone.
  */
 const { values } = parseArgs({
   options: {
@@ -25,17 +26,22 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     database: { type: 'string' },
     quick: { type: 'boolean', default: false },
+    http: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 })
 
 const FULL = { seeds: 20_000, kills: 1_000 }
 const QUICK = { seeds: 500, kills: 50 }
+/** A server starts more slowly than a worker. */
+const SERVED_QUICK = 20
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const REPORT = join(ROOT, 'lab-report')
 
 if (values.seed !== undefined) {
   process.exitCode = await tellSeed(numberOf('seed', values.seed))
+} else if (values.http) {
+  process.exitCode = await killOverHttp()
 } else {
   process.exitCode = await runLab()
 }
@@ -67,6 +73,11 @@ async function runLab(): Promise<number> {
     if (database !== 'sqlite' && database !== 'postgres') throw new Error(`--database is sqlite or postgres`)
     killed.push({ database, report: await runKills({ kills, seed: from, database }) })
   }
+  if (kills > 0 && !isChosen) {
+    const served = values.quick ? SERVED_QUICK : kills
+    progress(`${served} kills over HTTP`)
+    killed.push({ database: 'sqlite over HTTP', report: await runKillsOverHttp({ kills: served, seed: from }) })
+  }
   const report: LabReport = {
     ...{ startedAt: new Date(started).toISOString(), commit: commitName(), ms: Date.now() - started },
     ...{ seeds: simulated, planted, kills: killed },
@@ -75,6 +86,18 @@ async function runLab(): Promise<number> {
   write(report, isLong)
   console.log(values.json ? JSON.stringify(summaryOf(report)) : screenOf(report, { isLong }))
   return complaintsOf(report, { isLong }).length === 0 ? 0 : 1
+}
+
+/** Only the server, killed under the official client. */
+async function killOverHttp(): Promise<number> {
+  const kills = numberOf('kills', values.kills ?? String(FULL.kills))
+  const database = values.database === 'postgres' ? 'postgres' : 'sqlite'
+  const report = await runKillsOverHttp({ kills, seed: numberOf('from', values.from), database })
+  const { recoveries, violations, ...counts } = report
+  const told = { database, ...counts, recoveries: recoveries.length, violations }
+  const [p50, p99] = [percentile(recoveries, 0.5), percentile(recoveries, 0.99)]
+  console.log(JSON.stringify({ ...told, recovery_p50_ms: p50, recovery_p99_ms: p99 }))
+  return violations.length === 0 ? 0 : 1
 }
 
 function write(report: LabReport, isLong: boolean): void {

@@ -127,6 +127,18 @@ test('the same idempotency key is one run; another message under it is a conflic
   assert.equal((await house.messages()).length, 2)
 })
 
+test('an otid is one run however it is sent, also after the end; another message under it is a conflict', async (context) => {
+  const house = await openHouse(context, { script: scriptOf({ text: 'ok' }) })
+  const [first, second] = await Promise.all([house.send('hello', { otid: 'o' }), house.send('hello', { otid: 'o' })])
+  assert.equal(first, second)
+  await house.wait(first)
+  await house.crash()
+  await house.restart()
+  assert.equal(await house.send('hello', { otid: 'o' }), first)
+  await assert.rejects(house.send('other', { otid: 'o' }), { kind: 'conflict' })
+  assert.equal((await house.messages()).length, 2)
+})
+
 test('an empty message is refused and leaves nothing behind', async (context) => {
   const house = await openHouse(context, { script: scriptOf({ text: 'ok' }) })
   await assert.rejects(house.send('   '), { kind: 'invalid' })

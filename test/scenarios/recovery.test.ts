@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Effects } from '../../src/core/tool-call.ts'
+import { StorageError } from '../../src/ports/storage-error.ts'
+import type { Store } from '../../src/ports/store.ts'
 import type { Tool, Verification } from '../../src/ports/tool.ts'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
 import { success } from '../../src/tools/define-tool.ts'
@@ -220,4 +222,20 @@ test('a call the model repeats in a later answer, id and arguments and all, is a
   await house.ask('write it twice')
   assert.equal(keys.length, 2)
   assert.notEqual(keys[0], keys[1])
+})
+
+test('a process whose store is away when it stops says so, and stops', async (context) => {
+  const away: (store: Store) => Store = (store) => ({
+    ...store,
+    workers: {
+      ...store.workers,
+      async leave() {
+        throw new StorageError('unreachable', 'nobody there')
+      },
+    },
+  })
+  const house = await openHouse(context, { wrapStore: away, script: scriptOf({ text: 'done' }) })
+  await house.ask('hello')
+  await house.stop()
+  assert.equal(house.faults.length, 1)
 })

@@ -171,14 +171,4 @@ export const CLAIMS: Promised = {
     assert.deepEqual(await store.runs.expired(waiting.expiresAt!, 10), [])
     assert.deepEqual(await store.runs.expired(waiting.expiresAt! + 1, 10), [waiting])
   },
-
-  'the next sequence numbers of many runs come in one answer': async ({ store }) => {
-    const runs = []
-    for (let count = 0; count < 40; count++) runs.push(await givenRunning(store, await givenAgent(store)))
-    await finish(store, runs[0]!)
-    const next = await store.runs.nextSeqs([...runs.map(({ id }) => id), newId.run()])
-    assert.equal(next.size, 40)
-    assert.equal(next.get(runs[0]!.id), 3)
-    assert.equal(next.get(runs[39]!.id), 2)
-  },
 }

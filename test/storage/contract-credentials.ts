@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Cooldown, CredentialId } from '../../src/core/credential.ts'
+import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
 import type { Change } from '../../src/core/projection.ts'
 import type { StoredCredential } from '../../src/ports/credential-store.ts'
 import type { Store } from '../../src/ports/store.ts'
@@ -51,6 +52,9 @@ async function commit(store: Store, changes: Change[], organizationId = ORGANIZA
   assert.equal((await store.events.append(asHolder(run, { facts: [entry(fault('x'), ...changes)] }))).type, 'appended')
 }
 
+/** Whose the keys are that runs of all organisations use. */
+const SERVER = { organizationId: DEFAULT_ORGANIZATION }
+
 const keysOf = (cooldowns: Cooldown[]) => cooldowns.map(({ key }) => key)
 
 export const CREDENTIALS: Promised = {
@@ -75,18 +79,18 @@ export const CREDENTIALS: Promised = {
     assert.equal((await store.credentials.list(ORGANIZATION, provider)).length, 1)
   },
 
-  'a pool is its credentials by priority, and the cooldowns of credentials with and without a row': async ({
+  'a pool is its credentials by priority, and their cooldowns, whoever’s run met them, with and without a row': async ({
     store,
   }) => {
-    const late = await given(store, { priority: 9 })
-    const early = await given(store, { priority: 1 })
-    const second = await given(store, { priority: 1 })
-    await given(store, { provider: 'another' })
+    const late = await given(store, { ...SERVER, priority: 9 })
+    const early = await given(store, { ...SERVER, priority: 1 })
+    const second = await given(store, { ...SERVER, priority: 1 })
+    await given(store, { ...SERVER, provider: 'another' })
     const ofEnvironment = rests('credential-env-OPENAI_API_KEY')
     const ofRow = rests(early.id, { runId: `run-${randomUUID()}` })
     const endpoint = rests('https://example.com', { scope: 'endpoint' })
     await commit(store, [ofRow, ofEnvironment, endpoint, rests('credential-x', { provider: 'another' })].map(rest))
-    const pool = await store.credentials.pool(ORGANIZATION, 'openai')
+    const pool = await store.credentials.pool(DEFAULT_ORGANIZATION, 'openai')
     assert.deepEqual(pool.credentials, [early, second, late])
     const sorted = pool.cooldowns.toSorted((one, other) => (one.key < other.key ? -1 : 1))
     assert.deepEqual(
@@ -101,17 +105,17 @@ export const CREDENTIALS: Promised = {
     await commit(store, [rest(short)])
     await commit(store, [rest(long)])
     await commit(store, [rest(short)])
-    assert.deepEqual(await store.cooldowns.list(ORGANIZATION, AT), [long])
+    assert.deepEqual(await store.cooldowns.list(DEFAULT_ORGANIZATION, AT), [long])
   },
 
   'a cooldown that ended is not listed, stays until it is swept, and success clears it': async ({ store }) => {
     await commit(store, [rest(rests('credential-a')), rest(rests('credential-b', { until: AT + 5_000 }))])
-    assert.deepEqual(keysOf(await store.cooldowns.list(ORGANIZATION, AT + 1_000)), ['credential-b'])
-    assert.equal((await store.credentials.pool(ORGANIZATION, 'openai')).cooldowns.length, 2)
-    await store.cooldowns.sweep(ORGANIZATION, AT + 1_001)
-    assert.deepEqual(keysOf((await store.credentials.pool(ORGANIZATION, 'openai')).cooldowns), ['credential-b'])
+    assert.deepEqual(keysOf(await store.cooldowns.list(DEFAULT_ORGANIZATION, AT + 1_000)), ['credential-b'])
+    assert.equal((await store.credentials.pool(DEFAULT_ORGANIZATION, 'openai')).cooldowns.length, 2)
+    await store.cooldowns.sweep(DEFAULT_ORGANIZATION, AT + 1_001)
+    assert.deepEqual(keysOf((await store.credentials.pool(DEFAULT_ORGANIZATION, 'openai')).cooldowns), ['credential-b'])
     await commit(store, [{ type: 'clear-cooldown', scope: 'credential', key: 'credential-b' }])
-    assert.deepEqual((await store.credentials.pool(ORGANIZATION, 'openai')).cooldowns, [])
+    assert.deepEqual((await store.credentials.pool(DEFAULT_ORGANIZATION, 'openai')).cooldowns, [])
   },
 
   'cooldowns are cleared by provider or key, and never those of another organisation': async ({ store }) => {
@@ -119,17 +123,17 @@ export const CREDENTIALS: Promised = {
     const endpoint = rests('https://example.com', { scope: 'endpoint', provider: 'another' })
     await commit(store, [rest(rests('credential-a')), rest(rests('credential-b')), rest(endpoint)])
     assert.equal(await cooldowns.clear(OTHER_ORGANIZATION, {}), 0)
-    assert.equal(await cooldowns.clear(ORGANIZATION, { key: 'credential-a' }), 1)
-    assert.equal(await cooldowns.clear(ORGANIZATION, { provider: 'another' }), 1)
-    assert.deepEqual(keysOf(await cooldowns.list(ORGANIZATION, AT)), ['credential-b'])
-    assert.equal(await cooldowns.clear(ORGANIZATION, {}), 1)
+    assert.equal(await cooldowns.clear(DEFAULT_ORGANIZATION, { key: 'credential-a' }), 1)
+    assert.equal(await cooldowns.clear(DEFAULT_ORGANIZATION, { provider: 'another' }), 1)
+    assert.deepEqual(keysOf(await cooldowns.list(DEFAULT_ORGANIZATION, AT)), ['credential-b'])
+    assert.equal(await cooldowns.clear(DEFAULT_ORGANIZATION, {}), 1)
   },
 
   'the cooldown of a credential goes with it': async ({ store }) => {
-    const { id } = await given(store)
+    const { id } = await given(store, SERVER)
     await commit(store, [rest(rests(id))])
-    await store.credentials.remove(ORGANIZATION, id)
-    assert.deepEqual(await store.cooldowns.list(ORGANIZATION, AT), [])
+    await store.credentials.remove(DEFAULT_ORGANIZATION, id)
+    assert.deepEqual(await store.cooldowns.list(DEFAULT_ORGANIZATION, AT), [])
   },
 
   'notes on a model add to what is known of it, and can be forgotten': async ({ store }) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Block } from '../../src/core/block.ts'
-import type { AgentId, BlockId, PassageId } from '../../src/core/id.ts'
+import type { AgentId, BlockId, ConversationId, OrganizationId, PassageId } from '../../src/core/id.ts'
 import type { Passage } from '../../src/core/passage.ts'
 import type { StoredTool } from '../../src/core/stored-tool.ts'
 import { StaleWrite } from '../../src/ports/stale-write.ts'
@@ -57,6 +57,16 @@ async function givenBlocks(store: Store, ...labels: string[]): Promise<Block[]> 
 const idsOf = (items: { id: string }[] | undefined) => items?.map(({ id }) => id)
 const upwards = { limit: 10, order: 'asc' as const }
 
+/** The text that is kept; undefined where one would be made anew. */
+async function keptPrompt(
+  store: Store,
+  organizationId: OrganizationId,
+  id: ConversationId,
+): Promise<string | undefined> {
+  const opened = await store.prompts.open(organizationId, id)
+  return typeof opened?.system === 'string' ? opened.system : undefined
+}
+
 export const MEMORY: Promised = {
   'an agent is made with its blocks, tags and prompt in one piece': async ({ store }) => {
     const [shared] = await givenBlocks(store, 'shared')
@@ -76,7 +86,7 @@ export const MEMORY: Promised = {
     assert.deepEqual(await store.agents.get(ORGANIZATION, made.id), made)
     assert.deepEqual(await store.blocks.ofAgent(ORGANIZATION, made.id), [own, shared])
     assert.deepEqual((await store.tags.ofAgents(ORGANIZATION, [made.id])).get(made.id), ['a', 'b'])
-    assert.equal(await store.prompts.get(ORGANIZATION, conversationId), 'You are.')
+    assert.equal(await keptPrompt(store, ORGANIZATION, conversationId), 'You are.')
     const twice = { ...made, id: newId.agent() }
     const labels = { newBlocks: [newBlock('same')], blockIds: [] as BlockId[] }
     const [same] = await givenBlocks(store, 'same')
@@ -125,7 +135,7 @@ export const MEMORY: Promised = {
     await finish(store, await givenRunning(store, { agentId: made[1]!, conversationId: id }))
     assert.deepEqual(await search({ sortBy: 'last_run_completion' }, { order: 'desc', limit: 1 }), [1])
     assert.deepEqual(await search({ lastStopReason: 'end_turn' }), [1])
-    assert.equal((await store.agents.lastRun(ORGANIZATION, made[1]!)).stopReason, 'end_turn')
+    assert.equal((await store.recall.standing(ORGANIZATION, id))?.lastRun.stopReason, 'end_turn')
     assert.equal(await store.agents.count(ORGANIZATION), 4)
     assert.deepEqual(await store.tags.list(ORGANIZATION, upwards), ['a', 'b'])
     assert.deepEqual(await store.tags.list(ORGANIZATION, { limit: 1, order: 'desc' }), ['b'])
@@ -223,7 +233,7 @@ export const MEMORY: Promised = {
     await store.events.append(asHolder({ ...run, nextSeq: 4 }, { facts: [entry(fault('x'), carry)] }))
     const [found] = await store.passages.search(ORGANIZATION, home.agentId, { text: 'kept', limit: 1 })
     assert.equal(found?.id, passage.passageId)
-    assert.equal(await store.prompts.get(ORGANIZATION, home.conversationId), undefined)
+    assert.equal(await keptPrompt(store, ORGANIZATION, home.conversationId), undefined)
   },
 
   'a prompt that is kept stays until the context moves, and says what it is made of': async ({ store }) => {
@@ -231,18 +241,18 @@ export const MEMORY: Promised = {
     const { conversationId } = home
     assert.equal(await store.prompts.keep(ORGANIZATION, conversationId, 'one'), 'one')
     assert.equal(await store.prompts.keep(ORGANIZATION, conversationId, 'two'), 'one')
-    assert.equal(await store.prompts.get(OTHER_ORGANIZATION, conversationId), undefined)
+    assert.equal(await keptPrompt(store, OTHER_ORGANIZATION, conversationId), undefined)
     assert.equal(await store.prompts.materials(OTHER_ORGANIZATION, conversationId), undefined)
     const run = await givenRunning(store, home)
     await store.events.append(asHolder(run, { facts: [entry(fault('x'), { type: 'move-context', contextStart: 0 })] }))
-    assert.equal(await store.prompts.get(ORGANIZATION, conversationId), undefined)
+    assert.equal(await keptPrompt(store, ORGANIZATION, conversationId), undefined)
     await store.passages.insert(newPassage(home.agentId, 'a', { tags: ['t'] }))
     const materials = await store.prompts.materials(ORGANIZATION, conversationId)
     assert.deepEqual([materials?.passageCount, materials?.passageTags, materials?.blocks], [1, ['t'], []])
     assert.equal(materials?.agent.id, home.agentId)
     await store.prompts.replace(ORGANIZATION, conversationId, 'three')
     await store.agents.update(ORGANIZATION, home.agentId, { recompiles: true })
-    assert.equal(await store.prompts.get(ORGANIZATION, conversationId), undefined)
+    assert.equal(await keptPrompt(store, ORGANIZATION, conversationId), undefined)
   },
 
   'passages are found by their words, the better match first': async ({ store }) => {
@@ -282,14 +292,14 @@ export const MEMORY: Promised = {
     const facts = ['the red boat', 'a red house', 'nothing'].map((text) => entry(fault('x'), says(run.id, text)))
     await store.events.append(asHolder(run, { facts }))
     const search = async (words: string[], more = {}) =>
-      (await store.recall.search(ORGANIZATION, home.agentId, { words, limit: 5, ...more })).map(
+      (await store.recall.search(ORGANIZATION, home.agentId, { text: words.join(' '), limit: 5, ...more })).map(
         ({ position }) => position,
       )
     assert.deepEqual(await search(['red', 'boat']), [0, 1])
     assert.deepEqual(await search([]), [2, 1, 0])
     assert.deepEqual(await search(['red'], { roles: ['assistant'] }), [])
     assert.deepEqual(await search(['red'], { roles: ['user'], limit: 1 }), [1])
-    assert.deepEqual(await store.recall.search(OTHER_ORGANIZATION, home.agentId, { words: [], limit: 5 }), [])
+    assert.deepEqual(await store.recall.search(OTHER_ORGANIZATION, home.agentId, { text: '', limit: 5 }), [])
   },
 
   'a stored tool has one name, and a new name is known to every agent that has it': async ({ store }) => {

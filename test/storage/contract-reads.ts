@@ -73,6 +73,17 @@ export const READS: Promised = {
     assert.deepEqual(await list({ statuses: [] }), [])
   },
 
+  'what is not over is counted, over all organisations, with the age of the oldest in the queue': async ({ store }) => {
+    assert.deepEqual(await store.runs.census(), { queued: 0, running: 0, waiting: 0 })
+    const home = await givenAgent(store)
+    await finish(store, await givenRunning(store, home))
+    await givenRunning(store, home)
+    const first = mustOpen(await store.runs.open(openRun(home)))
+    mustOpen(await store.runs.open(openRun(home)))
+    await givenWaiting(store, await givenAgent(store))
+    assert.deepEqual(await store.runs.census(), { queued: 2, running: 1, waiting: 1, oldestQueuedAt: first.createdAt })
+  },
+
   'messages are paged by position from either end': async ({ store }) => {
     const home = await givenAgent(store)
     const run = await givenRunning(store, home)
@@ -186,7 +197,7 @@ export const READS: Promised = {
     await elsewhere.store.events.append(asGuest(run, ['running'], { facts: [entry(cancelled)] }))
     await noticed.promise
     stop()
-    assert.equal((await store.runs.nextSeqs([run.id])).get(run.id), 3)
+    assert.equal((await store.runs.getAnywhere(run.id))?.nextSeq, 3)
   },
 
   'a closed store refuses writes and says so': async ({ store }) => {

@@ -131,6 +131,22 @@ export const STREAMS: Promised = {
     assert.deepEqual(await chunks.open(newId.run(), 2), { last: 0, lastEvent: 0, ended: false, mayHaveLost: false })
   },
 
+  'of many old streams the oldest are removed first, a few at a time': async ({ chunks }) => {
+    const ids = [newId.run(), newId.run(), newId.run()]
+    for (const id of ids) await chunks.open(id, 1)
+    await chunks.append(ids.map((id, index) => append(id, ['1', '2'], { ended: true, at: AT + index })))
+    assert.equal(await chunks.prune(AT + 10, 2), 2)
+    const heads = await Promise.all(ids.map((id) => chunks.head(id)))
+    assert.deepEqual(
+      heads.map((head) => head?.last),
+      [undefined, undefined, 2],
+    )
+    assert.deepEqual(await chunks.read(ids[0]!, 0, 10), [])
+    assert.equal((await chunks.read(ids[2]!, 0, 10)).length, 2)
+    assert.equal(await chunks.prune(AT + 10, 2), 1)
+    assert.equal(await chunks.prune(AT + 10, 2), 0)
+  },
+
   'streams that ended long ago are removed, others stay': async ({ chunks }) => {
     const [old, recent, live] = [newId.run(), newId.run(), newId.run()]
     for (const id of [old, recent, live]) await chunks.open(id, 1)
@@ -139,7 +155,7 @@ export const STREAMS: Promised = {
       append(recent, ['1'], { ended: true, at: AT + 10 }),
       append(live, ['1']),
     ])
-    assert.equal(await chunks.prune(AT + 10), 1)
+    assert.equal(await chunks.prune(AT + 10, 10), 1)
     assert.equal(await chunks.head(old), undefined)
     assert.deepEqual(await chunks.read(old, 0, 10), [])
     assert.equal((await chunks.head(recent))?.last, 1)

@@ -1,12 +1,17 @@
 import { test } from 'node:test'
 import { APPENDS } from './contract-appends.ts'
+import { CALLBACKS } from './contract-callbacks.ts'
 import { CLAIMS } from './contract-claims.ts'
+import { CONVERSATIONS } from './contract-conversations.ts'
 import { CREDENTIALS } from './contract-credentials.ts'
 import { INTAKE } from './contract-intake.ts'
+import { MCP_SERVERS } from './contract-mcp-servers.ts'
 import { MEMORY } from './contract-memory.ts'
+import { PEOPLE } from './contract-people.ts'
 import { READS } from './contract-reads.ts'
 import { REPAIRS } from './contract-repairs.ts'
 import { REQUESTS } from './contract-requests.ts'
+import { SEARCH } from './contract-search.ts'
 import { STREAMS } from './contract-streams.ts'
 import type { Given } from './given.ts'
 
@@ -25,6 +30,11 @@ const CONTRACT: Promised = {
   ...REPAIRS,
   ...CREDENTIALS,
   ...MEMORY,
+  ...PEOPLE,
+  ...MCP_SERVERS,
+  ...CONVERSATIONS,
+  ...CALLBACKS,
+  ...SEARCH,
 }
 
 export function keepsTheContract(database: string, open: OpenForTest): void {

@@ -1,4 +1,3 @@
-import { createConversation } from '../../service/conversations.ts'
 import { listMessages } from '../../service/list-messages.ts'
 import { listRuns } from '../../service/show-run.ts'
 import { renderMessage } from '../render-message.ts'
@@ -41,7 +40,7 @@ const SLASHES: Record<string, Slash> = {
   new: {
     what: 'starts a new conversation with the same agent',
     async run(talk) {
-      talk.conversation = await createConversation(talk.agent, talk.desk)
+      talk.conversation = await talk.verbs.createConversation(talk.agent)
       talk.screen.line('  A new conversation. The old one is kept.')
       return undefined
     },

@@ -1,13 +1,11 @@
 import type { Agent, Conversation } from '../../core/agent.ts'
 import type { RunId } from '../../core/id.ts'
 import type { Run } from '../../core/run.ts'
-import { answerApproval } from '../../service/answer-approval.ts'
-import { cancelRun } from '../../service/cancel-run.ts'
 import type { Desk } from '../../service/desk.ts'
 import { listApprovals } from '../../service/list-approvals.ts'
 import { listRuns } from '../../service/show-run.ts'
 import { followRun } from '../follow-run.ts'
-import { sendText } from '../send-text.ts'
+import type { House } from '../house.ts'
 import type { Screen } from '../terminal.ts'
 import { askApproval, callText } from './ask-approval.ts'
 import type { Keyboard } from './keyboard.ts'
@@ -15,12 +13,12 @@ import type { Keyboard } from './keyboard.ts'
 /** `go-on`: the next line may be read. `nothing-done`: the same. `leave`: the person left in the middle. */
 export type After = 'go-on' | 'nothing-done' | 'leave'
 
-export type Talk = { desk: Desk; agent: Agent; conversation: Conversation; keyboard: Keyboard; screen: Screen }
+export type Talk = House & { agent: Agent; conversation: Conversation; keyboard: Keyboard; screen: Screen }
 
 /** Says one thing and shows all that comes of it, approvals included. */
 export async function say(text: string, talk: Talk, leaving: AbortController): Promise<After> {
-  const { desk, agent, conversation } = talk
-  return seeThrough(await sendText({ agent, conversationId: conversation.id, text }, desk), talk, leaving)
+  const { verbs, agent, conversation } = talk
+  return seeThrough(await verbs.send({ agent, conversationId: conversation.id, text }), talk, leaving)
 }
 
 /** What an earlier process left: a turn that is being recovered, those queued behind it, an open approval. */
@@ -49,7 +47,7 @@ async function seeThrough(runId: RunId, talk: Talk, leaving: AbortController): P
 }
 
 async function settleApprovals(run: Run, talk: Talk, leaving: AbortController): Promise<After> {
-  const { desk, keyboard, screen } = talk
+  const { desk, verbs, keyboard, screen } = talk
   let current = run
   while (current.waiting) {
     if (!keyboard.isAttended) return leaveOpen(current, talk)
@@ -59,7 +57,7 @@ async function settleApprovals(run: Run, talk: Talk, leaving: AbortController): 
       leaveOpen(current, talk)
       return 'leave'
     }
-    const next = await answerApproval({ runId: current.id, verdicts }, desk)
+    const next = await verbs.answer(current.id, verdicts)
     current = await follow(next, talk, leaving)
     if (leaving.signal.aborted) return 'leave'
   }
@@ -67,17 +65,18 @@ async function settleApprovals(run: Run, talk: Talk, leaving: AbortController): 
 }
 
 /** Ctrl-C cancels the turn; once more leaves it to be finished by the next process. */
-async function follow(runId: RunId, { desk, screen, keyboard }: Talk, leaving: AbortController): Promise<Run> {
+async function follow(runId: RunId, talk: Talk, leaving: AbortController): Promise<Run> {
+  const { verbs, screen, keyboard } = talk
   let interrupts = 0
   const interrupt = () => {
     interrupts += 1
     if (interrupts > 1) return leaving.abort()
-    cancelRun(runId, desk).catch((fault) => screen.line(`\n  The cancel failed: ${fault}`))
+    verbs.cancel(runId).catch((fault) => screen.line(`\n  The cancel failed: ${fault}`))
   }
   keyboard.onInterrupt(interrupt)
   process.on('SIGINT', interrupt)
   try {
-    return await followRun(runId, { desk, signal: leaving.signal, answers: screen, notes: screen })
+    return await followRun(runId, { house: talk, signal: leaving.signal, answers: screen, notes: screen })
   } finally {
     process.off('SIGINT', interrupt)
     keyboard.onInterrupt(() => {})

@@ -30,7 +30,7 @@ export const welcomeBack = (agent: Agent, { paint }: Look): string[] => [
 /** For a start without a terminal and without input. */
 export const HOW_TO_TALK = [
   'Nothing to answer: there was no input, and no terminal to ask at. To talk, either:',
-  '  npm start                                  in a terminal',
-  '  echo "what time is it in Tokyo" | npm start',
+  '  npm run chat                               in a terminal',
+  '  echo "what time is it in Tokyo" | npm run chat',
   '  npm run holdfast -- run "roll two dice"    one turn, for scripts',
 ]

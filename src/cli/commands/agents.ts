@@ -1,8 +1,8 @@
 import type { Agent } from '../../core/agent.ts'
-import { createAgent } from '../../service/create-agent.ts'
 import { findAgent, listAgents } from '../../service/find-agent.ts'
 import { type Context, printJson, withApp } from '../context.ts'
 import { FIRST_MODEL } from '../first-agent.ts'
+import { withHouse } from '../house.ts'
 import { timeJson } from '../run-json.ts'
 import { safeText } from '../terminal.ts'
 
@@ -19,12 +19,12 @@ export const listAll = ({ json }: { json?: boolean }, context: Context): Promise
   })
 
 export const create = (name: string, options: CreateOptions, context: Context): Promise<void> =>
-  withApp(context, 'guest', async ({ desk }) => {
+  withHouse(context, 'rows', async ({ desk, verbs }) => {
     const [model = desk.defaults.model ?? FIRST_MODEL, ...more] = options.model ?? []
     const { system, tool: tools } = options
     const fallback = [...more, ...(options.fallback ?? [])]
     const request = { name, model, fallback, ...(system ? { system } : {}), ...(tools ? { tools } : {}) }
-    const agent = await createAgent(request, desk)
+    const agent = await verbs.createAgent(request)
     context.out.line(`Created ${safeText(agent.name)} (${agent.id}).`)
   })
 

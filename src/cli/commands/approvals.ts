@@ -1,10 +1,10 @@
 import type { Verdict } from '../../core/approval.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ToolCall } from '../../core/tool-call.ts'
-import { answerApproval } from '../../service/answer-approval.ts'
 import type { Desk } from '../../service/desk.ts'
 import { listApprovals } from '../../service/list-approvals.ts'
 import { type Context, printJson, withApp } from '../context.ts'
+import { withHouse } from '../house.ts'
 import { argumentLines } from '../render-chunk.ts'
 import { ageText } from '../render-run.ts'
 import { timeJson } from '../run-json.ts'
@@ -49,14 +49,15 @@ export const deny = (runId: string, { reason }: { reason?: string }, context: Co
   )
 
 const answer = (runId: string, context: Context, decide: (calls: ToolCall[]) => Verdict[]): Promise<void> =>
-  withApp(context, 'guest', async ({ desk }) => {
+  withHouse(context, 'rows', async ({ desk, verbs, server }) => {
     const { out } = context
     const verdicts = decide(await openCallsOf(runId, desk))
-    const next = await answerApproval({ runId, verdicts }, desk)
+    const next = await verbs.answer(runId, verdicts)
     for (const { callId, verdict } of verdicts)
       out.line(`${safeText(callId)}: ${verdict === 'deny' ? 'denied' : 'approved'}`)
     if (verdicts.length === 0) return out.line(`This was answered before; ${next} carried it out.`)
-    out.line(`${next} carries it out: at once if Holdfast runs on this home, otherwise at its next start.`)
+    const when = server ? 'now' : 'at once if Holdfast runs on this home, otherwise at its next start'
+    out.line(`${next} carries it out: ${when}.`)
   })
 
 const openCallsOf = async (runId: string, desk: Desk): Promise<ToolCall[]> =>

@@ -106,7 +106,13 @@ export const rotate = (context: Context): Promise<void> =>
       context.notes.line(
         `Other machines on this database have copies of secret.key: stop them first, and give them the new one from ${settings.home} before they start.`,
       )
-    const { resealed } = await rotateKey({ keys, credentials: world.store.credentials, clock: world.clock })
+    const { resealed } = await rotateKey({
+      keys,
+      credentials: world.store.credentials,
+      mcpServers: world.store.mcpServers,
+      agents: world.store.agents,
+      clock: world.clock,
+    })
     context.out.line(
       `The key of ${settings.home} is a new one; ${count(resealed, 'credential')} sealed anew, the old key dropped.`,
     )

@@ -1,14 +1,14 @@
 import { Problem } from '../../core/problem.ts'
-import { createConversation } from '../../service/conversations.ts'
 import { listMessages } from '../../service/list-messages.ts'
 import { chatHistory } from '../chat/chat-history.ts'
 import { type Keyboard, pipedKeyboard, terminalKeyboard } from '../chat/keyboard.ts'
 import { runSlash } from '../chat/slash-commands.ts'
 import { type After, finishLeftovers, say, type Talk } from '../chat/talk.ts'
 import { HOW_TO_TALK, welcome, welcomeBack } from '../chat/welcome.ts'
-import { type Context, withApp } from '../context.ts'
+import type { Context } from '../context.ts'
 import { TERMINATED } from '../exit-codes.ts'
 import { agentOrFirst } from '../first-agent.ts'
+import { withHouse } from '../house.ts'
 import { lastConversation } from '../pick-conversation.ts'
 import { PERSON, renderMessage } from '../render-message.ts'
 import { tellFault } from '../tell-fault.ts'
@@ -28,13 +28,14 @@ export async function chat(options: ChatOptions, context: Context): Promise<numb
   process.on('SIGTERM', terminate)
   process.on('SIGHUP', terminate)
   try {
-    return await withApp(context, 'owner', async ({ desk, settings }) => {
-      const agent = await agentOrFirst(options.agent, desk)
-      const conversation = await (options.new ? createConversation : lastConversation)(agent, desk)
+    return await withHouse(context, 'turns', async (house) => {
+      const { desk, verbs, settings } = house
+      const agent = await agentOrFirst(options.agent, house)
+      const conversation = await (options.new ? verbs.createConversation(agent) : lastConversation(agent, desk))
       const keyboard = openKeyboard(settings.home, context)
       leaving.signal.addEventListener('abort', () => keyboard.close())
       try {
-        await talkOn({ desk, agent, conversation, keyboard, screen: context.out }, leaving, context)
+        await talkOn({ ...house, agent, conversation, keyboard, screen: context.out }, leaving, context)
       } finally {
         keyboard.close()
       }
@@ -53,7 +54,7 @@ function openKeyboard(home: string, { out }: Context): Keyboard {
 }
 
 async function talkOn(talk: Talk, leaving: AbortController, context: Context): Promise<void> {
-  const { keyboard, screen } = talk
+  const { keyboard, screen, server } = talk
   await tellWhereWeAre(talk)
   let after: After = await finishLeftovers(talk, leaving)
   let isIdle = after === 'nothing-done'
@@ -70,7 +71,9 @@ async function talkOn(talk: Talk, leaving: AbortController, context: Context): P
   }
   if (!keyboard.isAttended && isIdle) for (const line of HOW_TO_TALK) screen.line(line)
   else if (after === 'leave' && leaving.signal.aborted)
-    screen.line('\n  Left in the middle of a turn; the next start finishes it.')
+    screen.line(
+      `\n  Left in the middle of a turn; the ${server ? 'server goes on with it' : 'next start finishes it'}.`,
+    )
 }
 
 /** At a terminal a refused message is no reason to end the chat; in a script it is. */
@@ -88,11 +91,12 @@ async function sayOrTell(
   }
 }
 
-async function tellWhereWeAre({ desk, agent, conversation, screen, keyboard }: Talk): Promise<void> {
+async function tellWhereWeAre({ desk, agent, conversation, screen, keyboard, server }: Talk): Promise<void> {
   const messages = await listMessages(conversation.id, { limit: SHOWN_MESSAGES, take: 'newest' }, desk)
   const { look } = screen
   const isNew = messages.length === 0
   for (const line of (isNew ? welcome : welcomeBack)(agent, look)) screen.line(line)
+  if (server) screen.line(look.paint.dim(`through the server at ${server}`))
   screen.line()
   // Who reads a pipe wants the answer, not what was said before.
   if (isNew || !keyboard.isAttended) return

@@ -42,7 +42,7 @@ async function play(stage: Stage): Promise<void> {
   tell.scene('Is everything all right?')
   await tell.say('holdfast doctor checks every promise against what is on disk:')
   requireSeen((await doctor({}, stage)) === 0, 'a store without violations')
-  out.line('\nYour turn: `npm start` to talk, `npm run holdfast -- --help` for the rest.')
+  out.line('\nYour turn: `npm run chat` to talk, `npm start` to serve, `npm run holdfast -- --help` for the rest.')
 }
 
 /** The user's own settings, above all their database, have no part in this. */

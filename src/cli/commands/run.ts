@@ -2,17 +2,16 @@ import { text as readAll } from 'node:stream/consumers'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { textOf } from '../../core/message.ts'
 import { isSettled, type Run } from '../../core/run.ts'
-import { cancelRun } from '../../service/cancel-run.ts'
 import type { Desk } from '../../service/desk.ts'
 import { findConversation } from '../../service/find-agent.ts'
 import { listRuns, showRun } from '../../service/show-run.ts'
 import { waitForRun } from '../../service/wait-for-run.ts'
-import { type Context, printJson, withApp } from '../context.ts'
+import { type Context, printJson } from '../context.ts'
 import { EXIT_OF_STOP, INTERRUPTED, TERMINATED } from '../exit-codes.ts'
 import { agentOrFirst } from '../first-agent.ts'
 import { followRun } from '../follow-run.ts'
+import { type House, withHouse } from '../house.ts'
 import { messageJson, usageJson } from '../run-json.ts'
-import { sendText } from '../send-text.ts'
 import { onSignals } from '../signals.ts'
 import { safeText } from '../terminal.ts'
 
@@ -21,23 +20,24 @@ export type RunOptions = { agent?: string; json?: boolean; deny?: boolean; strea
 /** One turn: the answer goes to stdout, everything about it to stderr, why it ended into the exit code. */
 export async function run(prompt: string, options: RunOptions, context: Context): Promise<number> {
   const text = prompt === '-' ? await readAll(process.stdin) : prompt
-  return withApp(context, 'owner', async ({ desk }) => {
-    const agent = await agentOrFirst(options.agent, desk)
+  return withHouse(context, 'turns', async (house) => {
+    const { desk, verbs } = house
+    const agent = await agentOrFirst(options.agent, house)
     const { id: conversationId } = await findConversation(agent, undefined, desk)
     const isStreamed = options.stream && !options.json
     const onGuarded = options.deny ? 'deny' : 'ask'
-    const runId = await sendText({ agent, conversationId, text, onGuarded, streamTokens: isStreamed }, desk)
+    const runId = await verbs.send({ agent, conversationId, text, onGuarded, streamTokens: isStreamed })
 
     await tellQueue(runId, conversationId, { desk, context })
-    const attention = payAttention(runId, desk, context)
+    const attention = payAttention(runId, house, context)
     try {
       const { out: answers, notes } = context
       const ended = isStreamed
-        ? await followRun(runId, { desk, signal: attention.signal, answers, notes })
+        ? await followRun(runId, { house, signal: attention.signal, answers, notes })
         : await waitForRun(runId, desk, attention.signal)
       if (options.json) await printWhole(ended, desk, context)
       else if (!isStreamed) await printAnswer(ended, desk, context)
-      return exitCode(ended, attention.exit(), context)
+      return exitCode(ended, { leftWith: attention.exit(), server: house.server }, context)
     } finally {
       attention.stop()
     }
@@ -57,7 +57,7 @@ async function tellQueue(
 type Attention = { signal: AbortSignal; exit(): number; stop(): void }
 
 /** The first Ctrl-C cancels the turn, the second leaves it to whoever comes next. */
-function payAttention(runId: RunId, desk: Desk, { notes }: Context): Attention {
+function payAttention(runId: RunId, { verbs }: House, { notes }: Context): Attention {
   const leaving = new AbortController()
   let interrupts = 0
   let exit = INTERRUPTED
@@ -65,7 +65,7 @@ function payAttention(runId: RunId, desk: Desk, { notes }: Context): Attention {
     interrupt() {
       interrupts += 1
       if (interrupts > 1) return leaving.abort()
-      cancelRun(runId, desk).catch((fault) => notes.line(`holdfast: the cancel failed: ${fault}`))
+      verbs.cancel(runId).catch((fault) => notes.line(`holdfast: the cancel failed: ${fault}`))
     },
     terminate() {
       exit = TERMINATED
@@ -75,13 +75,16 @@ function payAttention(runId: RunId, desk: Desk, { notes }: Context): Attention {
   return { signal: leaving.signal, exit: () => exit, stop }
 }
 
-function exitCode(ended: Run, leftWith: number, { notes }: Context): number {
+type Leaving = { leftWith: number; server: string | undefined }
+
+function exitCode(ended: Run, { leftWith, server }: Leaving, { notes }: Context): number {
   if (ended.waiting) {
     notes.line(`  This turn waits for your approval: holdfast approvals approve ${ended.id}`)
     notes.line(`  or, to decline: holdfast approvals deny ${ended.id} --reason "…"`)
   }
   if (ended.waiting || isSettled(ended)) return EXIT_OF_STOP[ended.stopReason ?? 'error']
-  notes.line(`  Left ${ended.id} unfinished; the next holdfast process on this home goes on with it.`)
+  const who = server ? `the server at ${server}` : 'the next holdfast process on this home'
+  notes.line(`  Left ${ended.id} unfinished; ${who} goes on with it.`)
   return leftWith
 }
 

@@ -1,10 +1,10 @@
 import { Problem } from '../../core/problem.ts'
 import { isSettled } from '../../core/run.ts'
-import { cancelRun } from '../../service/cancel-run.ts'
 import { findAgent } from '../../service/find-agent.ts'
 import { runWords } from '../../service/run-words.ts'
 import { listRuns, showRun } from '../../service/show-run.ts'
 import { type Context, printJson, withApp } from '../context.ts'
+import { withHouse } from '../house.ts'
 import { billOf } from '../render-bill.ts'
 import { runLine } from '../render-run.ts'
 import { renderStory } from '../render-story.ts'
@@ -42,10 +42,10 @@ export const show = (id: string, { json }: { json?: boolean }, context: Context)
   })
 
 export const cancel = (id: string, context: Context): Promise<void> =>
-  withApp(context, 'guest', async ({ desk }) => {
+  withHouse(context, 'rows', async ({ desk, verbs }) => {
     const before = (await showRun(id, desk)).run
     if (isSettled(before)) throw new Problem('conflict', `${id} is already over: ${before.status}.`)
-    const run = await cancelRun(id, desk)
+    const run = await verbs.cancel(id)
     const isDone = isSettled(run)
     context.out.line(isDone ? `${id} is ${run.status}.` : `${id} was told to stop; it ends within seconds.`)
   })

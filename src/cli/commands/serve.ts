@@ -1,31 +1,35 @@
 import { Problem } from '../../core/problem.ts'
-import { listAgents } from '../../service/find-agent.ts'
-import { listProviders } from '../../service/list-providers.ts'
-import { type Context, type OpenedApp, type Served, withApp } from '../context.ts'
+import { type Context, type Served, withApp } from '../context.ts'
+import { INTERRUPTED } from '../exit-codes.ts'
+import { removeServerNote, writeServerNote } from '../server/server-file.ts'
+import { findServer } from '../server/server-line.ts'
+import { tellServer } from '../server/tell-server.ts'
 import { onSignals } from '../signals.ts'
-import type { Screen } from '../terminal.ts'
 
 export type ServeFlags = { host: string; port: string; accessLog?: boolean }
 
 /** Serves a home until somebody ends it. */
 export async function serve(flags: ServeFlags, context: Context): Promise<number> {
   const port = portOf(flags.port)
+  await requireFree(context)
   return withApp(context, 'owner', async (app) => {
     const { environment, out, notes } = context
+    const { home } = app.settings
     const givenKey = environment.HOLDFAST_API_KEY?.trim()
     const server = await listening({
-      ...{ desk: app.desk, home: app.settings.home, host: flags.host, port, version: context.version },
+      ...{ desk: app.desk, home, host: flags.host, port, version: context.version },
       ...(givenKey ? { givenKey } : {}),
       report: (fault, where) => app.desk.world.report(fault, where),
       ...(flags.accessLog ? { log: (line: string) => notes.line(line) } : {}),
     })
-    const asked = firstSignal()
-    await introduce(server, app, out)
+    const url = reachable(server.url)
+    writeServerNote(home, { url, pid: process.pid, started: new Date().toISOString() })
+    const asked = nextSignal()
+    for (const line of await tellServer({ ...server, url }, app, context)) out.line(line)
     await asked
-    // What is in hand is drained; whoever does not want to wait says so once more. Nothing is lost either way.
-    onSignals({ interrupt: () => process.exit(130), terminate: () => process.exit(143) })
-    notes.line('Stopping: turns are handed back and go on at the next start. Once more ends it at once.')
-    await server.close()
+    notes.line('Stopping: turns are handed back and go on at the next start. Once more hurries.')
+    removeServerNote(home, process.pid)
+    await drain(server, app.desk.engine)
     return 0
   })
 
@@ -40,6 +44,27 @@ export async function serve(flags: ServeFlags, context: Context): Promise<number
   }
 }
 
+type Engine = { stop(options?: { toolGraceMs?: number }): Promise<void> }
+
+/**
+ * Nothing new is accepted, tools finish or are aborted, leases go back; only then do the streams end, so that whoever
+ * reads has seen all there was. The second signal aborts the tools at once, the third ends the process as it is: nothing
+ * that was accepted is lost either way.
+ */
+async function drain(server: Served, engine: Engine | undefined): Promise<void> {
+  let signals = 0
+  const hurry = () => {
+    signals += 1
+    if (signals > 1) process.exit(INTERRUPTED)
+    engine?.stop({ toolGraceMs: 0 }).catch(() => process.exit(INTERRUPTED))
+  }
+  const forget = onSignals({ interrupt: hurry, terminate: hurry })
+  server.drain()
+  await engine?.stop()
+  await server.close()
+  forget()
+}
+
 const PORT_FAULTS: Record<string, string> = {
   EADDRINUSE: 'is taken',
   EACCES: 'may not be used',
@@ -49,10 +74,19 @@ const PORT_FAULTS: Record<string, string> = {
 function portOf(flag: string): number {
   const port = Number(flag)
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return port
-  throw new Problem('invalid', `--port is a number from 0 to 65535, not "${flag}".`)
+  throw new Problem('invalid', `--port, or PORT, is a number from 0 to 65535, not "${flag}".`)
 }
 
-const firstSignal = () =>
+/** On PostgreSQL a second server may share the home; on SQLite the lock refuses it. This says where the first one is. */
+async function requireFree({ environment, homeOf }: Context): Promise<void> {
+  const url = environment.DATABASE_URL ? undefined : await findServer(homeOf(environment))
+  if (url) throw new Problem('home-owned', `This home is served already, at ${url}.`)
+}
+
+/** An address that stands for all of them is none to go to. */
+const reachable = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
+
+const nextSignal = () =>
   new Promise<void>((resolve) => {
     const forget = onSignals({ interrupt: heard, terminate: heard })
     function heard() {
@@ -60,23 +94,3 @@ const firstSignal = () =>
       resolve()
     }
   })
-
-async function introduce({ url, key }: Served, { desk, settings }: OpenedApp, out: Screen): Promise<void> {
-  const { bold, dim } = out.look.paint
-  const [agents, providers] = await Promise.all([listAgents(desk), listProviders(desk)])
-  const ready = providers.filter(({ state }) => state === 'ready').map(({ name }) => name)
-  const where = key.file ?? 'the environment (HOLDFAST_API_KEY)'
-  const rows = [
-    ['Home', settings.home],
-    ['Agents', `${agents.length}`],
-    ['Models', ['scripted (built in)', ...ready].join(', ')],
-    ['Key', key.isNew ? `${key.key} ${dim(`(shown once; kept in ${where})`)}` : `in ${where}`],
-  ] as const
-  out.line(`${bold(`Holdfast serves at ${url}`)} ${dim('(Ctrl-C ends it)')}`)
-  for (const [what, value] of rows) out.line(`  ${what.padEnd(8)}${value}`)
-  out.line()
-  out.line('Try it:')
-  const shown = key.file ? `$(cat ${key.file})` : '$HOLDFAST_API_KEY'
-  out.line(`  curl ${url}/v1/runs/ -H "Authorization: Bearer ${shown}"`)
-  out.line()
-}

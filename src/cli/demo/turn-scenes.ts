@@ -11,7 +11,7 @@ import { showRun } from '../../service/show-run.ts'
 import { withApp } from '../context.ts'
 import { agentOrFirst } from '../first-agent.ts'
 import { followRun } from '../follow-run.ts'
-import { sendText } from '../send-text.ts'
+import { ownVerbs } from '../verbs.ts'
 import { requireSeen, type Stage } from './stage.ts'
 
 type Set = { desk: Desk; agent: Agent; conversation: Conversation; stage: Stage }
@@ -22,7 +22,7 @@ const HEARD_CHUNKS = 30
 /** The scenes that one process plays from beginning to end. */
 export const playTurns = (stage: Stage): Promise<void> =>
   withApp(stage, 'owner', async ({ desk }) => {
-    const agent = await agentOrFirst(undefined, desk)
+    const agent = await agentOrFirst(undefined, { desk, verbs: ownVerbs(desk) })
     const conversation = await findConversation(agent, undefined, desk)
     const set = { desk, agent, conversation, stage }
     await toolScene(set)
@@ -77,13 +77,19 @@ type OnChunk = (runId: RunId, chunk: NumberedChunk) => void
 async function ask(text: string, set: Set, onChunk?: OnChunk) {
   const { desk, agent, conversation, stage } = set
   await stage.tell.type(text)
-  return follow(await sendText({ agent, conversationId: conversation.id, text }, desk), set, onChunk)
+  return follow(await ownVerbs(desk).send({ agent, conversationId: conversation.id, text }), set, onChunk)
 }
 
 async function follow(runId: RunId, { desk, stage }: Set, onChunk?: OnChunk) {
   const { signal } = new AbortController()
   const listen = onChunk ? { onChunk: (chunk: NumberedChunk) => onChunk(runId, chunk) } : {}
-  await followRun(runId, { desk, signal, answers: stage.out, notes: stage.out, ...listen })
+  await followRun(runId, {
+    house: { desk, verbs: ownVerbs(desk) },
+    signal,
+    answers: stage.out,
+    notes: stage.out,
+    ...listen,
+  })
   return showRun(runId, desk)
 }
 

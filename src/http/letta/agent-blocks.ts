@@ -1,8 +1,7 @@
-import type { FastifyInstance } from 'fastify'
 import { attachBlock, blocksOf, detachBlock, findBlockOf } from '../../service/agent-blocks.ts'
 import { updateBlock } from '../../service/blocks.ts'
-import type { Desk } from '../../service/desk.ts'
 import { findAgent } from '../../service/find-agent.ts'
+import type { Routes } from '../routes.ts'
 import { agentState, EVERYTHING } from './agent-state.ts'
 import { listQuery, paged } from './list-query.ts'
 import { idIn, parsed, requireAgent } from './parse.ts'
@@ -10,34 +9,38 @@ import { blockChangeBody, changeFrom, wireBlock } from './wire-block.ts'
 
 const BLOCKS = '/v1/agents/:agent_id/core-memory/blocks'
 
-export function registerAgentBlockRoutes(server: FastifyInstance, desk: Desk): void {
-  server.get(BLOCKS, async ({ params, query }) => {
+export function registerAgentBlockRoutes(routes: Routes): void {
+  routes.get(BLOCKS, async ({ params, query }, desk) => {
     const blocks = await blocksOf(await requireAgent(params, desk), desk)
     return paged(blocks, parsed(listQuery(1000), { order: 'asc', ...(query as object) }, 'query')).map(wireBlock)
   })
 
-  server.get(`${BLOCKS}/:label`, async ({ params }) =>
+  routes.get(`${BLOCKS}/:label`, async ({ params }, desk) =>
     wireBlock(await findBlockOf(await requireAgent(params, desk), labelOf(params), desk)),
   )
 
-  server.patch(`${BLOCKS}/:label`, async ({ params, body }) => {
-    const block = await findBlockOf(await requireAgent(params, desk), labelOf(params), desk)
-    return wireBlock(await updateBlock(block.id, changeFrom(parsed(blockChangeBody, body, 'body')), desk))
-  })
+  routes.patch(
+    `${BLOCKS}/:label`,
+    async ({ params, body }, desk) => {
+      const block = await findBlockOf(await requireAgent(params, desk), labelOf(params), desk)
+      return wireBlock(await updateBlock(block.id, changeFrom(parsed(blockChangeBody, body, 'body')), desk))
+    },
+    { body: blockChangeBody },
+  )
 
-  server.patch(`${BLOCKS}/attach/:block_id`, async ({ params }) => {
+  routes.patch(`${BLOCKS}/attach/:block_id`, async ({ params }, desk) => {
     const agent = await requireAgent(params, desk)
     await attachBlock(agent, idIn.block(params), desk)
     return agentState(await findAgent(agent.id, desk), EVERYTHING, desk)
   })
 
-  server.patch(`${BLOCKS}/detach/:block_id`, async ({ params }) => {
+  routes.patch(`${BLOCKS}/detach/:block_id`, async ({ params }, desk) => {
     const agent = await requireAgent(params, desk)
     await detachBlock(agent, idIn.block(params), desk)
     return agentState(await findAgent(agent.id, desk), EVERYTHING, desk)
   })
 
-  server.get('/v1/agents/:agent_id/core-memory', async ({ params }) => {
+  routes.get('/v1/agents/:agent_id/core-memory', async ({ params }, desk) => {
     const agent = await requireAgent(params, desk)
     return (await agentState(agent, EVERYTHING, desk)).memory
   })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { AgentSettings } from '../../core/agent.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { parseTarget } from '../../core/target.ts'
+import { saidInput } from './send-body.ts'
 import { newBlockBody, record } from './wire-block.ts'
 
 const name = z.string().min(1).max(500)
@@ -64,7 +65,7 @@ export const newAgentBody = z.object({
   memory_blocks: z.array(newBlockBody).max(200).nullish(),
   tools: z.array(z.string()).max(1000).nullish(),
   include_base_tools: z.boolean().nullish(),
-  initial_message_sequence: z.array(z.unknown()).nullish(),
+  initial_message_sequence: z.array(saidInput).max(10_000).nullish(),
   ...COMMON,
 })
 
@@ -80,7 +81,6 @@ export function settingsFrom(body: Change, before: AgentSettings): AgentSettings
     const value = body[key]
     if (value !== null && value !== undefined) said[key] = value as Json
   }
-  const unkept = Object.keys({ ...body.secrets, ...body.tool_exec_environment_variables })
   const { approvals, others } = splitRules((tool_rules ?? []) as JsonObject[])
   const wire = { ...before.wire, ...said, ...(tool_rules ? { tool_rules: others } : {}) }
   return {
@@ -89,10 +89,15 @@ export function settingsFrom(body: Change, before: AgentSettings): AgentSettings
     ...(metadata ? { metadata } : {}),
     ...(timezone ? { timezone } : {}),
     ...(hidden === null || hidden === undefined ? {} : { hidden }),
-    ...(unkept.length > 0 ? { unkeptSecrets: unkept } : {}),
     ...(tool_rules ? { approvals: { ...withoutGrants(before.approvals), ...approvals } } : {}),
     wire,
   }
+}
+
+/** All the secrets of a request, where it says any; the second spelling is deprecated. */
+export function secretsIn(body: Pick<Change, 'secrets' | 'tool_exec_environment_variables'>) {
+  const { secrets, tool_exec_environment_variables: variables } = body
+  return secrets || variables ? { ...variables, ...secrets } : undefined
 }
 
 /** A list of rules is the whole list: who is not in it needs no approval of its own. */

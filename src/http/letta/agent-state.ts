@@ -1,17 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import type { Agent } from '../../core/agent.ts'
+import { uuidFrom } from '../../core/id.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { systemMessageId } from '../../core/memory-prompt.ts'
 import { parseTarget } from '../../core/target.ts'
 import { blocksOf } from '../../service/agent-blocks.ts'
+import { type Secrets, secretsOf } from '../../service/agent-secrets.ts'
 import { toolsOf } from '../../service/agent-tools.ts'
+import { standingOf } from '../../service/conversations.ts'
 import type { Desk } from '../../service/desk.ts'
+import { findConversation } from '../../service/find-agent.ts'
 import { endpointType, windowOf } from './model-handle.ts'
 import { texts } from './parse.ts'
-import { pendingApproval } from './pending-approval.ts'
 import { wireBlock } from './wire-block.ts'
-import { wireDate } from './wire-message.ts'
+import { shownIds } from './wire-conversation.ts'
+import { pendingRequest, wireDate } from './wire-message.ts'
 import { wireTool } from './wire-tool.ts'
 
 const PARTS = [
@@ -50,22 +53,23 @@ export const agentStates = (agents: readonly Agent[], includes: Includes, desk: 
 export async function agentState(agent: Agent, includes: Includes, desk: Desk) {
   const { store } = desk.world
   const none = async <T>(): Promise<T[]> => []
-  const [blocks, tools, tags, lastRun, context] = await Promise.all([
+  const [blocks, tools, tags, { conversation, standing }] = await Promise.all([
     includes.has('blocks') ? blocksOf(agent, desk) : none<never>(),
     includes.has('tools') ? toolsOf(agent, desk) : none<never>(),
     includes.has('tags') ? store.tags.ofAgents(desk.organizationId, [agent.id]) : undefined,
-    store.agents.lastRun(desk.organizationId, agent.id),
-    store.recall.contextIds(desk.organizationId, agent.id),
+    whereItStands(agent, desk),
   ])
-  const pending =
-    includes.has('pending_approval') && context ? await pendingApproval(context.conversationId, desk) : null
+  const { context, waiting, lastRun } = standing
+  const pending = includes.has('pending_approval') && waiting ? (pendingRequest(waiting) ?? null) : null
   const { settings = {} } = agent
   const wire = settings.wire ?? {}
   const agent_type = settings.agentType ?? 'letta_v1_agent'
   const wireBlocks = blocks.map(wireBlock)
+  const known = includes.has('secrets') ? secretsOf(agent, desk) : {}
+  const secrets = known === 'unreadable' ? [] : wireSecrets(agent, known, desk)
   return {
     ...{ id: agent.id, name: agent.name, system: agent.system, agent_type, description: settings.description ?? null },
-    metadata: metadataOf(agent),
+    metadata: metadataOf(agent, known === 'unreadable'),
     ...{ model: agent.model, embedding: wire.embedding ?? null, embedding_config: wire.embedding_config ?? null },
     ...{
       llm_config: llmConfig(agent, desk),
@@ -75,9 +79,9 @@ export async function agentState(agent: Agent, includes: Includes, desk: Desk) {
     compaction_settings: wire.compaction_settings ?? null,
     memory: { blocks: wireBlocks, file_blocks: [], agent_type, git_enabled: false, prompt_template: '' },
     ...{ blocks: wireBlocks, tools: tools.map(wireTool), tags: tags?.get(agent.id) ?? [], sources: [] },
-    ...{ secrets: [], tool_exec_environment_variables: [], identities: [], identity_ids: [] },
+    ...{ secrets, tool_exec_environment_variables: secrets, identities: [], identity_ids: [] },
     tool_rules: toolRules(agent, desk),
-    message_ids: context ? [systemMessageId(context.conversationId), ...context.messageIds] : [],
+    message_ids: shownIds(conversation, { context, isWaiting: waiting !== undefined }),
     ...{ pending_approval: pending, managed_group: null, multi_agent_group: null },
     last_stop_reason: lastRun.stopReason ?? null,
     last_run_completion: lastRun.completedAt === undefined ? null : wireDate(lastRun.completedAt),
@@ -92,14 +96,29 @@ export async function agentState(agent: Agent, includes: Includes, desk: Desk) {
   }
 }
 
+const wireSecrets = (agent: Agent, secrets: Secrets, desk: Desk) =>
+  Object.entries(secrets).map(([key, value]) => ({
+    // They have no rows: their ids follow from their names.
+    ...{ id: `agent-env-${uuidFrom(desk.world.digest(`${agent.id}\n${key}`))}`, key, value, agent_id: agent.id },
+    ...{ description: null, created_at: null, updated_at: null, created_by_id: null, last_updated_by_id: null },
+  }))
+
+/** Of its default conversation; one read, so that an approval that is told is also among the messages. */
+async function whereItStands(agent: Agent, desk: Desk) {
+  const conversation = await findConversation(agent, undefined, desk)
+  return { conversation, standing: await standingOf(conversation.id, desk) }
+}
+
 /** What was asked for and is not there is said where people look. */
-function metadataOf({ settings }: Agent): JsonObject | null {
-  const { metadata, missingTools: tools = [], unkeptSecrets: secrets = [] } = settings ?? {}
-  if (tools.length + secrets.length === 0) return metadata ?? null
+function metadataOf({ settings }: Agent, isSealedForGood: boolean): JsonObject | null {
+  const { metadata, missingTools: tools = [], unkeptSecrets: secrets = [], notImported: left = [] } = settings ?? {}
+  if (tools.length + secrets.length + left.length === 0 && !isSealedForGood) return metadata ?? null
   return {
     ...metadata,
     ...(tools.length > 0 ? { missing_tools: tools } : {}),
     ...(secrets.length > 0 ? { unkept_secrets: secrets } : {}),
+    ...(left.length > 0 ? { not_imported: left } : {}),
+    ...(isSealedForGood ? { unreadable_secrets: true } : {}),
   }
 }
 

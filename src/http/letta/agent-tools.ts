@@ -1,12 +1,15 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { attachTool, detachTool, setApproval, toolsOf } from '../../service/agent-tools.ts'
 import type { Desk } from '../../service/desk.ts'
 import { findAgent } from '../../service/find-agent.ts'
+import { runAgentTool } from '../../service/run-tool.ts'
+import type { Routes } from '../routes.ts'
 import { agentState, EVERYTHING, isSdk } from './agent-state.ts'
 import { refuse } from './errors.ts'
 import { listQuery, paged } from './list-query.ts'
 import { flag, idIn, parsed, requireAgent } from './parse.ts'
+import { runAsked, runBody, wireRan } from './run-tool.ts'
 import { wireTool } from './wire-tool.ts'
 
 const TOOLS = '/v1/agents/:agent_id/tools'
@@ -18,38 +21,52 @@ const approvalBody = z.object({
 })
 const approvalQuery = z.object({ requires_approval: flag.optional() })
 
-export function registerAgentToolRoutes(server: FastifyInstance, desk: Desk): void {
-  server.get(TOOLS, async ({ params, query }) => {
+export function registerAgentToolRoutes(routes: Routes): void {
+  routes.get(TOOLS, async ({ params, query }, desk) => {
     const tools = await toolsOf(await requireAgent(params, desk), desk)
     return paged(tools, parsed(listQuery(1000), { order: 'asc', ...(query as object) }, 'query')).map(wireTool)
   })
 
-  server.patch(`${TOOLS}/attach/:tool_id`, async ({ params, headers }, reply) => {
+  routes.patch(`${TOOLS}/attach/:tool_id`, async ({ params, headers }, desk, reply) => {
     const agent = await requireAgent(params, desk)
     await attachTool(agent, idIn.tool(params), desk)
-    return answer(reply, { isNull: isSdk(headers), agentId: agent.id })
+    return answer(reply, { isNull: isSdk(headers), agentId: agent.id }, desk)
   })
 
-  server.patch(`${TOOLS}/detach/:tool_id`, async ({ params, headers }, reply) => {
+  routes.patch(`${TOOLS}/detach/:tool_id`, async ({ params, headers }, desk, reply) => {
     const agent = await requireAgent(params, desk)
     await detachTool(agent, idIn.tool(params), desk)
-    return answer(reply, { isNull: isSdk(headers), agentId: agent.id })
+    return answer(reply, { isNull: isSdk(headers), agentId: agent.id }, desk)
   })
 
-  server.patch(`${TOOLS}/approval/:tool_name`, async ({ params, body, query, headers }, reply) => {
-    const agent = await requireAgent(params, desk)
-    const said = parsed(approvalBody, body, 'body')
-    const asked = parsed(approvalQuery, query, 'query')
-    const isRequired = said.requires_approval ?? said.body_requires_approval ?? asked.requires_approval
-    if (isRequired === undefined) throw refuse(422, 'body.requires_approval: must be true or false')
-    const tool = (params as { tool_name: string }).tool_name
-    await setApproval({ agent, tool, isRequired }, desk)
-    return answer(reply, { isNull: isSdk(headers), agentId: agent.id })
-  })
+  routes.post(
+    `${TOOLS}/:tool_name/run`,
+    async ({ params, body, headers }, desk, { raw }) => {
+      const asked = runAsked(parsed(runBody, body, 'body'), { headers, raw })
+      const agent = await requireAgent(params, desk)
+      return wireRan(await runAgentTool(agent, (params as { tool_name: string }).tool_name, { ...asked, desk }))
+    },
+    { body: runBody },
+  )
 
-  /** Clients of the first generation get the agent back. */
-  async function answer(reply: FastifyReply, { isNull, agentId }: { isNull: boolean; agentId: string }) {
-    if (isNull) return reply.type('application/json').send('null')
-    return agentState(await findAgent(agentId, desk), EVERYTHING, desk)
-  }
+  routes.patch(
+    `${TOOLS}/approval/:tool_name`,
+    async ({ params, body, query, headers }, desk, reply) => {
+      const agent = await requireAgent(params, desk)
+      const said = parsed(approvalBody, body, 'body')
+      const asked = parsed(approvalQuery, query, 'query')
+      const isRequired = said.requires_approval ?? said.body_requires_approval ?? asked.requires_approval
+      if (isRequired === undefined) throw refuse(422, 'body.requires_approval: must be true or false')
+      const tool = (params as { tool_name: string }).tool_name
+      await setApproval({ agent, tool, isRequired }, desk)
+      return answer(reply, { isNull: isSdk(headers), agentId: agent.id }, desk)
+    },
+    { body: approvalBody, query: approvalQuery },
+  )
+}
+
+/** Clients of the first generation get the agent back. */
+async function answer(reply: FastifyReply, { isNull, agentId }: { isNull: boolean; agentId: string }, desk: Desk) {
+  if (isNull) return reply.type('application/json').send('null')
+  return agentState(await findAgent(agentId, desk), EVERYTHING, desk)
 }

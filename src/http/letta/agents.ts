@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { BASE_TOOLS } from '../../core/base-tools.ts'
 import { type BlockId, parseId, type ToolId } from '../../core/id.ts'
@@ -11,13 +10,15 @@ import { findConversation } from '../../service/find-agent.ts'
 import { countAgents, searchAgents } from '../../service/list-agents.ts'
 import { findTool } from '../../service/tools.ts'
 import { updateAgent } from '../../service/update-agent.ts'
-import { agentChangeBody, modelIn, newAgentBody, settingsFrom } from './agent-body.ts'
+import type { Routes } from '../routes.ts'
+import { agentChangeBody, modelIn, newAgentBody, secretsIn, settingsFrom } from './agent-body.ts'
 import { contextOverview } from './agent-context.ts'
 import { agentState, agentStates, EVERYTHING, includeOnly, includeQuery, includesOf } from './agent-state.ts'
 import { refuse } from './errors.ts'
 import { listQuery, pageOf } from './list-query.ts'
 import { requireModel } from './model-handle.ts'
 import { flag, parsed, requireAgent, texts } from './parse.ts'
+import { newInput } from './send-body.ts'
 import { newBlockFrom } from './wire-block.ts'
 
 const SORTS = ['created_at', 'updated_at', 'last_run_completion'] as const
@@ -35,79 +36,102 @@ const agentListQuery = listQuery().extend({
 
 const recompileQuery = z.object({ dry_run: flag.default(false), update_timestamp: flag.optional() })
 
-export function registerAgentRoutes(server: FastifyInstance, desk: Desk): void {
-  server.post('/v1/agents', async ({ body }) => {
-    const asked = parsed(newAgentBody, body, 'body')
-    if (asked.initial_message_sequence?.length)
-      throw refuse(422, 'body.initial_message_sequence: an agent cannot be made with messages here; send them to it')
-    const agentType = asked.agent_type ?? 'letta_v1_agent'
-    const base = asked.include_base_tools === false ? [] : BASE_TOOLS
-    const chosen = await namesOf(asked.tool_ids ?? [], desk)
-    const agent = await createAgent(
-      {
-        name: asked.name ?? `agent-${desk.world.randomness.uuid().slice(0, 8)}`,
-        model: requireModel(modelIn(asked), desk),
-        ...(asked.system ? { system: asked.system } : {}),
-        ...{ tools: [...base, ...(asked.tools ?? []), ...chosen], unknownTools: 'note' },
-        settings: { ...settingsFrom(asked, {}), agentType },
-        blocks: (asked.memory_blocks ?? []).map(newBlockFrom),
-        ...{ blockIds: blockIdsOf(asked.block_ids ?? []), tags: asked.tags ?? [] },
-      },
-      desk,
-    )
-    return agentState(agent, EVERYTHING, desk)
-  })
+export function registerAgentRoutes(routes: Routes): void {
+  routes.post(
+    '/v1/agents',
+    async ({ body }, desk) => {
+      const asked = parsed(newAgentBody, body, 'body')
+      const agentType = asked.agent_type ?? 'letta_v1_agent'
+      const base = asked.include_base_tools === false ? [] : BASE_TOOLS
+      const chosen = await namesOf(asked.tool_ids ?? [], desk)
+      const secrets = secretsIn(asked)
+      const agent = await createAgent(
+        {
+          name: asked.name ?? `agent-${desk.world.randomness.uuid().slice(0, 8)}`,
+          model: requireModel(modelIn(asked), desk),
+          ...(asked.system ? { system: asked.system } : {}),
+          ...{ tools: [...base, ...(asked.tools ?? []), ...chosen], unknownTools: 'note' },
+          settings: { ...settingsFrom(asked, {}), agentType },
+          blocks: (asked.memory_blocks ?? []).map(newBlockFrom),
+          ...{ blockIds: blockIdsOf(asked.block_ids ?? []), tags: asked.tags ?? [] },
+          messages: (asked.initial_message_sequence ?? []).map(newInput),
+          ...(secrets ? { secrets } : {}),
+        },
+        desk,
+      )
+      return agentState(agent, EVERYTHING, desk)
+    },
+    { body: newAgentBody },
+  )
 
-  server.get('/v1/agents', async ({ query, headers }) => {
-    const asked = parsed(agentListQuery, query, 'query')
-    const agents = await searchAgents(filterOf(asked), pageOf(asked), desk)
-    return agentStates(agents, includesOf(asked, headers), desk)
-  })
+  routes.get(
+    '/v1/agents',
+    async ({ query, headers }, desk) => {
+      const asked = parsed(agentListQuery, query, 'query')
+      const agents = await searchAgents(filterOf(asked), pageOf(asked), desk)
+      return agentStates(agents, includesOf(asked, headers), desk)
+    },
+    { query: agentListQuery },
+  )
 
-  server.get('/v1/agents/count', () => countAgents(desk))
+  routes.get('/v1/agents/count', (_, desk) => countAgents(desk))
 
-  server.get('/v1/agents/:agent_id', async ({ params, query, headers }) => {
-    const asked = parsed(includeOnly, query, 'query')
-    return agentState(await requireAgent(params, desk), includesOf(asked, headers), desk)
-  })
+  routes.get(
+    '/v1/agents/:agent_id',
+    async ({ params, query, headers }, desk) => {
+      const asked = parsed(includeOnly, query, 'query')
+      return agentState(await requireAgent(params, desk), includesOf(asked, headers), desk)
+    },
+    { query: includeOnly },
+  )
 
-  server.patch('/v1/agents/:agent_id', async ({ params, body }) => {
-    const agent = await requireAgent(params, desk)
-    const asked = parsed(agentChangeBody, body, 'body')
-    const model = modelIn(asked)
-    const updated = await updateAgent(
-      {
-        agent,
-        ...(asked.name ? { name: asked.name } : {}),
-        ...(asked.system === null || asked.system === undefined ? {} : { system: asked.system }),
-        ...(model === undefined ? {} : { model: requireModel(model, desk) }),
-        ...(asked.tool_ids ? { tools: await namesOf(asked.tool_ids, desk) } : {}),
-        ...(asked.tags ? { tags: asked.tags } : {}),
-        ...(asked.block_ids ? { blockIds: blockIdsOf(asked.block_ids) } : {}),
-        settings: (before) => settingsFrom(asked, before),
-      },
-      desk,
-    )
-    return agentState(updated, EVERYTHING, desk)
-  })
+  routes.patch(
+    '/v1/agents/:agent_id',
+    async ({ params, body }, desk) => {
+      const agent = await requireAgent(params, desk)
+      const asked = parsed(agentChangeBody, body, 'body')
+      const model = modelIn(asked)
+      const secrets = secretsIn(asked)
+      const updated = await updateAgent(
+        {
+          agent,
+          ...(asked.name ? { name: asked.name } : {}),
+          ...(asked.system === null || asked.system === undefined ? {} : { system: asked.system }),
+          ...(model === undefined ? {} : { model: requireModel(model, desk) }),
+          ...(asked.tool_ids ? { tools: await namesOf(asked.tool_ids, desk) } : {}),
+          ...(asked.tags ? { tags: asked.tags } : {}),
+          ...(asked.block_ids ? { blockIds: blockIdsOf(asked.block_ids) } : {}),
+          settings: (before) => settingsFrom(asked, before),
+          ...(secrets ? { secrets } : {}),
+        },
+        desk,
+      )
+      return agentState(updated, EVERYTHING, desk)
+    },
+    { body: agentChangeBody },
+  )
 
-  server.delete('/v1/agents/:agent_id', async ({ params }) => {
+  routes.delete('/v1/agents/:agent_id', async ({ params }, desk) => {
     const agent = await requireAgent(params, desk)
     await deleteAgent(agent, desk)
     return { message: `Agent id=${agent.id} successfully deleted` }
   })
 
-  server.get('/v1/agents/:agent_id/context', async ({ params }) =>
+  routes.get('/v1/agents/:agent_id/context', async ({ params }, desk) =>
     contextOverview(await requireAgent(params, desk), desk),
   )
 
-  server.post('/v1/agents/:agent_id/recompile', async ({ params, query }, reply) => {
-    const agent = await requireAgent(params, desk)
-    const { dry_run: dryRun } = parsed(recompileQuery, query, 'query')
-    const { id: conversationId } = await findConversation(agent, undefined, desk)
-    const text = await recompilePrompt({ conversationId, dryRun }, desk)
-    return reply.type('application/json').send(JSON.stringify(text))
-  })
+  routes.post(
+    '/v1/agents/:agent_id/recompile',
+    async ({ params, query }, desk, reply) => {
+      const agent = await requireAgent(params, desk)
+      const { dry_run: dryRun } = parsed(recompileQuery, query, 'query')
+      const { id: conversationId } = await findConversation(agent, undefined, desk)
+      const text = await recompilePrompt({ conversationId, dryRun }, desk)
+      return reply.type('application/json').send(JSON.stringify(text))
+    },
+    { query: recompileQuery },
+  )
 }
 
 function filterOf(asked: z.output<typeof agentListQuery>): AgentFilter {

@@ -1,8 +1,7 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { createBlock, deleteBlock, findBlock, listBlocks, updateBlock } from '../../service/blocks.ts'
-import type { Desk } from '../../service/desk.ts'
 import { searchAgents } from '../../service/list-agents.ts'
+import type { Routes } from '../routes.ts'
 import { agentStates, includeQuery, includesOf } from './agent-state.ts'
 import { listQuery, pageOf } from './list-query.ts'
 import { flag, idIn, parsed, texts } from './parse.ts'
@@ -21,29 +20,38 @@ const blockListQuery = listQuery().extend({
   connected_to_agents_count_lt: z.coerce.number().int().optional(),
 })
 
-export function registerBlockRoutes(server: FastifyInstance, desk: Desk): void {
-  server.post('/v1/blocks', async ({ body }) =>
-    wireBlock(await createBlock(newBlockFrom(parsed(newBlockBody, body, 'body')), desk)),
+export function registerBlockRoutes(routes: Routes): void {
+  routes.post(
+    '/v1/blocks',
+    async ({ body }, desk) => wireBlock(await createBlock(newBlockFrom(parsed(newBlockBody, body, 'body')), desk)),
+    { body: newBlockBody },
   )
 
-  server.get('/v1/blocks', async ({ query }) => {
-    const asked = parsed(blockListQuery, query, 'query')
-    const blocks = await listBlocks(filterOf(asked), pageOf(asked), desk)
-    return blocks.map(wireBlock)
-  })
-
-  server.get('/v1/blocks/:block_id', async ({ params }) => wireBlock(await findBlock(idIn.block(params), desk)))
-
-  server.patch('/v1/blocks/:block_id', async ({ params, body }) =>
-    wireBlock(await updateBlock(idIn.block(params), changeFrom(parsed(blockChangeBody, body, 'body')), desk)),
+  routes.get(
+    '/v1/blocks',
+    async ({ query }, desk) => {
+      const asked = parsed(blockListQuery, query, 'query')
+      const blocks = await listBlocks(filterOf(asked), pageOf(asked), desk)
+      return blocks.map(wireBlock)
+    },
+    { query: blockListQuery },
   )
 
-  server.delete('/v1/blocks/:block_id', async ({ params }, reply) => {
+  routes.get('/v1/blocks/:block_id', async ({ params }, desk) => wireBlock(await findBlock(idIn.block(params), desk)))
+
+  routes.patch(
+    '/v1/blocks/:block_id',
+    async ({ params, body }, desk) =>
+      wireBlock(await updateBlock(idIn.block(params), changeFrom(parsed(blockChangeBody, body, 'body')), desk)),
+    { body: blockChangeBody },
+  )
+
+  routes.delete('/v1/blocks/:block_id', async ({ params }, desk, reply) => {
     await deleteBlock(idIn.block(params), desk)
     return reply.type('application/json').send('null')
   })
 
-  server.get('/v1/blocks/:block_id/agents', async ({ params, query, headers }) => {
+  routes.get('/v1/blocks/:block_id/agents', async ({ params, query, headers }, desk) => {
     const block = await findBlock(idIn.block(params), desk)
     const asked = parsed(listQuery().extend(includeQuery), query, 'query')
     const agents = await searchAgents({ blockId: block.id }, pageOf(asked), desk)

@@ -8,7 +8,12 @@ import { showRun } from '../../service/show-run.ts'
 import { waitForRun } from '../../service/wait-for-run.ts'
 import { failedRun, refuse } from './errors.ts'
 
-export type Compacting = { agent: Agent; conversationId: ConversationId; compaction?: Partial<CompactionSettings> }
+export type Compacting = {
+  agent: Agent
+  conversationId: ConversationId
+  compaction?: Partial<CompactionSettings>
+  policy?: 'enqueue' | 'reject'
+}
 
 /** The system prompt is a message to the client. */
 const SYSTEM_MESSAGE = 1

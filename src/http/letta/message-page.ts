@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type ConversationId, type MessageId, parseId } from '../../core/id.ts'
+import { systemMessageId } from '../../core/memory-prompt.ts'
 import type { Message } from '../../core/message.ts'
 import type { Desk } from '../../service/desk.ts'
 import { findMessage } from '../../service/find-message.ts'
@@ -18,9 +19,15 @@ export const messageQuery = z.object({
 
 export type MessageQuery = z.output<typeof messageQuery>
 
-/** A message by an id of its own or by that of its request for approval. */
-export const messageNamed = (id: MessageId, desk: Desk): Promise<Message | undefined> =>
-  findMessage([id, answerOfRequest(id)], desk)
+/** What the model is told first stands before all messages. */
+export const SYSTEM_POSITION = -1
+
+/** A message by an id of its own or by that of its request for approval; in one conversation where that is said. */
+export const messageNamed = (
+  id: MessageId,
+  desk: Desk,
+  conversationId?: ConversationId,
+): Promise<Message | undefined> => findMessage([id, answerOfRequest(id)], desk, conversationId)
 
 /** Where a cursor stands in a conversation. */
 export async function positionOf(
@@ -31,8 +38,9 @@ export async function positionOf(
   if (cursor === undefined) return undefined
   const id = parseId('message', cursor)
   if (!id) throw refuse(422, `query: "${cursor.slice(0, 80)}" is not the id of a message`)
-  const message = await messageNamed(id, desk)
-  if (message?.conversationId === conversationId) return message.position
+  if (id === systemMessageId(conversationId)) return SYSTEM_POSITION
+  const message = await messageNamed(id, desk, conversationId)
+  if (message) return message.position
   throw refuse(404, `NOT_FOUND: there is no message ${id} in this conversation`)
 }
 

@@ -1,84 +1,95 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { CompactionSettings } from '../../core/compaction.ts'
 import { parseId, type RunId } from '../../core/id.ts'
 import { isSettled } from '../../core/run.ts'
-import type { MessagePage } from '../../ports/store.ts'
+import type { RunFilter } from '../../ports/store.ts'
 import { cancelRun } from '../../service/cancel-run.ts'
 import type { Desk } from '../../service/desk.ts'
-import { listMessages } from '../../service/list-messages.ts'
 import { listRuns } from '../../service/show-run.ts'
 import { waitForRun } from '../../service/wait-for-run.ts'
+import type { Routes } from '../routes.ts'
 import { compactNow, resetNow } from './compact.ts'
 import { HttpFault, NO_RETRY, refuse } from './errors.ts'
-import { messageNamed, messageQuery, positionOf } from './message-page.ts'
+import { chronological, systemMessage } from './message-history.ts'
+import { messageNamed, messageQuery } from './message-page.ts'
 import { conversationOf, idIn, parsed, requireAgent } from './parse.ts'
 import { type SendMode, sendAndAnswer } from './send.ts'
-import { type SendBody, sendBody } from './send-body.ts'
+import { type SendBody, sendBody, withModelOf } from './send-body.ts'
 import { ofTypes, wireMessages } from './wire-message.ts'
 
 /** Sending to an agent, and what was said with it. */
-export function registerMessageRoutes(server: FastifyInstance, desk: Desk): void {
+export function registerMessageRoutes(routes: Routes): void {
   const send = (path: string, runType: string, modeOf: (body: SendBody) => SendMode) =>
-    server.post(path, async (request, reply) => {
-      const agent = await requireAgent(request.params, desk)
-      const body = parsed(sendBody, request.body, 'body')
-      const mode = modeOf(body)
-      if (mode === 'blocking' && (body.stream_tokens || body.background))
-        throw refuse(422, 'body: `stream_tokens` and `background` need `streaming: true`')
-      const { id: conversationId } = await conversationOf(agent, undefined, desk)
-      const sending = { agent, conversationId, body, mode, policy: 'enqueue', runType } as const
-      return sendAndAnswer({ request, reply }, sending, desk)
-    })
+    routes.post(
+      path,
+      async (request, desk, reply) => {
+        const agent = await requireAgent(request.params, desk)
+        const body = parsed(sendBody, request.body, 'body')
+        const mode = modeOf(body)
+        if (mode === 'blocking' && (body.stream_tokens || body.background))
+          throw refuse(422, 'body: `stream_tokens` and `background` need `streaming: true`')
+        const conversation = await conversationOf(agent, undefined, desk)
+        const place = { agent, conversationId: conversation.id, body: withModelOf(conversation, body) }
+        const sending = { ...place, mode, policy: 'enqueue', runType } as const
+        return sendAndAnswer({ request, reply }, sending, desk)
+      },
+      { body: sendBody },
+    )
   send('/v1/agents/:agent_id/messages', 'send_message', ({ streaming }) => (streaming ? 'stream' : 'blocking'))
   send('/v1/agents/:agent_id/messages/stream', 'send_message_streaming', () => 'stream')
   send('/v1/agents/:agent_id/messages/async', 'send_message_async', () => 'async')
 
-  server.get('/v1/agents/:agent_id/messages', async ({ params, query }) => {
-    const agent = await requireAgent(params, desk)
-    const asked = parsed(messageQuery, query, 'query')
-    const { id } = await conversationOf(agent, asked.conversation_id, desk)
-    const after = await positionOf(asked.after, id, desk)
-    const before = await positionOf(asked.before, id, desk)
-    // Always in the order of time; the order asked for only says which end of it is taken. A cursor says that, too.
-    const isFromOldest = after !== undefined || (asked.order === 'asc' && before === undefined)
-    const page: MessagePage = {
-      ...{ limit: asked.limit, take: isFromOldest ? 'oldest' : 'newest' },
-      ...(after === undefined ? {} : { after }),
-      ...(before === undefined ? {} : { before }),
-    }
-    return wireMessages(await listMessages(id, page, desk)).filter(ofTypes(asked.include_return_message_types))
-  })
+  routes.get(
+    '/v1/agents/:agent_id/messages',
+    async ({ params, query }, desk) => {
+      const agent = await requireAgent(params, desk)
+      const asked = parsed(messageQuery, query, 'query')
+      const conversation = await conversationOf(agent, asked.conversation_id, desk)
+      const messages = await chronological(conversation, asked, desk)
+      return messages.filter(ofTypes(asked.include_return_message_types))
+    },
+    { query: messageQuery },
+  )
 
-  server.post('/v1/agents/:agent_id/messages/cancel', async ({ params, body }) => {
-    const agent = await requireAgent(params, desk)
-    const { run_ids } = parsed(cancelBody, body, 'body')
-    const active = run_ids?.length ? run_ids.map(requireRunId) : await activeRuns(agent.id, desk)
-    return cancelAll(active, desk)
-  })
+  routes.post(
+    '/v1/agents/:agent_id/messages/cancel',
+    async ({ params, body }, desk) => {
+      const agent = await requireAgent(params, desk)
+      const { run_ids } = parsed(cancelBody, body, 'body')
+      const active = run_ids?.length ? run_ids.map(requireRunId) : await activeRuns({ agentId: agent.id }, desk)
+      return cancelAll(active, desk)
+    },
+    { body: cancelBody },
+  )
 
-  server.patch('/v1/agents/:agent_id/reset-messages', async ({ params }) => {
+  routes.patch('/v1/agents/:agent_id/reset-messages', async ({ params }, desk) => {
     const agent = await requireAgent(params, desk)
     await resetNow({ agent, conversationId: (await conversationOf(agent, undefined, desk)).id }, desk)
     return null
   })
 
-  server.post('/v1/agents/:agent_id/summarize', async ({ params, body }) => {
-    const agent = await requireAgent(params, desk)
-    const { compaction_settings } = parsed(compactBody, body, 'body')
-    const { id: conversationId } = await conversationOf(agent, undefined, desk)
-    return compactNow({ agent, conversationId, compaction: compactionOf(compaction_settings) }, desk)
-  })
+  routes.post(
+    '/v1/agents/:agent_id/summarize',
+    async ({ params, body }, desk) => {
+      const agent = await requireAgent(params, desk)
+      const { compaction_settings } = parsed(compactBody, body, 'body')
+      const { id: conversationId } = await conversationOf(agent, undefined, desk)
+      return compactNow({ agent, conversationId, compaction: compactionOf(compaction_settings) }, desk)
+    },
+    { body: compactBody },
+  )
 
-  server.patch('/v1/agents/:agent_id/messages/:message_id', async () => {
+  routes.patch('/v1/agents/:agent_id/messages/:message_id', async () => {
     throw refuse(405, 'Messages are immutable: what was said stays as it was said.')
   })
 
-  server.get('/v1/messages/:message_id', async ({ params }) => {
+  routes.get('/v1/messages/:message_id', async ({ params }, desk) => {
     const id = idIn.message(params)
     const message = await messageNamed(id, desk)
-    if (!message) throw refuse(404, `NOT_FOUND: there is no message ${id}`)
-    return wireMessages([message])
+    if (message) return wireMessages([message])
+    const system = await systemMessage(id, desk)
+    if (system) return [system]
+    throw refuse(404, `NOT_FOUND: there is no message ${id}`)
   })
 }
 
@@ -116,14 +127,15 @@ function requireRunId(text: string): RunId {
   throw refuse(400, `INVALID_ARGUMENT: "${text.slice(0, 80)}" is not the id of a run`)
 }
 
-async function activeRuns(agentId: `agent-${string}`, desk: Desk): Promise<RunId[]> {
-  const going = await listRuns({ agentId, statuses: ['created', 'running'] }, 100, desk)
-  const waiting = await listRuns({ agentId, waiting: true }, 100, desk)
+/** What goes on, is queued or waits for somebody's word. */
+export async function activeRuns(where: Pick<RunFilter, 'agentId' | 'conversationId'>, desk: Desk): Promise<RunId[]> {
+  const going = await listRuns({ ...where, statuses: ['created', 'running'] }, 100, desk)
+  const waiting = await listRuns({ ...where, waiting: true }, 100, desk)
   return [...going, ...waiting].map(({ id }) => id)
 }
 
 /** A cancelled run is over within this, unless a tool takes its time to stop. */
-const CANCEL_WAIT_MS = 8_000
+export const CANCEL_WAIT_MS = 8_000
 
 /** Cancels these and waits for their ends: what is told is what became of them. */
 export async function cancelAll(runIds: readonly RunId[], desk: Desk): Promise<Record<string, string>> {

@@ -1,8 +1,8 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { parseTarget } from '../../core/target.ts'
+import { parseTarget, type TargetHandle } from '../../core/target.ts'
 import type { Desk } from '../../service/desk.ts'
 import { type KnownModel, listModels } from '../../service/list-models.ts'
+import type { Routes } from '../routes.ts'
 import { endpointType, USUAL_WINDOW } from './model-handle.ts'
 import { parsed, texts } from './parse.ts'
 
@@ -11,16 +11,36 @@ const PATIENCE_MS = 10_000
 
 const modelQuery = z.object({ provider_name: z.string().optional(), provider_category: texts.optional() })
 
-export function registerModelRoutes(server: FastifyInstance, desk: Desk): void {
-  server.get('/v1/models', async ({ query }) => {
-    const { provider_name } = parsed(modelQuery, query, 'query')
-    const all = await listModels({ signal: AbortSignal.timeout(PATIENCE_MS) }, desk)
-    const wanted = all.filter(({ provider }) => provider_name === undefined || provider === provider_name)
-    return wanted.flatMap(({ models }) => models.map(wireModel))
-  })
+export function registerModelRoutes(routes: Routes): void {
+  routes.get(
+    '/v1/models',
+    async ({ query }, desk) => {
+      const { provider_name } = parsed(modelQuery, query, 'query')
+      const all = await listModels({ signal: AbortSignal.timeout(PATIENCE_MS) }, desk)
+      const wanted = all.filter(({ provider }) => provider_name === undefined || provider === provider_name)
+      return wanted.flatMap(({ models }) => models.map(wireModel))
+    },
+    { query: modelQuery },
+  )
 
-  // Searches go by words; there is no embedding model yet.
-  server.get('/v1/models/embedding', async () => [])
+  // Without one, searches go by words.
+  routes.get('/v1/models/embedding', async (_, desk) => {
+    const { usual } = desk.embeddings ?? {}
+    return usual ? [wireEmbedding(usual, desk)] : []
+  })
+}
+
+function wireEmbedding(handle: TargetHandle, { embeddings }: Desk) {
+  const target = parseTarget(handle)!
+  const { provider, model } = target
+  const type = endpointType(provider)
+  return {
+    ...{ name: model, display_name: model, handle, model_type: 'embedding', provider_name: provider },
+    ...{ provider_type: type, embedding_model: model, embedding_endpoint_type: type, embedding_endpoint: null },
+    // 0 until the first vector came: only the model itself knows.
+    ...{ embedding_dim: embeddings?.embedder.dimensionsOf(target) ?? 0, embedding_chunk_size: null, batch_size: 64 },
+    ...{ azure_deployment: null, azure_endpoint: null, azure_version: null },
+  }
 }
 
 function wireModel({ handle, window, maxOutput }: KnownModel) {

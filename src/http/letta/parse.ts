@@ -3,6 +3,7 @@ import type { Agent, Conversation } from '../../core/agent.ts'
 import {
   type AgentId,
   type BlockId,
+  type McpServerId,
   type MessageId,
   type PassageId,
   parseId,
@@ -55,6 +56,7 @@ export const idIn = {
   message: (params: Params): MessageId => requireId('message', params, 'message_id'),
   block: (params: Params): BlockId => requireId('block', params, 'block_id'),
   tool: (params: Params): ToolId => requireId('tool', params, 'tool_id'),
+  mcpServer: (params: Params): McpServerId => requireId('mcp_server', params, 'mcp_server_id'),
   passage: (params: Params): PassageId => requireId('passage', params, 'memory_id'),
 }
 

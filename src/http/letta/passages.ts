@@ -1,13 +1,16 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Passage } from '../../core/passage.ts'
-import type { Desk } from '../../service/desk.ts'
 import { deletePassage, insertPassage, listPassages, searchPassages } from '../../service/passages.ts'
+import type { Routes } from '../routes.ts'
 import { listQuery, pageOf } from './list-query.ts'
 import { flag, idIn, limit, parsed, requireAgent, texts } from './parse.ts'
 import { wireDate } from './wire-message.ts'
 
 const PASSAGES = '/v1/agents/:agent_id/archival-memory'
+
+/** Whoever would embed the question has this long; then the words alone count. */
+const PATIENCE_MS = 5_000
+const MODES = { words: 'fts', 'words and meaning': 'hybrid' }
 
 const tags = z.array(z.string().min(1)).max(16)
 const moment = z
@@ -26,15 +29,31 @@ const searchQuery = z.object({
   end_datetime: moment.optional(),
 })
 
-export function registerPassageRoutes(server: FastifyInstance, desk: Desk): void {
-  server.post(PASSAGES, async ({ params, body }) => {
-    const agent = await requireAgent(params, desk)
-    const { text, tags: said, created_at } = parsed(newPassageBody, body, 'body')
-    const wish = { agent, text, ...(said ? { tags: said } : {}), ...(created_at ? { createdAt: created_at } : {}) }
-    return [wirePassage(await insertPassage(wish, desk))]
-  })
+/** Of all agents, or of one; an archive is that of its agent. */
+const searchAllBody = z.object({
+  query: z.string().nullish(),
+  agent_id: z.string().nullish(),
+  archive_id: z.string().nullish(),
+  tags: tags.nullish(),
+  tag_match_mode: z.enum(['any', 'all']).nullish(),
+  limit: z.int().min(1).max(100).nullish(),
+  start_date: moment.nullish(),
+  end_date: moment.nullish(),
+})
 
-  server.get(PASSAGES, async ({ params, query }) => {
+export function registerPassageRoutes(routes: Routes): void {
+  routes.post(
+    PASSAGES,
+    async ({ params, body }, desk) => {
+      const agent = await requireAgent(params, desk)
+      const { text, tags: said, created_at } = parsed(newPassageBody, body, 'body')
+      const wish = { agent, text, ...(said ? { tags: said } : {}), ...(created_at ? { createdAt: created_at } : {}) }
+      return [wirePassage(await insertPassage(wish, desk))]
+    },
+    { body: newPassageBody },
+  )
+
+  routes.get(PASSAGES, async ({ params, query }, desk) => {
     const agent = await requireAgent(params, desk)
     const asked = parsed(
       listQuery(100).extend({ search: z.string().optional(), ascending: flag.default(true) }),
@@ -45,29 +64,59 @@ export function registerPassageRoutes(server: FastifyInstance, desk: Desk): void
     return (await listPassages(agent, page, desk)).map(wirePassage)
   })
 
-  server.get(`${PASSAGES}/search`, async ({ params, query }) => {
-    const agent = await requireAgent(params, desk)
-    const asked = parsed(searchQuery, query, 'query')
-    const found = await searchPassages(
-      agent,
-      {
-        ...{ text: asked.query, limit: asked.top_k, tagMatch: asked.tag_match_mode ?? 'any' },
-        ...(asked.tags ? { tags: asked.tags } : {}),
-        ...(asked.start_datetime === undefined ? {} : { from: asked.start_datetime }),
-        ...(asked.end_datetime === undefined ? {} : { to: asked.end_datetime }),
-      },
-      desk,
-    )
-    const results = found.map((one) => ({
-      id: one.id,
-      content: one.text,
-      timestamp: wireDate(one.createdAt),
-      tags: one.tags,
-    }))
-    return { results, count: results.length }
-  })
+  routes.get(
+    `${PASSAGES}/search`,
+    async ({ params, query }, desk) => {
+      const agent = await requireAgent(params, desk)
+      const asked = parsed(searchQuery, query, 'query')
+      const { found, mode, fallback } = await searchPassages(
+        agent,
+        {
+          signal: AbortSignal.timeout(PATIENCE_MS),
+          ...{ text: asked.query, limit: asked.top_k, tagMatch: asked.tag_match_mode ?? 'any' },
+          ...(asked.tags ? { tags: asked.tags } : {}),
+          ...(asked.start_datetime === undefined ? {} : { from: asked.start_datetime }),
+          ...(asked.end_datetime === undefined ? {} : { to: asked.end_datetime }),
+        },
+        desk,
+      )
+      const results = found.map(({ passage: { id, text, createdAt, tags: said } }) => ({
+        ...{ id, content: text, timestamp: wireDate(createdAt), tags: said },
+      }))
+      return { results, count: results.length, search_mode: MODES[mode], ...(fallback ? { notice: fallback } : {}) }
+    },
+    { query: searchQuery },
+  )
 
-  server.delete(`${PASSAGES}/:memory_id`, async ({ params }) => {
+  routes.post(
+    '/v1/passages/search',
+    async ({ body }, desk) => {
+      const asked = parsed(searchAllBody, body, 'body')
+      const agentId = asked.agent_id ?? asked.archive_id?.replace(/^archive-/, 'agent-')
+      const agent = agentId ? await requireAgent({ agent_id: agentId }, desk) : undefined
+      const { found, fallback } = await searchPassages(
+        agent,
+        {
+          signal: AbortSignal.timeout(PATIENCE_MS),
+          ...{ text: asked.query ?? '', limit: asked.limit ?? 50, tagMatch: asked.tag_match_mode ?? 'any' },
+          ...(asked.tags ? { tags: asked.tags } : {}),
+          ...(asked.start_date ? { from: asked.start_date } : {}),
+          ...(asked.end_date ? { to: asked.end_date } : {}),
+        },
+        desk,
+      )
+      return found.map(({ passage, score, wordRank, vectorRank }) => ({
+        ...{ passage: wirePassage(passage), score },
+        metadata: {
+          ...{ fts_rank: wordRank ?? null, vector_rank: vectorRank ?? null },
+          ...(fallback ? { notice: fallback } : {}),
+        },
+      }))
+    },
+    { body: searchAllBody },
+  )
+
+  routes.delete(`${PASSAGES}/:memory_id`, async ({ params }, desk) => {
     const agent = await requireAgent(params, desk)
     const id = idIn.passage(params)
     await deletePassage(agent, id, desk)

@@ -1,22 +1,41 @@
-import type { FastifyInstance } from 'fastify'
-import type { Desk } from '../../service/desk.ts'
+import { registerApprovalRoutes } from '../own/approvals.ts'
+import { registerAuditRoutes } from '../own/audit.ts'
+import { registerCacheRoutes } from '../own/cache.ts'
+import { registerCommandRoutes } from '../own/commands.ts'
+import { registerKeyRoutes } from '../own/keys.ts'
+import { registerPeopleRoutes } from '../own/people.ts'
+import type { Routes } from '../routes.ts'
 import { registerAgentBlockRoutes } from './agent-blocks.ts'
+import { registerAgentFileRoutes } from './agent-file-routes.ts'
 import { registerAgentToolRoutes } from './agent-tools.ts'
 import { registerAgentRoutes } from './agents.ts'
 import { registerBlockRoutes } from './blocks.ts'
+import { registerConversationRoutes } from './conversations.ts'
+import { registerMcpServerRoutes } from './mcp-servers.ts'
+import { registerMessageSearchRoutes } from './message-search.ts'
 import { registerModelRoutes } from './models.ts'
 import { registerPassageRoutes } from './passages.ts'
 import { registerTagRoutes } from './tags.ts'
 import { registerToolRoutes } from './tools.ts'
 
 /** Agents and what they are made of. */
-export function registerResourceRoutes(server: FastifyInstance, desk: Desk): void {
-  registerAgentRoutes(server, desk)
-  registerAgentBlockRoutes(server, desk)
-  registerAgentToolRoutes(server, desk)
-  registerBlockRoutes(server, desk)
-  registerToolRoutes(server, desk)
-  registerPassageRoutes(server, desk)
-  registerTagRoutes(server, desk)
-  registerModelRoutes(server, desk)
+export function registerResourceRoutes(routes: Routes): void {
+  registerAgentRoutes(routes)
+  registerAgentBlockRoutes(routes)
+  registerAgentToolRoutes(routes)
+  registerAgentFileRoutes(routes)
+  registerBlockRoutes(routes)
+  registerToolRoutes(routes)
+  registerMcpServerRoutes(routes)
+  registerPassageRoutes(routes)
+  registerTagRoutes(routes)
+  registerModelRoutes(routes)
+  registerConversationRoutes(routes)
+  registerMessageSearchRoutes(routes)
+  registerApprovalRoutes(routes)
+  registerCommandRoutes(routes)
+  registerKeyRoutes(routes)
+  registerPeopleRoutes(routes)
+  registerAuditRoutes(routes)
+  registerCacheRoutes(routes)
 }

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { parseId, type RunId } from '../../core/id.ts'
 import { isSettled, type Run, type RunStatus, STATUS_OF_STOP, type StopReason } from '../../core/run.ts'
@@ -6,10 +5,11 @@ import type { RunFilter, RunPage } from '../../ports/store.ts'
 import { cancelRun } from '../../service/cancel-run.ts'
 import type { Desk } from '../../service/desk.ts'
 import { findStep, listSteps } from '../../service/find-steps.ts'
-import { listAttempts, type RunAttempt } from '../../service/list-attempts.ts'
+import { type FailedAttempt, listAttempts, type RunAttempt } from '../../service/list-attempts.ts'
 import { findRun, listRunPage } from '../../service/list-runs.ts'
 import { showRun } from '../../service/show-run.ts'
 import { waitForRun } from '../../service/wait-for-run.ts'
+import type { Routes } from '../routes.ts'
 import { HttpFault, NO_RETRY, refuse } from './errors.ts'
 import { messageQuery, pageOf } from './message-page.ts'
 import { flag, idIn, limit, parsed, texts } from './parse.ts'
@@ -17,18 +17,22 @@ import { streamRun } from './stream.ts'
 import { ofTypes, wireDate, wireMessages } from './wire-message.ts'
 import { typesOf, usageDetails, wireRun, wireStep } from './wire-run.ts'
 
-export function registerRunRoutes(server: FastifyInstance, desk: Desk): void {
-  server.get('/v1/runs', async ({ query }) => {
-    const asked = parsed(runQuery, query, 'query')
-    const page = await cursorsOf(asked, desk)
-    const runs = await listFor(asked, page, desk)
-    return runs.map(wireRun)
-  })
+export function registerRunRoutes(routes: Routes): void {
+  routes.get(
+    '/v1/runs',
+    async ({ query }, desk) => {
+      const asked = parsed(runQuery, query, 'query')
+      const page = await cursorsOf(asked, desk)
+      const runs = await listFor(asked, page, desk)
+      return runs.map(wireRun)
+    },
+    { query: runQuery },
+  )
 
-  server.get('/v1/runs/:run_id', async ({ params }) => wireRun(await requireRun(params, desk)))
+  routes.get('/v1/runs/:run_id', async ({ params }, desk) => wireRun(await requireRun(params, desk)))
 
   /** A run is part of the history and stays; what can be taken back is what it would still do. */
-  server.delete('/v1/runs/:run_id', async ({ params }) => {
+  routes.delete('/v1/runs/:run_id', async ({ params }, desk) => {
     const run = await requireRun(params, desk)
     if (isSettled(run)) {
       const detail = `CONFLICT: ${run.id} is over (${run.status}) and runs are kept. Only an active run can be cancelled.`
@@ -39,34 +43,53 @@ export function registerRunRoutes(server: FastifyInstance, desk: Desk): void {
     return wireRun(await waitForRun(run.id, desk, AbortSignal.timeout(CANCEL_WAIT_MS)))
   })
 
-  server.get('/v1/runs/:run_id/messages', async ({ params, query }) => {
-    const asked = parsed(messageQuery, query, 'query')
-    const { run, messages } = await showRun((await requireRun(params, desk)).id, desk)
-    return wireMessages(pageOf(messages, asked)).filter(ofTypes(asked.include_return_message_types ?? typesOf(run)))
-  })
+  routes.get(
+    '/v1/runs/:run_id/messages',
+    async ({ params, query }, desk) => {
+      const asked = parsed(messageQuery, query, 'query')
+      const { run, messages } = await showRun((await requireRun(params, desk)).id, desk)
+      return wireMessages(pageOf(messages, asked)).filter(ofTypes(asked.include_return_message_types ?? typesOf(run)))
+    },
+    { query: messageQuery },
+  )
 
-  server.get('/v1/runs/:run_id/steps', async ({ params, query }) => {
-    const { id: runId } = await requireRun(params, desk)
-    const asked = parsed(stepQuery, query, 'query')
-    await requireStepCursors(asked, desk)
-    const steps = await listSteps({ runId }, chronological(asked), desk)
-    return inOrder(steps, asked).map(wireStep)
-  })
+  routes.get(
+    '/v1/runs/:run_id/steps',
+    async ({ params, query }, desk) => {
+      const { id: runId } = await requireRun(params, desk)
+      const asked = parsed(stepQuery, query, 'query')
+      await requireStepCursors(asked, desk)
+      const steps = await listSteps({ runId }, chronological(asked), desk)
+      return inOrder(steps, asked).map(wireStep)
+    },
+    { query: stepQuery },
+  )
 
-  server.get('/v1/runs/:run_id/usage', async ({ params }) =>
+  routes.get('/v1/runs/:run_id/usage', async ({ params }, desk) =>
     usageDetails((await showRun((await requireRun(params, desk)).id, desk)).steps),
   )
 
-  server.get('/v1/runs/:run_id/attempts', async ({ params }) =>
+  routes.get('/v1/runs/:run_id/attempts', async ({ params }, desk) =>
     (await listAttempts((await requireRun(params, desk)).id, desk)).map(wireAttempt),
   )
 
-  server.post('/v1/runs/:run_id/stream', async ({ params, body }, reply) => {
-    const { id: runId } = await requireRun(params, desk)
-    const asked = parsed(resumeBody, body, 'body')
-    await streamRun(reply, { runId, ...resumeWishes(asked) }, desk)
-    return reply
-  })
+  /** The log of a run, word for word: whatever else is told of it follows from this. */
+  routes.get('/v1/runs/:run_id/events', async ({ params }, desk) =>
+    (await showRun((await requireRun(params, desk)).id, desk)).events.map(({ seq, at, event }) => ({
+      ...{ seq, date: wireDate(at), event },
+    })),
+  )
+
+  routes.post(
+    '/v1/runs/:run_id/stream',
+    async ({ params, body }, desk, reply) => {
+      const { id: runId } = await requireRun(params, desk)
+      const asked = parsed(resumeBody, body, 'body')
+      await streamRun(reply, { runId, ...resumeWishes(asked) }, desk)
+      return reply
+    },
+    { body: resumeBody },
+  )
 }
 
 /** Where a reader wants to go on; the same for the stream of a run and of a conversation. */
@@ -172,7 +195,8 @@ async function listFor(asked: RunQuery, query: RunQuery, desk: Desk): Promise<Ru
     ...(background === undefined ? {} : { background }),
     ...(stop_reason === undefined ? {} : { stopReason: stop_reason }),
   }
-  const agentIds = [...(asked.agent_id ? [asked.agent_id] : []), ...(asked.agent_ids ?? [])].map((text) => {
+  const named = new Set([...(asked.agent_id ? [asked.agent_id] : []), ...(asked.agent_ids ?? [])])
+  const agentIds = [...named].map((text) => {
     const id = parseId('agent', text)
     if (!id) throw refuse(422, `query.agent_id: "${text.slice(0, 80)}" is not the id of an agent`)
     return id
@@ -186,18 +210,38 @@ async function listFor(asked: RunQuery, query: RunQuery, desk: Desk): Promise<Ru
 }
 
 function wireAttempt(attempt: RunAttempt) {
-  const { at, target, purpose, outcome, usage, cost } = attempt
-  const failure =
-    attempt.outcome === 'failed'
-      ? {
-          ...{ kind: attempt.kind, detail: attempt.detail, remedy: attempt.remedy },
-          ...{ wait_ms: attempt.waitMs ?? null, next_target: attempt.nextTarget ?? null },
-        }
-      : null
+  const { at, target, purpose, outcome, usage, cost, credential } = attempt
   return {
-    ...{ date: wireDate(at), target, purpose, outcome, failure },
+    ...{
+      date: wireDate(at),
+      target,
+      purpose,
+      outcome,
+      failure: attempt.outcome === 'failed' ? wireFailure(attempt) : null,
+    },
+    credential: credential ?? null,
     prompt_tokens: usage?.promptTokens ?? null,
     completion_tokens: usage?.completionTokens ?? null,
+    cached_input_tokens: usage?.cachedTokens ?? null,
+    cache_write_tokens: usage?.cacheWriteTokens ?? null,
+    reasoning_tokens: usage?.reasoningTokens ?? null,
     cost_usd: cost ?? null,
   }
 }
+
+const wireFailure = ({
+  kind,
+  detail,
+  remedy,
+  waitMs,
+  nextTarget,
+  said,
+  advice,
+  mayHaveCost,
+  cooldown,
+}: FailedAttempt) => ({
+  ...{ kind, detail, remedy, wait_ms: waitMs ?? null, next_target: nextTarget ?? null },
+  ...{ http_status: said.status ?? null, code: said.code ?? null, request_id: said.requestId ?? null },
+  ...{ advice: advice ?? null, may_have_cost: mayHaveCost },
+  cooldown: cooldown ? { of: cooldown.scope, until: wireDate(cooldown.until), reason: cooldown.reason } : null,
+})

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Conversation } from '../../core/agent.ts'
 import type { Verdict } from '../../core/approval.ts'
 import type { InputPart } from '../../core/message.ts'
 import type { ClientTool } from '../../core/run.ts'
@@ -17,7 +18,7 @@ const content = z.union([z.string(), z.array(z.discriminatedUnion('type', [textP
 
 const said = z.object({
   type: z.literal('message'),
-  role: z.enum(['user', 'system']),
+  role: z.enum(['user', 'system', 'assistant']),
   content,
   otid: z.string().min(1).max(200).nullish(),
   name: z.string().nullish(),
@@ -25,7 +26,7 @@ const said = z.object({
 
 const result = z.object({
   tool_call_id: z.string(),
-  tool_return: z.union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))]),
+  tool_return: z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart]))]),
   status: z.enum(['success', 'error']).default('success'),
 })
 const word = z.object({ tool_call_id: z.string(), approve: z.boolean(), reason: z.string().nullish() })
@@ -48,6 +49,9 @@ const toolReturn = z.object({ type: z.literal('tool_return'), tool_returns: z.ar
 
 const input = z.preprocess(typed, z.discriminatedUnion('type', [said, approval, toolReturn]))
 
+/** A message that is no answer to anything. */
+export const saidInput = z.preprocess(typed, said)
+
 function typed(value: unknown): unknown {
   if (value === null || typeof value !== 'object' || 'type' in value) return value
   const isApproval = 'approvals' in value || 'approve' in value || 'approval_request_id' in value
@@ -58,6 +62,12 @@ const clientTool = z.object({
   name: z.string().min(1).max(128),
   description: z.string().nullish(),
   parameters: z.record(z.string(), z.json()).nullish(),
+})
+
+const clientSkill = z.object({
+  name: z.string().min(1),
+  description: z.string().nullish(),
+  location: z.string().nullish(),
 })
 
 /** What every route that sends accepts. Unknown fields are ignored: newer clients have some. */
@@ -75,10 +85,17 @@ export const sendBody = z.object({
   override_model: z.string().nullish(),
   override_system: z.string().nullish(),
   client_tools: z.array(clientTool).max(500).nullish(),
+  client_skills: z.array(clientSkill).max(500).nullish(),
   cancel_on_disconnect: z.boolean().nullish(),
+  callback_url: z.string().max(2048).nullish(),
 })
 
 export type SendBody = z.output<typeof sendBody>
+
+/** A conversation may have a model of its own; a request may have another. */
+export function withModelOf({ details }: Pick<Conversation, 'details'>, body: SendBody): SendBody {
+  return details?.model && !body.override_model ? { ...body, override_model: details.model } : body
+}
 
 /** What a request says: something new, or a word on what waits, perhaps followed by something new. */
 export type Said =
@@ -101,10 +118,13 @@ export function saidIn({ messages, input: short }: SendBody): Said {
   return { type: 'answer', ...answersOf(first), followUps }
 }
 
-function newInput(one: z.output<typeof input>, index: number): NewInput {
+export function newInput(one: z.output<typeof input>, index: number): NewInput {
   if (one.type !== 'message') throw refuse(422, `body.messages.${index}: only the first message may be an approval`)
   const { role, otid, name } = one
-  return { role, content: partsOf(one.content), ...(otid ? { otid } : {}), ...(name ? { name } : {}) }
+  const parts = partsOf(one.content)
+  if (role === 'assistant' && parts.some(({ type }) => type === 'image'))
+    throw refuse(422, `body.messages.${index}.content: what an assistant said is text`)
+  return { role, content: parts, ...(otid ? { otid } : {}), ...(name ? { name } : {}) }
 }
 
 function answersOf({ approvals, approve, approval_request_id, reason }: z.output<typeof approval>) {
@@ -126,8 +146,10 @@ function verdictOf(entry: z.output<typeof approvalEntry>): Verdict {
 }
 
 function resultOf({ tool_call_id, tool_return, status }: z.output<typeof result>): Verdict {
-  const output = typeof tool_return === 'string' ? tool_return : tool_return.map(({ text }) => text ?? '').join('\n')
-  return { callId: tool_call_id, verdict: 'result', status, output }
+  const parts = typeof tool_return === 'string' ? [{ type: 'text' as const, text: tool_return }] : partsOf(tool_return)
+  const output = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+  const images = parts.filter((part) => part.type === 'image')
+  return { callId: tool_call_id, verdict: 'result', status, output, ...(images.length > 0 ? { images } : {}) }
 }
 
 function partsOf(given: z.output<typeof content>): InputPart[] {
@@ -138,6 +160,15 @@ function partsOf(given: z.output<typeof content>): InputPart[] {
     if (source.type === 'url') return { type: 'image', source: { url: source.url } }
     return { type: 'image', source: { mediaType: source.media_type, data: source.data } }
   })
+}
+
+/** What the model is told of skills that its caller has; it is for this request only. */
+export function skillsIn({ client_skills }: SendBody): string | undefined {
+  if (!client_skills || client_skills.length === 0) return undefined
+  const each = client_skills.map(({ name, description, location }) =>
+    [`- ${name}`, ...(description ? [`: ${description}`] : []), ...(location ? [` (${location})`] : [])].join(''),
+  )
+  return ['<available_skills>', ...each, '</available_skills>'].join('\n')
 }
 
 export const clientToolsOf = ({ client_tools }: SendBody): ClientTool[] | undefined =>

@@ -7,6 +7,7 @@ import { canonicalJson, type Json } from '../../core/json.ts'
 import type { Input } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { parseTarget, type TargetHandle } from '../../core/target.ts'
+import { acceptCallback } from '../../service/accept-callback.ts'
 import { answerApproval } from '../../service/answer-approval.ts'
 import { cancelRun } from '../../service/cancel-run.ts'
 import type { Desk } from '../../service/desk.ts'
@@ -16,11 +17,11 @@ import { type NewInput, sendInputs, type Wishes } from '../../service/send-messa
 import { showRun } from '../../service/show-run.ts'
 import { waitForRun } from '../../service/wait-for-run.ts'
 import { failedRun, refuse } from './errors.ts'
-import { clientToolsOf, type Said, type SendBody, saidIn } from './send-body.ts'
+import { runResponse } from './run-response.ts'
+import { clientToolsOf, type Said, type SendBody, saidIn, skillsIn } from './send-body.ts'
 import { approvalRequestId } from './slice-ids.ts'
 import { streamRun } from './stream.ts'
-import { ofTypes, wireMessages } from './wire-message.ts'
-import { usageOf, wireRun } from './wire-run.ts'
+import { wireRun } from './wire-run.ts'
 
 /** `blocking` answers with the whole response, `async` with the run, `stream` with its events. */
 export type SendMode = 'blocking' | 'async' | 'stream'
@@ -44,6 +45,7 @@ export async function sendAndAnswer(
 ): Promise<unknown> {
   const { body, mode } = sending
   const runId = await accept(request, sending, desk)
+  if (body.callback_url) request.server.serving.callbacks.expect(runId, desk.organizationId)
   reply.header('x-run-id', runId)
   const onSent = () => void markAnswered(runId, desk)
   switch (mode) {
@@ -63,12 +65,17 @@ export async function sendAndAnswer(
         desk,
       )
       return reply
-    case 'async':
+    // Only a whole answer counts as one: whoever was told to come back is to find this run again.
+    case 'async': {
+      const run = wireRun((await showRun(runId, desk)).run)
       reply.raw.once('finish', onSent)
-      return wireRun((await showRun(runId, desk)).run)
-    case 'blocking':
+      return run
+    }
+    case 'blocking': {
+      const response = await wholeResponse({ reply, runId, body }, desk)
       reply.raw.once('finish', onSent)
-      return wholeResponse({ reply, runId, body }, desk)
+      return response
+    }
   }
 }
 
@@ -96,8 +103,9 @@ function fingerprintOf(request: FastifyRequest, { world }: Desk): string {
 }
 
 function wishesOf({ body, mode, runType }: Sending, desk: Desk): Wishes {
-  const { max_steps, override_model, override_system, background } = body
+  const { max_steps, override_model, override_system, background, callback_url } = body
   const clientTools = clientToolsOf(body)
+  const addendum = skillsIn(body)
   const types = body.include_return_message_types
   return {
     streamTokens: mode === 'stream' && (body.stream_tokens ?? false),
@@ -106,7 +114,9 @@ function wishesOf({ body, mode, runType }: Sending, desk: Desk): Wishes {
     ...(max_steps ? { maxSteps: max_steps } : {}),
     ...(override_model ? { model: requireModel(override_model, desk) } : {}),
     ...(override_system ? { system: override_system } : {}),
+    ...(addendum ? { addendum } : {}),
     ...(clientTools ? { clientTools } : {}),
+    ...(typeof callback_url === 'string' ? { callback: acceptCallback(callback_url, desk) } : {}),
   }
 }
 
@@ -132,7 +142,7 @@ async function answer({ said, sending, wishes }: Answering, desk: Desk): Promise
   const earlier = isOfOpen ? undefined : await findAnsweredApproval(conversationId, callIds, desk)
   const runId = earlier ?? open?.runId
   if (!runId) throw refuse(400, NOTHING_WAITS)
-  const { streamTokens, background, maxSteps, clientTools, metadata } = wishes
+  const { streamTokens, background, maxSteps, clientTools, metadata, callback } = wishes
   try {
     return await answerApproval(
       {
@@ -143,6 +153,7 @@ async function answer({ said, sending, wishes }: Answering, desk: Desk): Promise
           ...(maxSteps === undefined ? {} : { maxSteps }),
           ...(clientTools === undefined ? {} : { clientTools }),
           ...(metadata === undefined ? {} : { metadata }),
+          ...(callback === undefined ? {} : { callback }),
         },
       },
       desk,
@@ -205,13 +216,5 @@ async function wholeResponse(
   const stopReason = run.stopReason ?? 'error'
   if (run.status === 'failed' && run.error && stopReason !== 'max_tokens_exceeded')
     throw failedRun(run.error, { runId, stopReason })
-  const { messages, steps } = await showRun(runId, desk)
-  const told = messages.filter(({ body: { role } }) => role !== 'user' && role !== 'system' && role !== 'approval')
-  return {
-    messages: wireMessages(told).filter(ofTypes(body.include_return_message_types ?? undefined)),
-    stop_reason: { message_type: 'stop_reason', stop_reason: stopReason },
-    usage: usageOf(steps, runId),
-    logprobs: null,
-    turns: null,
-  }
+  return runResponse(await showRun(runId, desk), body.include_return_message_types ?? undefined)
 }

@@ -13,6 +13,8 @@ export type StreamWishes = {
   /** What the client has seen. */
   after?: number
   pings?: boolean
+  /** `chunks` tells the log as it is kept, for readers that know our words; usually it is told in the client's. */
+  view?: 'client' | 'chunks'
   types?: readonly string[]
   compactions?: boolean
   cancelOnDisconnect?: boolean
@@ -35,25 +37,32 @@ export async function streamRun(
   const { serving } = reply.server
   reply.hijack()
   const response = reply.raw
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
+  let isGone = false
+  const stop = new AbortController()
+  const leave = () => stop.abort()
+  response.once('close', () => {
+    isGone = true
+    leave()
+  })
+  serving.closing.addEventListener('abort', leave)
+  if (serving.closing.aborted) leave()
   response.writeHead(200, { ...headersOf(reply), ...STREAM_HEADERS })
   serving.streams.opened()
   const line = newLine(response, { runId: opened.run.id, pings: wishes.pings ?? true, after: wishes.after ?? 0 })
   try {
-    const signal = AbortSignal.any([gone.signal, serving.closing])
-    const ending = await tell({ opened, wishes, line, signal }, desk)
+    const telling = { opened, wishes, line, signal: stop.signal }
+    const ending = await (wishes.view === 'chunks' ? tellChunks(telling, desk) : tell(telling, desk))
     if (ending === 'done') await line.end('data: [DONE]\n\n', wishes.onSent)
     // Without the last word: whoever reads knows that there is more, and asks for it.
-    else if (!gone.signal.aborted) response.end(() => response.socket?.end())
+    else if (!isGone) response.end(() => response.socket?.end())
   } catch (fault) {
     desk.world.report(fault, `stream of ${runId}`)
     response.destroy()
   } finally {
     line.stop()
+    serving.closing.removeEventListener('abort', leave)
     serving.streams.closed()
-    if (gone.signal.aborted && !response.writableFinished && wishes.cancelOnDisconnect)
-      await cancel(opened.run.id, desk)
+    if (isGone && !response.writableFinished && wishes.cancelOnDisconnect) await cancel(opened.run.id, desk)
   }
 }
 
@@ -103,6 +112,19 @@ async function tell({ opened, wishes, line, signal }: Telling, desk: Desk): Prom
   return 'left'
 }
 
+async function tellChunks({ opened, wishes, line, signal }: Telling, desk: Desk): Promise<'done' | 'left'> {
+  const chunks = watchRun(opened.run.id, { after: wishes.after ?? 0, signal }, desk)
+  try {
+    for (;;) {
+      const next = await chunks.next()
+      if (next.done) return next.value === 'done' ? 'done' : 'left'
+      await line.say({ data: next.value })
+    }
+  } finally {
+    await chunks.return('stopped')
+  }
+}
+
 const unnamed = ({ name: _, ...event }: StreamEvent): StreamEvent => event
 
 type Line = ReturnType<typeof newLine>
@@ -110,10 +132,9 @@ type Line = ReturnType<typeof newLine>
 function newLine(response: ServerResponse, options: { runId: RunId; pings: boolean; after: number }) {
   let last = options.after
   let quietSince = Date.now()
-  const keepalive = setInterval(() => {
+  const stop = everyLook(() => {
     if (Date.now() - quietSince >= KEEPALIVE_MS) ping()
-  }, LOOK_MS)
-  keepalive.unref()
+  })
 
   function ping(): void {
     quietSince = Date.now()
@@ -126,7 +147,7 @@ function newLine(response: ServerResponse, options: { runId: RunId; pings: boole
     reached(number: number) {
       if (number > last) last = number
     },
-    async say({ name, data }: StreamEvent): Promise<void> {
+    async say({ name, data }: { name?: string; data: unknown }): Promise<void> {
       quietSince = Date.now()
       const text = `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(data)}\n\n`
       if (response.write(text) || response.destroyed) return
@@ -140,7 +161,24 @@ function newLine(response: ServerResponse, options: { runId: RunId; pings: boole
           resolve()
         })
       }),
-    stop: () => clearInterval(keepalive),
+    stop,
+  }
+}
+
+const looks = new Set<() => void>()
+let looking: NodeJS.Timeout | undefined
+
+/** One timer for all lines: there may be thousands, and most have nothing to say. */
+function everyLook(look: () => void): () => void {
+  looks.add(look)
+  looking ??= setInterval(() => {
+    for (const one of looks) one()
+  }, LOOK_MS).unref()
+  return () => {
+    looks.delete(look)
+    if (looks.size > 0) return
+    clearInterval(looking)
+    looking = undefined
   }
 }
 

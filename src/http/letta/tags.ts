@@ -1,7 +1,6 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Desk } from '../../service/desk.ts'
 import { listTags } from '../../service/list-agents.ts'
+import type { Routes } from '../routes.ts'
 import { limit, parsed } from './parse.ts'
 
 const tagQuery = z.object({
@@ -13,13 +12,17 @@ const tagQuery = z.object({
   name: z.string().optional(),
 })
 
-export function registerTagRoutes(server: FastifyInstance, desk: Desk): void {
-  server.get('/v1/tags', async ({ query }) => {
-    const { query_text, name, after, before, ...page } = parsed(tagQuery, query, 'query')
-    const text = query_text || name
-    return listTags(
-      { ...page, ...(text ? { text } : {}), ...(after ? { after } : {}), ...(before ? { before } : {}) },
-      desk,
-    )
-  })
+export function registerTagRoutes(routes: Routes): void {
+  routes.get(
+    '/v1/tags',
+    async ({ query }, desk) => {
+      const { query_text, name, after, before, ...page } = parsed(tagQuery, query, 'query')
+      const text = query_text || name
+      return listTags(
+        { ...page, ...(text ? { text } : {}), ...(after ? { after } : {}), ...(before ? { before } : {}) },
+        desk,
+      )
+    },
+    { query: tagQuery },
+  )
 }

@@ -1,9 +1,8 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
-import type { Desk } from '../../service/desk.ts'
+import { searchTools } from '../../service/search-tools.ts'
 import {
   createTool,
   deleteTool,
@@ -14,6 +13,7 @@ import {
   updateTool,
   upsertTool,
 } from '../../service/tools.ts'
+import type { Routes } from '../routes.ts'
 import { refuse } from './errors.ts'
 import { listQuery, paged } from './list-query.ts'
 import { flag, idIn, parsed, texts } from './parse.ts'
@@ -47,40 +47,64 @@ const toolListQuery = listQuery().extend({
   return_only_letta_tools: flag.optional(),
 })
 
-export function registerToolRoutes(server: FastifyInstance, desk: Desk): void {
-  server.post('/v1/tools', async ({ body }) =>
-    wireTool(await refusing(createTool(wishOf(parsed(newToolBody, body, 'body')) as NewTool, desk))),
+export function registerToolRoutes(routes: Routes): void {
+  routes.post(
+    '/v1/tools',
+    async ({ body }, desk) =>
+      wireTool(await refusing(createTool(wishOf(parsed(newToolBody, body, 'body')) as NewTool, desk))),
+    { body: newToolBody },
   )
 
-  server.put('/v1/tools', async ({ body }) =>
-    wireTool(await refusing(upsertTool(wishOf(parsed(newToolBody, body, 'body')) as NewTool, desk))),
+  routes.put(
+    '/v1/tools',
+    async ({ body }, desk) =>
+      wireTool(await refusing(upsertTool(wishOf(parsed(newToolBody, body, 'body')) as NewTool, desk))),
+    { body: newToolBody },
   )
 
-  server.get('/v1/tools', async ({ query }) => {
-    const asked = parsed(toolListQuery, query, 'query')
-    const tools = (await listTools(desk)).filter((tool) => isWanted(tool, asked))
-    return paged(tools, asked).map(wireTool)
-  })
-
-  server.get('/v1/tools/count', async () => (await listTools(desk)).length)
-
-  server.post('/v1/tools/search', async ({ body }) => {
-    const asked = parsed(searchBody, body, 'body')
-    const wanted = { search: asked.query ?? '', ...(asked.tool_types ? { tool_types: asked.tool_types } : {}) }
-    const tools = (await listTools(desk)).filter((tool) => isWanted(tool, wanted) && hasTags(tool, asked.tags ?? []))
-    return tools.slice(0, asked.limit).map((tool, index) => ({
-      ...{ tool: wireTool(tool), combined_score: 1 / (index + 1), embedded_text: null },
-      ...{ fts_rank: index + 1, vector_rank: null },
-    }))
-  })
-
-  server.get('/v1/tools/:tool_id', async ({ params }) => wireTool(await findTool(idIn.tool(params), desk)))
-
-  server.patch('/v1/tools/:tool_id', async ({ params, body }) =>
-    wireTool(await refusing(updateTool(idIn.tool(params), wishOf(parsed(toolChangeBody, body, 'body')), desk))),
+  routes.get(
+    '/v1/tools',
+    async ({ query }, desk) => {
+      const asked = parsed(toolListQuery, query, 'query')
+      const tools = (await listTools(desk)).filter((tool) => isWanted(tool, asked))
+      return paged(tools, asked).map(wireTool)
+    },
+    { query: toolListQuery },
   )
 
-  server.delete('/v1/tools/:tool_id', async ({ params }, reply) => {
+  routes.get('/v1/tools/count', async (_, desk) => (await listTools(desk)).length)
+
+  routes.post(
+    '/v1/tools/search',
+    async ({ body }, desk) => {
+      const asked = parsed(searchBody, body, 'body')
+      const tools = await searchTools(
+        {
+          ...(asked.query ? { query: asked.query } : {}),
+          ...(asked.tags ? { tags: asked.tags } : {}),
+          ...(asked.tool_types ? { toolTypes: asked.tool_types } : {}),
+          limit: asked.limit,
+        },
+        desk,
+      )
+      return tools.map((tool, index) => ({
+        ...{ tool: wireTool(tool), combined_score: 1 / (index + 1), embedded_text: null },
+        ...{ fts_rank: index + 1, vector_rank: null },
+      }))
+    },
+    { body: searchBody },
+  )
+
+  routes.get('/v1/tools/:tool_id', async ({ params }, desk) => wireTool(await findTool(idIn.tool(params), desk)))
+
+  routes.patch(
+    '/v1/tools/:tool_id',
+    async ({ params, body }, desk) =>
+      wireTool(await refusing(updateTool(idIn.tool(params), wishOf(parsed(toolChangeBody, body, 'body')), desk))),
+    { body: toolChangeBody },
+  )
+
+  routes.delete('/v1/tools/:tool_id', async ({ params }, desk, reply) => {
     await refusing(deleteTool(idIn.tool(params), desk))
     return reply.type('application/json').send('null')
   })
@@ -134,5 +158,3 @@ function isWanted(tool: StoredTool, asked: Wanted): boolean {
   if (asked.exclude_tool_types?.includes(tool.toolType)) return false
   return !(asked.return_only_letta_tools && tool.toolType === 'custom')
 }
-
-const hasTags = (tool: StoredTool, tags: readonly string[]): boolean => tags.every((tag) => tool.tags.includes(tag))

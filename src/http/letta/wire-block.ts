@@ -35,9 +35,9 @@ export const blockChangeBody = z.object({
 type Fields = z.output<typeof blockChangeBody>
 
 export function newBlockFrom(body: z.output<typeof newBlockBody>): NewBlock {
-  const { description } = body
+  const { description, ...rest } = body
   return {
-    ...changeFrom(body),
+    ...changeFrom(rest),
     label: body.label,
     value: body.value,
     ...(description ? { description } : {}),

@@ -1,12 +1,16 @@
+import type { Conversation } from '../../core/agent.ts'
 import { type MessageId, type RunId, type StepId, stepOfAnswer } from '../../core/id.ts'
-import type {
-  ApprovalBody,
-  AssistantBody,
-  InputBody,
-  InputPart,
-  Message,
-  SummaryBody,
-  ToolBody,
+import { systemMessageId } from '../../core/memory-prompt.ts'
+import {
+  type ApprovalBody,
+  type AssistantBody,
+  type ImagePart,
+  type InputBody,
+  type InputPart,
+  type Message,
+  NO_RUN,
+  type SummaryBody,
+  type ToolBody,
 } from '../../core/message.ts'
 import type { Decision, ToolCall, ToolOutcome } from '../../core/tool-call.ts'
 import { approvalRequestId, sliceOtid } from './slice-ids.ts'
@@ -26,7 +30,7 @@ export type Common = {
   run_id: string | null
 }
 
-export type Origin = { at: number; runId: RunId; stepId?: StepId; seq?: number }
+export type Origin = { at: number; runId?: RunId; stepId?: StepId; seq?: number }
 
 /** History as the client reads it, in order. */
 export function wireMessages(messages: readonly Message[]): WireMessage[] {
@@ -39,7 +43,7 @@ export function wireMessages(messages: readonly Message[]): WireMessage[] {
 
 function slicesOf(message: Message, toolOf: (callId: string) => string | undefined): WireMessage[] {
   const { id, body, runId, stepId, createdAt } = message
-  const origin: Origin = { at: createdAt, runId, ...(stepId ? { stepId } : {}) }
+  const origin: Origin = { at: createdAt, ...(runId === NO_RUN ? {} : { runId }), ...(stepId ? { stepId } : {}) }
   switch (body.role) {
     case 'user':
     case 'system':
@@ -57,7 +61,7 @@ function slicesOf(message: Message, toolOf: (callId: string) => string | undefin
 
 export const common = (id: string, { at, runId, stepId, seq }: Origin, otid: string | null): Common => ({
   ...{ id, date: wireDate(at), name: null, otid, sender_id: null },
-  ...{ step_id: stepId ?? null, is_err: null, seq_id: seq ?? null, run_id: runId },
+  ...{ step_id: stepId ?? null, is_err: null, seq_id: seq ?? null, run_id: runId ?? null },
 })
 
 /** ISO-8601 in whole seconds, with the offset spelled out. */
@@ -69,6 +73,12 @@ function inputSlice(id: MessageId, { role, content, otid, name }: InputBody, ori
     ...common(id, origin, otid ?? sliceOtid(id, 0)),
     ...{ name: name ?? null, message_type, content: wireContent(content) },
   }
+}
+
+/** What the model is told first, as the message it is to clients. */
+export function systemSlice({ id, createdAt }: Pick<Conversation, 'id' | 'createdAt'>, text: string): WireMessage {
+  const body: InputBody = { role: 'system', content: [{ type: 'text', text }] }
+  return inputSlice(systemMessageId(id), body, { at: createdAt })
 }
 
 function wireContent(content: readonly InputPart[]): unknown {
@@ -155,22 +165,26 @@ export function requestSlice(answerId: MessageId, calls: WireCall[], origin: Ori
   }
 }
 
-export type WireResult = { callId: string; status: ToolOutcome['status']; output: string; tool: string | undefined }
+export type WireResult = Pick<ToolOutcome, 'callId' | 'status' | 'output' | 'images'> & { tool: string | undefined }
 
 const resultsOf = ({ outcomes }: ToolBody, toolOf: (callId: string) => string | undefined): WireResult[] =>
-  outcomes.map(({ callId, status, output }) => ({ callId, status, output, tool: toolOf(callId) }))
+  outcomes.map(({ spill: _, ...outcome }) => ({ ...outcome, tool: toolOf(outcome.callId) }))
 
 export function returnSlice(id: MessageId, results: WireResult[], origin: Origin): WireMessage {
-  const returns = results.map(({ callId, status, output }) => ({
-    ...{ type: 'tool', tool_return: output, status: status === 'success' ? 'success' : 'error' },
+  const returns = results.map(({ callId, status, output, images }) => ({
+    ...{ type: 'tool', tool_return: wireOutput(output, images), status: status === 'success' ? 'success' : 'error' },
     ...{ tool_call_id: callId, stdout: null, stderr: null },
   }))
-  const { type: _, ...first } = returns[0]!
+  const { type: _, ...first } = { ...returns[0]!, tool_return: results[0]!.output }
   return {
     ...common(id, origin, sliceOtid(id, 0)),
     ...{ name: results[0]?.tool ?? null, message_type: 'tool_return_message', ...first, tool_returns: returns },
   }
 }
+
+/** Text, unless there are images: then all of it in parts. */
+const wireOutput = (output: string, images: readonly ImagePart[] = []): unknown =>
+  images.length === 0 ? output : wireContent([{ type: 'text', text: output }, ...images])
 
 function responseSlice(id: MessageId, { decisions }: ApprovalBody, origin: Origin): WireMessage {
   const approvals = decisions.map(wireDecision)
@@ -193,7 +207,8 @@ function wireDecision(decision: Decision) {
       return { type: 'approval', tool_call_id, approve: false, reason: decision.reason ?? null }
     case 'result':
       return {
-        ...{ type: 'tool', tool_call_id, tool_return: decision.output, status: decision.status },
+        ...{ type: 'tool', tool_call_id, tool_return: wireOutput(decision.output, decision.images) },
+        status: decision.status,
         ...{ stdout: null, stderr: null },
       }
   }

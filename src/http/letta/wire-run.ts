@@ -39,7 +39,10 @@ export function wireRun(run: Run) {
       include_return_message_types: include_return_message_types ?? null,
     },
     stop_reason: run.stopReason ?? null,
-    ...{ callback_url: null, callback_sent_at: null, callback_status_code: null, callback_error: null },
+    callback_url: run.callback?.url ?? null,
+    callback_sent_at: run.callback?.sentAt === undefined ? null : wireDate(run.callback.sentAt),
+    callback_status_code: run.callback?.statusCode ?? null,
+    callback_error: run.callback?.error ?? null,
     ttft_ns: null,
     total_duration_ns: took === undefined ? null : took * NANOSECONDS_PER_MILLISECOND,
   }
@@ -51,7 +54,8 @@ export function typesOf({ metadata }: Run): string[] | undefined {
   return Array.isArray(types) ? types.map(String) : undefined
 }
 
-export function wireStep({ id, runId, agentId, status, target, usage, stopReason, error }: StoredStep) {
+export function wireStep(step: StoredStep) {
+  const { id, runId, agentId, status, target, usage, stopReason, error } = step
   const { provider = null, model = target } = parseTarget(target) ?? {}
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage
   return {
@@ -64,7 +68,15 @@ export function wireStep({ id, runId, agentId, status, target, usage, stopReason
     reasoning_tokens: reasoningTokens ?? null,
     ...tokenDetails(usage),
     stop_reason: stopReason ?? null,
-    ...{ tags: [], tid: null, trace_id: null, request_id: null, messages: [], feedback: null, project_id: null },
+    ...{
+      tags: step.tags ?? [],
+      tid: null,
+      trace_id: null,
+      request_id: null,
+      messages: [],
+      feedback: step.feedback ?? null,
+      project_id: null,
+    },
     error_type: error?.errorType ?? null,
     error_data: error ? { message: error.message, detail: error.detail ?? null } : null,
     status,

@@ -32,7 +32,7 @@ export function aiSdkProvider(models: FindModel, options: AiSdkOptions): ModelPr
   return {
     stream: (request, streamOptions) =>
       withShapedImages(request, (shaped) => streamParts(shaped, streamOptions, { models, options })),
-    ...(options.endpoint ? { endpoint: options.endpoint } : {}),
+    endpoint: options.endpoint ?? { baseUrl: `ai-sdk:${options.provider}`, isAggregator: false },
     ...(options.facts ? { factsOf: options.facts } : {}),
   }
 }

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Failure, FailureKind } from '../../core/failure.ts'
-import { classify, type FailedResponse } from './classify.ts'
+import type { Refusal } from '../wire/dialect.ts'
+import { classify } from './classify.ts'
 import { CODES_WITHOUT_STATUS, DECISIVE_CODES, GENERAL_CODES } from './codes.ts'
 
 type Case = {
@@ -258,11 +259,11 @@ function assertReadable(failure: Failure): void {
   for (const field of STATED) assert.ok(failure[field] === undefined || Number.isFinite(failure[field]), field)
 }
 
-function responseOf({ provider, status, headers, body }: Case): FailedResponse {
+function responseOf({ provider, status, headers, body }: Case): Refusal {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return response({ provider, ...(status === undefined ? {} : { status }), headers, body: text, at: AT })
 }
 
-function response(fields: Partial<FailedResponse>): FailedResponse {
+function response(fields: Partial<Refusal>): Refusal {
   return { provider: 'custom', model: 'some-model', headers: {}, body: '', ...fields }
 }

@@ -1,4 +1,5 @@
 import type { Failure, FailureKind } from '../../core/failure.ts'
+import type { Refusal } from '../wire/dialect.ts'
 import { CODES_WITHOUT_STATUS, DECISIVE_CODES, GENERAL_CODES } from './codes.ts'
 import { type ErrorBody, readErrorBody } from './error-body.ts'
 import { type Refused, says } from './phrase.ts'
@@ -11,19 +12,8 @@ import { kindOfStatus, MAY_HAVE_BEEN_ACCEPTED } from './statuses.ts'
 
 export { classifyTransport, type TransportPhase } from './transport.ts'
 
-export type FailedResponse = {
-  provider: string
-  model: string
-  /** Absent, or a success, where the error came inside a stream. */
-  status?: number
-  headers: Readonly<Record<string, string>>
-  body: string
-  /** When it was received, for the dates it states. */
-  at?: number
-}
-
 /** What a failed response means, in our words. Never throws, whatever the bytes. */
-export function classify(response: FailedResponse): Failure {
+export function classify(response: Refusal): Failure {
   const headers = lowerCased(response.headers)
   const body = readErrorBody(response.body)
   const status = statusOf(response.status, body)
@@ -109,7 +99,7 @@ function requestIdOf(headers: ReadonlyMap<string, string>, body: ErrorBody): str
   return (stated ?? body.requestId)?.slice(0, 120)
 }
 
-function lowerCased(headers: FailedResponse['headers']): Map<string, string> {
+function lowerCased(headers: Refusal['headers']): Map<string, string> {
   return new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value).trim()]))
 }
 

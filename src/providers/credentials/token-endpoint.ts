@@ -1,4 +1,4 @@
-import { request } from 'undici'
+import { loadUndici } from '../load-undici.ts'
 import type { OAuthFlow } from './oauth-flows.ts'
 
 const DEADLINE_MS = 15_000
@@ -70,6 +70,7 @@ type Sending = { headers: Record<string, string>; body?: string; signal: AbortSi
 /** Redirects are not followed: a token goes where it was meant to go. */
 export async function send(url: string, { headers, body, signal }: Sending): Promise<Reply> {
   try {
+    const { request } = await loadUndici()
     const { statusCode, body: stream } = await request(url, {
       method: body === undefined ? 'GET' : 'POST',
       headers: { accept: 'application/json', ...headers },

@@ -24,6 +24,7 @@ export type Told = {
   runs?: number
   ms?: number
   openedMs?: number
+  url?: string
   slowest?: { id: string; deaths: number }
 }
 

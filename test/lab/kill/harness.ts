@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { seededFraction } from '../../harness/seeded.ts'
 import { checkAfterKills, type Told } from './check.ts'
-import { chooseKillPoint, KILLABLE_METHODS } from './kill-point.ts'
-import { type Life, startLife } from './life.ts'
+import { runHttpKills, runHttpKillsOnPostgres } from './http-kills.ts'
+import { KILLABLE_METHODS } from './kill-point.ts'
+import { startLife } from './life.ts'
 import { runPostgresKills } from './postgres-kills.ts'
+import { chooseWay, isAskedToStop, shuffledForEver, WAYS } from './ways.ts'
 
 export type KillOptions = { kills: number; seed: number; database?: 'sqlite' | 'postgres' }
 
@@ -33,9 +35,20 @@ const HOMES = 2
  */
 export async function runKills({ kills, seed, database = 'sqlite' }: KillOptions): Promise<KillReport> {
   if (database === 'postgres') return runPostgresKills({ kills, seed })
+  return sideBySide({ kills, seed }, killHome)
+}
+
+/** The same over HTTP: a server process dies, its clients do not. */
+export async function runKillsOverHttp({ kills, seed, database = 'sqlite' }: KillOptions): Promise<KillReport> {
+  return sideBySide({ kills, seed }, database === 'postgres' ? runHttpKillsOnPostgres : runHttpKills)
+}
+
+type Share = { kills: number; seed: number }
+
+async function sideBySide({ kills, seed }: Share, kill: (share: Share) => Promise<KillReport>): Promise<KillReport> {
   const homes = Math.min(HOMES, kills)
   const shares = Array.from({ length: homes }, (_, home) => Math.floor((kills + home) / homes))
-  return mergeReports(await Promise.all(shares.map((share, home) => killHome({ kills: share, seed: seed + home / 2 }))))
+  return mergeReports(await Promise.all(shares.map((share, home) => kill({ kills: share, seed: seed + home / 2 }))))
 }
 
 export const mergeReports = (reports: readonly KillReport[]): KillReport =>
@@ -69,12 +82,13 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
       const died = await WAYS[way.type](life, way)
       if (died && way.type === 'at-call') struck[way.method] = (struck[way.method] ?? 0) + 1
       await life.kill()
-      if (!life.isKilled() && way.type !== 'stopped') violations.push(`a life ended by itself: ${life.errors()}`)
+      if (!life.isKilled() && !isAskedToStop(way))
+        violations.push(`kill ${kill} (${way.type}): a life ended by itself, ${life.ending()}`)
     }
     const last = begin(kills)
     await last.hears('ready')
     last.order('drain')
-    if (!(await last.hears('idle'))) violations.push(`the last life did not come to rest: ${last.errors()}`)
+    if (!(await last.hears('idle'))) violations.push(`the last life did not come to rest, ${last.ending()}`)
     await last.endsWithin(10_000)
     await last.kill()
     const { violations: found, ...report } = await checkAfterKills({ home, effects, told })
@@ -86,56 +100,6 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
 
 const recoveriesIn = (told: readonly Told[]): number[] =>
   told.flatMap((line) => (line.what === 'moving' && line.runs! > 0 ? [line.ms!] : []))
-
-/** How a life ends; `ms` is how long it is left alone first. */
-type Way = { type: 'at-call'; method: string; killAt: string } | { type: 'early' | 'late' | 'stopped'; ms: number }
-
-function chooseWay(fraction: () => number, nextMethod: () => string): Way {
-  const chance = fraction()
-  if (chance < 0.55) {
-    const method = nextMethod()
-    return { type: 'at-call', method, killAt: chooseKillPoint(method, fraction) }
-  }
-  if (chance < 0.65) return { type: 'early', ms: 100 + fraction() * 400 }
-  if (chance < 0.7) return { type: 'stopped', ms: fraction() * 30 }
-  return { type: 'late', ms: fraction() * 200 }
-}
-
-/** Each resolves with whether the life ended before we had to end it. */
-const WAYS: Record<Way['type'], (life: Life, way: Way) => Promise<boolean>> = {
-  async 'at-call'(life, way) {
-    await life.hears('ready')
-    if (way.type === 'at-call' && way.method === 'runs.handBack') {
-      await life.endsWithin(60)
-      life.order('stop')
-    }
-    return life.endsWithin(400)
-  },
-  // Perhaps in the middle of its own recovery: a death of whoever recovers is recovered too.
-  early: (life, way) => life.endsWithin(msOf(way)),
-  // Not before it recovered, so that a slow recovery is measured and not cut off.
-  async late(life, way) {
-    await life.hears('moving')
-    return life.endsWithin(msOf(way))
-  },
-  async stopped(life, way) {
-    await life.hears('ready')
-    await life.endsWithin(60)
-    life.order('stop')
-    return life.endsWithin(msOf(way))
-  },
-}
-
-const msOf = (way: Way): number => (way.type === 'at-call' ? 0 : way.ms)
-
-/** Every method is struck before one is struck again. */
-function shuffledForEver<T>(items: readonly T[], fraction: () => number): () => T {
-  let left: T[] = []
-  return () => {
-    if (left.length === 0) left = [...items]
-    return left.splice(Math.floor(fraction() * left.length), 1)[0]!
-  }
-}
 
 function addCounts(one: Record<string, number>, other: Record<string, number>): Record<string, number> {
   const sum = { ...one }

@@ -15,6 +15,9 @@ export type LifeOptions = {
   places?: number
   ownPlaces?: number
   durability?: 'strict' | 'relaxed'
+  /** Another program than the usual worker, and what only it needs to know. */
+  worker?: string
+  environment?: Record<string, string>
   onTold(line: Told): void
 }
 
@@ -22,9 +25,9 @@ export type Life = ReturnType<typeof startLife>
 
 /** One process under the parent's eyes. What it tells is kept, so that a condition can be waited for at any time. */
 export function startLife(options: LifeOptions) {
-  const child: ChildProcess = spawn(process.execPath, [WORKER], {
+  const child: ChildProcess = spawn(process.execPath, [options.worker ?? WORKER], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, ...environmentOf(options) },
+    env: { ...process.env, ...environmentOf(options), ...options.environment },
   })
   let errors = ''
   let isOver = false
@@ -56,6 +59,8 @@ export function startLife(options: LifeOptions) {
     isOver: () => isOver,
     /** By its own hand or ours, and not by a bug. */
     isKilled: () => child.signalCode === 'SIGKILL',
+    /** How it ended, and its last words. */
+    ending: () => `with ${child.signalCode ?? child.exitCode}: ${errors || 'it said nothing'}`,
     /** The line, heard before or from now on; undefined if it died or the time was up first. */
     async hears(what: string, { withinMs = PATIENCE_MS, from = 0 } = {}): Promise<Told | undefined> {
       const known = heard.slice(from).find((line) => line.what === what)

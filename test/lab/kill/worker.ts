@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { openApp } from '../../../src/app.ts'
+import { leave } from '../../harness/leave.ts'
 import { talkUntilDrained } from './clients.ts'
 import { tapDatabases } from './database-tap.ts'
 import { newTrap, parseKillPoint, trappedModel, trappedStore } from './kill-point.ts'
@@ -43,7 +44,7 @@ const orders: Record<string, () => void> = {
   'make-room': tap.makeRoom,
   stop() {
     isStopping = true
-    void app.close().then(() => process.exit(0))
+    void app.close().then(leave)
   },
 }
 createInterface({ input: process.stdin }).on('line', (order) => orders[order]?.())
@@ -62,4 +63,4 @@ await talkUntilDrained(app.desk, {
   return stopping.promise
 })
 await app.close()
-process.exit(0)
+leave()

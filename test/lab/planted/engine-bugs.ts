@@ -11,6 +11,13 @@ export const ENGINE_BUGS: PlantedBug[] = [
     breaks: 'nothing is lost: a tool call is on disk before the tool runs',
   },
   {
+    name: 'the cache serves a stale past',
+    file: 'engine/agent-cache.ts',
+    find: 'one.signature === other.signature && one.sequence === other.sequence',
+    replace: 'one.signature === other.signature',
+    breaks: 'nothing is lost: a model is told all that was said, whoever wrote it',
+  },
+  {
     name: 'fallback leaks into the next turn',
     file: 'engine/call-model.ts',
     find: "findPlace(turn.settings.targets[way.target] ?? '', way, caller)",
@@ -29,9 +36,8 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'the history is remembered without the last results',
     file: 'engine/journal.ts',
-    find: "if (change.type === 'add-message') bodies.push(change.message.body)",
-    replace:
-      "if (change.type === 'add-message' && change.message.body.role !== 'tool') bodies.push(change.message.body)",
+    find: "if (change.type === 'add-message') past.add(change.message.body)",
+    replace: "if (change.type === 'add-message' && change.message.body.role !== 'tool') past.add(change.message.body)",
     breaks: 'nothing is lost: the model is told what its tools said',
   },
   {
@@ -115,7 +121,7 @@ export const ENGINE_BUGS: PlantedBug[] = [
   },
   {
     name: 'a cancel does not reach the tools',
-    file: 'engine/turn.ts',
+    file: 'engine/open-turn.ts',
     find: '    signal: stop.tools,\n',
     replace: '    signal: stop.left,\n',
     breaks: 'nothing is stuck: a cancel is carried out within seconds',

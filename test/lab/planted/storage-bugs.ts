@@ -125,9 +125,9 @@ export const STORAGE_BUGS: PlantedBug[] = [
   },
   {
     name: 'a reader hears only its own process',
-    file: 'live/watch-stream.ts',
-    find: 'await Promise.race([reader.ready(either), clock.sleep(POLL_MS, either)])',
-    replace: 'await reader.ready(either)',
+    file: 'live/lookout.ts',
+    find: 'stop ??= clock.every(TICK_MS, lookOnce)',
+    replace: '',
     breaks: 'nothing is lost: whoever writes the stream, every reader gets it',
   },
 ]

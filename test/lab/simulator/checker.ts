@@ -176,9 +176,11 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       const lease = `${id} ${fence - 1}`
       if (!returning.has(lease) && !isDeathTold) violate(`I14 ${id}: its worker was lost and its log does not tell`)
       if (returned.has(lease) && isDeathTold) violate(`I14 ${id}: it was handed back and its log tells of a death`)
+      requests.claimed(process, id)
       kernel.tell(`${process} takes over ${id}`)
     },
     claimed(process, { run }) {
+      requests.claimed(process, run.id)
       kernel.tell(`${process} claims ${run.id}`)
       for (const { id } of queuedBefore.all(run.id)) violate(`I15 ${run.id} was taken from the queue before ${id}`)
     },

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { sha256 } from '../../../src/config/sha256.ts'
 import { DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
 import { type Engine, startEngine } from '../../../src/engine/engine.ts'
+import { newWarmAgents } from '../../../src/engine/warm-past.ts'
 import type { World } from '../../../src/engine/world.ts'
 import { newStreams } from '../../../src/live/streams.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
@@ -50,6 +51,9 @@ export type ProcessParts = {
   onDeath(name: string): void
 }
 
+/** With room for none, one or all of its conversations a process must do the very same. */
+const roomOf = (name: string): number => [0, 1, 1_000][(name.codePointAt(name.length - 1) ?? 0) % 3]!
+
 export async function startProcess(parts: ProcessParts): Promise<SimulatedProcess> {
   const { name, kernel, weather, database, observer, outside, setup, vendors, tokenServer, onDeath } = parts
   const life = newLife()
@@ -84,6 +88,9 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     get isAlive() {
       return life.isAlive
     },
+    get isPaused() {
+      return kernel.now() < pausedUntil
+    },
   }
   const pool = newCredentialPool({
     ...{ organizationId: DEFAULT_ORGANIZATION, store: mortalStore, box: plainBox, clock, randomness, report },
@@ -93,6 +100,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
   const world: World = {
     store: mortalStore,
     streams: newStreams({ chunks: mortal(chunks, life), clock, report }),
+    warm: newWarmAgents({ limits: { entries: roomOf(name), bytes: 1e9, idleMs: 60_000 }, clock }),
     credentials: watched(pool, { name, observer }),
     models: simulatedModels({ kernel, weather, clock, observer, vendors, setup, name }),
     tools: toolRegistry(simulatedTools({ kernel, weather, clock, outside, kill, name, observer })),

@@ -13,6 +13,7 @@ export type RequestCheck = {
   faultsOf(ask: Ask): string[]
   /** A text is known to belong to this conversation. */
   heard(text: string, conversationId: ConversationId): void
+  claimed(process: string, runId: string): void
 }
 
 type Parts = { database: DatabaseSync; processOf(workerId: string): string | undefined }
@@ -20,9 +21,14 @@ type Parts = { database: DatabaseSync; processOf(workerId: string): string | und
 /** What a model is sent must be the conversation, whole and once, and go where the log has come to, as it has come there. */
 export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
   const conversations = new Map<string, ConversationId>()
+  const claims = new Map<string, string[]>()
+  /** Slept through its lease: until it learns that, an earlier turn of this very process may still ask for the run. */
+  const sleptThrough = (process: string, runId: unknown) =>
+    claims.get(String(runId))?.slice(0, -1).includes(process) ?? false
   const running = database.prepare(
     `select id, number, lease_owner, continues from runs where conversation_id = ? and status = 'running'`,
   )
+  const runs = database.prepare('select number, continues from runs where id = ?')
   const log = database.prepare('select body from events where run_number = ? order by seq')
   // What was compacted away is no longer told; the summary that stands for it comes first.
   const stored = database.prepare(
@@ -31,8 +37,21 @@ export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
   )
   const ids = database.prepare('select id from messages where conversation_id = ?')
 
+  function claimed(process: string, runId: string): void {
+    claims.set(runId, [...(claims.get(runId) ?? []), process])
+  }
+
+  /** What the runs were asked that an answered approval goes on with. */
+  function questionsBefore(runId: unknown): Input[] {
+    const run = runs.get(String(runId))
+    if (!run) return []
+    const own = log.all(run.number!).flatMap(({ body }) => inputsOf(JSON.parse(String(body)) as TurnEvent))
+    return run.continues === null ? own : [...questionsBefore(run.continues), ...own]
+  }
+
   return {
     heard: (text, conversationId) => void conversations.set(text, conversationId),
+    claimed,
     faultsOf(ask) {
       const { request, wish, process } = ask
       const faults = historyFaults(request.messages).map((fault) => `I2 "${wish.text}" has a broken history: ${fault}`)
@@ -43,10 +62,14 @@ export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
       const conversation = wish.isSummary ? undefined : conversations.get(wish.text)
       const run = conversation && running.get(conversation)
       if (!conversation || !run || processOf(String(run.lease_owner)) !== process) return faults
+      // Whoever opened it to go on with an approval holds it without a claim.
+      if (claims.get(String(run.id))?.at(-1) !== process) claimed(process, String(run.id))
+      if (sleptThrough(process, run.id) || sleptThrough(process, run.continues)) return faults
       const events = log.all(run.number!).map(({ body }) => JSON.parse(String(body)) as TurnEvent)
       const inputs = events.flatMap(inputsOf)
       // One that lost its lease and does not know yet may still ask for another run.
-      if (run.continues === null && !inputs.some((input) => textOf(input.content) === wish.text)) return faults
+      const questions = run.continues === null ? inputs : questionsBefore(run.continues)
+      if (!questions.some((input) => textOf(input.content) === wish.text)) return faults
       // The run it continues may still have such a worker here; this one asks nothing before its calls are answered.
       if (run.continues !== null && hasOpenCalls(events)) return faults
       const name = String(run.id)

@@ -1,5 +1,6 @@
 import { Dispatcher, getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import type { FlowOverrides } from '../../../src/providers/credentials/oauth-flows.ts'
+import { loadUndici } from '../../../src/providers/load-undici.ts'
 import type { Weather } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import type { Vendors } from './vendors.ts'
@@ -8,6 +9,7 @@ import type { Vendors } from './vendors.ts'
 export type TokenClient = {
   name: string
   readonly isAlive: boolean
+  readonly isPaused: boolean
   inside(task: () => void): void
   kill(why: string): void
 }
@@ -29,6 +31,9 @@ type Parts = {
 }
 
 export const FLOW = 'generic'
+
+// Loading takes real time; on the virtual clock it must be there already, or a day would not repeat.
+await loadUndici()
 
 /**
  * The token endpoint, below the HTTP client of the product and on the virtual clock. A refresh token that was shown is

@@ -186,8 +186,7 @@ function through(method: string, work: Method, place: Place): Method {
   }
 }
 
-const READS =
-  /\.(get|getAnywhere|list|read|steps|expired|nextSeqs|context|ofRun|findByName|defaultOf|heldBy|pool|sealedPage)$/
+const READS = /\.(get|getAnywhere|list|read|steps|expired|context|ofRun|findByName|defaultOf|heldBy|pool|sealedPage)$/
 const isWrite = (method: string) => !READS.test(method)
 
 /** Time passes in the world; the process may be paused or dead when it is over. */

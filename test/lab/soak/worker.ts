@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { openApp } from '../../../src/app.ts'
 import { createAgent } from '../../../src/service/create-agent.ts'
+import { leave } from '../../harness/leave.ts'
 import { startTraffic } from './clients.ts'
 import { soakModel, soakTools } from './model.ts'
 import { percentile } from './sample.ts'
@@ -45,7 +46,7 @@ createInterface({ input: process.stdin }).on('line', async (order) => {
   const stuck = await traffic.drain()
   tell('drained', { stuck, totals: traffic.totals })
   await app.close()
-  process.exit(0)
+  leave()
 })
 
 function sample(): void {

@@ -1,5 +1,6 @@
 import { cleanText } from '../../../core/block.ts'
 import { DEFAULT_ORGANIZATION } from '../../../core/id.ts'
+import type { PassageQuery } from '../../../core/passage.ts'
 import type { Tool } from '../../../ports/tool.ts'
 import { defineTool, failure, success } from '../../define-tool.ts'
 import { timeOf } from './time-of.ts'
@@ -18,7 +19,7 @@ type Search = {
 }
 
 /** Tools for what is too much for a prompt: put away, and found again by its words. */
-export const archivalTools = ({ store, randomness }: MemoryWorld): Tool[] => [
+export const archivalTools = ({ store, randomness, findPassages }: MemoryWorld): Tool[] => [
   defineTool<{ content: string; tags?: string[] | null }>({
     name: 'archival_memory_insert',
     description: 'Puts something into your archival memory, to be found again by searching.',
@@ -46,7 +47,7 @@ export const archivalTools = ({ store, randomness }: MemoryWorld): Tool[] => [
   }),
   defineTool<Search>({
     name: 'archival_memory_search',
-    description: 'Searches your archival memory by words, tags and time.',
+    description: 'Searches your archival memory by words and meaning, tags and time.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -61,24 +62,29 @@ export const archivalTools = ({ store, randomness }: MemoryWorld): Tool[] => [
     },
     effects: 'none',
     parallel: true,
-    run: async (input, { organizationId = DEFAULT_ORGANIZATION, agentId }) => {
+    run: async (input, { organizationId = DEFAULT_ORGANIZATION, agentId, signal }) => {
       const from = timeOf(input.start_datetime, 'start')
       const to = timeOf(input.end_datetime, 'end')
       if (from === 'unreadable' || to === 'unreadable')
         return failure('start_datetime and end_datetime must be ISO 8601, for example 2026-03-01 or 2026-03-01T12:00.')
-      const found = await store.passages.search(organizationId, agentId, {
+      const query: PassageQuery = {
         ...{ text: input.query, tags: input.tags ?? [], tagMatch: input.tag_match_mode ?? 'any' },
         ...{ limit: input.top_k ?? RESULTS },
         ...(from === undefined ? {} : { from }),
         ...(to === undefined ? {} : { to }),
-      })
+      }
+      const answer = await findPassages?.({ organizationId, agentId, query, signal })
+      const found = answer
+        ? answer.found.map(({ passage }) => passage)
+        : await store.passages.search(organizationId, agentId, query)
       if (found.length === 0) return success('Nothing was found.')
       const results = found.map(({ text, tags, createdAt }) => ({
         timestamp: new Date(createdAt).toISOString(),
         content: text,
         tags,
       }))
-      return success(JSON.stringify(results, null, 1))
+      const notice = answer?.fallback ? `\n(Searched by words alone: ${answer.fallback})` : ''
+      return success(JSON.stringify(results, null, 1) + notice)
     },
   }),
 ]

@@ -1,6 +1,5 @@
 import { DEFAULT_ORGANIZATION } from '../../../core/id.ts'
 import { type Message, textOf } from '../../../core/message.ts'
-import { searchWords } from '../../../core/passage.ts'
 import type { Tool } from '../../../ports/tool.ts'
 import { defineTool, failure, success } from '../../define-tool.ts'
 import { timeOf } from './time-of.ts'
@@ -40,7 +39,7 @@ export const conversationSearch = ({ store }: Pick<MemoryWorld, 'store'>): Tool 
       if (from === 'unreadable' || to === 'unreadable')
         return failure('start_date and end_date must be ISO 8601, for example 2026-03-01 or 2026-03-01T12:00.')
       const found = await store.recall.search(organizationId, agentId, {
-        ...{ words: searchWords(query ?? ''), roles: roles?.length ? roles : ['assistant', 'user', 'tool'] },
+        ...{ text: query ?? '', roles: roles?.length ? roles : ['assistant', 'user', 'tool'] },
         limit: limit ?? RESULTS,
         ...(from === undefined ? {} : { from }),
         ...(to === undefined ? {} : { to }),

@@ -1,3 +1,5 @@
+import type { AgentId, OrganizationId } from '../../../core/id.ts'
+import type { Passage, PassageQuery } from '../../../core/passage.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Randomness } from '../../../ports/randomness.ts'
 import type { Store } from '../../../ports/store.ts'
@@ -7,4 +9,11 @@ export type MemoryWorld = {
   store: Pick<Store, 'blocks' | 'passages' | 'recall'>
   clock: Pick<Clock, 'now'>
   randomness: Pick<Randomness, 'uuid'>
+  /** Absent where passages are found by words alone. */
+  findPassages?(question: {
+    organizationId: OrganizationId
+    agentId: AgentId
+    query: PassageQuery
+    signal: AbortSignal
+  }): Promise<{ found: { passage: Passage }[]; fallback?: string }>
 }

@@ -1,0 +1,35 @@
+/** The same turns without a server around them: prints the CPU of one, in milliseconds. */
+const [, , home, model, lanes, turns] = process.argv
+const dist = process.env.BENCH_DIST ?? new URL('../../dist/', import.meta.url).href
+const holdfast = (await import(new URL('embedded.js', dist).href)) as typeof import('../../src/embedded.ts')
+const { openApp, createAgent, findConversation, sendMessage, waitForRun } = holdfast
+
+const { desk, close } = await openApp({
+  environment: { HOLDFAST_HOME: home, HOLDFAST_DURABILITY: 'relaxed', OPENAI_BASE_URL: model, OPENAI_API_KEY: 'bench' },
+  role: 'owner',
+})
+const made = Array.from({ length: Number(lanes) }, async (_, lane) => {
+  const wish = { name: `bench-${lane}`, system: 'Use your tools.', model: 'openai/tools', tools: ['current_time'] }
+  const agent = await createAgent(wish, desk)
+  return { agent, conversationId: (await findConversation(agent, undefined, desk)).id }
+})
+const places = await Promise.all(made)
+
+async function round(count: number): Promise<void> {
+  let next = 0
+  const lane = async (place: (typeof places)[number]) => {
+    while (next++ < count) {
+      const { runId } = await sendMessage({ ...place, content: [{ type: 'text', text: 'What time is it?' }] }, desk)
+      const run = await waitForRun(runId, desk)
+      if (run.stopReason !== 'end_turn') throw new Error(`the run ended ${run.status} / ${run.stopReason}`)
+    }
+  }
+  await Promise.all(places.map(lane))
+}
+
+await round(Number(turns))
+const before = process.cpuUsage()
+await round(Number(turns))
+const { user, system } = process.cpuUsage(before)
+console.log((user + system) / 1_000 / Number(turns))
+await close()

@@ -1,0 +1,36 @@
+import type { AuditEntry } from '../../core/audit.ts'
+import { Problem } from '../../core/problem.ts'
+import { listAudit } from '../../service/audit.ts'
+import { type Context, printJson, withApp } from '../context.ts'
+import { namedOrganization } from '../named-organization.ts'
+import { timeJson } from '../run-json.ts'
+import { safeText } from '../terminal.ts'
+
+export type AuditFlags = { limit: string; organization?: string; json?: boolean }
+
+/** Who did what, the newest last. */
+export const audit = (flags: AuditFlags, context: Context): Promise<void> =>
+  withApp(context, 'guest', async ({ desk }) => {
+    const { out } = context
+    const page = { limit: limitOf(flags.limit), order: 'desc' } as const
+    const where = await namedOrganization(flags.organization, desk)
+    const entries = (await listAudit({ page, ...where }, desk)).reverse()
+    if (flags.json) return printJson(out, entries.map(entryJson))
+    if (entries.length === 0) out.line('Nothing has been done yet that somebody would have to account for.')
+    for (const { at, actor, from, verb, object, outcome, status } of entries) {
+      const what = [verb, object].filter(Boolean).join(' ')
+      const how = [outcome, status].filter(Boolean).join(' ')
+      out.line(safeText(`${timeJson(at)}  ${how.padEnd(12)} ${what}  by ${actor}${from ? ` from ${from}` : ''}`))
+    }
+  })
+
+function limitOf(text: string): number {
+  const limit = Number(text)
+  if (Number.isInteger(limit) && limit > 0 && limit <= 10_000) return limit
+  throw new Problem('invalid', `--limit is a whole number from 1 to 10000, not "${text}".`)
+}
+
+const entryJson = ({ id, at, organizationId, actor, userId, from, requestId, ...rest }: AuditEntry) => ({
+  ...{ id, at: timeJson(at), organization_id: organizationId, actor, user_id: userId ?? null, from: from ?? null },
+  ...{ ...rest, request_id: requestId ?? null },
+})

@@ -1,0 +1,81 @@
+import { type ApiKey, keyState, SCOPES, type Scope } from '../../core/people.ts'
+import { Problem } from '../../core/problem.ts'
+import { createKey } from '../../service/create-key.ts'
+import { listKeys } from '../../service/list-keys.ts'
+import { revokeKey } from '../../service/revoke-key.ts'
+import { type Context, printJson, withApp } from '../context.ts'
+import { namedOrganization } from '../named-organization.ts'
+import { timeJson } from '../run-json.ts'
+import { safeText } from '../terminal.ts'
+
+type Where = { organization?: string; json?: boolean }
+
+export type CreateFlags = Where & { scope: string; user?: string; days?: string }
+
+const DAY_MS = 86_400_000
+
+/** The key on stdout and nothing else there, so that it can be put where it belongs without being seen. */
+export const create = (name: string, flags: CreateFlags, context: Context): Promise<void> =>
+  withApp(context, 'guest', async ({ desk }) => {
+    const { out, notes } = context
+    const { user, days } = flags
+    const expiresAt = days === undefined ? undefined : desk.world.clock.now() + DAY_MS * daysOf(days)
+    const wish = {
+      ...{ name, scope: scopeOf(flags.scope), ...(await namedOrganization(flags.organization, desk)) },
+      ...(user ? { userId: user } : {}),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    }
+    const { key, secret } = await createKey(wish, desk)
+    if (flags.json) return printJson(out, { ...keyJson(key, desk.world.clock.now()), key: secret })
+    out.line(secret)
+    notes.line(`${key.id} (${safeText(key.name)}) may ${MAY[key.scope]}. It is shown once: keep it now.`)
+    notes.line(`\`holdfast keys revoke ${key.id}\` ends it, and what it holds open.`)
+  })
+
+export const listAll = (flags: Where, context: Context): Promise<void> =>
+  withApp(context, 'guest', async ({ desk }) => {
+    const { out } = context
+    const now = desk.world.clock.now()
+    const keys = await listKeys(await namedOrganization(flags.organization, desk), desk)
+    if (flags.json)
+      return printJson(
+        out,
+        keys.map((key) => keyJson(key, now)),
+      )
+    if (keys.length === 0) out.line('No keys but the one of the home. `holdfast keys create NAME` makes one.')
+    for (const key of keys)
+      out.line(
+        `${out.look.paint.bold(safeText(key.name).padEnd(20))} ${key.id}  ${key.scope.padEnd(5)}  ${key.prefix}…  ${keyState(key, now)}`,
+      )
+  })
+
+export const revoke = (id: string, flags: Where, context: Context): Promise<void> =>
+  withApp(context, 'guest', async ({ desk }) => {
+    const key = await revokeKey({ id, ...(await namedOrganization(flags.organization, desk)) }, desk)
+    context.out.line(`Revoked ${key.id} (${safeText(key.name)}). What it held open ends within a second.`)
+  })
+
+const MAY: Record<Scope, string> = {
+  read: 'read everything and change nothing',
+  agent: 'work with agents',
+  admin: 'do everything, and make keys',
+}
+
+function scopeOf(text: string): Scope {
+  const scope = SCOPES.find((one) => one === text)
+  if (scope) return scope
+  throw new Problem('invalid', `--scope is one of ${SCOPES.join(', ')}, not "${text}".`)
+}
+
+function daysOf(text: string): number {
+  const days = Number(text)
+  if (days > 0 && days <= 36_600) return days
+  throw new Problem('invalid', `--days is a number above 0, not "${text}".`)
+}
+
+const keyJson = (key: ApiKey, now: number) => ({
+  ...{ id: key.id, name: key.name, scope: key.scope, prefix: key.prefix, state: keyState(key, now) },
+  ...{ organization_id: key.organizationId, user_id: key.userId ?? null, created_at: timeJson(key.createdAt) },
+  expires_at: key.expiresAt === undefined ? null : timeJson(key.expiresAt),
+  revoked_at: key.revokedAt === undefined ? null : timeJson(key.revokedAt),
+})

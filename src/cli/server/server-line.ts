@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Problem, type ProblemKind } from '../../core/problem.ts'
+import { readServerNote } from './server-file.ts'
+
+/** The way to the server that owns a home. */
+export type ServerLine = {
+  /** Asks once and answers with what it says; a refusal is a Problem. */
+  ask<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T>
+  /** The data of each event of a stream, until it ends. */
+  listen(path: string, signal: AbortSignal): AsyncGenerator<string, void>
+  /** Resolves when a server answers again; false if none did in time. */
+  isBack(signal: AbortSignal): Promise<boolean>
+}
+
+type Where = {
+  home: string
+  givenKey: string | undefined
+  /** Silence would look like a hang. */
+  tell(sentence: string): void
+}
+
+const HEALTH_TIMEOUT_MS = 2_000
+/** A restart takes a second; longer than this and a person should know. */
+const RETURN_MS = 30_000
+const LOOK_MS = 200
+
+/** The server that owns this home now. A note of one that is dead, or that nobody answers under, is none. */
+export async function findServer(home: string): Promise<string | undefined> {
+  const note = readServerNote(home)
+  if (!note) return undefined
+  try {
+    const health = await fetch(`${note.url}/v1/health/`, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) })
+    await health.body?.cancel()
+    return health.ok ? note.url : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function serverLine({ home, givenKey, tell }: Where): ServerLine {
+  const request = async (path: string, init: RequestInit): Promise<Response> => {
+    // Looked up each time: after a restart it may listen elsewhere.
+    const url = readServerNote(home)?.url
+    if (url === undefined) throw away()
+    const headers = { authorization: `Bearer ${keyOf(home, givenKey)}`, ...jsonOf(init) }
+    const response = await fetch(`${url}${path}`, { ...init, headers }).catch((fault) => {
+      throw init.signal?.aborted ? fault : away()
+    })
+    if (!response.ok) throw await problemOf(response)
+    return response
+  }
+  return {
+    async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+      return (await request(path, { method, ...sent })).json() as Promise<T>
+    },
+    async *listen(path, signal) {
+      const { body } = await request(path, { signal })
+      if (!body) return
+      try {
+        yield* dataIn(body)
+      } catch (fault) {
+        // A line that breaks is one that ended: whoever listens comes back.
+        if (!(fault instanceof TypeError)) throw fault
+      }
+    },
+    async isBack(signal) {
+      let hasTold = false
+      for (const until = Date.now() + RETURN_MS; Date.now() < until && !signal.aborted; ) {
+        await sleep(LOOK_MS, undefined, { signal }).catch(() => {})
+        if (await findServer(home)) return true
+        if (!hasTold) tell('The server of this home went away; waiting for its next start.')
+        hasTold = true
+      }
+      return false
+    },
+  }
+}
+
+const jsonOf = ({ body }: RequestInit): Record<string, string> => (body ? { 'content-type': 'application/json' } : {})
+
+const away = () =>
+  new Problem('unavailable', 'The server of this home does not answer. What it accepted is kept and goes on with it.')
+
+function keyOf(home: string, given: string | undefined): string {
+  if (given) return given
+  try {
+    return readFileSync(join(home, 'api-key'), 'utf8').trim()
+  } catch {
+    throw unknownKey()
+  }
+}
+
+const unknownKey = () =>
+  new Problem(
+    'invalid',
+    'A server runs on this home with a key this shell does not have. Set HOLDFAST_API_KEY as it was set for the server.',
+  )
+
+const KIND_OF_STATUS: Record<number, ProblemKind> = {
+  400: 'invalid',
+  404: 'not-found',
+  409: 'conflict',
+  410: 'gone',
+  413: 'invalid',
+  422: 'invalid',
+  429: 'queue-full',
+  503: 'unavailable',
+}
+
+async function problemOf(response: Response): Promise<Error> {
+  const { status } = response
+  const told = (await response.json().catch(() => ({}))) as { detail?: unknown }
+  if (status === 401) return unknownKey()
+  const kind = KIND_OF_STATUS[status]
+  const isPending = (told.detail as { code?: string } | undefined)?.code === 'PENDING_APPROVAL'
+  const words = wordsIn(told.detail)
+  if (!kind) return new Error(`the server answered ${status}${words ? `: ${words}` : ''}`)
+  return new Problem(isPending ? 'pending-approval' : kind, words || `The server answered ${status}.`)
+}
+
+/** The wire puts the kind of an error before its words; a person has the exit code for that. */
+function wordsIn(detail: unknown): string {
+  const text = typeof detail === 'string' ? detail : ((detail as { message?: unknown } | undefined)?.message ?? '')
+  return String(text).replace(/^(NOT_FOUND|CONFLICT|INVALID_ARGUMENT): /, '')
+}
+
+async function* dataIn(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const bytes of body) {
+    text += decoder.decode(bytes, { stream: true })
+    const events = text.split('\n\n')
+    text = events.pop() ?? ''
+    for (const event of events) if (event.startsWith('data: ')) yield event.slice('data: '.length)
+  }
+}

@@ -1,0 +1,62 @@
+import type { Agent } from '../../core/agent.ts'
+import { listAgents } from '../../service/find-agent.ts'
+import { listProviders } from '../../service/list-providers.ts'
+import type { Context, OpenedApp, Served } from '../context.ts'
+import { FIRST_MODEL } from '../first-agent.ts'
+import { safeText } from '../terminal.ts'
+
+/** What a person should know of a server that has just begun to listen. */
+export async function tellServer(
+  { url, key }: Pick<Served, 'url' | 'key'>,
+  { desk, settings }: OpenedApp,
+  { environment, out }: Context,
+): Promise<string[]> {
+  const { bold, dim } = out.look.paint
+  const [agents, providers] = await Promise.all([listAgents(desk), listProviders(desk)])
+  const ready = providers.filter(({ state }) => state === 'ready').map(({ name }) => name)
+  const where = key.file ?? 'the environment (HOLDFAST_API_KEY)'
+  const rows = [
+    ['Home', settings.home],
+    ['Agents', agentsText(agents)],
+    ['Models', ['scripted (built in, needs no key)', ...ready].join(', ')],
+    ['Key', key.isNew ? `${key.key} ${dim(`(shown once; kept in ${where})`)}` : `in ${where}`],
+    ['API', `${url}/docs ${dim('for people')}, ${url}/openapi.json ${dim('for programs')}`],
+  ] as const
+  return [
+    `${bold(`Holdfast serves at ${url}`)} ${dim('(Ctrl-C ends it)')}`,
+    ...rows.map(([what, value]) => `  ${what.padEnd(8)}${value}`),
+    '',
+    'Try it:',
+    `  ${curl({ url, file: key.file, agent: agents.at(-1), model: desk.defaults.model })}`,
+    `  ${chatLine(environment)}   ${dim('in another terminal; it talks to this server')}`,
+    '',
+  ]
+}
+
+const SHOWN_AGENTS = 5
+
+function agentsText(agents: readonly Agent[]): string {
+  if (agents.length === 0) return 'none yet'
+  const names = agents.slice(0, SHOWN_AGENTS).map(({ name }) => safeText(name))
+  return `${names.join(', ')}${agents.length > SHOWN_AGENTS ? ` and ${agents.length - SHOWN_AGENTS} more` : ''}`
+}
+
+type Trying = { url: string; file: string | undefined; agent: Agent | undefined; model: string | undefined }
+
+/** Works as it is when pasted: a message to an agent there is, or else the first agent. */
+function curl({ url, file, agent, model = FIRST_MODEL }: Trying): string {
+  const [path, body] = agent
+    ? [`agents/${agent.id}/messages`, { input: 'What time is it?', streaming: true }]
+    : ['agents/', { name: 'assistant', model, tools: ['current_time', 'slow_count'] }]
+  const shown = file ? `$(cat ${quoted(file)})` : '$HOLDFAST_API_KEY'
+  const headers = `-H "Authorization: Bearer ${shown}" -H "Content-Type: application/json"`
+  return `curl -sN ${url}/v1/${path} ${headers} -d ${quoted(JSON.stringify(body))}`
+}
+
+function chatLine({ HOLDFAST_HOME: home, npm_lifecycle_event: script }: Context['environment']): string {
+  const where = home ? `HOLDFAST_HOME=${quoted(home)} ` : ''
+  return `${where}${script === undefined ? 'holdfast chat' : 'npm run chat'}`
+}
+
+/** For a shell, as one word. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

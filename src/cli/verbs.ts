@@ -1,0 +1,39 @@
+import type { Agent, Conversation } from '../core/agent.ts'
+import type { Verdict } from '../core/approval.ts'
+import type { NumberedChunk } from '../core/chunk.ts'
+import type { ConversationId, RunId } from '../core/id.ts'
+import type { Run } from '../core/run.ts'
+import type { WatchEnd } from '../ports/streams.ts'
+import { answerApproval } from '../service/answer-approval.ts'
+import { cancelRun } from '../service/cancel-run.ts'
+import { createConversation } from '../service/conversations.ts'
+import { type CreateAgent, createAgent } from '../service/create-agent.ts'
+import type { Desk } from '../service/desk.ts'
+import { type SendMessage, sendMessage } from '../service/send-message.ts'
+import { watchRun } from '../service/watch-run.ts'
+
+export type TextMessage = { agent: Agent; conversationId: ConversationId; text: string } & Pick<
+  SendMessage,
+  'onGuarded' | 'streamTokens'
+>
+
+/** What changes something, or is told as it happens: done in this process, or by the server that owns the home. */
+export type Verbs = {
+  send(message: TextMessage): Promise<RunId>
+  watch(runId: RunId, options: { after: number; signal: AbortSignal }): AsyncGenerator<NumberedChunk, WatchEnd>
+  cancel(runId: string): Promise<Run>
+  answer(runId: string, verdicts: Verdict[]): Promise<RunId>
+  createAgent(request: CreateAgent): Promise<Agent>
+  createConversation(agent: Agent): Promise<Conversation>
+}
+
+export const ownVerbs = (desk: Desk): Verbs => ({
+  async send({ text, ...rest }) {
+    return (await sendMessage({ ...rest, content: [{ type: 'text', text }] }, desk)).runId
+  },
+  watch: (runId, options) => watchRun(runId, options, desk),
+  cancel: (runId) => cancelRun(runId, desk),
+  answer: (runId, verdicts) => answerApproval({ runId, verdicts }, desk),
+  createAgent: (request) => createAgent(request, desk),
+  createConversation: (agent) => createConversation(agent, desk),
+})

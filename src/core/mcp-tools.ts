@@ -1,0 +1,110 @@
+import type { ToolId } from './id.ts'
+import { canonicalJson } from './json.ts'
+import type { McpServer, McpToolDefinition } from './mcp-server.ts'
+import type { StoredTool } from './stored-tool.ts'
+
+/** What a look at a server changes among the stored tools. */
+export type ToolPlan = { add: StoredTool[]; change: StoredTool[]; remove: StoredTool[] }
+
+export type ToolPlanning = {
+  server: Pick<McpServer, 'id' | 'organizationId' | 'name'>
+  listed: readonly McpToolDefinition[]
+  /** The stored tools of this server. */
+  known: readonly StoredTool[]
+  /** Whether a tool that is not this server's has the name. */
+  isTaken(name: string): boolean
+  /** One for each that is listed. */
+  ids: readonly ToolId[]
+  now: number
+}
+
+const RETURN_LIMIT = 50_000
+
+/**
+ * A tool keeps its id, its name and what people decided about it for as long as its server lists it. What models are told
+ * of it changes here and nowhere else: a server cannot say something new behind people's backs.
+ */
+export function planTools({ server, listed, known, isTaken, ids, now }: ToolPlanning): ToolPlan {
+  const plan: ToolPlan = { add: [], change: [], remove: [] }
+  const names = new Set(known.map(({ name }) => name))
+  const seen = new Set<string>()
+  for (const [index, definition] of listed.entries()) {
+    if (seen.has(definition.name)) continue
+    seen.add(definition.name)
+    const before = known.find(({ mcp }) => mcp?.toolName === definition.name)
+    if (before) {
+      const after = described(before, definition, server)
+      if (isSame(before, after)) continue
+      plan.change.push({ ...after, updatedAt: now })
+      continue
+    }
+    const name = freeName(definition.name, server.name, (wish) => names.has(wish) || isTaken(wish))
+    names.add(name)
+    plan.add.push(newTool(definition, { id: ids[index]!, name, server, now }))
+  }
+  plan.remove = known.filter(({ mcp }) => !seen.has(mcp?.toolName ?? ''))
+  return plan
+}
+
+export const serverTag = (serverName: string): string => `mcp:${serverName}`
+
+/** A tool under the name its server has now. */
+export function retagged(tool: StoredTool, server: Pick<McpServer, 'id' | 'name'>, formerName: string): StoredTool {
+  const tags = tool.tags.map((tag) => (tag === serverTag(formerName) ? serverTag(server.name) : tag))
+  return { ...tool, tags, wire: { ...tool.wire, metadata_: metadataOf(tool.mcp!.toolName, server) } }
+}
+
+function newTool(
+  definition: McpToolDefinition,
+  { id, name, server, now }: { id: ToolId; name: string; server: ToolPlanning['server']; now: number },
+): StoredTool {
+  const blank: StoredTool = {
+    ...{ id, organizationId: server.organizationId, name, description: '', toolType: 'external_mcp' },
+    ...{ sourceType: 'json', sourceCode: '', jsonSchema: {}, tags: [serverTag(server.name)] },
+    ...{ returnCharLimit: RETURN_LIMIT, needsApproval: false, parallel: definition.effects === 'none' },
+    ...{ wire: {}, createdAt: now, updatedAt: now },
+  }
+  return described(blank, definition, server)
+}
+
+function described(
+  tool: StoredTool,
+  { name: toolName, description, inputSchema, effects }: McpToolDefinition,
+  server: ToolPlanning['server'],
+): StoredTool {
+  return {
+    ...tool,
+    description,
+    jsonSchema: { name: tool.name, description, parameters: inputSchema },
+    wire: { ...tool.wire, metadata_: metadataOf(toolName, server) },
+    mcp: { serverId: server.id, toolName, effects },
+  }
+}
+
+const metadataOf = (toolName: string, server: Pick<McpServer, 'id' | 'name'>) => ({
+  mcp: { server_name: server.name, server_id: server.id, tool_name: toolName },
+})
+
+const isSame = (one: StoredTool, other: StoredTool): boolean =>
+  one.mcp?.effects === other.mcp?.effects &&
+  one.description === other.description &&
+  canonicalJson(one.jsonSchema) === canonicalJson(other.jsonSchema)
+
+const LONGEST_NAME = 64
+
+/** As the server calls it; where somebody has that name already, with the server's before it. */
+function freeName(wish: string, serverName: string, isTaken: (name: string) => boolean): string {
+  const own = cleanName(wish)
+  if (!isTaken(own)) return own
+  const full = cleanName(`${serverName}_${wish}`)
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? full : `${full.slice(0, LONGEST_NAME - 5)}_${number}`
+    if (!isTaken(name)) return name
+  }
+}
+
+/** Names as models can call them. */
+function cleanName(wish: string): string {
+  const signs = wish.replaceAll(/[^A-Za-z0-9_-]/g, '_')
+  return (/^[A-Za-z_]/.test(signs) ? signs : `_${signs}`).slice(0, LONGEST_NAME)
+}

@@ -1,0 +1,10 @@
+/** The door for programs that have Holdfast inside them: the app, and what can be asked of it. */
+export { type App, type AppOptions, openApp } from './app.ts'
+export { answerApproval } from './service/answer-approval.ts'
+export { cancelRun } from './service/cancel-run.ts'
+export { createAgent } from './service/create-agent.ts'
+export { findAgent, findConversation } from './service/find-agent.ts'
+export { sendMessage } from './service/send-message.ts'
+export { listRuns, showRun } from './service/show-run.ts'
+export { waitForRun } from './service/wait-for-run.ts'
+export { watchRun } from './service/watch-run.ts'

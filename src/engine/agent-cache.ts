@@ -1,0 +1,169 @@
+import type { ConversationId } from '../core/id.ts'
+import type { Clock } from '../ports/clock.ts'
+
+export type CacheLimits = { entries: number; bytes: number; idleMs: number }
+
+/** What makes an entry fit: everything baked into it, and the place in the conversation it was built at. */
+export type CacheKey = { signature: string; sequence: string }
+
+export type EvictionReason = 'entries' | 'bytes' | 'idle' | 'stale' | 'conversation-over'
+
+export type CacheEvents = {
+  evicted?(id: ConversationId, reason: EvictionReason): void
+  /** Over its limit because all that could go is in a turn. */
+  overfull?(active: readonly ConversationId[]): void
+}
+
+/** A conversation in a turn. What it held may be used; what it will hold is handed back at the end. */
+export type Held<Value> = {
+  /** Absent: it must be built. */
+  readonly value: Value | undefined
+  /** The turn is over and this is what the next one may start from. */
+  handBack(key: CacheKey, value: Value, bytes: number): void
+  /** The turn is over and nothing it knew can be trusted. */
+  drop(): void
+}
+
+export type CacheState = {
+  entries: number
+  bytes: number
+  /** In a turn: these cannot be evicted. */
+  active: ConversationId[]
+  limits: CacheLimits
+  /** Since the process began. */
+  hits: number
+  misses: Record<Miss, number>
+  evictions: Record<EvictionReason, number>
+}
+
+export type Miss = 'absent' | 'stale'
+
+export type AgentCache<Value> = {
+  hold(id: ConversationId, key: CacheKey): Held<Value>
+  /** The conversation was deleted or begun anew: what is kept of it goes, what a turn will hand back is not taken. */
+  forget(id: ConversationId): void
+  /** Lets go of what nobody used for long. Answers how many went. */
+  sweep(): number
+  state(): CacheState
+}
+
+type Entry<Value> = { key: CacheKey; value: Value; bytes: number; usedAt: number }
+
+export type CacheParts<Value> = {
+  limits: CacheLimits
+  clock: Pick<Clock, 'monotonic'>
+  /** Lets go of what a value holds open. Never of the workspace: that belongs to the conversation. */
+  release(id: ConversationId, value: Value): void
+  events?: CacheEvents
+}
+
+/**
+ * Warm agents by conversation, oldest use first. A performance layer only: whatever is not here is built again, the same.
+ * Only the oldest of what is too much may go; one of them that is in a turn stays, and nobody younger goes in its place.
+ */
+export function newAgentCache<Value>({ limits, clock, release, events = {} }: CacheParts<Value>): AgentCache<Value> {
+  const entries = new Map<ConversationId, Entry<Value>>()
+  /** The turn that has a conversation in hand. One that builds has no entry yet: it protects nothing and blocks nobody. */
+  const hands = new Map<ConversationId, symbol>()
+  const misses: Record<Miss, number> = { absent: 0, stale: 0 }
+  const evictions: Record<EvictionReason, number> = { entries: 0, bytes: 0, idle: 0, stale: 0, 'conversation-over': 0 }
+  let hits = 0
+  let bytes = 0
+  let wasOverfull = false
+
+  const isActive = (id: ConversationId): boolean => hands.has(id) && entries.has(id)
+
+  function remove(id: ConversationId, reason: EvictionReason): void {
+    const entry = entries.get(id)
+    if (!entry) return
+    entries.delete(id)
+    bytes -= entry.bytes
+    evictions[reason]++
+    events.evicted?.(id, reason)
+    release(id, entry.value)
+  }
+
+  function enforce(): void {
+    trim('entries', entries.size - limits.entries)
+    trim('bytes', oldestThatMakeUp(bytes - limits.bytes))
+    warnIfOverfull()
+  }
+
+  function trim(reason: 'entries' | 'bytes', excess: number): void {
+    if (excess <= 0) return
+    for (const id of [...entries.keys()].slice(0, excess)) if (!isActive(id)) remove(id, reason)
+  }
+
+  function oldestThatMakeUp(tooMuch: number): number {
+    let count = 0
+    let left = tooMuch
+    for (const entry of entries.values()) {
+      if (left <= 0) break
+      left -= entry.bytes
+      count++
+    }
+    return count
+  }
+
+  /** Once each time it happens, not with every entry that comes while it lasts. */
+  function warnIfOverfull(): void {
+    const isOverfull = entries.size > limits.entries || bytes > limits.bytes
+    if (isOverfull && !wasOverfull) events.overfull?.([...entries.keys()].filter(isActive))
+    wasOverfull = isOverfull
+  }
+
+  function keep(id: ConversationId, entry: Entry<Value>): void {
+    const before = entries.get(id)
+    bytes += entry.bytes - (before?.bytes ?? 0)
+    // The one that was used last is the youngest.
+    entries.delete(id)
+    entries.set(id, entry)
+    if (before && before.value !== entry.value) release(id, before.value)
+  }
+
+  return {
+    hold(id, key) {
+      const found = entries.get(id)
+      const isFit = found !== undefined && isSame(found.key, key)
+      if (isFit) {
+        hits++
+        keep(id, { ...found, usedAt: clock.monotonic() })
+      } else {
+        misses[found ? 'stale' : 'absent']++
+        remove(id, 'stale')
+      }
+      const hand = Symbol(id)
+      hands.set(id, hand)
+      /** False: another turn began, or the conversation was forgotten. What this one knows is the past. */
+      const letGo = (): boolean => hands.get(id) === hand && hands.delete(id)
+      return {
+        value: isFit ? found.value : undefined,
+        handBack(now, value, size) {
+          if (!letGo()) return release(id, value)
+          keep(id, { key: now, value, bytes: size, usedAt: clock.monotonic() })
+          enforce()
+        },
+        drop() {
+          if (letGo()) remove(id, 'stale')
+        },
+      }
+    },
+    forget(id) {
+      hands.delete(id)
+      remove(id, 'conversation-over')
+    },
+    sweep() {
+      const before = entries.size
+      for (const [id, { usedAt }] of [...entries])
+        if (!isActive(id) && clock.monotonic() - usedAt > limits.idleMs) remove(id, 'idle')
+      return before - entries.size
+    },
+    state: () => ({
+      ...{ entries: entries.size, bytes, active: [...entries.keys()].filter(isActive), limits, hits },
+      ...{ misses: { ...misses }, evictions: { ...evictions } },
+    }),
+  }
+}
+
+const isSame = (one: CacheKey, other: CacheKey): boolean =>
+  one.signature === other.signature && one.sequence === other.sequence

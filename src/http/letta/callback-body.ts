@@ -1,0 +1,10 @@
+import type { RunStory } from '../../service/show-run.ts'
+import { runResponse } from './run-response.ts'
+import { typesOf, wireRun } from './wire-run.ts'
+
+/** What is sent to whoever asked to be called back: how the run ended, and all of what came of it. */
+export function callbackBody(story: RunStory): string {
+  const { id: run_id, status, completed_at, metadata } = wireRun(story.run)
+  const result = runResponse(story, typesOf(story.run))
+  return JSON.stringify({ run_id, status, completed_at, metadata: { ...metadata, result } })
+}

@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import type { McpPlace, McpSecrets } from '../../core/mcp-server.ts'
+import type { McpServerChange, NewMcpServer, ShownMcpServer } from '../../service/mcp-servers.ts'
+
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/, 'is not the name of a header')
+/** What a header can hold, or a value as it was shown, with the dots it was shortened by. */
+const headerValue = z.string().regex(/^…?[\t\x20-\x7e\x80-\xff]*$/, 'cannot be sent in a header')
+const variables = z.record(z.string().min(1), z.string())
+
+const addressFields = {
+  auth_header: headerName.nullish(),
+  auth_token: headerValue.nullish(),
+  custom_headers: z.record(headerName, headerValue).nullish(),
+}
+const url = z.string().min(1).max(2_000)
+const command = z.string().min(1)
+const args = z.array(z.string())
+
+/** Clients may leave the type out: whoever names a command means a program. */
+const typed = (value: unknown): unknown => {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value
+  const { mcp_server_type: type, ...rest } = value as Record<string, unknown>
+  return { ...rest, mcp_server_type: type ?? ('command' in rest ? 'stdio' : 'streamable_http') }
+}
+
+const kind = <T extends string>(type: T) => ({ mcp_server_type: z.literal(type) })
+
+const newConfig = z.preprocess(
+  typed,
+  z.discriminatedUnion('mcp_server_type', [
+    z.object({ ...kind('stdio'), command, args, env: variables.nullish() }),
+    z.object({ ...kind('sse'), server_url: url, ...addressFields }),
+    z.object({ ...kind('streamable_http'), server_url: url, ...addressFields }),
+  ]),
+)
+
+const serverName = z.string().trim().min(1).max(200)
+
+export const newServerBody = z.object({ server_name: serverName, config: newConfig })
+
+/** Of a place null means "as it is", of a secret "none": clients must send the one and may want the other. */
+const changedConfig = z.object({
+  mcp_server_type: z.enum(['stdio', 'sse', 'streamable_http']).nullish(),
+  server_url: url.nullish(),
+  command: command.nullish(),
+  args: args.nullish(),
+  ...addressFields,
+  env: variables.nullish(),
+})
+
+export const serverChangeBody = z.object({ server_name: serverName.nullish(), config: changedConfig.nullish() })
+
+export function newServerFrom({ server_name, config }: z.output<typeof newServerBody>): NewMcpServer {
+  if (config.mcp_server_type === 'stdio') {
+    const place: McpPlace = { type: 'stdio', command: config.command, args: config.args }
+    return { name: server_name, place, secrets: config.env ? { env: config.env } : {} }
+  }
+  const { server_url, auth_header, auth_token, custom_headers } = config
+  return {
+    name: server_name,
+    place: { type: config.mcp_server_type, url: server_url, ...(auth_header ? { authHeader: auth_header } : {}) },
+    secrets: { ...(auth_token ? { token: auth_token } : {}), ...(custom_headers ? { headers: custom_headers } : {}) },
+  }
+}
+
+export function serverChangeFrom(
+  { server_name, config }: z.output<typeof serverChangeBody>,
+  { place }: ShownMcpServer,
+): McpServerChange {
+  return {
+    ...(server_name ? { name: server_name } : {}),
+    ...(config ? { place: changedPlace(config, place), secrets: changedSecrets(config, place.type) } : {}),
+  }
+}
+
+type ChangedConfig = z.output<typeof changedConfig>
+
+/** A type that is another is handed on, for the verb to refuse. */
+function changedPlace(config: ChangedConfig, place: McpPlace): McpPlace {
+  const type = config.mcp_server_type ?? place.type
+  if (type === 'stdio') {
+    const before = place.type === 'stdio' ? place : { command: '', args: [] }
+    return { type, command: config.command ?? before.command, args: config.args ?? before.args }
+  }
+  const before = place.type === 'stdio' ? { url: config.server_url ?? '' } : place
+  const { authHeader, ...rest } = { authHeader: undefined, ...before }
+  const header = config.auth_header === undefined ? authHeader : (config.auth_header ?? undefined)
+  return { ...rest, type, url: config.server_url ?? before.url, ...(header ? { authHeader: header } : {}) }
+}
+
+function changedSecrets(
+  { auth_token, custom_headers, env }: ChangedConfig,
+  type: McpPlace['type'],
+): NonNullable<McpServerChange['secrets']> {
+  const said = type === 'stdio' ? { env } : { token: auth_token === '' ? null : auth_token, headers: custom_headers }
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+}
+
+export function wireMcpServer({ id, name, place, shown, contact }: ShownMcpServer) {
+  const common = { id, server_name: name, mcp_server_type: place.type, connection: wireContact(contact) }
+  if (place.type === 'stdio') return { ...common, command: place.command, args: place.args, env: shown.env ?? null }
+  return { ...common, server_url: place.url, ...wireSecrets(place.authHeader, shown) }
+}
+
+const wireSecrets = (authHeader: string | undefined, { token, headers }: McpSecrets) => ({
+  auth_header: authHeader ?? (token === undefined ? null : 'Authorization'),
+  auth_token: token ?? null,
+  custom_headers: headers ?? null,
+})
+
+/** Not known to the client, which ignores it: people look for it. */
+function wireContact(contact: ShownMcpServer['contact']) {
+  switch (contact.state) {
+    case 'reached':
+      return { state: 'reached', checked_at: new Date(contact.at).toISOString(), detail: null }
+    case 'failed':
+      return { state: 'failed', checked_at: new Date(contact.at).toISOString(), detail: contact.detail }
+    case 'not-asked':
+      return { state: 'not_asked', checked_at: null, detail: 'It was changed since its tools were read. Refresh it.' }
+    case 'waits-for-sandbox':
+      return { state: 'waits_for_sandbox', checked_at: null, detail: NO_SANDBOX_YET }
+  }
+}
+
+export const NO_SANDBOX_YET =
+  'A stdio server is a program. This server keeps its description and starts it once there is a sandbox for it.'

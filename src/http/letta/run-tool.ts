@@ -1,0 +1,25 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { JsonObject } from '../../core/json.ts'
+import type { RanTool, RunTool } from '../../service/run-tool.ts'
+
+export const runBody = z.object({ args: z.record(z.string(), z.json()).nullish() })
+
+/** What a request to run a tool asks for. Whoever hangs up stops it. */
+export function runAsked(
+  { args }: z.output<typeof runBody>,
+  { headers, raw }: Pick<FastifyRequest, 'headers'> & Pick<FastifyReply, 'raw'>,
+): RunTool {
+  const gone = new AbortController()
+  raw.once('close', () => gone.abort())
+  return {
+    input: (args ?? {}) as JsonObject,
+    signal: gone.signal,
+    isRepeat: Number(headers['x-stainless-retry-count'] ?? 0) > 0,
+  }
+}
+
+export const wireRan = ({ status, output }: RanTool) => ({
+  ...{ status, func_return: output, stdout: [], stderr: status === 'error' ? [output] : [] },
+  ...{ agent_state: null, sandbox_config_fingerprint: null },
+})

@@ -1,0 +1,18 @@
+import type { Routes } from '../routes.ts'
+
+/** What this process keeps warm between turns. For operators. */
+export function registerCacheRoutes(routes: Routes): void {
+  routes.get(
+    '/v1/cache',
+    async (_, { world }) => {
+      const state = world.warm?.state()
+      if (!state) return { conversations: 0 }
+      const { entries, bytes, active, limits, hits, misses, evictions } = state
+      return {
+        ...{ conversations: entries, bytes, in_a_turn: active, hits, misses, evictions },
+        limits: { conversations: limits.entries, bytes: limits.bytes, idle_seconds: limits.idleMs / 1_000 },
+      }
+    },
+    { summary: 'Conversations this process keeps warm, and how often that was of use' },
+  )
+}

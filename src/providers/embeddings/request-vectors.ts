@@ -1,0 +1,84 @@
+import type { Failure, FailureKind } from '../../core/failure.ts'
+import type { Target } from '../../core/target.ts'
+import type { Grant } from '../../ports/credentials.ts'
+import type { Embedded, EmbedOptions } from '../../ports/embeddings.ts'
+import { classify, classifyTransport } from '../classify/classify.ts'
+import { loadUndici } from '../load-undici.ts'
+import { authHeaders } from '../wire/auth-headers.ts'
+import type { Quirks } from '../wire/quirks.ts'
+import { type EmbeddingWire, readVectors } from './embedding-wire.ts'
+
+/** Somebody waits for a search and would rather have it by words; nobody waits for storage. */
+const PATIENCE_MS: Record<EmbedOptions['purpose'], number> = { question: 5_000, storage: 60_000 }
+/** Vectors of 64 texts of 3,072 numbers are 4 MB of JSON. */
+const MOST_BYTES = 32 * 1024 * 1024
+
+export type EmbeddingPlace = {
+  target: Target
+  wire: EmbeddingWire
+  baseUrl: string
+  needsKey: boolean
+  quirks: Quirks
+  patienceMs: number | undefined
+}
+
+/** Asks once; loaded with the first request. */
+export async function requestVectors(
+  place: EmbeddingPlace & { grant: Grant | undefined },
+  texts: readonly string[],
+  { purpose, signal: given }: EmbedOptions,
+): Promise<Embedded> {
+  const { wire, target, grant, quirks, baseUrl, patienceMs } = place
+  const { provider, model } = target
+  const deadlineMs = Math.min(PATIENCE_MS[purpose], patienceMs ?? Number.POSITIVE_INFINITY)
+  const signal = AbortSignal.any([given, AbortSignal.timeout(deadlineMs)])
+  const query = quirks.query ? `?${new URLSearchParams(quirks.query)}` : ''
+  const url = (grant?.baseUrl ?? baseUrl).replace(/\/+$/, '') + wire.path(model) + query
+  const headers = {
+    ...{ 'content-type': 'application/json', accept: 'application/json' },
+    ...{ ...quirks.headers, ...grant?.headers, ...authHeaders(grant, quirks.auth ?? wire.auth) },
+  }
+  try {
+    const { request } = await loadUndici()
+    const body = JSON.stringify(wire.body({ model, texts, purpose }))
+    const reply = await request(url, { method: 'POST', headers, body, signal })
+    const text = await textWithin(reply.body, MOST_BYTES)
+    if (reply.statusCode >= 300)
+      return { type: 'failure', failure: refusalOf({ provider, model, status: reply.statusCode, text }, reply.headers) }
+    const vectors = readVectors(wire.vectorsIn(parsed(text)), texts.length)
+    return vectors ? { type: 'vectors', vectors } : failed('malformed-answer', 'what it answered are no vectors')
+  } catch (error) {
+    if (signal.aborted && signal.reason?.name === 'TimeoutError')
+      return failed('timeout', `no vectors came within ${deadlineMs / 1_000} s`)
+    return { type: 'failure', failure: classifyTransport(error, 'connect') }
+  }
+}
+
+const failed = (kind: FailureKind, detail: string): Embedded => ({ type: 'failure', failure: { kind, detail } })
+
+function refusalOf(
+  { provider, model, status, text }: Target & { status: number; text: string },
+  headers: Record<string, string | string[] | undefined>,
+): Failure {
+  const plain = Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+  return classify({ provider, model, status, headers: Object.fromEntries(plain), body: text })
+}
+
+async function textWithin(body: AsyncIterable<Buffer>, most: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > most) throw new Error('the answer is too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

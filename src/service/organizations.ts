@@ -1,0 +1,35 @@
+import { DEFAULT_ORGANIZATION } from '../core/id.ts'
+import { isOperator, type Organization } from '../core/people.ts'
+import { Problem } from '../core/problem.ts'
+import { callerOf, entryOf } from './audit.ts'
+import type { Desk } from './desk.ts'
+
+/** What the server began with, and what its own key administers. */
+const FIRST: Organization = { id: DEFAULT_ORGANIZATION, name: 'default', createdAt: 0 }
+
+export async function createOrganization({ name: wish }: { name: string }, desk: Desk): Promise<Organization> {
+  const { randomness, clock, store } = desk.world
+  if (!isOperator(callerOf(desk)))
+    throw new Problem('invalid', 'Only an administrator of the default organization makes others.')
+  const name = requireName(wish)
+  const organization: Organization = { id: `org-${randomness.uuid()}`, name, createdAt: clock.now() }
+  const audit = entryOf({ verb: 'organization.create', object: organization.id }, desk)
+  const made = name === FIRST.name ? 'name-taken' : await store.people.createOrganization(organization, audit)
+  if (made === 'created') return organization
+  throw new Problem('conflict', `There is an organization named ${name} already.`)
+}
+
+/** All of them for whoever runs the server; others see their own. */
+export async function listOrganizations(desk: Desk): Promise<Organization[]> {
+  const all = [FIRST, ...(await desk.world.store.people.listOrganizations())]
+  return isOperator(callerOf(desk)) ? all : all.filter(({ id }) => id === desk.organizationId)
+}
+
+const LONGEST_NAME = 200
+
+export function requireName(text: string): string {
+  const name = text.trim()
+  if (name === '') throw new Problem('invalid', 'A name is needed, so that people know what it is for.')
+  if (name.length > LONGEST_NAME) throw new Problem('invalid', `A name has at most ${LONGEST_NAME} characters.`)
+  return name
+}

@@ -1,0 +1,26 @@
+async function load() {
+  const [
+    { Client },
+    { StreamableHTTPClientTransport },
+    { SSEClientTransport, SseError },
+    { CfWorkerJsonSchemaValidator },
+    types,
+  ] = await Promise.all([
+    import('@modelcontextprotocol/sdk/client/index.js'),
+    import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+    import('@modelcontextprotocol/sdk/client/sse.js'),
+    import('@modelcontextprotocol/sdk/validation/cfworker-provider.js'),
+    import('@modelcontextprotocol/sdk/types.js'),
+  ])
+  return { Client, StreamableHTTPClientTransport, SSEClientTransport, SseError, CfWorkerJsonSchemaValidator, ...types }
+}
+
+export type Sdk = Awaited<ReturnType<typeof load>>
+
+let loading: Promise<Sdk> | undefined
+
+/** A process that asks no MCP server is spared loading it. */
+export const loadSdk = (): Promise<Sdk> => {
+  loading ??= load()
+  return loading
+}

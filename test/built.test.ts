@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const inProcess = promisify(execFile)
+const place = mkdtempSync(join(tmpdir(), 'holdfast-built-'))
+
+// As npm would unpack it: the built folder, the manifest and the dependencies beside it.
+before(async () => {
+  await inProcess(process.execPath, ['build.ts', join(place, 'dist')], { cwd: ROOT })
+  copyFileSync(join(ROOT, 'package.json'), join(place, 'package.json'))
+  symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'))
+})
+after(() => rmSync(place, { recursive: true, force: true }))
+
+const environment = { PATH: process.env.PATH, HOLDFAST_HOME: join(place, 'home') }
+
+test('what is published answers a message', async () => {
+  const command = [join(place, 'dist/main.js'), 'run', 'What time is it?']
+  const { stdout } = await inProcess(process.execPath, command, { env: environment })
+  assert.match(stdout, /\d\d:\d\d/)
+})
+
+test('what is published serves its API', async () => {
+  const command = [join(place, 'dist/main.js'), 'serve', '--port', '0']
+  const server = inProcess(process.execPath, command, { env: environment })
+  const address = await new Promise<string>((found, lost) => {
+    let told = ''
+    server.child.stdout!.on('data', (text: string) => {
+      told += text
+      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(told) ?? []
+      if (url) found(url)
+    })
+    server.catch(lost)
+  })
+  assert.equal((await fetch(`${address}/v1/health/`)).status, 200)
+  server.child.kill('SIGTERM')
+  await server
+})
+
+test('a program that has Holdfast inside it finds its door and its types', async () => {
+  const { openApp } = (await import(join(place, 'dist/embedded.js'))) as typeof import('../src/embedded.ts')
+  const { close } = await openApp({ environment: { HOLDFAST_HOME: join(place, 'inside') }, role: 'owner' })
+  await close()
+  const reader = join(place, 'reader.ts')
+  writeFileSync(reader, `import { openApp } from 'holdfast'\nexport const opened: Promise<number> = openApp\n`)
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--skipLibCheck', '--ignoreConfig']
+  const checked = inProcess('node_modules/.bin/tsc', [...options, reader], { cwd: ROOT })
+  await assert.rejects(checked, (fault: { stdout: string }) => fault.stdout.includes("Promise<App>' is not"))
+})

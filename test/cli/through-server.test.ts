@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { removeServerNote, writeServerNote } from '../../src/cli/server/server-file.ts'
+import { findServer } from '../../src/cli/server/server-line.ts'
+import { holdfast, newHome, startHoldfast, startServing } from './holdfast.ts'
+
+test('a restart of the server in the middle of a turn is a pause, and nothing is said twice', async (t) => {
+  const home = newHome(t)
+  const killed = await startServing(home)
+  const run = startHoldfast(['run', 'count to 4'], { home })
+  await run.saw('2 of 4')
+  killed.child.kill('SIGKILL')
+  await killed.ended
+  await run.saw('went away; waiting for its next start')
+  const server = await startServing(home)
+  const { code, stdout, stderr } = await run.ended
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, /The process running this turn died; another one goes on/)
+  assert.equal(stdout.match(/Counted from 1 to 4/g)?.length, 1, stdout)
+  const cache = await holdfast(['cache', '--json'], { home })
+  assert.equal(JSON.parse(cache.stdout).conversations, 1, cache.stderr)
+  assert.match((await holdfast(['cache'], { home })).stdout, /Warm +1 of at most 128 conversations/)
+  server.child.kill('SIGTERM')
+  await server.ended
+})
+
+test('a note that a killed server left holds nobody up', async (t) => {
+  const home = newHome(t)
+  writeServerNote(home, { url: 'http://127.0.0.1:9', pid: process.pid, started: '' })
+  const { code, stdout, stderr } = await holdfast(['run', 'what time is it'], { home })
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /\d\d:\d\d/)
+})
+
+test('a server is found by its note while its process lives and answers for its health', async (t) => {
+  const home = newHome(t)
+  let status = 200
+  const server = createServer((_, response) => void response.writeHead(status).end()).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const note = { url, pid: process.pid, started: '' }
+  assert.equal(await findServer(home), undefined)
+  writeServerNote(home, note)
+  assert.equal(await findServer(home), url)
+  status = 500
+  assert.equal(await findServer(home), undefined)
+  status = 200
+  for (const text of [JSON.stringify({ ...note, pid: 2 ** 22 + 1 }), '{"pid":"x"}', '{"url":', '']) {
+    writeFileSync(join(home, 'server.json'), text)
+    assert.equal(await findServer(home), undefined, text)
+  }
+  writeServerNote(home, note)
+  removeServerNote(home, process.pid + 1)
+  assert.equal(await findServer(home), url, 'the note of another server stays')
+  removeServerNote(home, process.pid)
+  assert.equal(await findServer(home), undefined)
+})

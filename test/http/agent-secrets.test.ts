@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Letta } from '@letta-ai/letta-client'
+import { openSecretKeys } from '../../src/config/secret-key.ts'
+import { startServer } from '../../src/http/server.ts'
+import { findAgent } from '../../src/service/find-agent.ts'
+import { rotateKey } from '../../src/service/rotate-secret-key.ts'
+import { openMemoryHouse } from '../harness/memory-house.ts'
+import type { Heard } from './send-modes.ts'
+import { KEY } from './served.ts'
+
+const MODEL = 'test/model'
+
+async function serveWithKeys(context: TestContext) {
+  const house = await openMemoryHouse(context)
+  const secretKeys = openSecretKeys(house.home)
+  const desk = { ...house.desk, secretKeys }
+  const report = (fault: unknown) => void house.faults.push(fault)
+  const serve = async (at: typeof desk) => {
+    const server = await startServer({
+      desk: at,
+      ...{ host: '127.0.0.1', port: 0, apiKey: KEY, version: 'test', report },
+    })
+    context.after(() => server.close())
+    return new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 })
+  }
+  return { house, desk, secretKeys, serve, client: await serve(desk) }
+}
+
+test('secrets of an agent are kept under the key of the home, told when they are asked for, and in no file', async (context) => {
+  const { house, client, desk } = await serveWithKeys(context)
+  const secrets = { API_KEY: 'open-sesame-4711', OTHER: 'more' }
+  const made = (await client.agents.create({ model: MODEL, secrets })) as Heard
+  const told = async (): Promise<Record<string, string>> => {
+    const agent = (await client.agents.retrieve(made.id, { include: ['agent.secrets'] as never })) as Heard
+    for (const one of agent.secrets) assert.match(one.id, /^agent-env-/)
+    return Object.fromEntries(agent.secrets.map(({ key, value }: Heard) => [key, value]))
+  }
+  assert.deepEqual(await told(), secrets)
+  assert.equal(made.metadata, null)
+  assert.deepEqual(((await client.agents.retrieve(made.id)) as Heard).secrets, [])
+  await client.agents.update(made.id, { description: 'other' })
+  assert.deepEqual(await told(), secrets)
+  const files = readdirSync(house.home).filter((name) => name.includes('db') || name.includes('sqlite'))
+  assert.ok(files.length > 0)
+  for (const name of files) assert.ok(!readFileSync(join(house.home, name)).includes('open-sesame-4711'), name)
+
+  const file = (await client.agents.exportFile(made.id)) as unknown as Heard
+  assert.ok(!JSON.stringify(file).includes('open-sesame-4711'))
+  assert.deepEqual(file.agents[0].tool_exec_environment_variables, { API_KEY: '', OTHER: '' })
+  const brought = await client.agents.importFile({
+    file: new File([JSON.stringify(file)], 'agent.af'),
+    secrets: JSON.stringify({ API_KEY: 'another' }),
+  })
+  const copy = (await client.agents.retrieve(brought.agent_ids[0]!, { include: ['agent.secrets'] as never })) as Heard
+  assert.deepEqual(
+    copy.secrets.map(({ key, value }: Heard) => [key, value]),
+    [
+      ['API_KEY', 'another'],
+      ['OTHER', ''],
+    ],
+  )
+
+  // Sealed for one agent: in the row of another they are nothing.
+  const { sealedSecrets } = await findAgent(made.id, desk)
+  assert.equal(desk.secretKeys.box.open(sealedSecrets!, copy.id), undefined)
+  await client.agents.update(made.id, { secrets: {} })
+  assert.deepEqual(await told(), {})
+  assert.deepEqual(house.faults, [])
+})
+
+test('a new key of the home seals the secrets of agents anew; without the right one the agent still answers', async (context) => {
+  const { house, client, desk, secretKeys, serve } = await serveWithKeys(context)
+  const made = await client.agents.create({ model: MODEL, secrets: { API_KEY: 'open-sesame' } })
+  const before = (await findAgent(made.id, desk)).sealedSecrets
+  const { credentials, mcpServers, agents } = desk.world.store
+  const clock = { sleep: async () => undefined }
+  assert.deepEqual(await rotateKey({ keys: secretKeys, credentials, mcpServers, agents, clock }), { resealed: 1 })
+  const { sealedSecrets } = await findAgent(made.id, desk)
+  assert.notEqual(sealedSecrets, before)
+  const include = { include: ['agent.secrets'] as never }
+  const told = (await (
+    await serve({ ...desk, secretKeys: openSecretKeys(house.home) })
+  ).agents.retrieve(made.id, include)) as Heard
+  assert.equal(told.secrets[0].value, 'open-sesame')
+
+  const stranger = openSecretKeys(join(house.home, 'elsewhere'))
+  const lost = (await (await serve({ ...desk, secretKeys: stranger })).agents.retrieve(made.id, include)) as Heard
+  assert.deepEqual([lost.secrets, lost.metadata], [[], { unreadable_secrets: true }])
+})

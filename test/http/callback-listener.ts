@@ -1,0 +1,55 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Letta } from '@letta-ai/letta-client'
+import type { Heard } from './send-modes.ts'
+
+export type Call = { method: string; path: string; headers: IncomingHttpHeaders; body: Heard }
+
+export type Listener = {
+  url: string
+  calls: Call[]
+  /** Resolves when it was called that often. */
+  called(times: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** Somebody who asked to be called back; `answer` is given the number of the call, from 1. */
+export async function listenForCallbacks(
+  answer: (response: ServerResponse, count: number) => void = (response) => void response.end('{}'),
+): Promise<Listener> {
+  const calls: Call[] = []
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const piece of request) text += piece
+    const { method = '', url = '', headers } = request
+    calls.push({ method, path: url, headers, body: text === '' ? undefined : JSON.parse(text) })
+    answer(response, calls.length)
+    server.emit('called')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    async called(times) {
+      while (calls.length < times) await once(server, 'called')
+    },
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** The run, once its row says of its callback what is waited for. */
+export async function callbackOf(client: Letta, runId: string, isSo: (run: Heard) => boolean): Promise<Heard> {
+  for (;;) {
+    const run: Heard = await client.runs.retrieve(runId)
+    if (isSo(run)) return run
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+export const isSent = (run: Heard): boolean => run.callback_sent_at !== null
+export const hasFailed = (run: Heard): boolean => run.callback_error !== null

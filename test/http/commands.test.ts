@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { holdfast, newHome, type Started, startHoldfast, startServing } from '../cli/holdfast.ts'
+
+/** What a command said, without what differs from run to run. */
+const plain = (text: string) => text.replaceAll(/(run|call|agent)-[0-9a-f-]{36}/g, '$1-…').replaceAll(/\d+ s\b/g, '… s')
+
+const serverOf = (home: string): { url: string; pid: number } =>
+  JSON.parse(readFileSync(join(home, 'server.json'), 'utf8'))
+
+describe('commands while a server owns the home', () => {
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-served-'))
+  let server: Started
+  before(async () => {
+    server = await startServing(home)
+  })
+  after(async () => {
+    server.child.kill('SIGTERM')
+    await server.ended
+    rmSync(home, { recursive: true, force: true })
+  })
+
+  test('say and do the same as without one, and the server is who runs the turns', async (t) => {
+    const alone = newHome(t)
+    const commands = [
+      ['run', 'what time is it in Tokyo', '--no-stream'],
+      ['agents', 'create', 'bob', '--fallback', 'scripted/friendly', '--tool', 'send_postcard'],
+      ['agents', 'create', 'eve', '--tool', 'hammer'],
+      ['run', 'send a postcard to Ada saying hi', '--agent', 'bob', '--deny'],
+      ['run', 'send a postcard to Ada saying hi', '--agent', 'bob'],
+      ['run', 'hello', '--agent', 'bob'],
+      ['runs', 'list'],
+    ]
+    for (const command of commands) {
+      const [through, own] = [await holdfast(command, { home }), await holdfast(command, { home: alone })]
+      const [said, usual] = [through, own].map(({ code, stdout, stderr }) => {
+        const words = plain(`${stdout}${stderr}`).replaceAll(/\d\d:\d\d:\d\d/g, '…')
+        return `${code}\n${words}`
+      })
+      assert.equal(said, usual, command.join(' '))
+    }
+    const { stdout } = await holdfast(['approvals', '--json'], { home })
+    const [{ run_id: waiting }] = JSON.parse(stdout)
+    const approved = await holdfast(['approvals', 'approve', waiting], { home })
+    assert.match(approved.stdout, /approved\nrun-\S+ carries it out: now\./)
+    const again = await holdfast(['approvals', 'approve', waiting], { home })
+    assert.match(again.stdout, /This was answered before/)
+    assert.equal((await holdfast(['doctor'], { home })).code, 0)
+  })
+
+  test('chat talks through it, in a new conversation too, and a cancel reaches the turn', async () => {
+    const chat = await holdfast(['chat', '--new'], { home, input: 'roll two dice\n/runs\n' })
+    assert.equal(chat.code, 0, chat.stderr)
+    assert.ok(chat.stdout.includes(`through the server at ${serverOf(home).url}`))
+    assert.match(chat.stdout, /→ roll_dice[\s\S]*You rolled \d and \d[\s\S]*completed {2}end_turn/)
+
+    const story = startHoldfast(['run', 'tell me a long story', '--agent', 'assistant'], { home })
+    await story.saw('.')
+    const [{ run_id: running }] = JSON.parse((await holdfast(['runs', '--json', '--limit', '1'], { home })).stdout)
+    const cancelled = await holdfast(['runs', 'cancel', running], { home })
+    assert.match(cancelled.stdout, /is cancelled|was told to stop/)
+    assert.equal((await story.ended).code, 130)
+  })
+})
+
+test('a shell without the key of the server is told what it lacks', async (t) => {
+  const home = newHome(t)
+  const server = await startServing(home, { HOLDFAST_API_KEY: 'a-key-of-the-environment' })
+  const refused = await holdfast(['run', 'hello'], { home })
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /^holdfast: .*Set HOLDFAST_API_KEY as it was set for the server/)
+  const known = await holdfast(['run', 'hello'], {
+    home,
+    environment: { HOLDFAST_API_KEY: 'a-key-of-the-environment' },
+  })
+  assert.equal(known.code, 0, known.stderr)
+  server.child.kill('SIGTERM')
+  await server.ended
+})

@@ -1,0 +1,405 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { Letta } from '@letta-ai/letta-client'
+import { type App, openApp } from '../../src/app.ts'
+import { realClock } from '../../src/config/real-clock.ts'
+import { type RunningServer, startServer } from '../../src/http/server.ts'
+import type { Answer } from '../../src/providers/scripted/reply.ts'
+import { scriptedProvider } from '../../src/providers/scripted/script.ts'
+import { type McpTestServer, type ServedTool, startMcpServer, text } from '../harness/mcp-server.ts'
+import { nameOfThisMachine } from '../harness/name-of-this-machine.ts'
+import { KEY } from './served.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'holdfast-mcp-http-'))
+const faults: unknown[] = []
+/** What the model says in each turn, one answer after the other. */
+let script: Answer[] = []
+let app: App
+let server: RunningServer
+let client: Letta
+let remote: McpTestServer
+
+const forecast: ServedTool = {
+  name: 'forecast',
+  description: 'Tells the weather.',
+  annotations: { readOnlyHint: true },
+  inputSchema: {
+    type: 'object',
+    properties: {
+      place: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+      days: { type: 'array', items: { type: 'integer' } },
+    },
+    required: ['place'],
+  },
+  run: ({ place, days }) => text(`${(place as { city: string }).city}: sun on ${days}`),
+}
+const book: ServedTool = { name: 'book', description: 'Books a trip.', run: () => text('booked') }
+
+before(async () => {
+  const provider = scriptedProvider({ clock: realClock, scriptFor: () => script })
+  app = await openApp({
+    environment: { HOLDFAST_HOME: home },
+    role: 'owner',
+    providers: { test: provider },
+    report: (fault) => void faults.push(fault),
+  })
+  server = await startServer({
+    ...{ desk: app.desk, host: '127.0.0.1', port: 0, apiKey: KEY, version: 'test' },
+    report: (fault) => void faults.push(fault),
+  })
+  client = new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 })
+  remote = await startMcpServer([forecast, book])
+})
+
+after(async () => {
+  await server.close()
+  await app.close()
+  await remote.close()
+  rmSync(home, { recursive: true, force: true })
+  assert.deepEqual(faults, [])
+})
+
+let made = 0
+
+/** Gone with its tools when the test is over. */
+async function addServer(
+  t: TestContext,
+  config: object = { mcp_server_type: 'streamable_http', server_url: remote.url },
+) {
+  const created = await client.mcpServers.create({ server_name: `server-${++made}`, config: config as never })
+  t.after(() => raw('DELETE', `/v1/mcp-servers/${created.id}`))
+  return created as typeof created & { id: string; connection: { state: string; detail: string | null } }
+}
+
+async function startRemote(t: TestContext, tools: ServedTool[]): Promise<McpTestServer> {
+  const started = await startMcpServer(tools)
+  t.after(() => started.close())
+  return started
+}
+
+async function addAgent(...tools: string[]) {
+  return client.agents.create({ name: `agent-${++made}`, model: 'test/model', tools, include_base_tools: false })
+}
+
+type ToolReturn = { tool_return: string; status: string }
+
+async function callsOf(agentId: string) {
+  const messages = (await client.agents.messages.list(agentId)).getPaginatedItems()
+  return messages.flatMap((message) =>
+    message.message_type === 'tool_return_message' ? [message] : [],
+  ) as ToolReturn[]
+}
+
+const raw = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+  const response = await fetch(`${server.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const said = await response.text()
+  return { status: response.status, headers: response.headers, body: said ? JSON.parse(said) : undefined }
+}
+
+test('each type of server is made, shown, changed in part, listed and deleted', async (t) => {
+  const configs = [
+    { mcp_server_type: 'stdio', command: 'node', args: ['x.js'], env: { API_KEY: 'env-secret-value' } },
+    ...['sse', 'streamable_http'].map((mcp_server_type) => ({
+      ...{ mcp_server_type, server_url: 'http://127.0.0.1:9/mcp', auth_header: 'x-api-key' },
+      ...{ auth_token: 'token-secret-value', custom_headers: { 'x-team': 'team-secret-value' } },
+    })),
+  ]
+  for (const config of configs) {
+    const created = await addServer(t, config)
+    assert.match(created.id, /^mcp_server-[0-9a-f-]{36}$/)
+    assert.deepEqual(await client.mcpServers.retrieve(created.id), created)
+    assert.ok((await client.mcpServers.list()).some(({ id }) => id === created.id))
+    const shown: Record<string, unknown> = { ...created }
+    assert.equal(shown.mcp_server_type, config.mcp_server_type)
+    const change = 'command' in config ? { command: 'deno', args: null } : { server_url: 'http://127.0.0.1:9/other' }
+    const updated: Record<string, unknown> = {
+      ...(await client.mcpServers.update(created.id, {
+        config: { mcp_server_type: config.mcp_server_type, ...change } as never,
+      })),
+    }
+    const { command, server_url, connection, ...rest } = { ...shown, ...updated } as typeof created & typeof updated
+    assert.equal(connection.state, 'command' in config ? 'waits_for_sandbox' : 'not_asked')
+    assert.deepEqual(
+      [command, server_url],
+      'command' in config ? ['deno', undefined] : [undefined, 'http://127.0.0.1:9/other'],
+    )
+    assert.deepEqual(rest, Object.fromEntries(Object.entries(shown).filter(([key]) => key in rest)))
+    assert.doesNotMatch(JSON.stringify([created, updated, await client.mcpServers.list()]), /secret-/)
+    assert.equal(await client.mcpServers.delete(created.id), null)
+    await assert.rejects(client.mcpServers.retrieve(created.id), { status: 404 })
+  }
+})
+
+test('what is wrong with a server is said, and nothing of it is kept', async (t) => {
+  const known = await client.mcpServers.list()
+  const refused = async (body: unknown, status: number) => {
+    const answer = await raw('POST', '/v1/mcp-servers/', body)
+    assert.equal(answer.status, status, JSON.stringify(answer.body))
+    assert.equal(typeof answer.body.detail, 'string')
+  }
+  const config = { mcp_server_type: 'sse', server_url: 'http://127.0.0.1:9/' }
+  await refused({ server_name: 'x', config: { ...config, mcp_server_type: 'carrier-pigeon' } }, 422)
+  await refused({ server_name: 'x' }, 422)
+  await refused({ server_name: ' ', config }, 422)
+  await refused({ server_name: 'x', config: { ...config, server_url: 'file:///etc/passwd' } }, 422)
+  await refused({ server_name: 'x', config: { ...config, server_url: 'http://user:password@127.0.0.1/' } }, 422)
+  await refused({ server_name: 'x', config: { ...config, custom_headers: { 'bad header': 'a' } } }, 422)
+  await refused({ server_name: 'x', config: { ...config, auth_token: 'two\nlines' } }, 422)
+  await refused({ server_name: 'x', config: { mcp_server_type: 'stdio', command: 'node' } }, 422)
+  const taken = await addServer(t)
+  await refused({ server_name: taken.server_name, config }, 409)
+  const changed = await raw('PATCH', `/v1/mcp-servers/${taken.id}`, { config: { mcp_server_type: 'sse' } })
+  assert.equal(changed.status, 422)
+  await client.mcpServers.delete(taken.id)
+  assert.deepEqual(await client.mcpServers.list(), known)
+  assert.equal((await raw('GET', '/v1/mcp-servers/agent-1')).status, 422)
+  assert.equal((await raw('PATCH', `/v1/mcp-servers/${taken.id}`, { server_name: 'y' })).status, 404)
+})
+
+test('secrets are on disk as ciphertext only; what was shown may be sent back, and null takes one away', async (t) => {
+  const token = 'very-secret-token-0815'
+  const guarded = await startRemote(t, [book])
+  const { id } = await addServer(t, {
+    server_url: guarded.url,
+    auth_token: token,
+    custom_headers: { 'x-one': 'value-of-one-1' },
+  })
+  const sentSince = () =>
+    guarded.requests.splice(0).flatMap(({ method, headers }) => (method === 'POST' ? [headers] : []))
+  const allSent = (authorization: string | undefined) => {
+    const sent = sentSince().map((headers) => [headers.authorization, headers['x-one']])
+    assert.ok(sent.length > 0)
+    for (const headers of sent) assert.deepEqual(headers, [authorization, 'value-of-one-1'])
+  }
+  allSent(`Bearer ${token}`)
+  const shown = (await client.mcpServers.retrieve(id)) as { auth_token: string; custom_headers: Record<string, string> }
+  assert.notEqual(shown.auth_token, token)
+  const { auth_token, custom_headers } = shown
+  await client.mcpServers.update(id, { config: { server_url: null, auth_token, custom_headers } })
+  await client.mcpServers.refresh(id)
+  allSent(`Bearer ${token}`)
+  await client.mcpServers.update(id, { config: { server_url: null, auth_token: null } })
+  await client.mcpServers.refresh(id)
+  allSent(undefined)
+  for (const file of readdirSync(home, { recursive: true, encoding: 'utf8', withFileTypes: true }))
+    if (file.isFile()) assert.ok(!readFileSync(join(file.parentPath, file.name)).includes(token), file.name)
+})
+
+for (const type of ['streamable_http', 'sse']) {
+  test(`${type}: an agent calls the tools of a server in a turn, one after the other`, async (t) => {
+    const server_url = type === 'sse' ? remote.sseUrl : remote.url
+    const { id, server_name, connection } = await addServer(t, { mcp_server_type: type, server_url })
+    assert.equal(connection.state, 'reached')
+    const tools = await client.mcpServers.tools.list(id)
+    assert.deepEqual(
+      tools.map(({ name, tool_type, tags }) => [name, tool_type, tags]),
+      ['forecast', 'book'].map((name) => [name, 'external_mcp', [`mcp:${server_name}`]]),
+    )
+    assert.deepEqual(await client.mcpServers.tools.retrieve(tools[0]!.id, { mcp_server_id: id }), tools[0])
+    const agent = await addAgent()
+    for (const tool of tools) await client.agents.tools.attach(tool.id, { agent_id: agent.id })
+    script = [
+      { calls: [{ tool: 'forecast', input: { place: { city: 'Bergen' }, days: [1, 2] } }] },
+      { calls: [{ tool: 'forecast', input: { days: [1] } }] },
+      { calls: [{ tool: 'book', input: {} }] },
+      { text: 'Done.' },
+    ]
+    remote.calls.length = 0
+    await client.agents.messages.create(agent.id, { input: 'Plan it' })
+    const [sunny, faulty, booked] = await callsOf(agent.id)
+    assert.deepEqual([sunny!.tool_return, sunny!.status], ['Bergen: sun on 1,2', 'success'])
+    assert.equal(faulty!.status, 'error')
+    assert.match(faulty!.tool_return, /place/)
+    assert.equal(booked!.tool_return, 'booked')
+    assert.equal(remote.calls.length, 2)
+    assert.equal(remote.calls[0]!.sessionId, remote.calls[1]!.sessionId)
+    await client.mcpServers.delete(id)
+    assert.deepEqual((await client.agents.tools.list(agent.id)).getPaginatedItems(), [])
+  })
+}
+
+test('a server that cannot be reached is kept and says so; a refresh finds it when it is back', async (t) => {
+  const gone = await startMcpServer([])
+  await gone.close()
+  const { id, connection } = await addServer(t, { server_url: gone.url })
+  assert.equal(connection.state, 'failed')
+  assert.match(connection.detail ?? '', /ECONNREFUSED/)
+  assert.deepEqual(await client.mcpServers.tools.list(id), [])
+  const refused = await raw('PATCH', `/v1/mcp-servers/${id}/refresh`)
+  assert.deepEqual([refused.status, refused.body.error.type], [502, 'mcp_connection_error'])
+  assert.equal(refused.headers.get('x-should-retry'), 'false')
+  await client.mcpServers.update(id, { config: { server_url: remote.url } })
+  assert.deepEqual(await client.mcpServers.refresh(id), { added: ['forecast', 'book'], updated: [], deleted: [] })
+})
+
+test('a refresh tells what changed; what people decided about a tool stays, and what is gone leaves its agents', async (t) => {
+  const changing = await startRemote(t, [
+    { ...book, name: 'keep' },
+    { ...book, name: 'drop' },
+  ])
+  const { id } = await addServer(t, { server_url: changing.url })
+  const [keep] = await client.mcpServers.tools.list(id)
+  await client.tools.update(keep!.id, { default_requires_approval: true })
+  assert.equal((await raw('PATCH', `/v1/tools/${keep!.id}`, { description: 'Mine now' })).status, 400)
+  const agent = await addAgent('keep', 'drop')
+  changing.tools = [
+    { ...book, name: 'keep', description: 'Now in colour.' },
+    { ...book, name: 'fresh' },
+  ]
+  assert.deepEqual(await client.mcpServers.refresh(id), { added: ['fresh'], updated: ['keep'], deleted: ['drop'] })
+  assert.deepEqual(await client.mcpServers.refresh(id), { added: [], updated: [], deleted: [] })
+  const now = await client.tools.retrieve(keep!.id)
+  assert.deepEqual([now.description, now.default_requires_approval], ['Now in colour.', true])
+  const names = (await client.agents.tools.list(agent.id)).getPaginatedItems().map(({ name }) => name)
+  assert.deepEqual(names, ['keep'])
+})
+
+test('a tool with the name of one of ours, or of another server’s, is there under a longer name', async (t) => {
+  const odd = await startRemote(t, [
+    { ...book, name: 'roll_dice' },
+    { ...book, name: 'a.b/c' },
+  ])
+  const { id, server_name } = await addServer(t, { server_url: odd.url })
+  const names = (await client.mcpServers.tools.list(id)).map(({ name }) => name)
+  assert.deepEqual(names, [`${server_name}_roll_dice`, 'a_b_c'])
+  const agent = await addAgent(...(names as string[]))
+  script = [{ calls: names.map((tool) => ({ tool: tool!, input: {} })) }, { text: 'Done.' }]
+  await client.agents.messages.create(agent.id, { input: 'Go' })
+  assert.deepEqual(
+    odd.calls.map(({ tool }) => tool),
+    ['roll_dice', 'a.b/c'],
+  )
+})
+
+test('a cancelled run stops its call at the server; a long answer is cut and kept whole', async (t) => {
+  const called = Promise.withResolvers<void>()
+  const slow = await startRemote(t, [
+    {
+      name: 'wait',
+      run: (_, { signal }) => {
+        called.resolve()
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve(text('stopped'))))
+      },
+    },
+    { name: 'recite', run: () => text('poem '.repeat(1000)) },
+  ])
+  const { id } = await addServer(t, { server_url: slow.url })
+  const [, recite] = await client.mcpServers.tools.list(id)
+  await client.tools.update(recite!.id, { return_char_limit: 100 })
+  const agent = await addAgent('wait', 'recite')
+  script = [{ calls: [{ tool: 'recite', input: {} }] }, { calls: [{ tool: 'wait', input: {} }] }, { text: 'Done.' }]
+  const run = await client.agents.messages.createAsync(agent.id, { input: 'Go' })
+  await called.promise
+  await client.agents.messages.cancel(agent.id, { run_ids: [run.id] })
+  while ((await client.runs.retrieve(run.id)).status !== 'cancelled')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  const [poem, stopped] = await callsOf(agent.id)
+  assert.match(poem!.tool_return, /^poem .{95}\n\[function output was truncated: 5000 characters/)
+  assert.match(stopped!.tool_return, /may or may not/)
+  assert.ok(slow.calls.find(({ tool }) => tool === 'wait')?.isCancelled)
+})
+
+test('a tool is run by hand, of a server or of an agent; a repeat of one that may have run is refused', async (t) => {
+  const { id } = await addServer(t)
+  const [sunny, trip] = await client.mcpServers.tools.list(id)
+  const place = { city: 'Oslo' }
+  const ran = await client.mcpServers.tools.run(sunny!.id, { mcp_server_id: id, args: { place, days: [3] } })
+  assert.deepEqual([ran.status, ran.func_return], ['success', 'Oslo: sun on 3'])
+  const faulty = await client.mcpServers.tools.run(sunny!.id, { mcp_server_id: id, args: {} })
+  assert.deepEqual([faulty.status, faulty.stderr?.length], ['error', 1])
+  const agent = await client.agents.create({
+    ...{ name: `agent-${++made}`, model: 'test/model', tools: ['book', 'memory_insert'] },
+    memory_blocks: [{ label: 'notes', value: 'one' }],
+  })
+  assert.equal((await client.agents.tools.run('book', { agent_id: agent.id })).func_return, 'booked')
+  const args = { label: 'notes', new_string: 'two' }
+  assert.equal((await client.agents.tools.run('memory_insert', { agent_id: agent.id, args })).status, 'success')
+  assert.match((await client.agents.blocks.retrieve('notes', { agent_id: agent.id })).value, /one\ntwo/)
+  await assert.rejects(client.agents.tools.run('forecast', { agent_id: agent.id }), { status: 404 })
+
+  const before = remote.calls.length
+  const retried = { 'x-stainless-retry-count': '1' }
+  const path = `/v1/mcp-servers/${id}/tools`
+  const again = await raw('POST', `${path}/${trip!.id}/run`, {}, retried)
+  assert.deepEqual([again.status, again.headers.get('x-should-retry')], [409, 'false'])
+  assert.equal(remote.calls.length, before)
+  const harmless = await raw('POST', `${path}/${sunny!.id}/run`, { args: { place } }, retried)
+  assert.equal(harmless.body.status, 'success')
+  assert.equal((await raw('POST', `${path}/${trip!.id}/run`, { args: [] })).status, 422)
+})
+
+test('tools are found by their words, tags and types, the best first', async (t) => {
+  const { server_name } = await addServer(t)
+  const search = async (body: object) => (await client.tools.search(body)).map(({ tool }) => tool.name)
+  assert.equal((await search({ query: 'book a trip' }))[0], 'book')
+  assert.deepEqual((await search({ tags: [`mcp:${server_name}`, 'other'] })).sort(), ['book', 'forecast'])
+  assert.deepEqual(await search({ tool_types: ['external_mcp'], query: 'weather' }), ['forecast'])
+  assert.deepEqual(await search({ query: 'xylophone' }), [])
+})
+
+test('a program is kept and not started: refreshing says so, with 501', async (t) => {
+  const { id, connection } = await addServer(t, { command: 'node', args: [] })
+  assert.equal(connection.state, 'waits_for_sandbox')
+  assert.equal((await raw('PATCH', `/v1/mcp-servers/${id}/refresh`)).status, 501)
+  assert.deepEqual(await client.mcpServers.tools.list(id), [])
+})
+
+test('where the server connects to is said by administrators; other keys may look, and use the tools', async (t) => {
+  const { id } = await addServer(t)
+  const [sunny] = await client.mcpServers.tools.list(id)
+  const made = await raw('POST', '/v1/keys', { name: 'app', scope: 'agent' })
+  const key = { authorization: `Bearer ${made.body.key}` }
+  const config = { server_url: remote.url }
+  const statusOf = async (method: string, path: string, body?: unknown) =>
+    (await raw(method, `/v1/mcp-servers${path}`, body, key)).status
+  assert.equal(await statusOf('POST', '/', { server_name: 'mine', config }), 403)
+  assert.equal(await statusOf('PATCH', `/${id}`, { config }), 403)
+  assert.equal(await statusOf('PATCH', `/${id}/refresh`, {}), 403)
+  assert.equal(await statusOf('DELETE', `/${id}`), 403)
+  assert.equal(await statusOf('GET', `/${id}`), 200)
+  const run = { args: { place: { city: 'Oslo' } } }
+  assert.equal(await statusOf('POST', `/${id}/tools/${sunny!.id}/run`, run), 200)
+})
+
+test('another organisation names its own servers, on the public internet and nowhere else', async (t) => {
+  const organization = await raw('POST', '/v1/organizations', { name: 'Elsewhere' })
+  const keyOf = async (scope: string) => {
+    const made = await raw('POST', '/v1/keys', { name: scope, scope, organization_id: organization.body.id })
+    return { authorization: `Bearer ${made.body.key}` }
+  }
+  const admin = await keyOf('admin')
+  const asked = remote.requests.length
+  const { port } = new URL(remote.url)
+  const make = (config: object, key = admin) => raw('POST', '/v1/mcp-servers/', { server_name: 'theirs', config }, key)
+  const bad = [
+    'http://example.com/mcp',
+    `https://127.0.0.1:${port}/mcp`,
+    `https://localhost:${port}/`,
+    'https://10.0.0.1/',
+  ]
+  for (const server_url of bad) assert.equal((await make({ server_url })).status, 422, server_url)
+  assert.equal((await make({ command: 'node', args: [] })).status, 422)
+  assert.equal((await make({ server_url: 'https://example.com/mcp' }, await keyOf('agent'))).status, 403)
+
+  // What a name leads to is seen only when it is asked.
+  const name = await nameOfThisMachine()
+  if (!name) return t.diagnostic('no name leads to this machine')
+  const server_url = `https://${name}:${port}/mcp`
+  const { status, body } = await make({ server_url, auth_token: 'tok-secret-1234' })
+  assert.equal(status, 200)
+  assert.equal(body.connection.state, 'failed')
+  assert.match(body.connection.detail, /is not on the public internet/)
+  const change = { config: { server_url: `https://127.0.0.1:${port}/mcp` } }
+  assert.equal((await raw('PATCH', `/v1/mcp-servers/${body.id}`, change, admin)).status, 422)
+  assert.equal((await raw('PATCH', `/v1/mcp-servers/${body.id}/refresh`, {}, admin)).status, 502)
+  assert.equal((await raw('GET', `/v1/mcp-servers/${body.id}`)).status, 404)
+  assert.equal((await raw('DELETE', `/v1/mcp-servers/${body.id}`, undefined, admin)).status, 204)
+  assert.equal(remote.requests.length, asked)
+})

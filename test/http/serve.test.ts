@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import type { Json } from '../../src/core/json.ts'
+import type { Rule } from '../../src/simulator/script.ts'
+import { holdfast, newHome, type Started, startHoldfast } from '../cli/holdfast.ts'
+import { type Heard, heard } from './send-modes.ts'
+import { KEY, openServer, type Server } from './served.ts'
+
+const inShell = promisify(execFile)
+const said = async (started: Started): Promise<string> => {
+  let text = ''
+  started.child.stdout.on('data', (piece) => {
+    text += piece
+  })
+  await started.saw('talks to this server')
+  return text
+}
+const lineWith = (text: string, what: string) =>
+  text
+    .split('\n')
+    .find((line) => line.includes(what))!
+    .trim()
+
+test('a server tells where it is, with which models, where the key is, and lines that work when pasted', async (t) => {
+  const home = newHome(t)
+  const first = startHoldfast(['serve', '--port', '0'], { home })
+  const told = await said(first)
+  assert.match(told, /Holdfast serves at http:\/\/127\.0\.0\.1:\d+/)
+  assert.match(told, /Models {2}scripted/)
+  assert.ok(told.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()))
+  const made = await inShell('sh', ['-c', lineWith(told, 'curl')])
+  assert.match(made.stdout, /"id":"agent-/)
+  first.child.kill('SIGTERM')
+  assert.equal((await first.ended).code, 0)
+  assert.ok(!existsSync(join(home, 'server.json')))
+
+  const again = startHoldfast(['serve', '--port', '0'], { home })
+  const retold = await said(again)
+  assert.ok(!retold.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()), 'the key is shown once')
+  const asked = await inShell('sh', ['-c', lineWith(retold, 'curl')])
+  assert.match(asked.stdout, /"assistant_message"/)
+  assert.match(asked.stdout, /data: \[DONE\]/)
+
+  const port = /127\.0\.0\.1:(\d+)/.exec(retold)![1]!
+  const another = { home: join(home, 'another') }
+  const taken = await holdfast(['serve'], { ...another, environment: { PORT: port } })
+  assert.equal(taken.code, 6)
+  assert.match(taken.stderr, new RegExp(`^holdfast: 127\\.0\\.0\\.1:${port} is taken; name another with --port`))
+  const second = await holdfast(['serve', '--port', '0'], { home })
+  assert.equal(second.code, 5)
+  assert.match(second.stderr, new RegExp(`This home is served already, at http://127\\.0\\.0\\.1:${port}`))
+  again.child.kill('SIGTERM')
+  await again.ended
+})
+
+describe('a server that is asked to stop', () => {
+  let server: Server
+  let agentId: string
+  before(async () => {
+    server = await openServer()
+    const model = 'openai/simulated-model'
+    const { id } = await server.client.agents.create({ name: 'ada', model, tools: ['slow_count'] } as never)
+    agentId = id
+  })
+  after(() => server.close())
+
+  const counting = (count: Json): Rule[] => [
+    { when: { attempt: 1 }, answer: { calls: [{ id: 'call-1', name: 'slow_count', arguments: count }] } },
+    { answer: { text: 'Counted.' } },
+  ]
+  const story = async (runId: string): Promise<Heard> => {
+    const place = { home: server.home, environment: server.environment }
+    return JSON.parse((await holdfast(['runs', 'show', runId, '--json'], place)).stdout)
+  }
+
+  test('lets tools finish, hands turns back without a death, and streams go on where they were', async () => {
+    server.simulator.script(...counting({ to: 3, pauseSeconds: 0.5 }))
+    const stream: Heard = await server.client.agents.messages.create(agentId, {
+      ...{ messages: [{ role: 'user', content: 'Count to 3' }], streaming: true },
+    } as never)
+    const seen: Heard[] = []
+    let stopping: Promise<void> | undefined
+    for await (const event of stream) {
+      seen.push(event)
+      if (event.message_type === 'tool_call_message') stopping = server.stop()
+    }
+    await stopping
+    const types = seen.map(({ message_type }) => message_type)
+    assert.ok(types.includes('tool_return_message'), 'the tool had its time, and the reader saw what came of it')
+    assert.ok(!types.includes('stop_reason') && !types.includes('usage_statistics'), 'nobody was told of an end')
+    const runId: string = seen[0].run_id
+    const left = await story(runId)
+    assert.deepEqual([left.status, left.deaths], ['running', 0])
+
+    await server.start()
+    const last = Math.max(...seen.map(({ seq_id }) => seq_id ?? 0))
+    const rest = await heard(await server.client.runs.messages.stream(runId, { starting_after: last }))
+    assert.deepEqual(
+      rest.messages.map(({ message_type, content }) => [message_type, content]),
+      [['assistant_message', 'Counted.']],
+    )
+    assert.equal(rest.stopReason, 'end_turn')
+    const { deaths, events } = await story(runId)
+    assert.equal(deaths, 0)
+    const started = events.filter(({ event }: Heard) => event.type === 'tool-started')
+    assert.equal(started.length, 1, 'the tool was not run twice')
+  })
+
+  test('refuses what is new, ends streams without their last word, and hurries when it is told again', async () => {
+    server.simulator.script(...counting({ to: 2, pauseSeconds: 5 }))
+    const run = await server.client.agents.messages.createAsync(agentId, {
+      messages: [{ role: 'user', content: 'Hi' }],
+    })
+    const watched = await server.fetch(`/v1/runs/${run.id}/stream`, { method: 'POST' })
+    const reader = watched.body!.pipeThrough(new TextDecoderStream()).getReader()
+    let text = ''
+    while (!text.includes('tool_progress')) text += (await reader.read()).value
+    const begun = Date.now()
+    const stopped = server.stop()
+    let answer = 0
+    while (answer !== 503) answer = (await server.fetch('/v1/agents/count')).status
+    assert.equal((await server.fetch('/v1/ready')).status, 503)
+    const again = server.stop()
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) text += piece.value
+    await Promise.all([stopped, again])
+    assert.ok(Date.now() - begun < 4_500, 'it did not wait for the tool, which takes 5 s')
+    assert.ok(!text.includes('[DONE]') && !text.includes('"stop_reason"'))
+    assert.deepEqual(((await story(run.id)) as Heard).deaths, 0)
+
+    await server.start()
+    // It is on its way again, from the start of a tool that may run twice.
+    await server.client.agents.messages.cancel(agentId)
+    const { status, deaths } = await story(run.id)
+    assert.deepEqual([status, deaths], ['cancelled', 0])
+  })
+})
+
+test('a public address needs a key that nobody guesses', async (t) => {
+  const place = { home: newHome(t), environment: { HOLDFAST_API_KEY: KEY.slice(0, 8) } }
+  const refused = await holdfast(['serve', '--port', '0', '--host', '0.0.0.0'], place)
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /the key must have at least 32 characters/)
+})

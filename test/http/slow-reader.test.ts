@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { test } from 'node:test'
+import { READER_BOUND } from '../../src/live/fan-out.ts'
+import { scriptOf } from '../../src/providers/scripted/script.ts'
+import { serveHouse } from './resource-house.ts'
+import { KEY } from './served.ts'
+
+const auth = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+
+/** Enough to fill the buffers of the kernel on both sides, and then some. */
+const MANY = 60_000
+
+test('a reader that does not read is dropped at a bound, costs nobody anything, and goes on where it was', async (t) => {
+  const script = scriptOf({ text: 'x'.repeat(MANY), pace: { chunkSize: 1, delayMs: 0 } })
+  const { house, client } = await serveHouse(t, { script })
+  const runId = await house.send('go', { streamTokens: true })
+  const asked = request(`${client.baseURL}/v1/runs/${runId}/stream`, { method: 'POST', headers: auth, agent: false })
+  asked.end()
+  const [lazy] = await once(asked, 'response')
+  assert.equal((await house.wait(runId)).status, 'completed')
+
+  const seen = await numbersIn(lazy)
+  assert.ok(!seen.text.includes('[DONE]'), 'it was not told of an end')
+  assert.ok(seen.numbers.length < MANY - READER_BOUND, 'it did not get all of it')
+  const last = seen.numbers.at(-1)!
+  const again = await fetch(`${client.baseURL}/v1/runs/${runId}/stream`, {
+    ...{ method: 'POST', headers: auth, body: JSON.stringify({ starting_after: last, include_pings: false }) },
+  })
+  const rest = await numbersIn(again.body!)
+  assert.equal(rest.numbers[0], last + 1)
+  assert.equal(seen.numbers.length + rest.numbers.length, MANY)
+  assert.ok(rest.text.endsWith('data: [DONE]\n\n'))
+})
+
+async function numbersIn(body: AsyncIterable<Uint8Array>): Promise<{ text: string; numbers: number[] }> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) pieces.push(piece)
+  const text = Buffer.concat(pieces).toString()
+  const told = [...text.matchAll(/^data: (\{.*"message_type":"assistant_message".*\})$/gm)]
+  return { text, numbers: told.map(([, json]) => (JSON.parse(json!) as { seq_id: number }).seq_id) }
+}

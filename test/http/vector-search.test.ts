@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Letta } from '@letta-ai/letta-client'
+import { openApp } from '../../src/app.ts'
+import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
+import { startServer } from '../../src/http/server.ts'
+import { newPassageEmbedding } from '../../src/service/embed-passages.ts'
+import { startSimulator } from '../../src/simulator/start-simulator.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { KEY } from './served.ts'
+
+const MODEL = 'house/talker'
+
+/** A server of this process whose passages are embedded when a test says so. */
+async function serveEmbedding(context: TestContext, more: Record<string, string> = {}) {
+  const simulator = await startSimulator()
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-vectors-'))
+  const providers = {
+    house: { base_url: `${simulator.url}/house/v1` },
+    stars: { base_url: simulator.url, dialect: 'gemini' },
+    slow: { base_url: `${simulator.url}/slow/v1`, timeout_ms: 150 },
+  }
+  writeFileSync(join(home, 'config.yaml'), JSON.stringify({ embedding: 'house/near', providers }))
+  const environment = { HOLDFAST_HOME: home, ...more }
+  const app = await openApp({ environment, role: 'owner' })
+  const { desk } = app
+  const server = await startServer({
+    ...{ desk, host: '127.0.0.1', port: 0, apiKey: KEY, version: 'test', report: desk.world.report },
+  })
+  context.after(async () => {
+    await server.close()
+    await app.close()
+    await simulator.close()
+    rmSync(home, { recursive: true, force: true })
+  })
+  const { store, clock } = desk.world
+  const embedding = () => newPassageEmbedding({ store, clock, embeddings: desk.embeddings! })
+  return {
+    ...{ simulator, desk, embedding, client: new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 }) },
+    embed: () => embedding().work(AbortSignal.timeout(10_000)),
+  }
+}
+
+type Answer = { results: { content: string }[]; count: number; search_mode: string; notice?: string }
+
+for (const database of ['SQLite', 'PostgreSQL'])
+  test(`${database}: passages are found by their words at once and by their meaning soon after`, async (context) => {
+    const postgres = database === 'PostgreSQL' ? await startPostgres() : undefined
+    if (postgres && 'skip' in postgres) return context.skip(postgres.skip)
+    const served = await serveEmbedding(context, postgres ? { DATABASE_URL: postgres.url } : {})
+    const { client, embed, desk, simulator } = served
+    const agent = await client.agents.create({ model: MODEL })
+    const search = async (query: string, rest: object = {}) =>
+      (await client.agents.passages.search(agent.id, { query, ...rest })) as unknown as Answer
+    const found = async (query: string, rest: object = {}) =>
+      (await search(query, rest)).results.map(({ content }) => content)
+
+    await client.agents.passages.create(agent.id, { text: 'a red boat on the sea', tags: ['water'] })
+    await client.agents.passages.create(agent.id, { text: 'an automobile in a garage' })
+    assert.deepEqual(await found('boat'), ['a red boat on the sea'])
+    assert.deepEqual(await found('ship'), [])
+    await embed()
+    assert.equal((await found('ship'))[0], 'a red boat on the sea')
+    assert.equal((await found('car'))[0], 'an automobile in a garage')
+    assert.deepEqual(await found('ship', { top_k: 1 }), ['a red boat on the sea'])
+    assert.deepEqual(await found('car', { tags: ['water'] }), ['a red boat on the sea'], 'only what has the tag')
+    assert.equal((await search('ship')).search_mode, 'hybrid')
+    const [best] = await client.passages.search({ query: 'ship' })
+    assert.deepEqual(best?.metadata, { fts_rank: null, vector_rank: 1 })
+    const known = await client.models.embeddings.list()
+    assert.deepEqual(
+      known.map(({ handle, embedding_dim }) => [handle, embedding_dim]),
+      [['house/near', 256]],
+    )
+
+    // The tool finds the same.
+    const tool = desk.world.tools.find('archival_memory_search')!
+    const context_ = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
+    const answer = await tool.run({ query: 'ship', top_k: 1 }, context_)
+    assert.match(JSON.stringify(answer), /a red boat on the sea/)
+
+    // A model of the agent's own: everything is embedded again, and nothing of the former is left.
+    await client.agents.update(agent.id, { embedding: 'stars/far' })
+    assert.deepEqual(await found('ship'), [], 'what another model embedded is not compared')
+    await embed()
+    assert.equal((await found('ship'))[0], 'a red boat on the sea')
+    const models = await desk.world.store.passages.vectors.models()
+    assert.deepEqual(
+      models.map(({ model }) => model),
+      ['stars/far'],
+    )
+    assert.ok(simulator.requests.some(({ path }) => path.includes('/models/far:batchEmbedContents')))
+
+    const passages = await client.agents.passages.list(agent.id)
+    for (const { id } of passages) await client.agents.passages.delete(id!, { agent_id: agent.id })
+    assert.deepEqual(await desk.world.store.passages.vectors.models(), [])
+    assert.deepEqual(await found('ship'), [])
+    if (postgres && 'stop' in postgres) context.after(() => postgres.stop())
+  })
+
+test('while nobody embeds, passages are found by their words, and the answer says so', async (context) => {
+  const { client, embed, embedding, simulator, desk } = await serveEmbedding(context)
+  const agent = await client.agents.create({ model: MODEL })
+  await client.agents.passages.create(agent.id, { text: 'a red boat' })
+  const search = async (query: string) =>
+    (await client.agents.passages.search(agent.id, { query })) as unknown as Answer
+  const waiting = async () => (await desk.world.store.passages.vectors.waiting(0, 10)).length
+
+  await simulator.goDown()
+  await embed()
+  const down = await search('boat')
+  assert.deepEqual([down.count, down.search_mode], [1, 'fts'])
+  assert.match(down.notice ?? '', /house\/near did not answer \(unreachable\)/)
+  const [listed] = await client.passages.search({ query: 'boat' })
+  assert.match(String(listed?.metadata?.notice), /unreachable/)
+  const tool = desk.world.tools.find('archival_memory_search')!
+  const given = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
+  assert.match(JSON.stringify(await tool.run({ query: 'boat' }, given)), /a red boat.*Searched by words alone/)
+  assert.equal(await waiting(), 1, 'it still waits for its vector')
+
+  await simulator.comeBack()
+  for (const answer of [
+    { error: 'server-error' },
+    { status: 200, body: { data: [] } },
+    { status: 200, body: 'vectors' },
+  ]) {
+    simulator.script({ when: { protocol: 'embeddings' }, answer: answer as never })
+    assert.equal((await search('boat')).search_mode, 'fts', JSON.stringify(answer))
+    await embed()
+    assert.equal(await waiting(), 1)
+  }
+
+  // Once it has failed it rests: the next look asks nobody.
+  const one = embedding()
+  await one.work(context.signal)
+  const asked = simulator.requests.length
+  await one.work(context.signal)
+  assert.equal(simulator.requests.length, asked)
+
+  simulator.script()
+  await embed()
+  assert.equal(await waiting(), 0)
+  assert.equal((await search('ship')).count, 1)
+})
+
+test('a text the model refuses is refused alone, and is found by its words', async (context) => {
+  const { client, embed, simulator, desk } = await serveEmbedding(context)
+  const agent = await client.agents.create({ model: MODEL })
+  for (const text of ['a red boat', 'unspeakable words', 'a glad person'])
+    await client.agents.passages.create(agent.id, { text })
+  simulator.script({
+    when: { protocol: 'embeddings', contains: 'unspeakable' },
+    answer: { error: 'invalid-request', message: 'no' } as never,
+  })
+  await embed()
+  assert.deepEqual(await desk.world.store.passages.vectors.waiting(0, 10), [])
+  const asked = simulator.requests.length
+  await embed()
+  assert.equal(simulator.requests.length, asked, 'nobody is asked again')
+  simulator.script()
+  const found = async (query: string) =>
+    ((await client.agents.passages.search(agent.id, { query })) as unknown as Answer).results[0]?.content
+  assert.equal(await found('unspeakable'), 'unspeakable words')
+  assert.equal(await found('happy'), 'a glad person')
+})
+
+test('a text that is too long is embedded by its beginning', async (context) => {
+  const { client, embed, simulator, desk } = await serveEmbedding(context)
+  const agent = await client.agents.create({ model: MODEL })
+  await client.agents.passages.create(agent.id, { text: `a red boat ${'word '.repeat(2_000)}` })
+  const tooLong = 'This model has a maximum context length of 8192 tokens, however you requested 9000 tokens.'
+  simulator.script({
+    when: { protocol: 'embeddings', bytesAbove: 5_000 },
+    answer: { status: 400, body: { error: { message: tooLong, type: 'invalid_request_error' } } } as never,
+  })
+  await embed()
+  assert.deepEqual(await desk.world.store.passages.vectors.waiting(0, 10), [])
+  const answer = (await client.agents.passages.search(agent.id, { query: 'ship' })) as unknown as Answer
+  assert.equal(answer.count, 1)
+})
+
+test('a search waits once for a provider that says nothing', async (context) => {
+  const { client, embed, simulator } = await serveEmbedding(context, { HOLDFAST_EMBEDDING: 'slow/near' })
+  const agent = await client.agents.create({ model: MODEL })
+  await client.agents.passages.create(agent.id, { text: 'a red boat' })
+  simulator.script({ when: { protocol: 'embeddings' }, answer: { line: 'silent' } })
+  const search = async (query: string) =>
+    (await client.agents.passages.search(agent.id, { query })) as unknown as Answer
+  assert.match((await search('boat')).notice ?? '', /timeout/)
+  const asked = simulator.requests.length
+  const again = await search('boat')
+  assert.deepEqual([again.count, again.search_mode], [1, 'fts'])
+  assert.equal(simulator.requests.length, asked)
+  simulator.script()
+  await embed()
+  assert.equal((await search('ship')).search_mode, 'hybrid', 'who answers is asked again')
+})
+
+test('a key that is refused is followed by the next of its pool', async (context) => {
+  const { client, embed, simulator } = await serveEmbedding(context, { HOUSE_API_KEY: 'sk-one,sk-two' })
+  simulator.keys.set('sk-one', 'revoked')
+  simulator.keys.set('sk-two', 'valid')
+  const agent = await client.agents.create({ model: MODEL })
+  await client.agents.passages.create(agent.id, { text: 'a red boat' })
+  await embed()
+  const answer = (await client.agents.passages.search(agent.id, { query: 'ship' })) as unknown as Answer
+  assert.deepEqual([answer.count, answer.search_mode], [1, 'hybrid'])
+})
+
+test('an agent whose embedding model nobody serves is searched by words, without a word about it', async (context) => {
+  const { client } = await serveEmbedding(context, { HOLDFAST_EMBEDDING: 'anthropic/claude' })
+  assert.equal((await client.models.embeddings.list()).length, 1)
+  const agent = await client.agents.create({ model: MODEL, embedding: 'letta/letta-free' })
+  await client.agents.passages.create(agent.id, { text: 'a red boat' })
+  const answer = (await client.agents.passages.search(agent.id, { query: 'boat' })) as unknown as Answer
+  assert.deepEqual([answer.count, answer.search_mode, answer.notice], [1, 'fts', undefined])
+})

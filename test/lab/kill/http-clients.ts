@@ -1,0 +1,276 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { APIError, Letta } from '@letta-ai/letta-client'
+import { seededFraction } from '../../harness/seeded.ts'
+import { type Heard, MODES, type Mode, replyOf } from '../../http/send-modes.ts'
+import { finishedIn, type Witness, withoutDate } from './http-witness.ts'
+
+export type HttpLoad = {
+  url: string
+  key: string
+  seed: number
+  places: number
+  witness: Witness
+  draining: AbortSignal
+}
+
+const WISHES = ['plain', 'tools', 'parallel', 'guarded', 'fail', 'long']
+/** Ends of runs that did not fail. */
+const WELL = ['end_turn', 'requires_approval', 'cancelled']
+/** A client whose line was cut comes back soon, and not at once. */
+const PAUSE_MS = 20
+/** Long enough for the slowest recovery; after it, what was told is not there. */
+const PATIENCE_MS = 60_000
+
+/** What became of a run, as its client knows it. */
+type Ending = { runId: string; reason: string }
+/** How one send ended: with the run's end, or with a run that failed. */
+type Talk = { agentId: string; client: Letta; mode: Mode; body: Record<string, unknown>; key: string }
+
+/**
+ * Applications that use the official client and do not care that the server dies: they repeat under the same otid what was
+ * not answered, resume the streams they lost, and write down what they were told.
+ */
+export async function talkOverHttp(load: HttpLoad): Promise<void> {
+  const { url, key, seed, witness, draining } = load
+  const fraction = seededFraction(seed)
+  const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
+  const tell = (what: string, value: object) => witness.told.push({ what, ...value })
+  // One attempt at a time, so that it is the harness that decides when to come back.
+  const client = new Letta({ baseURL: url, apiKey: key, maxRetries: 0, timeout: 30_000 })
+  /** As applications are usually written: the client repeats by itself, and there is no otid. */
+  const stubborn = new Letta({ baseURL: url, apiKey: key, maxRetries: 12, timeout: 30_000 })
+
+  const cancels = new Map<string, Promise<void>>()
+
+  await Promise.all(Array.from({ length: load.places }, (_, place) => talk(place)))
+  await Promise.all(cancels.values())
+
+  async function talk(place: number): Promise<void> {
+    const tools = ['once', 'again', 'guarded']
+    const made = { name: `lab ${seed} ${place}`, model: 'lab/model', tools, include_base_tools: false }
+    const agent = await untilAnswered(() => client.agents.create(made))
+    for (let turn = 0; !draining.aborted; turn++) {
+      const key = `${seed}-${place}-${turn}`
+      await say({ agentId: agent.id, key, mode: pick(MODES), wish: pick(WISHES) })
+    }
+  }
+
+  async function say({ agentId, key, mode, wish }: { agentId: string; key: string; mode: Mode; wish: string }) {
+    const content = `${key} ${wish}`
+    if (mode === 'blocking' && fraction() < 0.3) return sayStubbornly(agentId, content)
+    const body = { messages: [{ role: 'user', content, otid: crypto.randomUUID() }] }
+    const talk: Talk = { agentId, client, mode, body, key }
+    let ending = await follow(talk)
+    // A run that failed before its first answer is begun anew by whoever says it again; that is no second one.
+    if (WELL.includes(ending.reason) && fraction() < 0.15) {
+      const again = await follow({ ...talk, mode: pick(MODES) })
+      tell('repeated', { key, runId: ending.runId, next: again.runId })
+    }
+    while (ending.reason === 'requires_approval') {
+      const { runId } = ending
+      // A cancel that is on its way takes the question back.
+      await cancels.get(runId)
+      const approvals = await wordFor(agentId)
+      if (approvals.length === 0) break
+      ending = await follow({ ...talk, mode: pick(MODES), body: { messages: [{ type: 'approval', approvals }] } })
+      tell('answered', { runId, next: ending.runId })
+    }
+  }
+
+  /** A retry of the client itself finds its run by what it says alone; when it gives up, nobody knows. */
+  async function sayStubbornly(agentId: string, input: string): Promise<void> {
+    try {
+      const response: Heard = await stubborn.agents.messages.create(agentId, { input })
+      const runId = response.usage.run_ids[0]
+      tell('accepted', { key: input, runId })
+      witness.finished.push(...finishedIn(runId, response.messages))
+    } catch (fault) {
+      const failed = runThatFailed(fault)
+      if (failed) tell('accepted', { key: input, runId: failed })
+      else if (!isLost(fault)) throw fault
+    }
+    await untilQuiet(agentId)
+  }
+
+  /** Says it until somebody knows how it ended. */
+  async function follow(talk: Talk): Promise<Ending> {
+    const known: { runId?: string } = {}
+    const accepted = (runId: string) => {
+      if (known.runId === runId) return
+      if (known.runId) tell('repeated', { key: talk.key, runId: known.runId, next: runId })
+      else tell('accepted', { key: talk.key, runId })
+      known.runId = runId
+      if (fraction() < 0.15) cancels.set(runId, cancelSoon(talk.agentId, runId))
+    }
+    const until = Date.now() + PATIENCE_MS
+    for (let attempt = 0; Date.now() < until; attempt++) {
+      try {
+        return await once(talk, { attempt, accepted, known })
+      } catch (fault) {
+        const failed = runThatFailed(fault)
+        if (failed) {
+          accepted(failed)
+          return { runId: failed, reason: 'error' }
+        }
+        if (!isLost(fault)) throw new Error(`${talk.mode} ${JSON.stringify(talk.body)}: ${fault}`, { cause: fault })
+        await sleep(PAUSE_MS)
+      }
+    }
+    throw new Error(`${talk.key} (${known.runId ?? 'never accepted'}) did not end within ${PATIENCE_MS} ms`)
+  }
+
+  type Once = { attempt: number; accepted(runId: string): void; known: { runId?: string } }
+
+  async function once({ agentId, mode, body }: Talk, { attempt, accepted, known }: Once): Promise<Ending> {
+    const options = retryOf(attempt)
+    switch (mode) {
+      case 'blocking': {
+        const response: Heard = await client.agents.messages.create(agentId, body as never, options)
+        const [runId] = response.usage.run_ids
+        accepted(runId)
+        witness.finished.push(...finishedIn(runId, response.messages))
+        return { runId, reason: response.stop_reason.stop_reason }
+      }
+      case 'async': {
+        const runId = known.runId ?? (await client.agents.messages.createAsync(agentId, body as never, options)).id
+        accepted(runId)
+        return { runId, reason: (await ended(runId)) ?? 'error' }
+      }
+      case 'step stream':
+      case 'token stream':
+      case 'background': {
+        const wishes = { streaming: true, stream_tokens: mode !== 'step stream', background: mode === 'background' }
+        return read({ accepted, known }, (tries) =>
+          client.agents.messages.create(agentId, { ...body, ...wishes } as never, retryOf(attempt + tries)),
+        )
+      }
+    }
+  }
+
+  /** Reads the stream of a run to its end, over as many lives of the server as it takes. */
+  async function read(
+    { accepted, known }: Omit<Once, 'attempt'>,
+    open: (tries: number) => Promise<unknown>,
+  ): Promise<Ending> {
+    const events: Heard[] = []
+    const until = Date.now() + PATIENCE_MS
+    let stops: string[] = []
+    for (let tries = 0; Date.now() < until; tries++) {
+      const last = events.at(-1)?.seq_id ?? 0
+      try {
+        const stream = known.runId
+          ? await client.runs.messages.stream(known.runId, { starting_after: last })
+          : await open(tries)
+        stops = []
+        for await (const event of stream as AsyncIterable<Heard>) {
+          if (event.run_id) accepted(event.run_id)
+          if (event.message_type === 'stop_reason') stops.push(event.stop_reason)
+          else if (event.seq_id !== undefined && event.message_type !== 'ping') {
+            if (event.seq_id <= (events.at(-1)?.seq_id ?? 0))
+              witness.complaints.push(`${known.runId}: ${event.seq_id} was told after ${events.at(-1).seq_id}`)
+            events.push(withoutDate(event))
+          }
+        }
+      } catch (fault) {
+        const failed = runThatFailed(fault)
+        if (failed) stops = ['error']
+        else if (!isLost(fault)) throw fault
+      }
+      if (stops.length > 1) witness.complaints.push(`${known.runId} was told to end ${stops.length} times`)
+      if (stops[0] && known.runId) {
+        witness.readings.push({ runId: known.runId, events })
+        if (stops[0] !== 'error') tell('watched', { runId: known.runId, reason: stops[0] })
+        if (stops[0] === 'end_turn') witness.finished.push(...finishedIn(known.runId, lastsOf(events)))
+        return { runId: known.runId, reason: stops[0] }
+      }
+      await sleep(PAUSE_MS)
+    }
+    throw new Error(`the stream of ${known.runId ?? 'nobody'} did not end within ${PATIENCE_MS} ms`)
+  }
+
+  /** The last message of a finished run, and every result: whatever was taken back came before them. */
+  function lastsOf(events: readonly Heard[]): Heard[] {
+    const { messages } = replyOf([...events])
+    return messages.filter(
+      ({ message_type }, index) => message_type === 'tool_return_message' || index === messages.length - 1,
+    )
+  }
+
+  async function cancelSoon(agentId: string, runId: string): Promise<void> {
+    await sleep(fraction() * 30)
+    try {
+      const told = await client.agents.messages.cancel(agentId, { run_ids: [runId] })
+      if (told[runId] === 'cancelled') tell('cancelled', { runId })
+    } catch (fault) {
+      if (!isLost(fault) && !(fault instanceof APIError && fault.status === 409)) throw fault
+    }
+  }
+
+  async function wordFor(agentId: string): Promise<object[]> {
+    const asked = { include: ['agent.pending_approval' as const] }
+    const { pending_approval }: Heard = await untilAnswered(() => client.agents.retrieve(agentId, asked))
+    const isYes = fraction() < 0.7
+    return (pending_approval?.tool_calls ?? []).map(({ tool_call_id }: Heard) => ({
+      ...{ type: 'approval', tool_call_id, approve: isYes, ...(isYes ? {} : { reason: 'lab' }) },
+    }))
+  }
+
+  async function ended(runId: string): Promise<string | undefined> {
+    for (;;) {
+      const run: Heard = await untilAnswered(() => client.runs.retrieve(runId))
+      if (run.status !== 'created' && run.status !== 'running') {
+        const listed = await untilAnswered(() => client.runs.messages.list(runId))
+        witness.finished.push(...finishedIn(runId, listed.getPaginatedItems() as Heard[]))
+        return run.stop_reason ?? undefined
+      }
+      await sleep(PAUSE_MS)
+    }
+  }
+
+  /** Nothing goes on or waits in the conversation of this agent, so that the next turn is not refused. */
+  async function untilQuiet(agentId: string): Promise<void> {
+    for (;;) {
+      const approvals = await wordFor(agentId)
+      if (approvals.length > 0) {
+        const body = { messages: [{ type: 'approval', approvals }] }
+        await follow({ agentId, client, mode: 'blocking', body, key: `word for ${agentId}` })
+        continue
+      }
+      const active = await untilAnswered(() => client.runs.list({ agent_id: agentId, active: true, limit: 1 }))
+      if (active.getPaginatedItems().length === 0 && (await wordFor(agentId)).length === 0) return
+      await sleep(PAUSE_MS)
+    }
+  }
+}
+
+/** What the client itself sends with a retry: a run that failed is then told again, and not begun anew. */
+const retryOf = (attempt: number) => (attempt > 0 ? { headers: { 'x-stainless-retry-count': String(attempt) } } : {})
+
+/** Repeats what may be repeated until the server is back. */
+export async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+  for (const until = Date.now() + PATIENCE_MS; ; ) {
+    try {
+      return await ask()
+    } catch (fault) {
+      if (!isLost(fault) || Date.now() > until) throw fault
+      await sleep(PAUSE_MS)
+    }
+  }
+}
+
+/** The line was cut, or the server says that it is stopping: nobody knows what became of it. */
+function isLost(fault: unknown): boolean {
+  if (fault instanceof APIError) {
+    const isTold = fault.status !== undefined || (fault.error as Heard)?.message_type === 'error_message'
+    return !isTold || fault.status === 503
+  }
+  return fault instanceof TypeError || (fault as { name?: string }).name === 'AbortError'
+}
+
+/** The run that failed for good, where that is what the fault says. */
+function runThatFailed(fault: unknown): string | undefined {
+  if (!(fault instanceof APIError)) return undefined
+  const told = fault.error as Heard
+  const isEnd = told?.message_type === 'error_message' || (told?.stop_reason !== undefined && told.run_id !== undefined)
+  return isEnd ? told.run_id : undefined
+}

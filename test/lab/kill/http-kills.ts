@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Letta } from '@letta-ai/letta-client'
+import { startPostgres } from '../../harness/postgres.ts'
+import { seededFraction } from '../../harness/seeded.ts'
+import { checkAfterKills } from './check.ts'
+import type { KillReport } from './harness.ts'
+import { checkOverHttp } from './http-check.ts'
+import { talkOverHttp } from './http-clients.ts'
+import { newWitness } from './http-witness.ts'
+import { KILLABLE_METHODS } from './kill-point.ts'
+import { type Life, startLife } from './life.ts'
+import { chooseWay, isAskedToStop, shuffledForEver, WAYS } from './ways.ts'
+
+const WORKER = fileURLToPath(new URL('./http-worker.ts', import.meta.url))
+const KEY = 'the-key-of-the-kill-harness-is-long-enough'
+const PLACES = 6
+
+export type HttpKills = { kills: number; seed: number; databaseUrl?: string }
+
+/** On a PostgreSQL of its own; what a dead server held waits there until its lease has run out. */
+export async function runHttpKillsOnPostgres(options: Omit<HttpKills, 'databaseUrl'>): Promise<KillReport> {
+  const database = await startPostgres()
+  if ('skip' in database) throw new Error(database.skip)
+  try {
+    return await runHttpKills({ ...options, databaseUrl: database.url })
+  } finally {
+    await database.stop()
+  }
+}
+
+/**
+ * Kills a server process again and again while applications talk to it with the official client in all five ways of
+ * sending. The applications live here and outlive it; what they were told is compared with what is there in the end.
+ */
+export async function runHttpKills({ kills, seed, databaseUrl }: HttpKills): Promise<KillReport> {
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-http-kill-'))
+  const effects = join(home, 'effects.jsonl')
+  const fraction = seededFraction(seed * 2)
+  const nextMethod = shuffledForEver(KILLABLE_METHODS, fraction)
+  const witness = newWitness()
+  const struck: Record<string, number> = {}
+  const violations: string[] = []
+  const recoveries: number[] = []
+  const draining = new AbortController()
+  let port = 0
+  let life: Life | undefined
+  const begin = (number: number, killAt?: string) =>
+    startLife({
+      ...{ home, effects, seed: seed * 10_000 + number, worker: WORKER, ...(killAt ? { killAt } : {}) },
+      ...(databaseUrl ? { databaseUrl } : {}),
+      environment: { KILL_PORT: String(port), KILL_KEY: KEY },
+      onTold: ({ what, runs = 0, ms = 0 }) => void (what === 'moving' && runs > 0 && recoveries.push(ms)),
+    })
+  try {
+    life = begin(0)
+    const url = (await life.hears('ready'))?.url
+    if (!url) throw new Error(`the server did not start: ${life.errors()}`)
+    port = Number(new URL(url).port)
+    const talking = talkOverHttp({ url, key: KEY, seed, places: PLACES, witness, draining: draining.signal }).then(
+      () => [],
+      (fault: Error) => [`a client gave up: ${fault.message}`],
+    )
+    for (let kill = 0; kill < kills; kill++) {
+      const way = chooseWay(fraction, nextMethod)
+      if (kill > 0) life = begin(kill, way.type === 'at-call' ? way.killAt : undefined)
+      const died = await WAYS[way.type](life, way)
+      if (died && way.type === 'at-call') struck[way.method] = (struck[way.method] ?? 0) + 1
+      await life.kill()
+      if (!life.isKilled() && !isAskedToStop(way)) violations.push(`a server ended by itself: ${life.errors()}`)
+      violations.push(...faultsIn(life))
+    }
+    life = begin(kills)
+    await life.hears('ready')
+    draining.abort()
+    violations.push(...(await talking))
+    const client = new Letta({ baseURL: url, apiKey: KEY, maxRetries: 0 })
+    await untilIdle(client)
+    violations.push(...(await checkOverHttp(witness, { client, url, key: KEY })), ...faultsIn(life))
+    life.order('stop')
+    if (!(await life.endsWithin(15_000))) violations.push(`the last server did not stop: ${life.errors()}`)
+    await life.kill()
+    const parts = { home, effects, told: witness.told, ...(databaseUrl ? { databaseUrl } : {}) }
+    const { violations: found, ...report } = await checkAfterKills(parts)
+    return { kills, struck, recoveries, ...report, violations: [...violations, ...found] }
+  } finally {
+    draining.abort()
+    await life?.kill()
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+/** A server that is killed has no bugs to report; one that reports them has. */
+const faultsIn = (life: Life): string[] => {
+  const said = life.errors()
+  return said.includes('fault: ') ? [`a server reported: ${said}`] : []
+}
+
+async function untilIdle(client: Letta): Promise<void> {
+  for (const until = Date.now() + 60_000; Date.now() < until; await sleep(20)) {
+    const active = await client.runs.list({ active: true, limit: 1 })
+    if (active.getPaginatedItems().length === 0) return
+  }
+}

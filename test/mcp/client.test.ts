@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { type ServedTool, text } from '../harness/mcp-server.ts'
+import { addressOf, givenClient, TRANSPORTS } from './given-client.ts'
+
+const echo: ServedTool = {
+  name: 'echo',
+  description: 'Says it again.',
+  inputSchema: { type: 'object', properties: { words: { type: 'string' } } },
+  annotations: { readOnlyHint: true },
+  run: ({ words }) => text(`${words}`),
+}
+const save: ServedTool = { name: 'save', annotations: { idempotentHint: true }, run: () => text('saved') }
+const pay: ServedTool = { name: 'pay', run: () => text('paid') }
+
+/** A tool that answers when it is told to, and a way to wait until it was called. */
+function held(name = 'hold') {
+  const called = Promise.withResolvers<void>()
+  const { promise: answer, resolve } = Promise.withResolvers<unknown>()
+  const tool: ServedTool = {
+    name,
+    run: () => {
+      called.resolve()
+      return answer
+    },
+  }
+  return { tool, called: called.promise, answer: resolve }
+}
+
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+for (const type of TRANSPORTS) {
+  test(`${type}: all pages of tools are listed, with what a second execution of each would mean`, async (t) => {
+    const { mcp, remote, server } = await givenClient(t, [echo, save, pay])
+    const listing = await mcp.list(server(addressOf(remote, type)))
+    assert.equal(listing.type, 'listed')
+    const tools = listing.type === 'listed' ? listing.tools : []
+    assert.deepEqual(
+      tools.map(({ name, effects }) => [name, effects]),
+      [
+        ['echo', 'none'],
+        ['save', 'idempotent'],
+        ['pay', 'once'],
+      ],
+    )
+    assert.deepEqual(tools[0]!.inputSchema, echo.inputSchema)
+  })
+
+  test(`${type}: a call brings back what the tool says, and shows what it does meanwhile`, async (t) => {
+    const { promise: isHeard, resolve: hear } = Promise.withResolvers<void>()
+    const walk: ServedTool = {
+      name: 'walk',
+      async run(_, { progress }) {
+        await progress('half way')
+        await isHeard
+        return text('there')
+      },
+    }
+    const { remote, server, call } = await givenClient(t, [walk])
+    const heard: string[] = []
+    const progress = (words: string) => {
+      heard.push(words)
+      hear()
+    }
+    const answer = await call(server(addressOf(remote, type)), 'walk', { progress })
+    assert.deepEqual(answer, { status: 'success', output: 'there' })
+    assert.deepEqual(heard, ['half way'])
+    assert.equal(remote.calls[0]!.idempotencyKey, 'key-1')
+  })
+
+  test(`${type}: a call that is stopped is stopped at the server too, and nobody claims to know what it did`, async (t) => {
+    const { tool, called } = held()
+    const { remote, server, call } = await givenClient(t, [tool])
+    const stop = new AbortController()
+    const answer = call(server(addressOf(remote, type)), 'hold', { signal: stop.signal, session: 'one' })
+    await called
+    stop.abort('cancelled')
+    assert.equal((await answer).status, 'unknown')
+    await until(() => remote.calls[0]!.isCancelled)
+    // Said, and not only left to be guessed from a connection that is gone: hello, ready, the call, never mind.
+    assert.equal(remote.requests.filter(({ method }) => method === 'POST').length, 4)
+  })
+
+  test(`${type}: a connection that breaks during a call makes its outcome unknown at once; it is not sent again`, async (t) => {
+    const { tool, called } = held()
+    const { remote, server, call } = await givenClient(t, [tool])
+    const answer = call(server(addressOf(remote, type)), 'hold')
+    await called
+    remote.cut()
+    const { status, output } = await answer
+    assert.equal(status, 'unknown')
+    assert.match(output, /may or may not have taken effect/)
+    assert.equal(remote.calls.length, 1)
+  })
+
+  test(`${type}: two conversations never share a session, and one finds its own again`, async (t) => {
+    const { remote, server, call } = await givenClient(t, [echo])
+    const place = server(addressOf(remote, type))
+    const say = (session: string) => call(place, 'echo', { session, input: { words: session } })
+    const answers = await Promise.all(['ada', 'bob', 'cyd'].map(say))
+    assert.deepEqual(
+      answers.map(({ output }) => output),
+      ['ada', 'bob', 'cyd'],
+    )
+    await say('ada')
+    const sessions = new Map(remote.calls.slice(0, 3).map(({ input, sessionId }) => [input.words, sessionId]))
+    assert.equal(new Set(sessions.values()).size, 3)
+    assert.equal(remote.calls[3]!.sessionId, sessions.get('ada'))
+  })
+
+  test(`${type}: parallel calls of one conversation do not share a session either`, async (t) => {
+    const one = held('first')
+    const other = held('second')
+    const { remote, server, call } = await givenClient(t, [one.tool, other.tool])
+    const place = server(addressOf(remote, type))
+    const answers = [call(place, 'first', { session: 'ada' }), call(place, 'second', { session: 'ada' })]
+    await Promise.all([one.called, other.called])
+    other.answer(text('second'))
+    one.answer(text('first'))
+    assert.deepEqual(
+      (await Promise.all(answers)).map(({ output }) => output),
+      ['first', 'second'],
+    )
+    assert.equal(new Set(remote.calls.map(({ sessionId }) => sessionId)).size, 2)
+  })
+
+  test(`${type}: a server that was restarted is found again by the next call, which runs once`, async (t) => {
+    const { remote, server, call } = await givenClient(t, [pay])
+    const place = server(addressOf(remote, type))
+    assert.equal((await call(place, 'pay', { session: 'ada' })).output, 'paid')
+    remote.forgetSessions()
+    assert.deepEqual(await call(place, 'pay', { session: 'ada' }), { status: 'success', output: 'paid' })
+    assert.equal(remote.calls.length, 2)
+  })
+
+  test(`${type}: the token goes to its server, and to no other host it is sent on to`, async (t) => {
+    const stolen: unknown[] = []
+    const thief = createServer((request, response) => {
+      stolen.push(request.headers.authorization)
+      response.end()
+    })
+    await new Promise<void>((resolve) => thief.listen(0, '127.0.0.1', resolve))
+    t.after(() => thief.close())
+    const elsewhere = `http://localhost:${(thief.address() as AddressInfo).port}/mcp`
+    const { mcp, remote, server } = await givenClient(t, [echo])
+    const place = server(addressOf(remote, type), { token: 'tok-secret-1234', headers: { 'x-team': 'blue-team' } })
+    assert.equal((await mcp.list(place)).type, 'listed')
+    for (const { headers } of remote.requests) {
+      assert.equal(headers.authorization, 'Bearer tok-secret-1234')
+      assert.equal(headers['x-team'], 'blue-team')
+    }
+    remote.intercept((_, response) => {
+      response.writeHead(307, { location: elsewhere }).end()
+      return true
+    })
+    assert.equal((await mcp.list(place)).type, 'failed')
+    assert.deepEqual(stolen, [])
+  })
+}
+
+test('a stream that ends without its answer is a lost call, not one that is waited for', async (t) => {
+  const { remote, server, call } = await givenClient(t, [pay])
+  const place = server()
+  await call(place, 'pay', { session: 'ada' })
+  remote.intercept((request, response) => {
+    if (request.method !== 'POST') return false
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': nothing\n\n')
+    return true
+  })
+  assert.equal((await call(place, 'pay', { session: 'ada' })).status, 'unknown')
+})
+
+test('a lost call that changes nothing is sent again when the connection had been kept; one that pays is not', async (t) => {
+  const { remote, server, call } = await givenClient(t, [echo, pay])
+  const place = server()
+  const breakOnce = () => {
+    let isBroken = false
+    remote.intercept((request, response) => {
+      if (isBroken || request.method !== 'POST') return false
+      isBroken = true
+      response.destroy()
+      return true
+    })
+  }
+  await call(place, 'echo', { session: 'ada', input: { words: 'hi' } })
+  breakOnce()
+  const again = await call(place, 'echo', { session: 'ada', input: { words: 'hi' }, effects: 'none' })
+  assert.deepEqual(again, { status: 'success', output: 'hi' })
+  breakOnce()
+  assert.equal((await call(place, 'pay', { session: 'ada' })).status, 'unknown')
+  assert.equal(remote.calls.filter(({ tool }) => tool === 'pay').length, 0)
+})
+
+test('a server that is not there is an error that says nothing happened', async (t) => {
+  const { mcp, remote, server, call } = await givenClient(t, [echo])
+  const place = server()
+  await remote.close()
+  const answer = await call(place, 'echo')
+  assert.equal(answer.status, 'error')
+  assert.match(answer.output, /ECONNREFUSED.*Nothing happened/)
+  const listing = await mcp.list(place)
+  assert.deepEqual([listing.type, listing.type === 'failed' && listing.kind], ['failed', 'unreachable'])
+})
+
+test('a server that never answers is given up on', async (t) => {
+  const { mcp, remote, server, call } = await givenClient(t, [echo], { connectMs: 100, listMs: 100 })
+  remote.intercept(() => true)
+  const listing = await mcp.list(server())
+  assert.deepEqual([listing.type, listing.type === 'failed' && listing.kind], ['failed', 'timeout'])
+  assert.match((await call(server(), 'echo')).output, /did not answer within 100 ms.*Nothing happened/)
+})
+
+test('a listing that is meant to break its reader is refused', async (t) => {
+  const deep = JSON.parse(`${'{"type":"object","properties":{"x":'.repeat(200)}{"type":"object"}${'}}'.repeat(200)}`)
+  const { mcp, server } = await givenClient(t, [{ ...echo, inputSchema: deep }])
+  const listing = await mcp.list(server())
+  assert.equal(listing.type === 'failed' && listing.kind, 'unusable')
+  assert.match(JSON.stringify(listing), /nested too deeply/)
+})
+
+test('a call whose time is over says so', async (t) => {
+  const { tool, called } = held()
+  const { server, call } = await givenClient(t, [tool])
+  const stop = new AbortController()
+  const answer = call(server(), 'hold', { signal: stop.signal })
+  await called
+  stop.abort('timeout')
+  const { status, output } = await answer
+  assert.equal(status, 'unknown')
+  assert.match(output, /did not answer in time/)
+})
+
+test('what a server says about a token it was sent does not show the token', async (t) => {
+  const { mcp, remote, server } = await givenClient(t, [echo])
+  remote.intercept((request, response) => {
+    response.writeHead(401).end(`bad token: ${request.headers.authorization}`)
+    return true
+  })
+  const listing = await mcp.list(server(undefined, { token: 'tok-secret-1234' }))
+  assert.equal(listing.type === 'failed' && listing.kind, 'unauthorized')
+  assert.match(JSON.stringify(listing), /bad token/)
+  assert.doesNotMatch(JSON.stringify(listing), /tok-secret-1234/)
+})
+
+test('errors of a tool, refusals of its server and results of every kind are told as what they are', async (t) => {
+  const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' }
+  const { server, call } = await givenClient(t, [
+    { name: 'broken', run: () => ({ isError: true, ...text('out of paper') }) },
+    { name: 'photo', run: () => ({ content: [{ type: 'text', text: 'look' }, image] }) },
+    { name: 'poster', run: () => ({ content: [{ ...image, data: 'a'.repeat(9 * 1024 * 1024) }] }) },
+    { name: 'figures', run: () => ({ content: [], structuredContent: { sum: 3 } }) },
+  ])
+  const place = server()
+  assert.deepEqual(await call(place, 'broken'), { status: 'error', output: 'out of paper' })
+  assert.match((await call(place, 'absent')).output, /declined.*no tool named absent/)
+  assert.deepEqual(await call(place, 'figures'), { status: 'success', output: '{"sum":3}' })
+  assert.match((await call(place, 'poster')).output, /^\[image, image\/png, \d+ characters, not shown\]$/)
+  const photo = await call(place, 'photo')
+  assert.deepEqual(photo, {
+    ...{ status: 'success', output: 'look' },
+    images: [{ type: 'image', source: { mediaType: 'image/png', data: 'aGk=' } }],
+  })
+})
+
+test('a connection nobody uses is closed after a while, and its session ends at the server', async (t) => {
+  const { remote, server, call } = await givenClient(t, [echo], { keptMs: 50 })
+  await call(server(), 'echo', { session: 'ada' })
+  assert.equal(remote.sessions(), 1)
+  await until(() => remote.sessions() === 0)
+})
+
+test('closing ends every session, also of a call that still waits', async (t) => {
+  const { tool, called } = held()
+  const { mcp, remote, server, call } = await givenClient(t, [tool, echo])
+  await call(server(), 'echo', { session: 'bob' })
+  const waiting = call(server(), 'hold', { session: 'ada' })
+  await called
+  await mcp.close()
+  assert.equal((await waiting).status, 'unknown')
+  assert.equal(remote.sessions(), 0)
+})
+
+test('a program that would have to be started is an error that says when it can be', async (t) => {
+  const { server, call } = await givenClient(t, [])
+  const answer = await call(server({ type: 'stdio', command: 'node', args: [] }), 'any')
+  assert.equal(answer.status, 'error')
+  assert.match(answer.output, /sandbox.*Nothing happened/)
+})

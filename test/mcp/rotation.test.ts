@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { realClock } from '../../src/config/real-clock.ts'
+import { openSecretKeys } from '../../src/config/secret-key.ts'
+import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
+import type { McpServer } from '../../src/core/mcp-server.ts'
+import { rotateKey } from '../../src/service/rotate-secret-key.ts'
+import { openSqliteStore } from '../../src/storage/sqlite.ts'
+import { newMcpClient } from '../../src/tools/mcp/mcp-client.ts'
+import { ANYWHERE } from './given-outbound.ts'
+
+test('a new key of the home opens what MCP servers need, and the old one nothing any more', async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-mcp-'))
+  const { store, chunks } = await openSqliteStore({ home, clock: realClock, durability: 'relaxed', role: 'owner' })
+  t.after(async () => {
+    await chunks.close()
+    await store.close()
+    rmSync(home, { recursive: true, force: true })
+  })
+  const keys = openSecretKeys(home)
+  const client = (box = keys.box) => newMcpClient({ servers: store.mcpServers, box, fetch: ANYWHERE })
+  const secrets = { token: 'very-secret', headers: { 'x-one': 'two' } }
+  const id = 'mcp_server-11111111-1111-4111-8111-111111111111'
+  const server: McpServer = {
+    ...{ id, organizationId: DEFAULT_ORGANIZATION, name: 'shop', revision: 1, createdAt: 0, updatedAt: 0 },
+    place: { type: 'sse', url: 'http://127.0.0.1:9/sse' },
+    contact: { state: 'reached', at: 0 },
+    sealed: client().seal(secrets, id),
+  }
+  await store.mcpServers.create(server)
+  const clock = { sleep: async () => undefined }
+  const { credentials, mcpServers, agents } = store
+  assert.deepEqual(await rotateKey({ keys, credentials, mcpServers, agents, clock }), { resealed: 1 })
+  const kept = await mcpServers.get(DEFAULT_ORGANIZATION, id)
+  assert.notEqual(kept?.sealed, server.sealed)
+  assert.deepEqual(client(openSecretKeys(home).box).secretsOf(kept!), secrets)
+  assert.equal(client(openSecretKeys(home).box).secretsOf(server), undefined)
+  // Bound to its row: the secrets of one server are none of another's.
+  assert.equal(client().secretsOf({ ...kept!, id: `${id.slice(0, -1)}2` as typeof id }), undefined)
+})

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import type { CallbackWish } from '../../src/ports/callback-store.ts'
+import type { Store } from '../../src/ports/store.ts'
+import type { Promised } from './contract.ts'
+import { AT, finish, givenAgent, mustOpen, newId, ORGANIZATION, openRun } from './given.ts'
+
+const WISH: CallbackWish = { url: 'https://example.com/done', reach: 'public' }
+const LEASE = 1_000
+
+async function running(store: Store, callback?: CallbackWish) {
+  const workerId = newId.worker()
+  await store.workers.beat(workerId, 60_000)
+  const run = callback ? { callback } : {}
+  return mustOpen(await store.runs.open(openRun(await givenAgent(store), { run, claimFor: workerId })))
+}
+
+export const CALLBACKS: Promised = {
+  'a callback is found once its run is over, and not where none was asked for': async ({ store }) => {
+    await finish(store, await running(store))
+    const run = await running(store, WISH)
+    assert.deepEqual(run.callback, { url: WISH.url })
+    assert.equal(await store.callbacks.nextDue(), undefined)
+    assert.equal(await store.callbacks.claim(AT, LEASE), undefined)
+    await finish(store, run)
+    assert.equal(await store.callbacks.nextDue(), AT)
+    assert.equal(await store.callbacks.claim(AT - 1, LEASE), undefined)
+    const { run: over, ...rest } = (await store.callbacks.claim(AT, LEASE))!
+    assert.deepEqual([over.id, over.status, rest], [run.id, 'completed', { ...WISH, tries: 1 }])
+  },
+
+  'of many who want to send a callback one may, until its lease is over': async ({ store, another }) => {
+    const run = await running(store, WISH)
+    await finish(store, run)
+    const other = (await another()).store
+    const claims = await Promise.all([store, other, store, other].map((one) => one.callbacks.claim(AT, LEASE)))
+    assert.equal(claims.filter(Boolean).length, 1)
+    assert.equal(await store.callbacks.nextDue(), AT + LEASE)
+    assert.equal(await other.callbacks.claim(AT + LEASE - 1, LEASE), undefined)
+    assert.equal((await other.callbacks.claim(AT + LEASE, LEASE))?.tries, 2)
+  },
+
+  'what came of a callback is kept by whoever has it, and ends it unless it is to be tried again': async ({
+    store,
+  }) => {
+    const run = await running(store, WISH)
+    await finish(store, run)
+    const read = async () => (await store.runs.get(ORGANIZATION, run.id))?.callback
+    await store.callbacks.claim(AT, LEASE)
+    const failure = { sentAt: AT + 1, statusCode: 503, error: 'busy' }
+    assert.equal(await store.callbacks.record(run.id, 1, { ...failure, dueAt: AT + 50 }), true)
+    assert.deepEqual(await read(), { url: WISH.url, ...failure })
+    assert.equal(await store.callbacks.nextDue(), AT + 50)
+
+    await store.callbacks.claim(AT + 50, LEASE)
+    await store.callbacks.claim(AT + 50 + LEASE, LEASE)
+    assert.equal(await store.callbacks.record(run.id, 2, { error: 'too late' }), false)
+    assert.equal(await store.callbacks.record(run.id, 3, { sentAt: AT + 60, statusCode: 200 }), true)
+    assert.deepEqual(await read(), { url: WISH.url, sentAt: AT + 60, statusCode: 200 })
+    assert.equal(await store.callbacks.nextDue(), undefined)
+    assert.equal(await store.callbacks.record(run.id, 3, { error: 'again' }), false)
+  },
+}

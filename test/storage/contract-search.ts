@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import type { MessageBody } from '../../src/core/message.ts'
+import type { RecallQuery } from '../../src/ports/memory-store.ts'
+import type { Store } from '../../src/ports/store.ts'
+import type { Promised } from './contract.ts'
+import {
+  AT,
+  asHolder,
+  entry,
+  fault,
+  finish,
+  givenAgent,
+  givenRunning,
+  type Home,
+  newId,
+  ORGANIZATION,
+  OTHER_ORGANIZATION,
+  says,
+} from './given.ts'
+
+/** One finished run that says these, each in a message of its own. */
+async function given(store: Store, home: Home, texts: readonly (string | MessageBody)[]): Promise<void> {
+  const run = await givenRunning(store, home)
+  const facts = texts.map((said) =>
+    typeof said === 'string'
+      ? entry(fault('x'), says(run.id, said))
+      : entry(fault('x'), {
+          type: 'add-message',
+          message: { id: newId.message(), runId: run.id, body: said, createdAt: AT },
+        }),
+  )
+  await store.events.append(asHolder(run, { facts }))
+  await finish(store, run)
+}
+
+const finder =
+  (store: Store, home: Home) =>
+  async (text: string, more: Partial<RecallQuery> = {}): Promise<number[]> =>
+    (await store.recall.search(ORGANIZATION, home.agentId, { text, limit: 10, ...more })).map(
+      ({ position }) => position,
+    )
+
+const untilDone = async (store: Store): Promise<void> => {
+  while ((await store.recall.catchUp(1_000)) === 'more');
+}
+
+export const SEARCH: Promised = {
+  'words are found wherever they stand, the rarer the better, and what is equal newest first': async ({ store }) => {
+    const home = await givenAgent(store)
+    await given(store, home, ['The kettle is on', 'a blue kettle', 'blue as the sea', 'nothing here', 'the sea'])
+    const find = finder(store, home)
+    assert.deepEqual(await find('BLUE kettle'), [1, 2, 0])
+    assert.deepEqual(await find('nothing'), [3])
+    assert.deepEqual(await find('sea', { limit: 1 }), [4])
+    assert.deepEqual(await find('whale'), [])
+    assert.deepEqual(await find('noth'), [3], 'where no word is whole, beginnings count')
+    assert.deepEqual(await find(''), [4, 3, 2, 1, 0])
+    assert.deepEqual(await find('kettle', { skip: 1 }), [0])
+    assert.deepEqual(await find('kettle', { to: AT - 1 }), [])
+  },
+
+  'what was said a moment ago is found at once, also where nothing could be indexed': async ({ store, another }) => {
+    const home = await givenAgent(store)
+    const other = await another()
+    await given(store, home, ['an old kettle'])
+    await untilDone(store)
+    await given(store, home, ['a new kettle', 'Ein neuer КЕССЕЛЬ', 'role'])
+    for (const one of [store, other.store]) {
+      const find = finder(one, home)
+      assert.deepEqual(await find('kettle'), [1, 0])
+      assert.deepEqual(await find('кессель'), [2])
+      assert.deepEqual(await find('user'), [], 'a word that only the row itself has')
+    }
+    await other.store.close()
+  },
+
+  'words of every script and pictures are found': async ({ store }) => {
+    const home = await givenAgent(store)
+    await given(store, home, [
+      ...['我们明天去北京看长城', 'see you 🎉 soon', 'Crème brûlée', 'Übermut tut selten gut', 'сегодня дождь'],
+      ...['สวัสดีชาวโลก', '東京タワー', 'हिन्दी भाषा'],
+    ])
+    const find = finder(store, home)
+    const asked: [string, number][] = [
+      ...([
+        ['北京', 0],
+        ['长城', 0],
+        ['🎉', 1],
+        ['creme', 2],
+        ['brûlée', 2],
+      ] as [string, number][]),
+      ...([
+        ['ubermut', 3],
+        ['ДОЖДЬ', 4],
+        ['ชาวโลก', 5],
+        ['タワー', 6],
+        ['हिन्दी', 7],
+      ] as [string, number][]),
+    ]
+    for (const [text, position] of asked) assert.deepEqual(await find(text), [position], text)
+    assert.deepEqual(await find('你知道我们什么时候去北京吗'), [0], 'a whole sentence is looked for by its words')
+    assert.deepEqual(await find('京北'), [], 'signs of a word stand side by side')
+  },
+
+  'no question is refused': async ({ store }) => {
+    const home = await givenAgent(store)
+    await given(store, home, ['the quick "brown" fox', 'and or not near', "it's 100% a_b"])
+    const find = finder(store, home)
+    const odd = [
+      ...['"', '""', "'", '(', ')*', 'a AND', 'NOT', 'NEAR(', 'AND OR NOT', 'a:b', 'scope:x', '^fox', 'fox*', '-fox'],
+      ...['\0', 'fox\0', '\\', '%', '_', '&', '|', '!', '<->', ':*', "fox' | 'x", '{content}:fox', '\uD83C', '\uFFFF'],
+      ...[
+        'x'.repeat(10_000),
+        '北京长城'.repeat(2_500),
+        '北'.repeat(9_000),
+        '🎉'.repeat(2_000),
+        'word '.repeat(3_000),
+        '👩‍👩‍👧',
+        '؟',
+        '١٢٣',
+        'ﬁ',
+        'the',
+        'i',
+        '--',
+        '/*',
+        ';',
+        '$1',
+        '?',
+      ],
+    ]
+    for (const text of odd) {
+      await find(text)
+      await store.passages.search(ORGANIZATION, home.agentId, { text, limit: 3 })
+    }
+    assert.deepEqual(await find('NOT AND'), [1])
+    assert.deepEqual(await find('fox\0"*'), [0])
+  },
+
+  'several who index at once index everything once': async ({ store, another }) => {
+    const home = await givenAgent(store)
+    const texts = Array.from({ length: 350 }, (_, index) => `number${index} of many`)
+    await given(store, home, texts)
+    const others = await Promise.all([another(), another()])
+    const stores = [store, ...others.map((one) => one.store)]
+    await Promise.all(stores.flatMap((one) => [untilDone(one), finder(one, home)('many'), untilDone(one)]))
+    const find = finder(store, home)
+    assert.equal((await find('many', { limit: 1_000 })).length, 350)
+    for (const index of [0, 99, 100, 199, 349]) assert.deepEqual(await find(`number${index}`), [index])
+    assert.equal(await store.recall.catchUp(1_000), 'done')
+    for (const one of others) await one.store.close()
+  },
+
+  'only what one may see is found, by whom it was said and of whom it was asked': async ({ store }) => {
+    const home = await givenAgent(store)
+    const neighbour = await givenAgent(store)
+    await given(store, home, [
+      'a kettle',
+      { role: 'assistant', content: [{ type: 'reasoning', text: 'thinking of a kettle' }], calls: [] },
+      { role: 'tool', outcomes: [{ callId: 'call-1', status: 'success', output: 'kettle found' } as never] },
+      { role: 'approval', decisions: [] },
+    ])
+    await given(store, neighbour, ['their kettle'])
+    const find = finder(store, home)
+    assert.deepEqual((await find('kettle')).sort(), [0, 1, 2])
+    assert.deepEqual(await find('kettle', { roles: ['user'] }), [0])
+    assert.deepEqual(await find('kettle', { roles: ['tool'] }), [2])
+    assert.deepEqual(await find('kettle', { conversationId: home.conversationId, roles: ['assistant'] }), [1])
+    assert.deepEqual(await find('kettle', { conversationId: neighbour.conversationId }), [])
+    const all = await store.recall.search(ORGANIZATION, undefined, { text: 'kettle', limit: 10 })
+    assert.equal(all.length, 4)
+    for (const agentId of [undefined, home.agentId])
+      assert.deepEqual(await store.recall.search(OTHER_ORGANIZATION, agentId, { text: 'kettle', limit: 10 }), [])
+  },
+
+  'what is deleted is found no more, and nothing of it stays indexed': async ({ store }) => {
+    const home = await givenAgent(store)
+    const kept = await givenAgent(store)
+    await given(store, home, ['a kettle'])
+    await given(store, kept, ['another kettle'])
+    await untilDone(store)
+    await store.conversations.delete(ORGANIZATION, kept.conversationId, AT)
+    const everywhere = () => store.recall.search(ORGANIZATION, undefined, { text: 'kettle', limit: 10 })
+    assert.deepEqual(
+      (await everywhere()).map(({ agentId }) => agentId),
+      [home.agentId],
+    )
+    await untilDone(store)
+    assert.deepEqual(await finder(store, kept)('kettle'), [])
+    await store.agents.delete(ORGANIZATION, home.agentId)
+    assert.deepEqual(await everywhere(), [])
+    assert.equal(await store.recall.catchUp(1_000), 'done')
+  },
+}
