@@ -5,12 +5,12 @@ import { build } from 'esbuild'
 /**
  * Makes `dist/`, or the folder that is named, for publishing: JavaScript in few files (Kysely alone is some four hundred, and finding them is most of
  * a cold start: 123 ms against 15), and declarations from tsc. The doors are the command and, for programs that
- * have Holdfast inside them, embedded.
+ * have Holdfast inside them, embedded and ai-sdk.
  */
 const target = process.argv[2] ?? 'dist'
 rmSync(target, { recursive: true, force: true })
 // Each on its own: what one process never loads of the other would only cut its code into more files to find.
-for (const door of ['src/main.ts', 'src/embedded.ts'])
+for (const door of ['src/main.ts', 'src/embedded.ts', 'src/ai-sdk.ts'])
   await build({
     entryPoints: [door],
     outdir: target,

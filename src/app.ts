@@ -125,14 +125,8 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   return {
     desk,
     settings,
-    async close() {
-      await search?.stop()
-      await engine?.stop()
-      await mcp.close()
-      await pool.flush()
-      await chunks.close()
-      await opened.close()
-    },
+    close: () =>
+      closeInTurn([() => search?.stop(), () => engine?.stop(), mcp.close, pool.flush, chunks.close, opened.close]),
   }
 }
 
@@ -158,6 +152,19 @@ function flowsOf({ providers }: ConfigFile): FlowOverrides {
       return [[name, Object.fromEntries(said.filter(([, value]) => value))]]
     }),
   )
+}
+
+/** What one of them throws is not lost, and does not keep the others open. */
+async function closeInTurn(closings: (() => Promise<void> | undefined)[]): Promise<void> {
+  const faults: unknown[] = []
+  for (const close of closings) {
+    try {
+      await close()
+    } catch (fault) {
+      faults.push(fault)
+    }
+  }
+  if (faults.length > 0) throw faults[0]
 }
 
 /** No fault: it passes by itself when their turns end. */

@@ -54,3 +54,31 @@ test('a program that has Holdfast inside it finds its door and its types', async
   const checked = inProcess('node_modules/.bin/tsc', [...options, reader], { cwd: ROOT })
   await assert.rejects(checked, (fault: { stdout: string }) => fault.stdout.includes("Promise<App>' is not"))
 })
+
+test('a program that brings models of the AI SDK finds their door, and its agent answers through them', async () => {
+  const program = join(place, 'program.mjs')
+  writeFileSync(
+    program,
+    `import { createAgent, findConversation, openApp, sendMessage, waitForRun } from 'holdfast'
+     import { modelsOfAiSdk } from 'holdfast/ai-sdk'
+     import { MockLanguageModelV3, simulateReadableStream } from 'ai/test'
+     const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } }
+     const chunks = [
+       { type: 'text-start', id: '1' }, { type: 'text-delta', id: '1', delta: 'hello' }, { type: 'text-end', id: '1' },
+       { type: 'finish', usage, finishReason: { unified: 'stop', raw: 'stop' } },
+     ]
+     const model = new MockLanguageModelV3({ doStream: async () => ({ stream: simulateReadableStream({ chunks }) }) })
+     const providers = { mine: modelsOfAiSdk(() => model, { provider: 'mine' }) }
+     const app = await openApp({ environment: process.env, role: 'owner', providers })
+     const agent = await createAgent({ name: 'one', model: 'mine/any' }, app.desk)
+     const { id } = await findConversation(agent, undefined, app.desk)
+     const content = [{ type: 'text', text: 'hi' }]
+     const { runId } = await sendMessage({ agent, conversationId: id, content }, app.desk)
+     console.log((await waitForRun(runId, app.desk, AbortSignal.timeout(20_000))).stopReason)
+     await app.close()`,
+  )
+  const { stdout } = await inProcess(process.execPath, [program], {
+    env: { ...environment, HOLDFAST_HOME: join(place, 'sdk') },
+  })
+  assert.equal(stdout.trim(), 'end_turn')
+})

@@ -46,6 +46,7 @@ const DOORS: Record<string, Doors> = {
     packages: ['node:'],
   },
   'embedded.ts': { rooms: ['app.ts', 'service'], packages: [] },
+  'ai-sdk.ts': { rooms: ['ports', 'providers'], packages: [] },
   'main.ts': { rooms: ['app.ts', 'cli', 'simulator', 'http'], packages: ['node:'] },
 }
 

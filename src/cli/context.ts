@@ -1,5 +1,6 @@
 import { StorageError } from '../ports/storage-error.ts'
 import type { Desk } from '../service/desk.ts'
+import type { ServeWish } from '../service/serve-wish.ts'
 import type { Screen } from './terminal.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -46,16 +47,7 @@ export type Served = {
   close(): Promise<void>
 }
 
-export type Serve = (options: {
-  desk: Desk
-  home: string
-  host: string
-  port: number
-  version: string
-  givenKey?: string
-  report(fault: unknown, where: string): void
-  log?(line: string): void
-}) => Promise<Served>
+export type Serve = (wish: ServeWish) => Promise<Served>
 
 /** What every command is handed. `out` is for what was asked for, `notes` for what is said about it. */
 export type Context = {

@@ -9,7 +9,11 @@ export function lazyProvider(known: Known, load: () => Promise<ModelProvider>): 
   let loaded: ModelProvider | undefined
 
   const loadThenStream: ModelProvider['stream'] = async function* (request, options) {
-    loading ??= load()
+    loading ??= load().catch((fault) => {
+      // A load that failed is not the last word: descriptors may be free again at the next request.
+      loading = undefined
+      throw fault
+    })
     loaded = await loading
     yield* loaded.stream(request, options)
   }

@@ -3,7 +3,17 @@ import type { Agent } from '../core/agent.ts'
 import type { AgentId, OrganizationId } from '../core/id.ts'
 import type { AgentFilter, LastRun, ListPage } from '../ports/memory-store.ts'
 import { agentOf } from './agents.ts'
-import { type Bounds, boundsOf, containing, inBounds, isBlank, placesOf, TAG_SLOTS } from './list-page.ts'
+import {
+  type Bounds,
+  bothWays,
+  boundsOf,
+  containing,
+  inBounds,
+  isBlank,
+  placesBy,
+  placesOf,
+  TAG_SLOTS,
+} from './list-page.ts'
 import { type Executor, listParameters, listValues, statement } from './statement.ts'
 
 type Search = { organizationId: OrganizationId; filter: AgentFilter; page: ListPage }
@@ -99,28 +109,9 @@ const listOf = (key: RawBuilder<number>, direction: 'asc' | 'desc') =>
       .limit(p('limit')),
   )
 
-const both = (key: RawBuilder<number>) => ({ up: listOf(key, 'asc'), down: listOf(key, 'desc') })
+const LISTS = bothWays(KEYS, listOf)
 
-const LISTS: Record<SortBy, ReturnType<typeof both>> = {
-  created_at: both(KEYS.created_at),
-  updated_at: both(KEYS.updated_at),
-  last_run_completion: both(KEYS.last_run_completion),
-}
-
-const placeBy = (key: RawBuilder<number>) =>
-  statement<{ organization: string; id: string }>()((db, p) =>
-    db
-      .selectFrom('agents')
-      .select(['number', key.as('key')])
-      .where('id', '=', p('id'))
-      .where('organization_id', '=', p('organization')),
-  )
-
-const PLACES: Record<SortBy, ReturnType<typeof placeBy>> = {
-  created_at: placeBy(KEYS.created_at),
-  updated_at: placeBy(KEYS.updated_at),
-  last_run_completion: placeBy(KEYS.last_run_completion),
-}
+const PLACES = placesBy('agents', KEYS)
 
 const count = statement<{ organization: string }>()((db, p) =>
   db

@@ -1,8 +1,9 @@
 import type { OrganizationId } from '../core/id.ts'
-import type { ApiKey, KeptKey, KeyId, Scope, UserId } from '../core/people.ts'
+import type { ApiKey, KeptKey, KeyId, UserId } from '../core/people.ts'
 import type { KeyStore } from '../ports/people-store.ts'
 import { hasEntry, insertEntry } from './audit.ts'
 import type { Database } from './database.ts'
+import type { NewRow } from './schema.ts'
 import { type Executor, listParameters, listValues, statement } from './statement.ts'
 
 export function keyStore({ read, write }: Database): KeyStore {
@@ -65,18 +66,7 @@ export async function revokeKeysOfUser(
   await db.run(revokeOfUser, { organization: organizationId, user: userId, at })
 }
 
-type Row = {
-  id: KeyId
-  organization_id: OrganizationId
-  user_id: UserId | null
-  name: string
-  scope: Scope
-  prefix: string
-  digest: string
-  created_at: number
-  expires_at: number | null
-  revoked_at: number | null
-}
+type Row = NewRow<'api_keys'>
 
 const rowOf = (key: KeptKey): Row => ({
   id: key.id,

@@ -1,10 +1,9 @@
 import { sql } from 'kysely'
-import type { AuditEntry, AuditId, AuditOutcome } from '../core/audit.ts'
-import type { OrganizationId } from '../core/id.ts'
-import type { UserId } from '../core/people.ts'
+import type { AuditEntry, AuditId } from '../core/audit.ts'
 import type { AuditLog } from '../ports/people-store.ts'
 import type { Database } from './database.ts'
 import { type Bounds, boundsOf, inBounds, placesOf } from './list-page.ts'
+import type { NewRow } from './schema.ts'
 import { type Executor, statement } from './statement.ts'
 
 /** Lines are added and read; no statement changes or removes one. */
@@ -42,19 +41,7 @@ export async function insertEntry(db: Executor, entry: AuditEntry): Promise<void
 export const hasEntry = async (db: Executor, id: AuditId): Promise<boolean> =>
   (await db.get(present, { id })) !== undefined
 
-type Row = {
-  id: AuditId
-  organization_id: OrganizationId
-  at: number
-  actor: AuditEntry['actor']
-  user_id: UserId | null
-  from_address: string | null
-  verb: string
-  object: string | null
-  outcome: AuditOutcome
-  status: number | null
-  request_id: string | null
-}
+type Row = NewRow<'audit_log'>
 
 const rowOf = (entry: AuditEntry): Row => ({
   id: entry.id,

@@ -5,6 +5,7 @@ import type { BlockStore } from '../ports/memory-store.ts'
 import { attachBlock, detachBlock, forgetPromptsOfBlock, isLabelFree, relabel } from './agent-blocks.ts'
 import type { Database } from './database.ts'
 import { type Bounds, boundsOf, containing, inBounds, isBlank, listing, placesOf, TAG_SLOTS } from './list-page.ts'
+import type { NewRow } from './schema.ts'
 import { type Executor, listParameters, listValues, statement } from './statement.ts'
 
 export function blockStore({ read, write }: Database): BlockStore {
@@ -106,23 +107,7 @@ export async function replaceBlockValue(
   return (await db.run(replaceValue, { organization: organizationId, ...rest })) === 1
 }
 
-type Row = {
-  id: BlockId
-  organization_id: OrganizationId
-  label: string
-  value: string
-  char_limit: number
-  description: string | null
-  read_only: number
-  tags: string
-  metadata: string
-  hidden: number | null
-  template_name: string | null
-  is_template: number
-  version: number
-  created_at: number
-  updated_at: number
-}
+type Row = NewRow<'blocks'>
 
 const rowOf = (block: Block): Row => ({
   id: block.id,

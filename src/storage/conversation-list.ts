@@ -4,7 +4,7 @@ import type { OrganizationId } from '../core/id.ts'
 import type { ListPage } from '../ports/memory-store.ts'
 import type { ConversationFilter } from '../ports/store.ts'
 import { conversationOf } from './conversations.ts'
-import { type Bounds, boundsOf, containing, inBounds, isBlank, placesOf } from './list-page.ts'
+import { type Bounds, bothWays, boundsOf, containing, inBounds, isBlank, placesBy, placesOf } from './list-page.ts'
 import { type Executor, statement } from './statement.ts'
 
 type Search = { organizationId: OrganizationId; filter: ConversationFilter; page: ListPage }
@@ -63,25 +63,6 @@ const listOf = (key: RawBuilder<number>, direction: 'asc' | 'desc') =>
       .limit(p('limit')),
   )
 
-const both = (key: RawBuilder<number>) => ({ up: listOf(key, 'asc'), down: listOf(key, 'desc') })
+const LISTS = bothWays(KEYS, listOf)
 
-const LISTS: Record<SortBy, ReturnType<typeof both>> = {
-  created_at: both(KEYS.created_at),
-  last_message_at: both(KEYS.last_message_at),
-  last_run_completion: both(KEYS.last_run_completion),
-}
-
-const placeBy = (key: RawBuilder<number>) =>
-  statement<{ organization: string; id: string }>()((db, p) =>
-    db
-      .selectFrom('conversations')
-      .select(['number', key.as('key')])
-      .where('id', '=', p('id'))
-      .where('organization_id', '=', p('organization')),
-  )
-
-const PLACES: Record<SortBy, ReturnType<typeof placeBy>> = {
-  created_at: placeBy(KEYS.created_at),
-  last_message_at: placeBy(KEYS.last_message_at),
-  last_run_completion: placeBy(KEYS.last_run_completion),
-}
+const PLACES = placesBy('conversations', KEYS)

@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { ListPage } from '../ports/memory-store.ts'
-import type { Parameter } from './statement.ts'
+import { type Parameter, statement } from './statement.ts'
 
 /** Rows are ordered by a key and, where keys are equal, by their number. */
 export type Place = { key: number; number: number }
@@ -49,6 +49,36 @@ export async function placesOf(
   }
   return places
 }
+
+type Keys<Name extends string> = Record<Name, RawBuilder<number>>
+
+/** A list for every key it can be sorted by, read upwards and downwards. */
+export const bothWays = <Name extends string, List>(
+  keys: Keys<Name>,
+  listOf: (key: RawBuilder<number>, direction: 'asc' | 'desc') => List,
+): Record<Name, { up: List; down: List }> =>
+  forEach(keys, (key) => ({ up: listOf(key, 'asc'), down: listOf(key, 'desc') }))
+
+const placeBy = (table: 'agents' | 'conversations', key: RawBuilder<number>) =>
+  statement<{ organization: string; id: string }>()((db, p) =>
+    db
+      .selectFrom(table)
+      .select(['number', key.as('key')])
+      .where('id', '=', p('id'))
+      .where('organization_id', '=', p('organization')),
+  )
+
+/** Where a row stands in each of these orders. */
+export const placesBy = <Name extends string>(
+  table: 'agents' | 'conversations',
+  keys: Keys<Name>,
+): Record<Name, ReturnType<typeof placeBy>> => forEach(keys, (key) => placeBy(table, key))
+
+const forEach = <Name extends string, Value>(keys: Keys<Name>, make: (key: RawBuilder<number>) => Value) =>
+  Object.fromEntries(Object.entries<RawBuilder<number>>(keys).map(([name, key]) => [name, make(key)])) as Record<
+    Name,
+    Value
+  >
 
 /** Contains this text, in any case; what would be a wildcard is taken literally. */
 export const containing = (text: string | undefined): string =>

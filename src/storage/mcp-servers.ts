@@ -1,8 +1,9 @@
-import type { McpServerId, OrganizationId } from '../core/id.ts'
+import type { McpServerId } from '../core/id.ts'
 import type { McpServer } from '../core/mcp-server.ts'
 import { retagged, type ToolPlan } from '../core/mcp-tools.ts'
 import type { McpServerStore, PlanTools } from '../ports/mcp-store.ts'
 import type { Database } from './database.ts'
+import type { NewRow } from './schema.ts'
 import { sealedSecrets } from './sealed-secrets.ts'
 import { type Executor, statement } from './statement.ts'
 import { insertTool, removeTool, toolNames, toolsOfServer, updateTool } from './tools.ts'
@@ -90,17 +91,7 @@ async function carryOut(db: Executor, { organizationId, id }: McpServer, plan: P
   return decided
 }
 
-type Row = {
-  id: McpServerId
-  organization_id: OrganizationId
-  name: string
-  place: string
-  sealed_secrets: string | null
-  contact: string
-  revision: number
-  created_at: number
-  updated_at: number
-}
+type Row = NewRow<'mcp_servers'>
 
 const rowOf = (server: McpServer): Row => ({
   id: server.id,

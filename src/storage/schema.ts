@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely'
+import type { Generated, Selectable } from 'kysely'
 import type { AuditId, AuditOutcome } from '../core/audit.ts'
 import type { Cooldown, Credential, CredentialId } from '../core/credential.ts'
 import type {
@@ -47,6 +47,9 @@ export type Tables = SearchTables & {
   stream_heads: StreamHeadsTable
   chunks: ChunksTable
 }
+
+/** A row as it is written: the database gives it its number. */
+export type NewRow<Name extends keyof Tables> = Omit<Selectable<Tables[Name]>, 'number'>
 
 type AgentsTable = {
   /** Order of insertion: what lists are sorted by. */

@@ -1,9 +1,10 @@
 import { type SqlBool, sql } from 'kysely'
-import type { McpServerId, OrganizationId, ToolId } from '../core/id.ts'
+import type { McpServerId, OrganizationId } from '../core/id.ts'
 import type { StoredTool } from '../core/stored-tool.ts'
 import type { StoredToolStore } from '../ports/memory-store.ts'
 import type { Database } from './database.ts'
 import { listing } from './list-page.ts'
+import type { NewRow } from './schema.ts'
 import { type Executor, statement } from './statement.ts'
 
 export function toolStore({ read, write }: Database): StoredToolStore {
@@ -108,16 +109,7 @@ async function renameOnAgents(db: Executor, { organizationId, from, to }: Renami
   }
 }
 
-type Row = {
-  id: ToolId
-  organization_id: OrganizationId
-  name: string
-  tool_type: string
-  mcp_server_id: McpServerId | null
-  body: string
-  created_at: number
-  updated_at: number
-}
+type Row = NewRow<'tools'>
 
 function rowOf({ id, organizationId, name, toolType, createdAt, updatedAt, ...body }: StoredTool): Row {
   const row = { id, organization_id: organizationId, name, tool_type: toolType, body: JSON.stringify(body) }
