@@ -29,4 +29,18 @@ for (const door of ['src/main.ts', 'src/embedded.ts', 'src/ai-sdk.ts'])
     minifySyntax: true,
     logLevel: 'warning',
   })
+// What keeps a workspace runs inside its sandbox, which sees this folder of ours and nothing else.
+await build({
+  entryPoints: [{ in: 'src/workspaces/supervisor/main.ts', out: 'supervisor/main' }],
+  outdir: target,
+  // No package.json is beside it there to say what it is.
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  minifyWhitespace: true,
+  minifySyntax: true,
+  logLevel: 'warning',
+})
 execFileSync('node_modules/.bin/tsc', ['-p', 'tsconfig.build.json', '--outDir', target], { stdio: 'inherit' })

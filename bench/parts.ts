@@ -5,11 +5,22 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Figure, type FigureName, median, show } from './figures.ts'
 import { server } from './server/figures.ts'
+import { shell } from './shell.ts'
 import type { Measured } from './side.ts'
 import { SideFailed, type SideName, type Workshop } from './sides.ts'
 import { MESSAGES_PER_TURN } from './wire.ts'
 
-export type PartName = 'cpu' | 'bytes' | 'history' | 'idle' | 'resume' | 'warm' | 'client' | 'server'
+export type PartName =
+  | 'cpu'
+  | 'bytes'
+  | 'history'
+  | 'idle'
+  | 'resume'
+  | 'warm'
+  | 'cache'
+  | 'shell'
+  | 'client'
+  | 'server'
 export type Part = (shop: Workshop, size: Size) => Promise<Figure[]>
 
 /** How much of everything. `quick` is for a look, not for a verdict. */
@@ -17,7 +28,7 @@ export type Size = 'full' | 'quick'
 
 const SIDES: readonly SideName[] = ['bare', 'engine']
 
-export const PARTS: Record<PartName, Part> = { cpu, bytes, history, idle, resume, warm, client, server }
+export const PARTS: Record<PartName, Part> = { cpu, bytes, history, idle, resume, warm, cache, shell, client, server }
 
 type Durability = 'relaxed' | 'strict'
 type CpuCase = { name: FigureName; lanes: number; durability: Durability; warmUp: number; turns: number }
@@ -170,6 +181,38 @@ async function warm(shop: Workshop, size: Size): Promise<Figure[]> {
     detail = `${show(cpuPerTurn(kept!))} ms / ${show(cpuPerTurn(cold!))} ms of CPU per turn at 1,000 messages`
   }
   return [{ name: 'warm_turn_ratio', value: median(ratios), detail }]
+}
+
+/** Many conversations through a small cache: memory stays, and making room delays nobody. */
+async function cache(shop: Workshop, size: Size): Promise<Figure[]> {
+  const place = { durability: 'relaxed' as const, request: 'whole-history' as const }
+  const [conversations, entries] = size === 'quick' ? [200, 20] : [1_000, 100]
+  const rounds = { lanes: 16, conversations, warmUp: 3, rounds: 4 }
+  const touched = proven(
+    'engine',
+    await shop.measure('engine', { type: 'touched', ...place, home: shop.folder(), cacheEntries: entries, ...rounds }),
+  )
+  // Conversations grow with every round, in the database: what is kept of them must not.
+  const told = `${rounds.rounds} rounds of ${conversations} conversations through a cache of ${entries}`
+  const times = { evicting: [] as number[], alone: [] as number[] }
+  const turns = { conversations: 50, warmUp: 150, turns: size === 'quick' ? 100 : 600 }
+  for (let round = 0; round < (size === 'quick' ? 1 : 3); round++) {
+    // Room for one: every turn sends the one before away. Room for none: nothing is kept, and nothing goes.
+    for (const [kind, cacheEntries] of [['evicting', 1] as const, ['alone', 0] as const]) {
+      const job = { type: 'turn-times' as const, ...place, home: shop.folder(), cacheEntries, ...turns }
+      times[kind].push(proven('engine', await shop.measure('engine', job)).turnP99Ms)
+    }
+  }
+  const [evicting, alone] = [median(times.evicting), median(times.alone)]
+  return [
+    { name: 'cache_heap_growth', value: touched.heapGrowth, detail: `heap, ${told}` },
+    { name: 'cache_resident_growth', value: touched.residentGrowth, detail: `resident memory, ${told}` },
+    {
+      name: 'eviction_delay_ms',
+      value: evicting - alone,
+      detail: `p99 of a turn that makes room ${show(evicting)} ms, of one that need not ${show(alone)} ms; below 0 is noise`,
+    },
+  ]
 }
 
 type ClientFigures = {

@@ -34,6 +34,10 @@ export type Job = Omit<SideOptions, 'onTool'> &
     | { type: 'seed'; messages: number }
     | { type: 'seeded'; conversation: string; warmUp: number; turns: number }
     | { type: 'idle'; lanes: number; warmUp: number; turns: number }
+    /** Every conversation is touched once a round; after the first rounds memory must stay where it is. */
+    | { type: 'touched'; lanes: number; conversations: number; warmUp: number; rounds: number }
+    /** One turn after the other, each in the next conversation. */
+    | { type: 'turn-times'; conversations: number; warmUp: number; turns: number }
     /** Killed while the tool of step `atStep` runs. */
     | { type: 'crash'; atStep: number }
     | { type: 'resume' }
@@ -50,6 +54,10 @@ export type Measured = {
   diskBytes: number
   heapBytes: number
   loopDelayP99Ms: number
+  /** The largest of the rounds, against the first of them. */
+  heapGrowth: number
+  residentGrowth: number
+  turnP99Ms: number
   conversation: string
 }
 
@@ -90,6 +98,34 @@ async function carryOut(job: Job, side: Side): Promise<Partial<Measured>> {
       await runAll(side, measured, job.lanes)
       const heapBytes = (await settledHeap()) - before
       return { heapBytes, turns: job.turns, messages: await countAll(side, measured) }
+    }
+    case 'touched': {
+      const conversations = await side.newConversations(job.conversations)
+      const heaps: number[] = []
+      const residents: number[] = []
+      for (let round = 0; round < job.warmUp + job.rounds; round++) {
+        await runAll(side, conversations, job.lanes)
+        const heap = await settledHeap()
+        if (round < job.warmUp) continue
+        heaps.push(heap)
+        residents.push(process.memoryUsage().rss)
+      }
+      const growth = (values: number[]) => Math.max(...values) / values[0]!
+      const turns = job.conversations * (job.warmUp + job.rounds)
+      const messages = await countAll(side, conversations)
+      return { heapGrowth: growth(heaps), residentGrowth: growth(residents), heapBytes: heaps[0]!, turns, messages }
+    }
+    case 'turn-times': {
+      const conversations = await side.newConversations(job.conversations)
+      const times: number[] = []
+      for (let turn = 0; turn < job.warmUp + job.turns; turn++) {
+        const from = performance.now()
+        await side.runTurn(conversations[turn % conversations.length]!)
+        if (turn >= job.warmUp) times.push(performance.now() - from)
+      }
+      times.sort((one, other) => one - other)
+      const messages = await countAll(side, conversations)
+      return { turnP99Ms: times[Math.floor(times.length * 0.99)]!, turns: job.warmUp + job.turns, messages }
     }
     case 'seed': {
       const [conversation] = await side.newConversations(1)

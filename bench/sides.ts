@@ -36,7 +36,10 @@ export async function openWorkshop(): Promise<Workshop> {
   const dist = process.env.BENCH_DIST ?? new URL('../dist/', import.meta.url).href
 
   function start(side: SideName, job: JobOf): ChildProcess {
-    const flags = [...(process.env.BENCH_NODE_FLAGS?.split(' ') ?? []), ...(job.type === 'idle' ? ['--expose-gc'] : [])]
+    const flags = [
+      ...(process.env.BENCH_NODE_FLAGS?.split(' ') ?? []),
+      ...(job.type === 'idle' || job.type === 'touched' ? ['--expose-gc'] : []),
+    ]
     const argument = JSON.stringify({ ...job, source: address, dist })
     return spawn(process.execPath, [...flags, join(plain, `${side}-side.js`), argument], {
       stdio: ['ignore', 'pipe', 'inherit'],

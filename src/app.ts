@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { type ConfigFile, readConfigFile } from './config/config-file.ts'
 import { openHome } from './config/home.ts'
 import { readLimits } from './config/limits.ts'
@@ -6,12 +7,14 @@ import { realRandomness } from './config/real-randomness.ts'
 import { openSecretKeys } from './config/secret-key.ts'
 import { type Environment, readSettings, type Settings } from './config/settings.ts'
 import { sha256 } from './config/sha256.ts'
+import { readWorkspaceSettings, type WorkspaceSettings } from './config/workspaces.ts'
 import { DEFAULT_ORGANIZATION } from './core/id.ts'
 import { startEngine } from './engine/engine.ts'
 import { newWarmAgents } from './engine/warm-past.ts'
 import type { World } from './engine/world.ts'
 import { newStreams } from './live/streams.ts'
 import { newOutbound } from './net/outbound.ts'
+import { isPublicAddress } from './net/public-address.ts'
 import type { Clock } from './ports/clock.ts'
 import type { ModelProvider } from './ports/model.ts'
 import type { Store } from './ports/store.ts'
@@ -24,15 +27,20 @@ import { newEmbedder } from './providers/embeddings/embedder.ts'
 import { modelsFrom } from './providers/models.ts'
 import { providerSet } from './providers/provider-set.ts'
 import { friendlyProvider } from './providers/scripted/friendly.ts'
+import { endProcesses } from './service/close-workspace.ts'
 import type { Desk } from './service/desk.ts'
 import { findPassages } from './service/find-passages.ts'
 import { keepSearchReady } from './service/keep-search-ready.ts'
+import { keepWorkspaces } from './service/keep-workspaces.ts'
+import type { UnheardOf } from './service/remove-ownerless.ts'
 import { tellEvents } from './service/tell-events.ts'
 import { builtinTools } from './tools/builtin/all.ts'
 import { memoryTools } from './tools/builtin/memory/all.ts'
 import { fileSpill } from './tools/file-spill.ts'
 import { newMcpClient } from './tools/mcp/mcp-client.ts'
 import { toolRegistry } from './tools/registry.ts'
+import { workspaceTools } from './tools/workspace/workspace-tools.ts'
+import { newWorkspaces } from './workspaces/workspaces.ts'
 
 export type App = { desk: Desk; settings: Settings; close(): Promise<void> }
 
@@ -81,6 +89,8 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   }
   const friendly = friendlyProvider({ clock, randomness })
   const mcp = newMcpClient({ servers: store.mcpServers, box: secrets.box, fetch: newOutbound(OF_STREAMS).fetch })
+  const { folder, ...sandbox } = readWorkspaceSettings(environment, { home, configured: config.workspaces })
+  const workspaces = newWorkspaces({ folder, clock, sandbox, isPublicAddress, report })
   const world: World = {
     store,
     streams: newStreams({ chunks, clock, report, keptMs: settings.streamsKeptMs }),
@@ -93,9 +103,11 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
         ...{ store, clock, randomness },
         findPassages: (question) => findPassages(question, { store, embeddings }),
       }),
+      ...workspaceTools({ workspaces, containment: sandbox.containment, clock }),
       ...(options.tools ?? []),
     ]),
     mcp,
+    endProcesses: (id) => endProcesses(id, { workspaces, report }),
     spill: fileSpill(home),
     clock,
     randomness,
@@ -113,6 +125,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     secretKeys: secrets,
     embeddings,
     outbound: newOutbound({ keepBody: true }),
+    workspaces,
     defaults: {
       ...{ maxSteps, maxDurationMs, approvalTtlMs, fallback: config.fallback },
       ...(config.model ? { model: config.model } : {}),
@@ -122,11 +135,22 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     ...(engine ? { engine } : {}),
   }
   const search = engine && keepSearchReady({ world, embeddings, running: () => engine.dispatcher.running().length })
+  const unheardOf = whoseAre(folder, { home, settings })
+  const keeper = engine && keepWorkspaces({ desk, workspaces, unheardOf })
   return {
     desk,
     settings,
     close: () =>
-      closeInTurn([() => search?.stop(), () => engine?.stop(), mcp.close, pool.flush, chunks.close, opened.close]),
+      closeInTurn([
+        () => search?.stop(),
+        () => keeper?.stop(),
+        () => engine?.stop(),
+        workspaces.close,
+        mcp.close,
+        pool.flush,
+        chunks.close,
+        opened.close,
+      ]),
   }
 }
 
@@ -152,6 +176,15 @@ function flowsOf({ providers }: ConfigFile): FlowOverrides {
       return [[name, Object.fromEntries(said.filter(([, value]) => value))]]
     }),
   )
+}
+
+/** A database in the home knows every workspace of the home; one elsewhere may be another's, and so may the folder. */
+function whoseAre(
+  folder: WorkspaceSettings['folder'],
+  { home, settings }: { home: string; settings: Settings },
+): UnheardOf {
+  if (folder !== join(home, 'workspaces')) return 'keep'
+  return settings.databaseUrl ? 'remove-if-others-are-known' : 'remove'
 }
 
 /** What one of them throws is not lost, and does not keep the others open. */

@@ -32,6 +32,7 @@ const DOORS: Record<string, Doors> = {
   storage: { rooms: ['core', 'ports'], packages: ['node:', 'kysely', 'pg'] },
   live: { rooms: ['core', 'ports'], packages: [] },
   tools: { rooms: ['core', 'ports'], packages: ['node:', '@cfworker/json-schema', '@modelcontextprotocol/sdk'] },
+  workspaces: { rooms: ['core', 'ports'], packages: ['node:'] },
   config: { rooms: ['core', 'ports'], packages: ['node:', 'yaml', '@cfworker/json-schema'] },
   simulator: { rooms: ['core'], packages: ['node:'] },
   service: { rooms: ['core', 'ports', 'engine'], packages: [] },
@@ -42,7 +43,9 @@ const DOORS: Record<string, Doors> = {
   },
   cli: { rooms: ['core', 'ports', 'service'], packages: ['node:', 'commander'] },
   'app.ts': {
-    rooms: ['core', 'ports', 'engine', 'providers', 'net', 'storage', 'live', 'tools', 'config', 'service'],
+    rooms: [
+      ...['core', 'ports', 'engine', 'providers', 'net', 'storage', 'live', 'tools', 'workspaces', 'config', 'service'],
+    ],
     packages: ['node:'],
   },
   'embedded.ts': { rooms: ['app.ts', 'service'], packages: [] },

@@ -1,4 +1,5 @@
 import type { Agent } from '../core/agent.ts'
+import { MEMORY_TOOLS } from '../core/base-tools.ts'
 import { findAgent, listAgents } from '../service/find-agent.ts'
 import type { House } from './house.ts'
 
@@ -11,5 +12,8 @@ export async function agentOrFirst(name: string | undefined, house: Pick<House, 
   if (name !== undefined) return findAgent(name, desk)
   const agents = await listAgents(desk)
   // Newest first: the one people began with is the last.
-  return agents.at(-1) ?? verbs.createAgent({ name: 'assistant', model: desk.defaults.model ?? FIRST_MODEL })
+  if (agents.length > 0) return agents.at(-1)!
+  // It may show all there is, a terminal included: whoever types here sits at the machine it is on.
+  const tools = desk.world.tools.names().filter((name) => !MEMORY_TOOLS.includes(name))
+  return verbs.createAgent({ name: 'assistant', model: desk.defaults.model ?? FIRST_MODEL, tools })
 }

@@ -13,6 +13,7 @@ export const NEW_TELLING: Telling = { open: 'nothing', tools: {} }
 /** Results are for the model; a person gets enough to follow. */
 const MOST_RESULT_LINES = 12
 const MOST_ARGUMENT_CHARACTERS = 400
+const FIRST_LINE_CHARACTERS = 40
 
 /** One chunk as text for people. Pure: the same chunks give the same screen. */
 export function renderChunk(telling: Telling, chunk: Chunk, look: Look): { telling: Telling; pieces: Piece[] } {
@@ -115,8 +116,24 @@ const named = (telling: Telling, calls: WireCall[]): Telling['tools'] => ({
 })
 
 function callText({ name, arguments: json }: WireCall, { paint }: Look): string {
-  const shown = json === '{}' ? '' : ` ${paint.dim(shortened(safeText(json), MOST_ARGUMENT_CHARACTERS))}`
+  const shown = json === '{}' ? '' : ` ${paint.dim(shortened(safeText(inBrief(json)), MOST_ARGUMENT_CHARACTERS))}`
   return `${paint.bold(safeText(name))}${shown}`
+}
+
+/** Of a text with many lines, a file that is written, say, the first tells which it is. */
+function inBrief(json: string): string {
+  if (!json.includes('\\n')) return json
+  try {
+    return JSON.stringify(JSON.parse(json, (_, value) => (typeof value === 'string' ? firstLine(value) : value)))
+  } catch {
+    // A model may write what is no JSON; it is shown as it is.
+    return json
+  }
+}
+
+function firstLine(text: string): string {
+  const lines = text.trimEnd().split('\n')
+  return lines.length === 1 ? text : `${lines[0]!.slice(0, FIRST_LINE_CHARACTERS)}… (${lines.length} lines)`
 }
 
 /** Nothing of a call that needs a person's word is left out: they answer for all of it. */

@@ -73,6 +73,7 @@ function programFor(context: Context, ends: (code: number) => void): Command {
   addAgents(program, context)
   addRuns(program, context)
   addApprovals(program, context)
+  addWorkspaces(program, { context, ends })
   addModels(program, { context, ends })
   addProviders(program, { context, ends })
   addAuth(program, { context, ends })
@@ -118,7 +119,7 @@ function addAgents(program: Command, context: Context): void {
     .option('--model <handle...>', 'provider/model; several make a fallback chain (default: see config.yaml)')
     .option('--fallback <handle...>', 'where to go on when the model fails; every turn starts at the model again')
     .option('--system <text>', 'what the agent is told to be')
-    .option('--tool <name...>', 'tools it may use; all if none is named')
+    .option('--tool <name...>', 'tools it may use; if none is named, all but those of workspaces')
     .action(async (name, flags) => (await load()).create(name, flags, context))
   agents
     .command('show')
@@ -167,6 +168,46 @@ function addApprovals(program: Command, context: Context): void {
 }
 
 type Entrance = { context: Context; ends(code: number): void }
+
+function addWorkspaces(program: Command, { context, ends }: Entrance): void {
+  const load = () => import('./commands/workspaces.ts')
+  const which = [
+    '<workspace>',
+    'id of a conversation, or name of an agent for the conversation it was last in',
+  ] as const
+  const workspaces = program
+    .command('workspaces')
+    .description('where agents work: files and processes of conversations; show, read logs, end, remove')
+  workspaces
+    .command('list', { isDefault: true })
+    .option('--json')
+    .action(async (flags) => (await load()).listAll(flags, context))
+  workspaces
+    .command('show')
+    .argument(...which)
+    .option('--json')
+    .action(async (workspace, flags) => (await load()).show(workspace, flags, context))
+  workspaces
+    .command('logs')
+    .description('what a process wrote')
+    .argument(...which)
+    .argument('<process>')
+    .option('--last <bytes>', 'only the end of it')
+    .action(async (workspace, process, flags) => (await load()).logs(workspace, process, { flags, context }))
+  workspaces
+    .command('kill')
+    .description('end a process and all it started')
+    .argument(...which)
+    .argument('<process>')
+    .option('--json')
+    .action(async (workspace, process, flags) => (await load()).kill(workspace, process, { ...flags, context }))
+  workspaces
+    .command('remove')
+    .description('remove a workspace for good: processes end, files are gone; the conversation stays')
+    .argument(...which)
+    .option('--yes', 'do not ask')
+    .action(async (workspace, flags) => ends(await (await load()).remove(workspace, flags, context)))
+}
 
 function addModels(program: Command, { context, ends }: Entrance): void {
   program

@@ -11,6 +11,7 @@ import { type CreateAgent, createAgent } from '../service/create-agent.ts'
 import type { Desk } from '../service/desk.ts'
 import { type SendMessage, sendMessage } from '../service/send-message.ts'
 import { watchRun } from '../service/watch-run.ts'
+import { ownWorkspaceVerbs, type WorkspaceVerbs } from './workspace-verbs.ts'
 
 export type TextMessage = { agent: Agent; conversationId: ConversationId; text: string } & Pick<
   SendMessage,
@@ -25,6 +26,7 @@ export type Verbs = {
   answer(runId: string, verdicts: Verdict[]): Promise<RunId>
   createAgent(request: CreateAgent): Promise<Agent>
   createConversation(agent: Agent): Promise<Conversation>
+  workspaces: WorkspaceVerbs
 }
 
 export const ownVerbs = (desk: Desk): Verbs => ({
@@ -36,4 +38,5 @@ export const ownVerbs = (desk: Desk): Verbs => ({
   answer: (runId, verdicts) => answerApproval({ runId, verdicts }, desk),
   createAgent: (request) => createAgent(request, desk),
   createConversation: (agent) => createConversation(agent, desk),
+  workspaces: ownWorkspaceVerbs(desk),
 })

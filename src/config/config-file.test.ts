@@ -26,7 +26,7 @@ const mistakesOf = async (context: TestContext, text: string): Promise<string> =
 }
 
 test('no file and an empty file say nothing', async (context) => {
-  const nothing = { fallback: [], providers: {}, limits: {} }
+  const nothing = { fallback: [], providers: {}, limits: {}, workspaces: {} }
   assert.deepEqual(await readConfigFile(homeWith(context)), nothing)
   assert.deepEqual(await readConfigFile(homeWith(context, '')), nothing)
   assert.deepEqual(await readConfigFile(homeWith(context, '# later\n')), nothing)

@@ -5,6 +5,7 @@ import type { PoolStrategy } from '../core/credential.ts'
 import { Problem } from '../core/problem.ts'
 import { isTargetHandle, type TargetHandle } from '../core/target.ts'
 import { CONFIG_SCHEMA } from './config-schema.ts'
+import type { WorkspaceConfig } from './workspaces.ts'
 
 export type ProviderConfig = {
   base_url?: string
@@ -41,9 +42,11 @@ export type ConfigFile = {
   providers: Record<string, ProviderConfig>
   /** By the names of config.yaml; see `readLimits`. */
   limits: Record<string, number>
+  /** See `readWorkspaceSettings`. */
+  workspaces: WorkspaceConfig
 }
 
-const NOTHING: ConfigFile = { fallback: [], providers: {}, limits: {} }
+const NOTHING: ConfigFile = { fallback: [], providers: {}, limits: {}, workspaces: {} }
 
 /** `config.yaml` of the home. All mistakes are told at once, each with its place. */
 export async function readConfigFile(home: string): Promise<ConfigFile> {

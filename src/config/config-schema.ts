@@ -1,6 +1,7 @@
 import type { Schema } from '@cfworker/json-schema'
 import { LIMITS } from '../core/limits.ts'
 import { limitKey } from './limits.ts'
+import { AMOUNTS, CONTAINMENTS, DOMAIN, FOLDER } from './workspaces.ts'
 
 const milliseconds: Schema = { type: 'integer', minimum: 1, maximum: 86_400_000 }
 
@@ -54,6 +55,27 @@ const limits: Schema = {
   ),
 }
 
+const workspaces: Schema = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'Where agents work: a folder, a terminal and processes for each conversation.',
+  properties: {
+    sandbox: { enum: [...CONTAINMENTS], default: 'bubblewrap', description: 'What holds them; local is no sandbox.' },
+    folder: { type: 'string', pattern: FOLDER, description: 'Where they lie; in the home without it.' },
+    ...Object.fromEntries(
+      Object.entries(AMOUNTS).map(([name, { from, to, usual, says }]) => [
+        name,
+        { type: 'integer', minimum: from, maximum: to, default: usual, description: says },
+      ]),
+    ),
+    egress: {
+      type: 'array',
+      items: { type: 'string', pattern: DOMAIN },
+      description: 'Domains that commands may reach, as example.com or *.example.com; none without it.',
+    },
+  },
+}
+
 /** Published as `docs/config.schema.json`; an editor that knows it completes and checks `config.yaml`. */
 export const CONFIG_SCHEMA: Schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -77,5 +99,6 @@ export const CONFIG_SCHEMA: Schema = {
       description: 'Settings by provider; a name that is no vendor’s is a server of your own.',
     },
     limits,
+    workspaces,
   },
 }

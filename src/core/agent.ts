@@ -1,4 +1,4 @@
-import type { AgentId, ConversationId, OrganizationId } from './id.ts'
+import type { AgentId, BlockId, ConversationId, OrganizationId } from './id.ts'
 import type { JsonObject } from './json.ts'
 import type { TargetHandle } from './target.ts'
 
@@ -61,6 +61,8 @@ export type ConversationDetails = {
   /** Not in lists. */
   hidden?: boolean
   model?: TargetHandle
+  /** Copies of blocks that this conversation alone reads and edits. */
+  ownBlocks?: BlockId[]
   /** Kept and given back as it came: what only clients read. */
   wire?: JsonObject
 }

@@ -8,6 +8,16 @@ export const MEMORY_TOOLS: readonly string[] = [
   'archival_memory_search',
 ]
 
+/** Tools that work on this machine. Nobody has them who did not ask for them by name. */
+export const WORKSPACE_TOOLS: readonly string[] = [
+  'shell',
+  'process',
+  'read_file',
+  'write_file',
+  'edit_file',
+  'search_files',
+]
+
 /** What an agent gets unless it says that it wants none. */
 export const BASE_TOOLS: readonly string[] = [
   'conversation_search',

@@ -22,6 +22,12 @@ export type Block = {
   updatedAt: number
 }
 
+/** Of two with one label the conversation's own counts. */
+export const withOwn = (shared: readonly Block[], own: readonly Block[]): Block[] => [
+  ...shared.map((block) => own.find(({ label }) => label === block.label) ?? block),
+  ...own.filter(({ label }) => !shared.some((block) => block.label === label)),
+]
+
 /** As on the official server. */
 export const BLOCK_LIMIT = 100_000
 

@@ -188,7 +188,8 @@ export const ENDING_OF_FAULT: Record<'internal' | 'worker-lost' | 'time-limit' |
   'struck-out': {
     stopReason: 'invalid_tool_call',
     errorType: 'llm_error',
-    message: 'The model called tools that do not exist or with arguments they do not take, three times in a row.',
+    message:
+      'Three times in a row the model called tools it does not have or may not call, with arguments they do not take, or left out one it must call.',
   },
   'time-limit': { stopReason: 'error', errorType: 'time_limit', message: 'The run reached its time limit.' },
 }

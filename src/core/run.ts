@@ -4,6 +4,7 @@ import type { RunError } from './failure.ts'
 import type { AgentId, ConversationId, OrganizationId, RunId, WorkerId } from './id.ts'
 import type { Json } from './json.ts'
 import type { TargetHandle } from './target.ts'
+import type { ToolRule } from './tool-rules.ts'
 
 export type RunStatus = 'created' | 'running' | 'completed' | 'failed' | 'cancelled'
 
@@ -75,6 +76,8 @@ export type RunSettings = {
   addendum?: string
   /** Tools whose success is the end of the turn. */
   exitTools?: string[]
+  /** When which tool may be called; absent where nothing is ruled. */
+  toolRules?: ToolRule[]
 }
 
 /** Its calls wait, as those of guarded tools do, until its owner sends a result. */

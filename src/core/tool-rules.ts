@@ -1,11 +1,115 @@
 import type { Agent } from './agent.ts'
+import type { Json, JsonObject } from './json.ts'
 
-/** The tools after which this agent has done what it was asked for. Its other rules are kept and told, and bind nobody. */
-export function exitToolsOf({ settings }: Pick<Agent, 'settings'>): string[] {
+/** Which tool may follow which in one turn, as the agent's owner wants it. Nothing but the turn itself is looked at. */
+export type ToolRule =
+  /** One of these opens the turn. */
+  | { type: 'first'; tool: string }
+  /** After it, only these. */
+  | { type: 'then-only'; tool: string; children: string[] }
+  /** These only right after it, and right after it only these. */
+  | { type: 'only-after'; tool: string; children: string[] }
+  /** What it answered decides what follows; `isStrict`: an answer nobody foresaw is followed by nothing. */
+  | { type: 'by-answer'; tool: string; children: Record<string, string>; otherwise?: string; isStrict: boolean }
+  | { type: 'at-most'; tool: string; count: number }
+  /** The turn does not end before it was called. */
+  | { type: 'required'; tool: string }
+
+/** The calls of a turn so far, oldest first, and what the last of them answered as far as it is known. */
+export type Called = { tools: readonly string[]; lastAnswer?: string }
+
+/** The rules of an agent that say when a tool may be called. Approval has a place of its own, and so has the exit. */
+export const toolRulesOf = (agent: Pick<Agent, 'settings'>): ToolRule[] => wireRules(agent).flatMap(ruleOf)
+
+/** The tools after which this agent has done what it was asked for. */
+export const exitToolsOf = (agent: Pick<Agent, 'settings'>): string[] =>
+  wireRules(agent).flatMap(({ type, tool_name }) => (type === 'exit_loop' ? [String(tool_name)] : []))
+
+/** Those of the agent's tools that may be called now. */
+export function allowedTools(names: readonly string[], rules: readonly ToolRule[], called: Called): string[] {
+  const openers = called.tools.length === 0 ? rules.flatMap((rule) => (rule.type === 'first' ? [rule.tool] : [])) : []
+  const candidates = openers.length > 0 ? names.filter((name) => openers.includes(name)) : [...names]
+  return rules.reduce((left, rule) => left.filter((name) => permits(rule, name, called)), candidates)
+}
+
+/** True where the rules leave no choice but to call a tool: the turn has to open with one, or one alone is left. */
+export function mustCall(allowed: readonly string[], rules: readonly ToolRule[], called: Called): boolean {
+  if (allowed.length === 0) return false
+  const last = called.tools.at(-1)
+  if (last === undefined) return rules.some((rule) => rule.type === 'first')
+  return allowed.length === 1 && rules.some((rule) => rule.tool === last && binds(rule))
+}
+
+/** What must still be called before the turn may end. */
+export const stillRequired = (rules: readonly ToolRule[], called: Called): string[] =>
+  rules.flatMap(({ type, tool }) => (type === 'required' && !called.tools.includes(tool) ? [tool] : []))
+
+/** In the words the model may know from elsewhere. */
+export const constraintRefusal = (tool: string, allowed: readonly string[]): string =>
+  `[ToolConstraintError] Cannot call ${tool}, valid tools include: [${allowed.join(', ')}]`
+
+const binds = ({ type }: ToolRule): boolean => type === 'then-only' || type === 'only-after' || type === 'by-answer'
+
+function permits(rule: ToolRule, name: string, { tools, lastAnswer }: Called): boolean {
+  const isNext = tools.at(-1) === rule.tool
+  switch (rule.type) {
+    case 'first':
+    case 'required':
+      return true
+    case 'then-only':
+      return !isNext || rule.children.includes(name)
+    case 'only-after':
+      return rule.children.includes(name) === isNext
+    case 'at-most':
+      return name !== rule.tool || tools.filter((tool) => tool === name).length < rule.count
+    case 'by-answer': {
+      if (!isNext) return true
+      // Nothing follows what has not answered yet.
+      if (lastAnswer === undefined) return false
+      const child = rule.children[lastAnswer] ?? rule.otherwise
+      return child === undefined ? !rule.isStrict : name === child
+    }
+  }
+}
+
+function wireRules({ settings }: Pick<Agent, 'settings'>): JsonObject[] {
   const rules = settings?.wire?.tool_rules
   if (!Array.isArray(rules)) return []
-  return rules.flatMap((rule) => {
-    if (rule === null || typeof rule !== 'object' || Array.isArray(rule)) return []
-    return rule.type === 'exit_loop' && typeof rule.tool_name === 'string' ? [rule.tool_name] : []
-  })
+  return rules.filter((rule): rule is JsonObject => typeof rule === 'object' && rule !== null && !Array.isArray(rule))
+}
+
+const texts = (value: Json | undefined): string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+
+const textsByName = (value: Json | undefined): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(typeof value === 'object' && value !== null ? value : {}).flatMap(([name, child]) =>
+      typeof child === 'string' ? [[name, child]] : [],
+    ),
+  )
+
+function ruleOf(wire: JsonObject): ToolRule[] {
+  const tool = String(wire.tool_name)
+  switch (wire.type) {
+    case 'run_first':
+      return [{ type: 'first', tool }]
+    case 'constrain_child_tools':
+      return [{ type: 'then-only', tool, children: texts(wire.children) }]
+    case 'parent_last_tool':
+      return [{ type: 'only-after', tool, children: texts(wire.children) }]
+    case 'conditional':
+      return [
+        {
+          ...{ type: 'by-answer', tool, children: textsByName(wire.child_output_mapping) },
+          ...(typeof wire.default_child === 'string' ? { otherwise: wire.default_child } : {}),
+          isStrict: wire.require_output_mapping === true,
+        },
+      ]
+    case 'max_count_per_step':
+      return typeof wire.max_count_limit === 'number' ? [{ type: 'at-most', tool, count: wire.max_count_limit }] : []
+    case 'required_before_exit':
+      return [{ type: 'required', tool }]
+    default:
+      return []
+  }
 }

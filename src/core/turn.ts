@@ -4,6 +4,7 @@ import type { MessageId, RunId, StepId } from './id.ts'
 import type { Input } from './message.ts'
 import type { RunSettings, StopReason } from './run.ts'
 import { type Decision, type Settlement, settle, settleDenied, type ToolCall, type ToolOutcome } from './tool-call.ts'
+import { type Called, stillRequired } from './tool-rules.ts'
 import { afterAnswer, newWay, type Purpose, takeRemedy, type Way } from './way.ts'
 
 export type CallState = ToolCall & { decision?: Decision; startedBy?: number; outcome?: ToolOutcome }
@@ -20,6 +21,8 @@ export type Turn = {
   steps: number
   /** The latest answer and what became of its calls. */
   step?: Step
+  /** The tools called so far, where rules want to know. */
+  called: readonly string[]
   /** How far each kind of call has come; an auxiliary one has its own place in the chain. */
   ways: Record<Purpose, Way>
   /** Room is to be made before the model is asked again. */
@@ -61,6 +64,7 @@ export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>
     phase: 'going',
     pending: inputs,
     steps: 0,
+    called: [],
     ways: { answer: newWay(), summary: newWay() },
     isCompacting: settings.task === 'compact',
     compactions: 0,
@@ -71,7 +75,8 @@ export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>
   if (!continues) return turn
   const { stepId, answerId, resultsId, calls, decisions } = continues
   const decided = calls.map((call) => withDecision(call, decisions))
-  return { ...turn, step: { stepId, answerId, resultsId, finish: 'tool-calls', calls: decided } }
+  const step: Step = { stepId, answerId, resultsId, finish: 'tool-calls', calls: decided }
+  return { ...turn, step, called: calledAfter(turn, calls) }
 }
 
 /** Rebuild a turn from its log. The first event of every run is its accepted input. */
@@ -113,9 +118,12 @@ export function nextAction(turn: Turn, fence: number): Action {
   if (turn.settings.task) return turn.compactions === 0 ? { type: 'reset' } : record([endNormally('end_turn')])
 
   const last = turn.step
-  if (last && last.calls.length === 0 && turn.pending.length === 0)
-    return record([endNormally(last.finish === 'length' ? 'max_tokens_exceeded' : 'end_turn')])
-  if (last && hasExited(last.calls, turn) && turn.pending.length === 0) return record([endNormally('tool_rule')])
+  const isRead = turn.pending.length === 0
+  if (last && isRead && last.calls.length === 0 && last.finish === 'length')
+    return record([endNormally('max_tokens_exceeded')])
+  const mayEnd = isRead && requiredNow(turn).length === 0
+  if (last && mayEnd && last.calls.length === 0) return record([endNormally('end_turn')])
+  if (last && mayEnd && hasExited(last.calls, turn)) return record([endNormally('tool_rule')])
   if (turn.strikes >= MAX_STRIKES) return record([endBadly(ENDING_OF_FAULT['struck-out'])])
   if (turn.steps >= turn.settings.maxSteps) return record([endNormally('max_steps')])
   return { type: 'call-model', ...placeOf(turn.ways.answer) }
@@ -123,6 +131,18 @@ export function nextAction(turn: Turn, fence: number): Action {
 
 const hasExited = (calls: readonly CallState[], { settings: { exitTools = [] } }: Turn): boolean =>
   calls.some(({ tool, outcome }) => outcome?.status === 'success' && exitTools.includes(tool))
+
+/** What its rules want called before this turn may end. */
+export const requiredNow = (turn: Turn): string[] => stillRequired(turn.settings.toolRules ?? [], calledIn(turn))
+
+/** What the rules of a turn look at. A call that was refused was not made. */
+export function calledIn({ called, step }: Turn): Called {
+  const last = step?.calls.findLast((call) => !call.refusal)?.outcome
+  return { tools: called, ...(last ? { lastAnswer: last.output } : {}) }
+}
+
+const calledAfter = ({ settings, called }: Turn, calls: readonly ToolCall[]): readonly string[] =>
+  settings.toolRules ? [...called, ...calls.flatMap((call) => (call.refusal ? [] : [call.tool]))] : called
 
 const placeOf = ({ target, retryAt }: Way) => ({ target, notBefore: retryAt })
 
@@ -142,7 +162,8 @@ export function apply(turn: Turn, event: TurnEvent): Turn {
         steps: turn.steps + 1,
         step: { stepId, answerId, resultsId, finish, calls },
         ways: { answer: afterAnswer(turn.ways.answer, event), summary: newWay() },
-        strikes: calls.some((call) => call.refusal !== undefined) ? turn.strikes + 1 : 0,
+        called: calledAfter(turn, calls),
+        strikes: isStrike(turn, calls) ? turn.strikes + 1 : 0,
         contextTokens: usage.promptTokens + usage.completionTokens,
         usage: addUsage(turn.usage, usage),
       }
@@ -180,6 +201,10 @@ export function apply(turn: Turn, event: TurnEvent): Turn {
     }
   }
 }
+
+/** A call that cannot run, or the end where a rule wants something called first. */
+const isStrike = (turn: Turn, calls: readonly ToolCall[]): boolean =>
+  calls.some((call) => call.refusal !== undefined) || (calls.length === 0 && requiredNow(turn).length > 0)
 
 function failAttempt(turn: Turn, event: Extract<TurnEvent, { type: 'attempt-failed' }>): Turn {
   const { purpose = 'answer', remedy, failure } = event

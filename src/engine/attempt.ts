@@ -1,13 +1,12 @@
 import { type Draft, newDraft, type Part, takePart } from '../core/answer.ts'
 import type { Failure, FailureKind } from '../core/failure.ts'
 import type { OrganizationId } from '../core/id.ts'
-import type { MessageBody } from '../core/message.ts'
 import { parseTarget, type Target } from '../core/target.ts'
 import type { Way } from '../core/way.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ModelNoteStore } from '../ports/credential-store.ts'
 import type { Choice, Credentials } from '../ports/credentials.ts'
-import type { ModelFacts, ModelProvider, ModelRequest, Models, ToolSpec } from '../ports/model.ts'
+import type { ModelFacts, ModelProvider, ModelRequest, Models } from '../ports/model.ts'
 
 export type Asker = {
   models: Models
@@ -95,7 +94,7 @@ async function renewConnections(provider: ModelProvider): Promise<Failure | unde
   }
 }
 
-export type Question = { system: string; messages: readonly MessageBody[]; tools: readonly ToolSpec[] }
+export type Question = Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'mustCall'>
 
 /** One request to one target: what came of it, whole or not. Never throws; stops listening at the abort. */
 export async function ask(

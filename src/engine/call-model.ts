@@ -6,7 +6,8 @@ import { toModelHistory } from '../core/history.ts'
 import { type MessageId, type RunId, stepOfAnswer } from '../core/id.ts'
 import { type InputBody, inputBody, type MessageBody } from '../core/message.ts'
 import type { ModelNotes } from '../core/target.ts'
-import type { Turn } from '../core/turn.ts'
+import { allowedTools, constraintRefusal, mustCall } from '../core/tool-rules.ts'
+import { calledIn, requiredNow, type Turn } from '../core/turn.ts'
 import type { Way } from '../core/way.ts'
 import type { ToolSpec } from '../ports/model.ts'
 import type { Randomness } from '../ports/randomness.ts'
@@ -75,7 +76,8 @@ export async function callModel(notBefore: number, journal: Journal, caller: Mod
     }
   }
   if (!attempt || !draft) return []
-  const calls = resolveCalls(draft.calls, { ...caller.resolve, newCallId: () => `call-${randomness.uuid()}` })
+  const newCallId = () => `call-${randomness.uuid()}` as const
+  const calls = resolveCalls(draft.calls, { ...caller.resolve, ...constraintOf(turn, caller), newCallId })
   const choice = attempt.place?.choice
   const notes = notesOf(way)
   return [
@@ -101,9 +103,8 @@ async function makeAttempt(answerId: MessageId, parts: AttemptParts): Promise<At
   const told = await journal.history()
   // Reading may take a while: a turn that was cancelled or lost meanwhile must not ask the model any more.
   if (caller.signal.aborted) return undefined
-  const messages = toModelHistory([...told, ...turn.pending.map(inputBody), ...aside(way)])
-  const { system, tools } = caller
-  const question = { system, messages, tools }
+  const messages = toModelHistory([...told, ...turn.pending.map(inputBody), ...aside(way), ...reminder(turn)])
+  const question = { system: caller.system, messages, ...offerOf(turn, caller) }
   const room = overflowOf(question, { turn, window: windowOf(way, place) })
   if (!('target' in place)) return { failure: place, canCompact: room.canCompact }
   if (room.overflow) return { place, failure: room.overflow, canCompact: room.canCompact }
@@ -127,6 +128,38 @@ function aside({ kept, spent }: Way): MessageBody[] {
   const say = (text: string): InputBody => ({ role: 'user', content: [{ type: 'text', text }] })
   if (kept) return [{ role: 'assistant', content: kept.content, calls: [] }, say(GO_ON)]
   return spent.includes('nudge') ? [say(ANSWER_NOW)] : []
+}
+
+/** To a model that was about to end: what its rules want called before. */
+function reminder(turn: Turn): MessageBody[] {
+  const missing = turn.step?.calls.length === 0 && turn.pending.length === 0 ? requiredNow(turn) : []
+  if (missing.length === 0) return []
+  const text = `You have not finished: call ${missing.join(', ')} before you end your turn.`
+  return [{ role: 'user', content: [{ type: 'text', text }] }]
+}
+
+/** The tools of the agent, or those of them that its rules leave for now. */
+function offerOf(turn: Turn, { tools, resolve }: ModelCaller): { tools: readonly ToolSpec[]; mustCall?: true } {
+  const rules = turn.settings.toolRules
+  if (!rules) return { tools }
+  const called = calledIn(turn)
+  const allowed = allowedTools(resolve.allowed, rules, called)
+  const offered = tools.filter(({ name }) => allowed.includes(name))
+  return { tools: offered, ...(mustCall(allowed, rules, called) ? { mustCall: true } : {}) }
+}
+
+/** For the calls of one answer, in their order: what an earlier one will answer is not known yet. */
+function constraintOf(turn: Turn, { resolve }: ModelCaller): Pick<typeof resolve, 'constraint'> {
+  const rules = turn.settings.toolRules
+  if (!rules) return {}
+  const called = calledIn(turn)
+  return {
+    constraint(tool, before) {
+      const now = before.length === 0 ? called : { tools: [...called.tools, ...before] }
+      const allowed = allowedTools(resolve.allowed, rules, now)
+      return allowed.includes(tool) ? undefined : constraintRefusal(tool, allowed)
+    },
+  }
 }
 
 const GO_ON =

@@ -3,7 +3,7 @@ import { settle, type ToolCall, type ToolOutcome } from '../core/tool-call.ts'
 import type { ToolWrite } from '../core/tool-write.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Digest } from '../ports/digest.ts'
-import type { OutputSpill, Tool, ToolAnswer, ToolContext, ToolRegistry, Verification } from '../ports/tool.ts'
+import type { OutputSpill, Tool, ToolAnswer, ToolContext, ToolRegistry, ToolStop, Verification } from '../ports/tool.ts'
 import { callDigest } from './resolve-calls.ts'
 
 /** How long a tool may go on after it was told to stop. */
@@ -42,11 +42,11 @@ export async function executeCall(call: ToolCall, home: CallHome): Promise<Ended
   const stop = new AbortController()
   const done = new AbortController()
   const { promise: stopped, resolve: tellStopped } = Promise.withResolvers<void>()
-  const halt = (why: 'cancelled' | 'timeout') => {
+  const halt = (why: ToolStop) => {
     stop.abort(why)
     tellStopped()
   }
-  const cancel = () => halt('cancelled')
+  const cancel = () => halt(home.signal.reason === 'shutdown' ? 'shutdown' : 'cancelled')
   home.signal.addEventListener('abort', cancel)
   if (home.signal.aborted) cancel()
   void home.clock.sleep(tool.timeoutMs, done.signal).then(() => {

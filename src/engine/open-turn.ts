@@ -28,6 +28,8 @@ export type Opened = {
   home: Omit<CallHome, 'answerId'>
   /** What the model is told first, as it is kept now. */
   prompt(): Promise<string>
+  /** Ends what tools left running for this conversation. */
+  endProcesses(): Promise<void>
   inFlight: Map<string, Promise<EndedCall>>
   left: Promise<'left'>
   timeSpent: number
@@ -102,6 +104,7 @@ export async function openTurn({ run, events }: Claim, world: World, stop: Stop)
     caller,
     home,
     prompt,
+    endProcesses: async () => world.endProcesses?.(conversationId),
     inFlight: new Map(),
     left,
     timeSpent: timeSpent(events),

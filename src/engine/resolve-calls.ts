@@ -10,6 +10,8 @@ type Parts = {
   allowed: readonly string[]
   digest: Digest
   newCallId: () => string
+  /** Why a tool may not follow these calls of the same answer; absent where no rules hold. */
+  constraint?(tool: string, before: readonly string[]): string | undefined
 }
 
 /**
@@ -18,11 +20,14 @@ type Parts = {
  */
 export function resolveCalls(raw: readonly RawCall[], parts: Parts): ToolCall[] {
   const taken = new Set<string>()
+  const before: string[] = []
   return withoutEchoes(raw.filter(Boolean)).map((call) => {
     // Some servers repeat or leave out ids; every call must have an outcome of its own.
     const callId = call.callId && !taken.has(call.callId) ? call.callId : parts.newCallId()
     taken.add(callId)
-    return resolveCall({ ...call, callId }, parts)
+    const resolved = resolveCall({ ...call, callId }, { ...parts, before })
+    if (!resolved.refusal) before.push(call.tool)
+    return resolved
   })
 }
 
@@ -42,16 +47,20 @@ function withoutEchoes(raw: readonly RawCall[]): RawCall[] {
 export const callDigest = (digest: Digest, tool: string, input: Json): string =>
   digest(`${tool}\n${canonicalJson(input)}`)
 
-function resolveCall(raw: RawCall, { tools, allowed, digest }: Parts): ToolCall {
+function resolveCall(raw: RawCall, parts: Parts & { before: readonly string[] }): ToolCall {
+  const { tools, allowed, digest, constraint, before } = parts
   const input = parseInput(raw.json)
   const tool = allowed.includes(raw.tool) ? tools.find(raw.tool) : undefined
   const base = { callId: raw.callId, tool: raw.tool, input: input ?? {} }
-  const refusal = refusalOf(raw, { input, tool, tools, allowed })
+  const refusal = refusalOf(raw, { input, tool, tools, allowed }) ?? constraint?.(raw.tool, before)
   if (!tool || refusal !== undefined) {
     const inert = { needsApproval: false, effects: 'none', parallel: true } as const
     return { ...base, ...inert, digest: '', refusal: refusal ?? 'This call cannot run.' }
   }
-  const { needsApproval, effects, parallel } = tool
+  const { effects } = tool
+  // Where the order matters there is one.
+  const parallel = tool.parallel && !constraint
+  const needsApproval = tool.needsApproval || (tool.asksFor?.(base.input) ?? false)
   return { ...base, needsApproval, effects, parallel, digest: callDigest(digest, raw.tool, base.input) }
 }
 

@@ -1,6 +1,15 @@
 import type { Clock } from '../ports/clock.ts'
+import type { ToolStop } from '../ports/tool.ts'
 import type { StopCause } from './call-model.ts'
 import { OVER } from './execute-call.ts'
+
+/** What tools are told: a run that ends takes them along, a process that leaves does not. */
+const TOLD: Record<StopCause, ToolStop> = {
+  cancel: 'cancelled',
+  'time-limit': 'cancelled',
+  fault: 'cancelled',
+  leaving: 'shutdown',
+}
 
 /** The two switches of a turn: the model stops at once, tools may be given time to finish. */
 export type Stop = {
@@ -24,8 +33,9 @@ export function newStop({ clock }: { clock: Clock }): Stop {
   const abort = (why: StopCause) => {
     cause ??= why
     model.abort()
-    tools.abort()
+    // Left first: what a tool says when it is stopped is then no longer waited for.
     if (why === 'leaving') left.abort()
+    tools.abort(TOLD[why])
   }
   return {
     model: model.signal,
@@ -37,13 +47,13 @@ export function newStop({ clock }: { clock: Clock }): Stop {
       cause ??= 'leaving'
       model.abort()
       void clock.sleep(toolGraceMs, over.signal).then(() => {
-        tools.abort()
         left.abort()
+        tools.abort(TOLD.leaving)
       })
     },
     stayForCancel() {
       cause = 'cancel'
-      tools.abort()
+      tools.abort(TOLD.cancel)
     },
     dispose: () => over.abort(OVER),
   }

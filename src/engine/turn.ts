@@ -168,6 +168,8 @@ async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenera
       opened.caller.system = await opened.prompt()
       return
     case 'reset':
+      // Before the commit: should this process die in between, whoever takes over does it again.
+      await opened.endProcesses()
       yield resetContext(
         await opened.messages.context(opened.run.conversationId),
         await opened.messages.newest(opened.run.conversationId),
@@ -185,7 +187,9 @@ async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenera
       return
     }
     case 'verify-call': {
-      const verified = await verifyCall(action.call, homeOf(opened))
+      const verified = await Promise.race([verifyCall(action.call, homeOf(opened)), opened.left])
+      // This process leaves before the tool could tell: whoever takes over asks again.
+      if (verified === 'left') return
       const { callId } = action.call
       switch (verified.type) {
         case 'done': {

@@ -1,3 +1,4 @@
+import type { ConversationId } from '../core/id.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Credentials } from '../ports/credentials.ts'
 import type { Digest } from '../ports/digest.ts'
@@ -20,6 +21,8 @@ export type World = {
   warm?: WarmAgents
   /** Absent where no MCP server can be called. */
   mcp?: Mcp
+  /** Ends what tools left running for a conversation that begins anew; absent where nothing runs on. */
+  endProcesses?(conversationId: ConversationId): Promise<void>
   spill: OutputSpill
   clock: Clock
   randomness: Randomness

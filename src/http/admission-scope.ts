@@ -21,6 +21,9 @@ const ADMINISTRATION = /^\/v1\/(keys|users|organizations|audit)(\/|$)/
  */
 const REACHING_OUT = /^\/v1\/mcp-servers(\/:mcp_server_id(\/refresh)?)?$/
 
+/** What cannot be had back: a folder with all that was made in it. */
+const FOR_GOOD: ReadonlySet<string> = new Set(['DELETE /v1/workspaces/:conversation_id'])
+
 /** What belongs to the server as a whole. */
 const SERVER_WIDE: ReadonlySet<string> = new Set(['POST /v1/organizations', 'GET /metrics', 'GET /v1/cache'])
 
@@ -29,6 +32,6 @@ export function needOf(method: string, route: string): Need {
   const asked = method === 'HEAD' ? 'GET' : method
   const name = `${asked} ${route}`
   if (SERVER_WIDE.has(name)) return 'operator'
-  if (ADMINISTRATION.test(route) || (asked !== 'GET' && REACHING_OUT.test(route))) return 'admin'
+  if (ADMINISTRATION.test(route) || FOR_GOOD.has(name) || (asked !== 'GET' && REACHING_OUT.test(route))) return 'admin'
   return asked === 'GET' || asked === 'OPTIONS' || READING.has(name) ? 'read' : 'agent'
 }

@@ -6,7 +6,7 @@ import type { Desk } from '../service/desk.ts'
 import { newBucket } from './rate-limit.ts'
 
 /** Written by the verbs themselves, in the transaction of what they did. What was refused is written here. */
-const SELF_TOLD = /^\/v1\/(keys|users|organizations)(\/|$)/
+const SELF_TOLD = /^\/v1\/(keys|users|organizations|workspaces)(\/|$)/
 
 /** Beside every delete: who may come in, where agents reach out to, and what people allowed. */
 const ACCOUNTED = /^\/v1\/(keys|users|organizations|mcp-servers|approvals)(\/|$)/

@@ -35,6 +35,7 @@ export function newMetrics(desk: Desk): Metrics {
     },
   })
   tellCache(desk, registry)
+  tellWorkspaces(desk, registry)
   return {
     streams: { opened: () => open.inc(), closed: () => open.dec() },
     answered: (route, status) => requests.inc({ route, status: String(status) }),
@@ -129,6 +130,22 @@ function tellCache({ world: { warm } }: Desk, registry: Registry): void {
     collect() {
       this.reset()
       for (const [reason, count] of Object.entries(warm.state().evictions)) this.inc({ reason }, count)
+    },
+  })
+}
+
+/** Folders, counted: asking each how it is would cost more than anybody wants to know. */
+function tellWorkspaces({ workspaces, world }: Desk, registry: Registry): void {
+  if (!workspaces) return
+  new Gauge({
+    ...{ name: 'holdfast_workspaces', help: 'Conversations that have a workspace on this machine' },
+    registers: [registry],
+    async collect() {
+      try {
+        this.set((await workspaces.list()).length)
+      } catch (fault) {
+        world.report(fault, 'counting workspaces')
+      }
     },
   })
 }

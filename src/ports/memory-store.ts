@@ -135,6 +135,8 @@ export type PassageVectors = {
 
 /** What is said first in each conversation. */
 export type PromptStore = {
+  /** The memory of one conversation: its agent's blocks, with its own in place of those it has a copy of. */
+  blocks(organizationId: OrganizationId, conversationId: ConversationId): Promise<Block[]>
   /** With the agent: the text that is kept, or what one is made of. */
   open(organizationId: OrganizationId, id: ConversationId): Promise<OpenedPrompt | undefined>
   /** Keeps the text unless another is kept already; answers with the one that is. */

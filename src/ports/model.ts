@@ -15,6 +15,8 @@ export type ModelRequest = {
   /** Already in the order and shape a model accepts; see core/history.ts. */
   messages: readonly MessageBody[]
   tools: readonly ToolSpec[]
+  /** One of the tools has to be called; absent: the model chooses. */
+  mustCall?: boolean
   shape?: RequestShape
   /** Output tokens at most; without it the provider's own limit, or the client's default where one must be named. */
   outputCap?: number

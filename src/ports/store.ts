@@ -1,5 +1,6 @@
 import type { AdmissionPolicy } from '../core/admission.ts'
 import type { Agent, Conversation } from '../core/agent.ts'
+import type { Block } from '../core/block.ts'
 import type { LoggedEvent, TurnEvent } from '../core/event.ts'
 import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, StepId, WorkerId } from '../core/id.ts'
 import type { Json } from '../core/json.ts'
@@ -76,8 +77,13 @@ export type AgentStore = {
 export type NewAgent = { agent: Agent; conversationId: ConversationId; parts: AgentParts }
 
 export type ConversationStore = {
-  create(conversation: Conversation): Promise<void>
+  /** With the blocks that are its own: all of it, or nothing. */
+  create(conversation: Conversation, ownBlocks?: readonly Block[]): Promise<void>
   get(organizationId: OrganizationId, id: ConversationId): Promise<Conversation | undefined>
+  /** Whose it is, and whether it was deleted; for our own sweeps, which serve every organisation. Never for a caller's request. */
+  getAnywhere(
+    id: ConversationId,
+  ): Promise<(Pick<Conversation, 'organizationId' | 'agentId'> & { isDeleted: boolean }) | undefined>
   /** The conversation every agent has. */
   defaultOf(organizationId: OrganizationId, agentId: AgentId): Promise<Conversation | undefined>
   list(organizationId: OrganizationId, agentId: AgentId): Promise<Conversation[]>
@@ -91,7 +97,11 @@ export type ConversationStore = {
   /** Not while something runs, waits or is queued in it: then these runs are the answer and nothing was changed. */
   delete(organizationId: OrganizationId, id: ConversationId, at: number): Promise<Deleted>
   /** Its messages below `nextPosition` are copies of those of the source, with their ids: all of it, or nothing. */
-  fork(source: ConversationId, conversation: Conversation): Promise<'forked' | 'not-found'>
+  fork(
+    source: ConversationId,
+    conversation: Conversation,
+    ownBlocks?: readonly Block[],
+  ): Promise<'forked' | 'not-found'>
 }
 
 export type ConversationFilter = {

@@ -4,8 +4,14 @@ import type { ImagePart } from '../core/message.ts'
 import type { Effects } from '../core/tool-call.ts'
 import type { ToolWrite } from '../core/tool-write.ts'
 
+/**
+ * Why a tool is told to stop. After `shutdown` nobody hears its answer: a `verifiable` tool leaves what it began as it is
+ * and is asked about it by the next process; whatever else it is, its call is over.
+ */
+export type ToolStop = 'cancelled' | 'timeout' | 'shutdown'
+
 export type ToolContext = {
-  /** Aborted on cancel, timeout and shutdown. */
+  /** Aborted on cancel, timeout and shutdown; its reason is a `ToolStop`. */
   signal: AbortSignal
   /** The same for every execution of one call, so that an idempotent tool can recognise itself. */
   idempotencyKey: string
@@ -41,6 +47,12 @@ export type Tool = {
   effects: Effects
   parallel: boolean
   needsApproval: boolean
+  /**
+   * Whether this very input needs a person's word, for tools that are harmless or not by what they are told. Asked once,
+   * of checked input, when the answer is recorded; it must follow from the input alone. An agent's settings can make a
+   * tool ask always, and can take that back; they cannot switch this off.
+   */
+  asksFor?(input: Json): boolean
   /** Characters of output the model is shown; the whole of a longer one goes to a file. */
   outputLimit: number
   timeoutMs: number

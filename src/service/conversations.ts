@@ -1,4 +1,5 @@
 import type { Agent, Conversation, ConversationDetails } from '../core/agent.ts'
+import type { Block } from '../core/block.ts'
 import type { ConversationId } from '../core/id.ts'
 import { Problem } from '../core/problem.ts'
 import type { ListPage, Standing } from '../ports/memory-store.ts'
@@ -30,14 +31,35 @@ export async function findConversationById(id: ConversationId, { world, organiza
 export async function createConversation(
   agent: Agent,
   desk: Desk,
-  details: ConversationDetails = {},
+  { ownLabels = [], ...details }: ConversationDetails & { ownLabels?: readonly string[] } = {},
 ): Promise<Conversation> {
-  const conversation = newConversation(agent.id, desk, details)
-  await desk.world.store.conversations.create(conversation)
+  const blocks = await copiesFor(agent, ownLabels, desk)
+  const conversation = newConversation(agent.id, desk, withOwnBlocks(details, blocks))
+  await desk.world.store.conversations.create(conversation, blocks)
   // From now on it is told this, whatever becomes of the memory it is made of.
   await promptOf(conversation.id, desk)
   return conversation
 }
+
+/** What happens to them in this conversation reaches no other. */
+async function copiesFor(agent: Agent, labels: readonly string[], desk: Desk): Promise<Block[]> {
+  if (labels.length === 0) return []
+  const blocks = await desk.world.store.blocks.ofAgent(desk.organizationId, agent.id)
+  return [...new Set(labels)].map((label) => {
+    const block = blocks.find((one) => one.label === label)
+    if (block) return copyOfBlock(block, desk)
+    const there = blocks.map((one) => one.label).join(', ') || 'none'
+    throw new Problem('invalid', `The agent has no block labelled "${label}" to copy. It has: ${there}.`)
+  })
+}
+
+export function copyOfBlock(block: Block, { world }: Desk): Block {
+  const at = world.clock.now()
+  return { ...block, id: `block-${world.randomness.uuid()}`, version: 1, createdAt: at, updatedAt: at }
+}
+
+export const withOwnBlocks = (details: ConversationDetails, blocks: readonly Block[]): ConversationDetails =>
+  blocks.length === 0 ? details : { ...details, ownBlocks: blocks.map(({ id }) => id) }
 
 export function newConversation(
   agentId: Agent['id'],

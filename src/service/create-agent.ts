@@ -1,5 +1,5 @@
 import type { Agent, AgentSettings } from '../core/agent.ts'
-import { MEMORY_TOOLS } from '../core/base-tools.ts'
+import { MEMORY_TOOLS, WORKSPACE_TOOLS } from '../core/base-tools.ts'
 import { type Block, cleanText } from '../core/block.ts'
 import type { BlockId } from '../core/id.ts'
 import { compilePrompt } from '../core/memory-prompt.ts'
@@ -17,7 +17,7 @@ export type CreateAgent = {
   system?: string
   model: string
   fallback?: string[]
-  /** By name; without any, all that make sense for it. */
+  /** By name; without any, all that make sense for it and work in our own rows alone. */
   tools?: string[]
   /** What becomes of names that nothing answers to: the agent is not made, or it says what it lacks. */
   unknownTools?: 'refuse' | 'note'
@@ -79,7 +79,7 @@ async function chooseTools(
 ): Promise<Chosen> {
   const given = settings ? { settings } : {}
   const all = desk.world.tools.names()
-  if (!wanted) return { tools: hasMemory ? all : all.filter((name) => !MEMORY_TOOLS.includes(name)), ...given }
+  if (!wanted) return { tools: usualTools(all, { hasMemory }), ...given }
   const names = [...new Set(wanted)]
   const found = await knownNames(names, desk)
   const missing = names.filter((name) => !found.includes(name))
@@ -87,6 +87,9 @@ async function chooseTools(
   if (unknownTools === 'note') return { tools: found, settings: { ...settings, missingTools: missing } }
   throw new Problem('invalid', `No such tool: ${missing.join(', ')}. Available: ${all.join(', ')}.`)
 }
+
+const usualTools = (all: readonly string[], { hasMemory }: { hasMemory: boolean }): string[] =>
+  all.filter((name) => !WORKSPACE_TOOLS.includes(name) && (hasMemory || !MEMORY_TOOLS.includes(name)))
 
 /** All of them, or none: an agent is never made with half its memory. */
 export async function blocksNamed(ids: readonly BlockId[], desk: Desk): Promise<Block[]> {

@@ -2,6 +2,7 @@ import type { Conversation } from '../core/agent.ts'
 import type { RunId } from '../core/id.ts'
 import { Problem } from '../core/problem.ts'
 import { cancelRun } from './cancel-run.ts'
+import { closeConversations } from './close-workspace.ts'
 import type { Desk } from './desk.ts'
 import { waitForRun } from './wait-for-run.ts'
 
@@ -9,7 +10,8 @@ import { waitForRun } from './wait-for-run.ts'
 const ROUNDS = 3
 
 /**
- * What still runs, waits or is queued in it is cancelled and heard out; then it is gone, and nothing can begin in it.
+ * What still runs, waits or is queued in it is cancelled and heard out; then it is gone, and nothing can begin in it; then
+ * what it kept warm and its workspace go.
  * Where a run does not end before the signal, nothing is deleted and its sender is told which.
  */
 export async function deleteConversation(
@@ -24,8 +26,7 @@ export async function deleteConversation(
     const deleted = await store.conversations.delete(desk.organizationId, id, clock.now())
     switch (deleted.type) {
       case 'deleted':
-        desk.world.warm?.forget(id)
-        return
+        return closeConversations([id], desk)
       case 'not-found':
         throw new Problem('not-found', `There is no conversation ${id}.`)
       case 'busy':

@@ -10,6 +10,7 @@ import type { ProviderDirectory } from '../ports/provider-directory.ts'
 import type { Outbound } from '../ports/safe-fetch.ts'
 import type { SecretKeys } from '../ports/secret-box.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
+import type { Workspaces } from '../ports/workspaces.ts'
 import type { Hearing } from './tell-events.ts'
 
 /** What a request may ask for when it does not say. */
@@ -41,6 +42,8 @@ export type Desk = {
   hearing?: Hearing
   /** Absent where nobody is called whose address somebody else chose. */
   outbound?: Outbound
+  /** Absent where nothing is run on this machine. */
+  workspaces?: Workspaces
   defaults: Defaults
   organizationId: OrganizationId
   /** Who asks; absent at the command line, where whoever owns the home sits. */

@@ -10,7 +10,7 @@ import type { Entry } from '../core/projection.ts'
 import { BACKGROUND_PATIENCE_MS } from '../core/recovery.ts'
 import type { ClientTool, Run, RunSettings } from '../core/run.ts'
 import type { TargetHandle } from '../core/target.ts'
-import { exitToolsOf } from '../core/tool-rules.ts'
+import { exitToolsOf, toolRulesOf } from '../core/tool-rules.ts'
 import { foldTurn, isUndecided, openCalls } from '../core/turn.ts'
 import type { CallbackWish } from '../ports/callback-store.ts'
 import type { NewRun, OpenedRun, RequestMark } from '../ports/store.ts'
@@ -135,6 +135,9 @@ function entriesOf(
   const { agent, model, clientTools, system, addendum } = request
   const compaction = compactionOf(agent)
   const exitTools = exitToolsOf(agent)
+  const theirs = new Set([...agent.tools, ...(clientTools ?? []).map(({ name }) => name)])
+  // A rule for a tool it does not have would bind a turn to what it cannot do.
+  const toolRules = toolRulesOf(agent).filter(({ tool }) => theirs.has(tool))
   const inputs = request.inputs.map(
     (input): Input => ({ ...input, messageId: `message-${world.randomness.uuid()}` as const }),
   )
@@ -151,6 +154,7 @@ function entriesOf(
     ...(system === undefined ? {} : { system }),
     ...(addendum === undefined ? {} : { addendum }),
     ...(exitTools.length > 0 ? { exitTools } : {}),
+    ...(toolRules.length > 0 ? { toolRules } : {}),
     ...(compaction ? { compaction } : {}),
   }
   const at = world.clock.now()

@@ -1,10 +1,11 @@
 import type { TurnEvent } from '../core/event.ts'
+import type { RunId } from '../core/id.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Claim, Store } from '../ports/store.ts'
 
 export type Listener = {
   /** What a turn committed. */
-  event?(event: TurnEvent): void
+  event?(event: TurnEvent, runId: RunId): void
   /** How long a commit took, in whole milliseconds. */
   committed?(tookMs: number): void
 }
@@ -31,7 +32,7 @@ export function tellEvents(store: Store, clock: Pick<Clock, 'now'>): { store: St
       const told = result.intentsKept ? [...append.facts, ...append.intents] : append.facts
       for (const listener of listeners) {
         listener.committed?.(tookMs)
-        for (const { event } of told) listener.event?.(event)
+        for (const { event } of told) listener.event?.(event, append.runId)
       }
       return result
     },

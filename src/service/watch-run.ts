@@ -1,47 +1,48 @@
 import type { NumberedChunk } from '../core/chunk.ts'
-import { parseId } from '../core/id.ts'
-import { Problem } from '../core/problem.ts'
+import type { RunId } from '../core/id.ts'
 import { isOver } from '../engine/engine.ts'
 import { finishStream } from '../engine/finish-stream.ts'
 import type { WatchEnd } from '../ports/streams.ts'
 import type { Desk } from './desk.ts'
+import { requireStream } from './open-stream.ts'
+
+export type WatchWish = { after?: number; signal: AbortSignal }
 
 /** The run's stream after chunk `after`: what was, then what comes, up to its one terminal chunk. */
-export async function* watchRun(
-  id: string,
-  { after = 0, signal }: { after?: number; signal: AbortSignal },
-  desk: Desk,
+export async function* watchRun(id: string, wish: WatchWish, desk: Desk): AsyncGenerator<NumberedChunk, WatchEnd> {
+  const run = await requireStream(id, desk)
+  return yield* watchOpened({ runId: run.id, hasEnded: isOver(run) }, wish, desk)
+}
+
+/** The same for one that was found already. Thousands may wait here for a word: it holds on to nothing it can do without. */
+export async function* watchOpened(
+  { runId, hasEnded }: { runId: RunId; hasEnded: boolean },
+  { after = 0, signal }: WatchWish,
+  { world }: Pick<Desk, 'world'>,
 ): AsyncGenerator<NumberedChunk, WatchEnd> {
-  const { store, streams } = desk.world
-  const runId = parseId('run', id)
-  let run = runId && (await store.runs.get(desk.organizationId, runId))
-  if (!runId || !run) throw new Problem('not-found', `There is no run "${id}".`)
-  if (await streams.isGone(run))
-    throw new Problem('gone', `The stream of ${id} was removed after its retention time. Its messages are still there.`)
-  for (let last = after; ; ) {
+  let last = after
+  for (let isEnded = hasEnded; ; isEnded = await hasRunEnded(runId, world)) {
     // Its writer may have died between the last commit and the last chunk, or a crash of PostgreSQL taken the stream.
-    if (run && isOver(run)) await finishStream(runId, desk.world)
-    const ending = yield* noting(streams.watch(runId, { after: last, signal }), (number) => {
-      last = number
-    })
+    if (isEnded) await finishStream(runId, world)
+    const chunks = world.streams.watch(runId, { after: last, signal })
+    let ending: WatchEnd | undefined
+    try {
+      while (ending === undefined) {
+        const next = await chunks.next()
+        if (next.done) ending = next.value
+        else {
+          last = next.value.number
+          yield next.value
+        }
+      }
+    } finally {
+      await chunks.return('stopped')
+    }
     if (ending !== 'missing') return ending
-    run = await store.runs.getAnywhere(runId)
   }
 }
 
-/** Passes the chunks on and says where it is. */
-async function* noting(
-  chunks: AsyncGenerator<NumberedChunk, WatchEnd>,
-  note: (number: number) => void,
-): AsyncGenerator<NumberedChunk, WatchEnd> {
-  try {
-    for (;;) {
-      const next = await chunks.next()
-      if (next.done) return next.value
-      note(next.value.number)
-      yield next.value
-    }
-  } finally {
-    await chunks.return('stopped')
-  }
+async function hasRunEnded(runId: RunId, { store }: Desk['world']): Promise<boolean> {
+  const run = await store.runs.getAnywhere(runId)
+  return run !== undefined && isOver(run)
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { AgentId, OrganizationId } from '../core/id.ts'
+import { removeOwnBlocksOfAgent } from './own-blocks.ts'
 import { type Executor, type Statement, statement } from './statement.ts'
 
 /** All or nothing. A worker in the middle of one of its runs finds its lease gone and stops. */
@@ -11,6 +12,7 @@ export async function deleteAgent(
   if (!found) return false
   // Whoever is appending to one of them finishes first, so that nothing of it is left over.
   await db.all(lockRuns, { agent: id })
+  await removeOwnBlocksOfAgent(db, id)
   for (const removal of REMOVALS) await db.run(removal, { agent: id })
   return true
 }

@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { AgentId, ConversationId, OrganizationId } from '../core/id.ts'
 import type { PromptParts, PromptStore } from '../ports/memory-store.ts'
 import { type AgentRow, agentOf } from './agents.ts'
-import { blockOf, blocksOfAgent } from './blocks.ts'
 import { type ConversationRow, conversationOf } from './conversations.ts'
 import type { Database } from './database.ts'
+import { blocksInConversation } from './own-blocks.ts'
 import { type Executor, statement } from './statement.ts'
 
 /** How many tags a prompt names. */
@@ -29,6 +29,12 @@ export function promptStore({ readAtOnce, write }: Database): PromptStore {
         recall: async () => undefined,
       }),
 
+    blocks: (organization, id) =>
+      readAtOnce(async (db) => {
+        const row = await db.get(conversationAt, { organization, id })
+        return row ? blocksInConversation(db, row) : []
+      }),
+
     open: (organization, id) =>
       readAtOnce(async (db) => {
         const row = await db.get(conversationAt, { organization, id })
@@ -48,13 +54,13 @@ export function promptStore({ readAtOnce, write }: Database): PromptStore {
 }
 
 async function materialsOf(agent: AgentRow, row: ConversationRow, db: Executor): Promise<PromptParts> {
-  const blocks = await db.all(blocksOfAgent, { organization: agent.organization_id, agent: agent.id })
+  const blocks = await blocksInConversation(db, row)
   const tags = await db.all(passageTags, { agent: agent.id })
   const counted = await db.get(passageCount, { agent: agent.id })
   return {
     agent: agentOf(agent),
     conversation: conversationOf(row),
-    blocks: blocks.map(blockOf),
+    blocks,
     passageCount: Number(counted?.count ?? 0),
     passageTags: [...new Set(tags.flatMap((one) => JSON.parse(one.tags) as string[]))].sort().slice(0, TAGS_NAMED),
   }

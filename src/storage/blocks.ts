@@ -76,9 +76,7 @@ export function blockStore({ read, write }: Database): BlockStore {
         key: id,
         async work(db) {
           if (!(await db.get(forUpdate, idOf(organizationId, id)))) return false
-          await forgetPromptsOfBlock(db, id)
-          await db.run(detachEverywhere, { id })
-          await db.run(remove, { id })
+          await removeBlock(db, id)
           return true
         },
       }),
@@ -92,6 +90,12 @@ export function blockStore({ read, write }: Database): BlockStore {
     detach: (organizationId, agentId, blockId) =>
       write({ key: agentId, work: (db) => detachBlock(db, { organizationId, agentId, blockId }) }),
   }
+}
+
+export async function removeBlock(db: Executor, id: BlockId): Promise<void> {
+  await forgetPromptsOfBlock(db, id)
+  await db.run(detachEverywhere, { id })
+  await db.run(remove, { id })
 }
 
 export async function insertBlock(db: Executor, block: Block): Promise<void> {

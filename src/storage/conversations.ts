@@ -3,18 +3,21 @@ import type { Conversation, ConversationDetails } from '../core/agent.ts'
 import type { ConversationId } from '../core/id.ts'
 import type { ConversationStore, Deleted } from '../ports/store.ts'
 import { lockAgent } from './agent-deletion.ts'
+import { insertBlock } from './blocks.ts'
 import { searchConversations } from './conversation-list.ts'
 import type { Database } from './database.ts'
 import { copyMessages } from './messages.ts'
+import { removeOwnBlocks } from './own-blocks.ts'
 import { type Executor, statement } from './statement.ts'
 
 export function conversationStore({ read, write }: Database): ConversationStore {
   return {
-    create: (conversation) =>
+    create: (conversation, ownBlocks = []) =>
       write({
         key: conversation.id,
         async work(db) {
           await insertConversation(db, conversation)
+          for (const block of ownBlocks) await insertBlock(db, block)
           return true
         },
         recall: async (db) => ((await db.get(byId, idOf(conversation))) ? true : undefined),
@@ -24,6 +27,12 @@ export function conversationStore({ read, write }: Database): ConversationStore 
       read(async (db) => {
         const row = await db.get(byId, idOf({ organizationId, id }))
         return row && conversationOf(row)
+      }),
+
+    getAnywhere: (id) =>
+      read(async (db) => {
+        const row = await db.get(anywhere, { id })
+        return row && { organizationId: row.organization_id, agentId: row.agent_id, isDeleted: row.deleted_at !== null }
       }),
 
     defaultOf: (organizationId, agentId) =>
@@ -54,7 +63,7 @@ export function conversationStore({ read, write }: Database): ConversationStore 
 
     delete: (organizationId, id, at) => write({ key: id, work: (db) => remove(db, idOf({ organizationId, id }), at) }),
 
-    fork: (source, conversation) =>
+    fork: (source, conversation, ownBlocks = []) =>
       write({
         key: conversation.id,
         async work(db) {
@@ -64,6 +73,7 @@ export function conversationStore({ read, write }: Database): ConversationStore 
           const original = agent && (await db.get(byId, idOf({ organizationId, id: source })))
           if (!original || original.agent_id !== agentId) return 'not-found' as const
           await insertConversation(db, conversation)
+          for (const block of ownBlocks) await insertBlock(db, block)
           const copied = await copyMessages(db, { from: source, to: conversation.id, end: nextPosition })
           if (copied !== nextPosition) throw new Error(`${copied} of ${nextPosition} messages of ${source} were copied`)
           return 'forked' as const
@@ -79,6 +89,8 @@ async function remove(db: Executor, place: { organization: string; id: string },
   if (!found) return { type: 'not-found' }
   const active = await db.all(activeIn, { id: place.id })
   if (active.length > 0) return { type: 'busy', runIds: active.map(({ id }) => id) }
+  const row = await db.get(byId, place)
+  if (row) await removeOwnBlocks(db, row)
   await db.run(setDeleted, { id: place.id, at })
   return { type: 'deleted' }
 }
@@ -193,6 +205,10 @@ const byId = statement<{ organization: string; id: string }>()((db, p) =>
     .where('id', '=', p('id'))
     .where('organization_id', '=', p('organization'))
     .where('deleted_at', 'is', null),
+)
+
+const anywhere = statement<{ id: string }>()((db, p) =>
+  db.selectFrom('conversations').select(['organization_id', 'agent_id', 'deleted_at']).where('id', '=', p('id')),
 )
 
 const forUpdate = statement<{ organization: string; id: string }>()((db, p, { lock }) =>

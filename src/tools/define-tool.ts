@@ -4,10 +4,11 @@ import type { Tool, ToolAnswer, ToolContext, Verification } from '../ports/tool.
 type Defaulted = 'effects' | 'parallel' | 'needsApproval' | 'outputLimit' | 'timeoutMs'
 
 /** `Input` is what the schema promises: the registry has checked it before a tool sees it. */
-export type ToolDefinition<Input> = Omit<Tool, Defaulted | 'run' | 'verify'> &
+export type ToolDefinition<Input> = Omit<Tool, Defaulted | 'run' | 'verify' | 'asksFor'> &
   Partial<Pick<Tool, Defaulted>> & {
     run(input: Input, context: ToolContext): Promise<ToolAnswer>
     verify?(input: Input, context: ToolContext): Promise<Verification>
+    asksFor?(input: Input): boolean
   }
 
 /** The careful choice for whoever declares nothing. */
@@ -21,8 +22,9 @@ const DEFAULTS: Pick<Tool, Defaulted> = {
 
 /** A complete tool that never throws: what it throws is an error in its answer, or an unknown in its verification. */
 export function defineTool<Input = Json>(definition: ToolDefinition<Input>): Tool {
-  const { run, verify, ...declared } = definition
-  const tool: Tool = { ...DEFAULTS, ...declared, run: answering(declared.name, run) }
+  const { run, verify, asksFor, ...declared } = definition
+  const asking = asksFor ? { asksFor: (input: Json) => asksFor(input as Input) } : {}
+  const tool: Tool = { ...DEFAULTS, ...declared, ...asking, run: answering(declared.name, run) }
   if (tool.effects === 'verifiable' && !verify) throw new Error(`${tool.name} is verifiable but has no verify`)
   return verify ? { ...tool, verify: verifying(verify) } : tool
 }

@@ -98,3 +98,12 @@ test('colours only where a terminal wants them', () => {
   for (const plain of [painted(false, {}), painted(true, { NO_COLOR: '1' }), painted(true, { TERM: 'dumb' })])
     assert.equal(plain, 'x')
 })
+
+test('a file that is written is told by its first line, and how many there are', () => {
+  const json = JSON.stringify({ path: 'a.js', content: 'const a = 1\nconst b = 2\nconst c = 3\n' })
+  assert.match(
+    shown([call('write_file', json)]),
+    /→ write_file \{"path":"a.js","content":"const a = 1… \(3 lines\)"\}\n/,
+  )
+  assert.match(shown([call('write_file', '{"path": "a.js", "content": "x\\n')]), /"x\\n/, 'what is no JSON as it is')
+})

@@ -15,12 +15,12 @@ export type MemoryHouse = House & { block(label: string): Promise<Block>; rememb
 /** A house whose agent has the memory tools, on the store of whichever process runs. */
 export async function openMemoryHouse(context: TestContext, options: HouseOptions = {}): Promise<MemoryHouse> {
   let current: Store | undefined
-  const store: Pick<Store, 'blocks' | 'passages' | 'recall'> = {
-    get blocks() {
-      return current!.blocks
-    },
+  const store: Pick<Store, 'passages' | 'prompts' | 'recall'> = {
     get passages() {
       return current!.passages
+    },
+    get prompts() {
+      return current!.prompts
     },
     get recall() {
       return current!.recall

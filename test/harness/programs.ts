@@ -6,6 +6,11 @@ type Program = { trial: string[]; debianPackage: string; isRight?(output: string
 const PROGRAMS = {
   strace: { trial: ['-o', '/dev/null', 'true'], debianPackage: 'strace' },
   prlimit: { trial: ['--version'], debianPackage: 'util-linux' },
+  // A trial, not a version: in some containers it is there and may not make namespaces.
+  bwrap: { trial: ['--unshare-all', '--ro-bind', '/', '/', 'true'], debianPackage: 'bubblewrap' },
+  perl: { trial: ['-e', '1'], debianPackage: 'perl' },
+  gcc: { trial: ['--version'], debianPackage: 'gcc libc6-dev' },
+  rg: { trial: ['--version'], debianPackage: 'ripgrep' },
   // The one of BSD takes other parameters.
   script: { trial: ['--version'], debianPackage: 'bsdutils', isRight: (output) => output.includes('util-linux') },
 } satisfies Record<string, Program>

@@ -100,7 +100,7 @@ test('conversations are made, read, changed, listed and deleted', async (context
     ['POST', `/v1/conversations/?agent_id=agent-${randomUUID()}`, {}, 404],
     ['POST', `/v1/conversations/?agent_id=${agent.id}`, { model: 'nobody/none' }, 404],
     ['POST', `/v1/conversations/?agent_id=${agent.id}`, { summary: 7 }, 422],
-    ['POST', `/v1/conversations/?agent_id=${agent.id}`, { isolated_block_labels: ['human'] }, 422],
+    ['POST', `/v1/conversations/?agent_id=${agent.id}`, { isolated_block_labels: ['no such label'] }, 422],
     ['GET', '/v1/conversations/conv-1', undefined, 422],
     ['GET', `/v1/conversations/conv-${randomUUID()}`, undefined, 404],
     ['GET', '/v1/conversations/default', undefined, 404],

@@ -129,6 +129,18 @@ export const CONVERSATIONS: Promised = {
     assert.equal((await store.runs.get(ORGANIZATION, run.id))?.status, 'completed')
   },
 
+  'a sweep of ours learns whose a conversation is, and whether it was deleted': async ({ store }) => {
+    const { agentId, conversationId } = await givenAgent(store)
+    const talk = await givenConversation(store, { agentId, conversationId })
+    await store.conversations.delete(ORGANIZATION, talk.conversationId, AT)
+    const whose = { organizationId: ORGANIZATION, agentId }
+    assert.deepEqual(await store.conversations.getAnywhere(conversationId), { ...whose, isDeleted: false })
+    assert.deepEqual(await store.conversations.getAnywhere(talk.conversationId), { ...whose, isDeleted: true })
+    assert.equal(await store.conversations.getAnywhere(newId.conversation()), undefined)
+    await store.agents.delete(ORGANIZATION, agentId)
+    assert.equal(await store.conversations.getAnywhere(talk.conversationId), undefined)
+  },
+
   'of a sender and somebody who deletes, one comes first': async ({ store, another }) => {
     const { store: second } = await another()
     const home = await givenAgent(store)

@@ -68,6 +68,34 @@ async function keptPrompt(
 }
 
 export const MEMORY: Promised = {
+  'a conversation reads its own copy of a block in the place of the shared one, and takes it along when it goes':
+    async ({ store }) => {
+      const { agentId } = await givenAgent(store)
+      const [human, rules] = [newBlock('human'), newBlock('rules')]
+      for (const block of [human, rules]) {
+        await store.blocks.create(block)
+        await store.blocks.attach(ORGANIZATION, agentId, block.id)
+      }
+      const [own, lone] = [newBlock('human', { value: 'its own' }), newBlock('lone')]
+      const id = newId.conversation()
+      const details = { ownBlocks: [own.id, lone.id] }
+      const place = { id, organizationId: ORGANIZATION, agentId, isDefault: false, contextStart: 0, nextPosition: 0 }
+      await store.conversations.create({ ...place, createdAt: AT, details }, [own, lone])
+      const labels = async () =>
+        (await store.prompts.blocks(ORGANIZATION, id)).map(({ label, value }) => [label, value])
+      assert.deepEqual(await labels(), [
+        ['human', 'its own'],
+        ['rules', rules.value],
+        ['lone', lone.value],
+      ])
+      assert.deepEqual(await store.prompts.blocks(OTHER_ORGANIZATION, id), [])
+      await store.blocks.delete(ORGANIZATION, own.id)
+      assert.deepEqual((await labels())[0], ['human', human.value])
+      assert.equal((await store.conversations.delete(ORGANIZATION, id, AT)).type, 'deleted')
+      assert.equal(await store.blocks.get(ORGANIZATION, lone.id), undefined)
+      assert.deepEqual(await store.blocks.get(ORGANIZATION, rules.id), rules)
+    },
+
   'an agent is made with its blocks, tags and prompt in one piece': async ({ store }) => {
     const [shared] = await givenBlocks(store, 'shared')
     const own = newBlock('persona', {

@@ -41,6 +41,7 @@ const SLASHES: Record<string, Slash> = {
     what: 'starts a new conversation with the same agent',
     async run(talk) {
       talk.conversation = await talk.verbs.createConversation(talk.agent)
+      talk.told.clear()
       talk.screen.line('  A new conversation. The old one is kept.')
       return undefined
     },

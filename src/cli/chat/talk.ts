@@ -13,7 +13,14 @@ import type { Keyboard } from './keyboard.ts'
 /** `go-on`: the next line may be read. `nothing-done`: the same. `leave`: the person left in the middle. */
 export type After = 'go-on' | 'nothing-done' | 'leave'
 
-export type Talk = House & { agent: Agent; conversation: Conversation; keyboard: Keyboard; screen: Screen }
+export type Talk = House & {
+  agent: Agent
+  conversation: Conversation
+  keyboard: Keyboard
+  screen: Screen
+  /** Runs that were shown here, or were over before this chat began. */
+  told: Set<RunId>
+}
 
 /** Says one thing and shows all that comes of it, approvals included. */
 export async function say(text: string, talk: Talk, leaving: AbortController): Promise<After> {
@@ -38,6 +45,25 @@ export async function finishLeftovers(talk: Talk, leaving: AbortController): Pro
   screen.line(bold(`An approval is still open (${waiting.id}):`))
   await tellPending(waiting, talk)
   return keyboard.isAttended ? settleApprovals(waiting, talk, leaving) : leaveOpen(waiting, talk)
+}
+
+/** How many turns can begin by themselves between two lines, that anybody would want to read. */
+const MOST_MEANWHILE = 20
+
+export async function rememberRuns({ desk, conversation, told }: Talk): Promise<void> {
+  for (const { id } of await listRuns({ conversationId: conversation.id }, MOST_MEANWHILE, desk)) told.add(id)
+}
+
+/** What began without this chat since somebody last looked: a process that ended woke the agent, another window spoke. */
+export async function tellMeanwhile(talk: Talk, leaving: AbortController): Promise<After> {
+  const { desk, conversation, screen, told } = talk
+  const runs = await listRuns({ conversationId: conversation.id }, MOST_MEANWHILE, desk)
+  for (const run of runs.filter(({ id }) => !told.has(id)).reverse()) {
+    screen.line(screen.look.paint.bold(`Meanwhile (${run.id}):`))
+    if ((await seeThrough(run.id, talk, leaving)) === 'leave') return 'leave'
+    screen.line()
+  }
+  return 'go-on'
 }
 
 async function seeThrough(runId: RunId, talk: Talk, leaving: AbortController): Promise<After> {
@@ -67,6 +93,7 @@ async function settleApprovals(run: Run, talk: Talk, leaving: AbortController): 
 /** Ctrl-C cancels the turn; once more leaves it to be finished by the next process. */
 async function follow(runId: RunId, talk: Talk, leaving: AbortController): Promise<Run> {
   const { verbs, screen, keyboard } = talk
+  talk.told.add(runId)
   let interrupts = 0
   const interrupt = () => {
     interrupts += 1

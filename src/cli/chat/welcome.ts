@@ -4,6 +4,7 @@ import type { Look } from '../terminal.ts'
 const TO_TRY = [
   ['what time is it in Tokyo', 'uses a tool'],
   ['remember that Ada likes tea', 'then, even after a restart: what do you remember'],
+  ['write a small web page and serve it', 'works in a sandbox; the page is served through kill -9'],
   ['roll two dice', 'two tools at once'],
   ['count to 20', 'shows progress; Ctrl-C cancels it'],
   ['send a postcard to Ada saying hi', 'asks for your approval first'],
@@ -13,7 +14,7 @@ const TO_TRY = [
 /** The first thing a newcomer sees. */
 export function welcome(agent: Agent, { paint }: Look): string[] {
   const { bold, dim } = paint
-  const examples = TO_TRY.map(([say, what]) => `  ${say.padEnd(34)}${dim(what)}`)
+  const examples = TO_TRY.map(([say, what]) => `  ${say.padEnd(37)}${dim(what)}`)
   const isScripted = agent.model.startsWith('scripted/')
   return [
     `${bold('Holdfast')} ${dim(`· you talk to ${agent.name} (${agent.model})`)}`,

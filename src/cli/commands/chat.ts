@@ -1,9 +1,10 @@
+import type { RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import { listMessages } from '../../service/list-messages.ts'
 import { chatHistory } from '../chat/chat-history.ts'
 import { type Keyboard, pipedKeyboard, terminalKeyboard } from '../chat/keyboard.ts'
 import { runSlash } from '../chat/slash-commands.ts'
-import { type After, finishLeftovers, say, type Talk } from '../chat/talk.ts'
+import { type After, finishLeftovers, rememberRuns, say, type Talk, tellMeanwhile } from '../chat/talk.ts'
 import { HOW_TO_TALK, welcome, welcomeBack } from '../chat/welcome.ts'
 import type { Context } from '../context.ts'
 import { TERMINATED } from '../exit-codes.ts'
@@ -35,7 +36,8 @@ export async function chat(options: ChatOptions, context: Context): Promise<numb
       const keyboard = openKeyboard(settings.home, context)
       leaving.signal.addEventListener('abort', () => keyboard.close())
       try {
-        await talkOn({ ...house, agent, conversation, keyboard, screen: context.out }, leaving, context)
+        const talk = { ...house, agent, conversation, keyboard, screen: context.out, told: new Set<RunId>() }
+        await talkOn(talk, leaving, context)
       } finally {
         keyboard.close()
       }
@@ -59,11 +61,14 @@ async function talkOn(talk: Talk, leaving: AbortController, context: Context): P
   let after: After = await finishLeftovers(talk, leaving)
   let isIdle = after === 'nothing-done'
   if (!isIdle) screen.line()
+  await rememberRuns(talk)
   while (after !== 'leave') {
     const line = await keyboard.readLine(`${screen.look.paint.bold(PERSON)} `)
     if (line === undefined) break
     isIdle = false
     const said = line.trim()
+    after = await tellMeanwhile(talk, leaving)
+    if (after === 'leave') break
     if (said.startsWith('/')) {
       if ((await runSlash(said, talk)) === 'quit') break
     } else if (said !== '') after = await sayOrTell(said, talk, { leaving, context })

@@ -1,24 +1,26 @@
+import type { SandboxCheck } from '../../ports/workspaces.ts'
 import { checkStore, type Report } from '../../service/check-store.ts'
 import { type Repair, repairStore } from '../../service/repair-store.ts'
 import { type Context, printJson, withApp } from '../context.ts'
 import { count } from '../render-run.ts'
-import { safeText } from '../terminal.ts'
+import { type Paint, safeText } from '../terminal.ts'
 
 type Flags = { json?: boolean; repair?: boolean }
-type Findings = Report & { repairs: Repair[] }
+type Findings = Report & { repairs: Repair[]; sandbox?: SandboxCheck }
 
 /** Exit code 1 when something that must always hold does not, after the repair if there was one. */
 export const doctor = ({ json, repair }: Flags, context: Context): Promise<number> =>
   withApp(context, repair ? 'caretaker' : 'guest', async ({ desk }) => {
     const repairs = repair ? await repairStore(desk) : []
-    const findings: Findings = { ...(await checkStore(desk)), repairs }
+    const sandbox = await desk.workspaces?.check()
+    const findings: Findings = { ...(await checkStore(desk)), repairs, ...(sandbox ? { sandbox } : {}) }
     if (json) printJson(context.out, findings)
     else tell(findings, { context, hasRepaired: repair === true })
     return findings.violations.length > 0 ? 1 : 0
   })
 
 function tell(findings: Findings, { context, hasRepaired }: { context: Context; hasRepaired: boolean }): void {
-  const { runs, conversations, messages, violations, notices, repairs } = findings
+  const { runs, conversations, messages, violations, notices, repairs, sandbox } = findings
   const { out } = context
   const { bold, green, red, yellow } = out.look.paint
   for (const { where, did } of repairs) out.line(`${green('✓')} mended ${where}: ${safeText(did)}`)
@@ -28,6 +30,7 @@ function tell(findings: Findings, { context, hasRepaired }: { context: Context; 
     out.line(`${red('✗')} ${bold(invariant)}: ${sentence} (${promise})`)
     out.line(`    ${where}: ${safeText(detail)}`)
   }
+  if (sandbox) out.line(sandboxLine(sandbox, { green, yellow }))
   for (const { where, detail } of notices) out.line(`${yellow('!')} ${where}: ${safeText(detail)}`)
   if (violations.length === 0) {
     out.line(`${green('✓')} Everything that must hold does.`)
@@ -36,4 +39,12 @@ function tell(findings: Findings, { context, hasRepaired }: { context: Context; 
   out.line(`${count(violations.length, 'violation')}: this is a bug in Holdfast, please report it.`)
   if (hasRepaired) out.line('What is left cannot be mended without a guess, and was not touched.')
   else out.line('With the server stopped, `holdfast doctor --repair` mends what can be mended without a doubt.')
+}
+
+/** What agents lack here is no broken promise: their tools refuse, and say the same. */
+function sandboxLine({ containment, fault }: SandboxCheck, { green, yellow }: Pick<Paint, 'green' | 'yellow'>): string {
+  if (fault !== undefined) return `${yellow('!')} Workspaces cannot be had here: ${safeText(fault)}`
+  if (containment === 'local')
+    return `${yellow('!')} Workspaces have no sandbox (local); each command waits for approval.`
+  return `${green('✓')} Workspaces have a sandbox: ${containment} works.`
 }

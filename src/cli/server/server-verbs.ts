@@ -8,6 +8,7 @@ import { findAgent, findConversation } from '../../service/find-agent.ts'
 import { showRun } from '../../service/show-run.ts'
 import type { Verbs } from '../verbs.ts'
 import type { ServerLine } from './server-line.ts'
+import { serverWorkspaceVerbs } from './server-workspaces.ts'
 
 /** The verbs, carried out by the server that owns the home. What they left is read from the database, as a guest. */
 export function serverVerbs(line: ServerLine, desk: Desk): Verbs {
@@ -46,6 +47,7 @@ export function serverVerbs(line: ServerLine, desk: Desk): Verbs {
       const { id } = await line.ask<{ id: string }>('POST', `/v1/conversations/?agent_id=${agent.id}`, {})
       return findConversation(agent, id, desk)
     },
+    workspaces: serverWorkspaceVerbs(line),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Agent } from '../../core/agent.ts'
+import type { Desk } from '../../service/desk.ts'
 import { listAgents } from '../../service/find-agent.ts'
 import { listProviders } from '../../service/list-providers.ts'
 import type { Context, OpenedApp, Served } from '../context.ts'
@@ -12,13 +13,14 @@ export async function tellServer(
   { environment, out }: Context,
 ): Promise<string[]> {
   const { bold, dim } = out.look.paint
-  const [agents, providers] = await Promise.all([listAgents(desk), listProviders(desk)])
+  const [agents, providers, sandbox] = await Promise.all([listAgents(desk), listProviders(desk), sandboxText(desk)])
   const ready = providers.filter(({ state }) => state === 'ready').map(({ name }) => name)
   const where = key.file ?? 'the environment (HOLDFAST_API_KEY)'
   const rows = [
     ['Home', settings.home],
     ['Agents', agentsText(agents)],
     ['Models', ['scripted (built in, needs no key)', ...ready].join(', ')],
+    ...(sandbox ? [['Sandbox', sandbox] as const] : []),
     ['Key', key.isNew ? `${key.key} ${dim(`(shown once; kept in ${where})`)}` : `in ${where}`],
     ['API', `${url}/docs ${dim('for people')}, ${url}/openapi.json ${dim('for programs')}`],
   ] as const
@@ -31,6 +33,15 @@ export async function tellServer(
     `  ${chatLine(environment)}   ${dim('in another terminal; it talks to this server')}`,
     '',
   ]
+}
+
+/** Whether agents can work on this machine; what is missing is told before somebody needs it. */
+export async function sandboxText({ workspaces }: Pick<Desk, 'workspaces'>): Promise<string | undefined> {
+  const checked = await workspaces?.check()
+  if (!checked) return undefined
+  const { containment, fault } = checked
+  if (fault !== undefined) return `none: ${fault}`
+  return containment === 'local' ? 'none (local): each command waits for approval' : `${containment} works`
 }
 
 const SHOWN_AGENTS = 5

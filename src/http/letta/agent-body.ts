@@ -3,11 +3,12 @@ import type { AgentSettings } from '../../core/agent.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { parseTarget } from '../../core/target.ts'
 import { saidInput } from './send-body.ts'
+import { toolRuleBody } from './tool-rule-body.ts'
 import { newBlockBody, record } from './wire-block.ts'
 
 const name = z.string().min(1).max(500)
 const ids = z.array(z.string()).max(1000)
-const rules = z.array(record.and(z.object({ tool_name: z.string(), type: z.string() })))
+const rules = z.array(toolRuleBody).max(1000)
 
 const compaction = z.looseObject({
   model: z

@@ -16,6 +16,7 @@ import { contextOverview } from './agent-context.ts'
 import { agentState, agentStates, EVERYTHING, includeOnly, includeQuery, includesOf } from './agent-state.ts'
 import { refuse } from './errors.ts'
 import { listQuery, pageOf } from './list-query.ts'
+import { CANCEL_WAIT_MS } from './messages.ts'
 import { requireModel } from './model-handle.ts'
 import { flag, parsed, requireAgent, texts } from './parse.ts'
 import { newInput } from './send-body.ts'
@@ -113,7 +114,7 @@ export function registerAgentRoutes(routes: Routes): void {
 
   routes.delete('/v1/agents/:agent_id', async ({ params }, desk) => {
     const agent = await requireAgent(params, desk)
-    await deleteAgent(agent, desk)
+    await deleteAgent(agent, desk, AbortSignal.timeout(CANCEL_WAIT_MS))
     return { message: `Agent id=${agent.id} successfully deleted` }
   })
 

@@ -31,10 +31,9 @@ export function registerConversationRoutes(routes: Routes): void {
       if (!agent_id) throw refuse(422, 'query.agent_id: a conversation needs the agent it is with')
       const agent = await requireAgent({ agent_id }, desk)
       const asked = parsed(newBody, body, 'body')
-      if (asked.isolated_block_labels?.length)
-        throw refuse(422, 'body.isolated_block_labels: blocks are shared by all conversations of an agent here')
       const details = { ...detailsFrom(asked, {}, desk), ...(asked.hidden ? { hidden: true } : {}) }
-      return told(await createConversation(agent, desk, details), desk)
+      const ownLabels = asked.isolated_block_labels ?? []
+      return told(await createConversation(agent, desk, { ...details, ownLabels }), desk)
     },
     { body: newBody, query: agentQuery },
   )
@@ -166,7 +165,7 @@ const COMMON = {
 const newBody = z.object({
   ...COMMON,
   hidden: z.boolean().nullish(),
-  isolated_block_labels: z.array(z.string()).nullish(),
+  isolated_block_labels: z.array(z.string()).max(1000).nullish(),
 })
 
 const changeBody = z.object({
@@ -188,6 +187,7 @@ function detailsFrom(asked: Common, before: ConversationDetails, desk: Desk): Co
     if (value === null) delete wire[key]
     else if (value !== undefined) wire[key] = value as Json
   }
+  const { ownBlocks } = before
   const { summary, description, model, hidden } = {
     summary: changed(asked.summary, before.summary),
     description: changed(asked.description, before.description),
@@ -198,6 +198,7 @@ function detailsFrom(asked: Common, before: ConversationDetails, desk: Desk): Co
     ...(summary === undefined ? {} : { summary }),
     ...(description === undefined ? {} : { description }),
     ...(hidden === undefined ? {} : { hidden }),
+    ...(ownBlocks ? { ownBlocks } : {}),
     ...(model === undefined ? {} : { model }),
     ...(Object.keys(wire).length > 0 ? { wire } : {}),
   }

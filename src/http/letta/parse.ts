@@ -3,6 +3,7 @@ import type { Agent, Conversation } from '../../core/agent.ts'
 import {
   type AgentId,
   type BlockId,
+  type ConversationId,
   type McpServerId,
   type MessageId,
   type PassageId,
@@ -51,6 +52,7 @@ type Params = unknown
 
 export const idIn = {
   agent: (params: Params): AgentId => requireId('agent', params, 'agent_id'),
+  conversation: (params: Params): ConversationId => requireId('conv', params, 'conversation_id'),
   run: (params: Params): RunId => requireId('run', params, 'run_id'),
   step: (params: Params): StepId => requireId('step', params, 'step_id'),
   message: (params: Params): MessageId => requireId('message', params, 'message_id'),

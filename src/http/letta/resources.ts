@@ -4,6 +4,7 @@ import { registerCacheRoutes } from '../own/cache.ts'
 import { registerCommandRoutes } from '../own/commands.ts'
 import { registerKeyRoutes } from '../own/keys.ts'
 import { registerPeopleRoutes } from '../own/people.ts'
+import { registerWorkspaceRoutes } from '../own/workspaces.ts'
 import type { Routes } from '../routes.ts'
 import { registerAgentBlockRoutes } from './agent-blocks.ts'
 import { registerAgentFileRoutes } from './agent-file-routes.ts'
@@ -38,4 +39,5 @@ export function registerResourceRoutes(routes: Routes): void {
   registerPeopleRoutes(routes)
   registerAuditRoutes(routes)
   registerCacheRoutes(routes)
+  registerWorkspaceRoutes(routes)
 }

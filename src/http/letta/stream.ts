@@ -4,8 +4,8 @@ import type { FastifyReply } from 'fastify'
 import type { RunId } from '../../core/id.ts'
 import { cancelRun } from '../../service/cancel-run.ts'
 import type { Desk } from '../../service/desk.ts'
-import { openStream } from '../../service/open-stream.ts'
-import { watchRun } from '../../service/watch-run.ts'
+import { type OpenedStream, openStream } from '../../service/open-stream.ts'
+import { watchOpened } from '../../service/watch-run.ts'
 import { newStreamView, type StreamEvent } from './stream-view.ts'
 import { ofTypes, wireDate } from './wire-message.ts'
 
@@ -48,7 +48,7 @@ export async function streamRun(
   if (serving.closing.aborted) leave()
   response.writeHead(200, { ...headersOf(reply), ...STREAM_HEADERS })
   serving.streams.opened()
-  const line = newLine(response, { runId: opened.run.id, pings: wishes.pings ?? true, after: wishes.after ?? 0 })
+  const line = newLine(response, { runId: opened.runId, pings: wishes.pings ?? true, after: wishes.after ?? 0 })
   try {
     const telling = { opened, wishes, line, signal: stop.signal }
     const ending = await (wishes.view === 'chunks' ? tellChunks(telling, desk) : tell(telling, desk))
@@ -62,7 +62,7 @@ export async function streamRun(
     line.stop()
     serving.closing.removeEventListener('abort', leave)
     serving.streams.closed()
-    if (isGone && !response.writableFinished && wishes.cancelOnDisconnect) await cancel(opened.run.id, desk)
+    if (isGone && !response.writableFinished && wishes.cancelOnDisconnect) await cancel(opened.runId, desk)
   }
 }
 
@@ -80,25 +80,25 @@ function headersOf(reply: FastifyReply): Record<string, string> {
 }
 
 type Telling = {
-  opened: Awaited<ReturnType<typeof openStream>>
+  opened: OpenedStream
   wishes: StreamWishes
   line: Line
   signal: AbortSignal
 }
 
 async function tell({ opened, wishes, line, signal }: Telling, desk: Desk): Promise<'done' | 'left'> {
-  const { run, settings, continues } = opened
+  const { runId, streamTokens, continues } = opened
   const { after = 0 } = wishes
   const view = newStreamView({
-    runId: run.id,
-    detail: settings.streamTokens ? 'tokens' : 'steps',
+    runId,
+    detail: streamTokens ? 'tokens' : 'steps',
     ...(continues ? { inherited: continues } : {}),
     now: () => desk.world.clock.now(),
   })
   const isWanted = ofTypes(wishes.types)
   if (after === 0) line.ping()
   // From the beginning, whatever was seen: the names of slices follow from what came before them.
-  for await (const numbered of watchRun(run.id, { after: 0, signal }, desk)) {
+  for await (const numbered of watchOpened(opened, { after: 0, signal }, desk)) {
     const events = view.take(numbered)
     if (events === 'done') return 'done'
     for (const event of events) {
@@ -113,7 +113,7 @@ async function tell({ opened, wishes, line, signal }: Telling, desk: Desk): Prom
 }
 
 async function tellChunks({ opened, wishes, line, signal }: Telling, desk: Desk): Promise<'done' | 'left'> {
-  const chunks = watchRun(opened.run.id, { after: wishes.after ?? 0, signal }, desk)
+  const chunks = watchOpened(opened, { after: wishes.after ?? 0, signal }, desk)
   try {
     for (;;) {
       const next = await chunks.next()

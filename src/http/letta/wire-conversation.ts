@@ -12,7 +12,11 @@ export function wireConversation(conversation: Conversation, { context, waiting 
     ...{ id: isDefault ? 'default' : id, agent_id: agentId },
     ...{ summary: details.summary ?? null, description: details.description ?? null, hidden: details.hidden ?? false },
     in_context_message_ids: shownIds(conversation, { context, isWaiting: waiting !== undefined }),
-    ...{ isolated_block_ids: [], model: details.model ?? null, model_settings: wire.model_settings ?? null },
+    ...{
+      isolated_block_ids: details.ownBlocks ?? [],
+      model: details.model ?? null,
+      model_settings: wire.model_settings ?? null,
+    },
     context_window_limit: wire.context_window_limit ?? null,
     ...{ archived: archivedAt !== undefined, archived_at: dateOf(archivedAt) },
     ...{ last_message_at: dateOf(lastMessageAt), created_at: wireDate(createdAt) },

@@ -19,7 +19,10 @@ export function registerCommandRoutes(routes: Routes): void {
       const { id, name } = await createAgent(request, desk)
       return { id, name }
     },
-    { summary: 'Makes an agent with a chain of models; without tools it has all that make sense', body: agentBody },
+    {
+      summary: 'Makes an agent with a chain of models; without tools it has all but those of workspaces',
+      body: agentBody,
+    },
   )
 
   routes.post(

@@ -15,7 +15,7 @@ import { summaryText } from '../wire/summary-text.ts'
 import { unseal } from './sealed-metadata.ts'
 
 export function callOptions(request: ModelRequest): LanguageModelV3CallOptions {
-  const { system, messages, tools, shape = {}, outputCap, outputSchema } = request
+  const { system, messages, tools, shape = {}, outputCap, outputSchema, mustCall } = request
   const prompt = promptOf(messages, shape)
   return {
     prompt: system.trim() === '' ? prompt : [{ role: 'system', content: system }, ...prompt],
@@ -32,7 +32,7 @@ export function callOptions(request: ModelRequest): LanguageModelV3CallOptions {
             description,
             inputSchema: (shape.relaxSchemas ? relaxedSchema(inputSchema) : inputSchema) as JSONSchema7,
           })),
-          toolChoice: { type: 'auto' },
+          toolChoice: { type: mustCall ? 'required' : 'auto' },
         }),
   }
 }

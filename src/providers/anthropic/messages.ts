@@ -60,6 +60,8 @@ function settings(request: ModelRequest, form: BlockForm): Settings {
     stream: true,
     ...(thinking ? { thinking } : {}),
     ...(output ? { output_config: output } : {}),
+    // A model that thinks refuses to be forced; then the list of tools alone has to do.
+    ...(request.mustCall && !thinking ? { tool_choice: { type: 'any' } } : {}),
   }
 }
 

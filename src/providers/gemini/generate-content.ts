@@ -27,6 +27,7 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
     ...(tools.length === 0
       ? []
       : [`"tools":[{"functionDeclarations":[${declarations(tools, shape.relaxSchemas ? 'relaxed' : 'as-given')}]}]`]),
+    ...(request.mustCall ? ['"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}'] : []),
     `"generationConfig":${JSON.stringify(generationConfig(request))}`,
   ]
   return {

@@ -37,11 +37,12 @@ function formOf(shape: RequestShape, quirks: Quirks): ChatForm {
 
 type Settings = Omit<ChatCompletionCreateParamsStreaming, 'model' | 'messages' | 'tools'>
 
-function settingsOf({ outputCap, outputSchema, effort }: ModelRequest, quirks: Quirks): Settings {
+function settingsOf({ outputCap, outputSchema, effort, mustCall }: ModelRequest, quirks: Quirks): Settings {
   const settings: Settings = { stream: true }
   if (quirks.streamUsage !== 'never-ask') settings.stream_options = { include_usage: true }
   if (outputCap !== undefined) settings[quirks.outputCapField ?? 'max_completion_tokens'] = outputCap
   if (effort) settings.reasoning_effort = effort
+  if (mustCall) settings.tool_choice = 'required'
   if (outputSchema) {
     const { name, schema } = outputSchema
     const json_schema = { name, schema: schema as Record<string, unknown>, strict: true }

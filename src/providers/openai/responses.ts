@@ -38,10 +38,11 @@ type Settings = Omit<ResponseCreateParamsStreaming, 'model' | 'input' | 'instruc
 const WITHOUT_REASONING = /^(gpt-3|gpt-4|chatgpt-4)/
 
 function settingsOf(request: ModelRequest, quirks: Quirks): Settings {
-  const { model, outputCap, outputSchema, effort, shape } = request
+  const { model, outputCap, outputSchema, effort, shape, mustCall } = request
   const settings: Settings = { stream: true, store: false }
   if (!shape?.dropEncryptedReasoning && !WITHOUT_REASONING.test(model))
     settings.include = ['reasoning.encrypted_content']
+  if (mustCall) settings.tool_choice = 'required'
   if (outputCap !== undefined) settings.max_output_tokens = outputCap
   const summary = quirks.reasoningSummary
   if (effort || summary) settings.reasoning = { ...(effort ? { effort } : {}), ...(summary ? { summary } : {}) }

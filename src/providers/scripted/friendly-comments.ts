@@ -36,6 +36,16 @@ const WORDS: Record<string, Words> = {
     notDone: 'I did not send the postcard.',
     unclear: 'I cannot tell whether the postcard was sent. Look into the outbox before you send it again.',
   },
+  write_file: {
+    done: (output) => output,
+    notDone: 'I did not write that.',
+    unclear: 'I cannot tell whether it was written. Ask me to read it.',
+  },
+  shell: {
+    done: (output) => output,
+    notDone: 'I did not run that.',
+    unclear: 'I cannot tell whether that ran. Ask me "what is running".',
+  },
   roll_dice: {
     done: (output) => `${output}.`,
     notDone: 'I did not roll that die.',

@@ -1,10 +1,25 @@
+import type { MessageBody } from '../../core/message.ts'
+import type { Result } from './friendly-comments.ts'
 import { failureFor } from './friendly-failures.ts'
+import { WORKSPACE_RULES } from './friendly-workspace.ts'
 import { LONG_STORY } from './long-story.ts'
 import type { Reply } from './reply.ts'
 import { timeZoneOf } from './time-zone.ts'
 
 /** `words` is the sentence, matched without regard to case; the first rule that fits answers. */
-type Rule = { words: RegExp; answer(match: RegExpExecArray): Reply }
+export type Rule = {
+  words: RegExp
+  answer(match: RegExpExecArray, messages: readonly MessageBody[]): Reply
+  /** What follows when all of a round went well; without it, or an answer of it, the results are told. */
+  next?(so: Progress): Reply | undefined
+}
+
+export type Progress = {
+  match: RegExpExecArray
+  messages: readonly MessageBody[]
+  /** What the tools gave since the sentence was said, answer by answer. */
+  rounds: Result[][]
+}
 
 /** Orders that carry a sentence of their own come first: "remember to count to ten" is about remembering. */
 const RULES: Rule[] = [
@@ -48,6 +63,7 @@ const RULES: Rule[] = [
       ],
     }),
   },
+  ...WORKSPACE_RULES,
   {
     words: /^(?:fail|break)\b(.*)$/,
     answer: ([order = '', how = '']) => ({
@@ -94,6 +110,8 @@ const RULES: Rule[] = [
 const INTRODUCTION = `Hello! I am the built-in model: a handful of rules, so that you can try Holdfast without a key. Say:
 - "what time is it in Tokyo" - I use a tool
 - "remember that Ada likes tea", then "what do you remember"
+- "write a small web page and serve it" - I work in a sandbox; the server I start outlives kill -9
+- "run uname -a" or "write a small program", then "run it"
 - "roll two dice" - several tools at once
 - "send a postcard to Ada saying hi" or "forget everything" - I ask for approval first
 - "count to 20" or "tell me a long story" - cancel me on the way, or stop the server and start it again
@@ -101,13 +119,24 @@ const INTRODUCTION = `Hello! I am the built-in model: a handful of rules, so tha
 - "fail with rate limit" - see how a provider failure is told`
 
 /** What to say, or to do, about a sentence. */
-export function answerTo(said: string): Reply {
+export function answerTo(said: string, messages: readonly MessageBody[]): Reply {
+  const found = ruleFor(said)
+  return found ? found.rule.answer(found.match, messages) : { text: INTRODUCTION }
+}
+
+/** What to say, or to do, after the tools did what was asked of them. */
+export function goOnWith(said: string, so: Omit<Progress, 'match'>): Reply | undefined {
+  const found = ruleFor(said)
+  return found?.rule.next?.({ ...so, match: found.match })
+}
+
+function ruleFor(said: string): { rule: Rule; match: RegExpExecArray } | undefined {
   const sentence = plain(said)
-  for (const { words, answer } of RULES) {
-    const match = new RegExp(words, 'is').exec(sentence)
-    if (match) return answer(match)
+  for (const rule of RULES) {
+    const match = new RegExp(rule.words, 'is').exec(sentence)
+    if (match) return { rule, match }
   }
-  return { text: INTRODUCTION }
+  return undefined
 }
 
 /** Without what people put around an order: curly quotes, politeness, the mark at the end. */

@@ -6,8 +6,10 @@ import type { Json } from '../../core/json.ts'
 import { type MessageBody, textOf } from '../../core/message.ts'
 import { settle, settleDenied, type ToolCall, type ToolOutcome } from '../../core/tool-call.ts'
 import type { Clock } from '../../ports/clock.ts'
+import type { Workspaces } from '../../ports/workspaces.ts'
 import { builtinTools } from '../../tools/builtin/all.ts'
 import { toolRegistry } from '../../tools/registry.ts'
+import { workspaceTools } from '../../tools/workspace/workspace-tools.ts'
 import { friendlyProvider } from './friendly.ts'
 
 const clock = { sleep: async () => {} } as unknown as Clock
@@ -212,4 +214,105 @@ test('an input that arrives after results is answered itself', async () => {
     calls.map((one) => one.tool),
     ['roll_dice'],
   )
+})
+
+const workspace = workspaceTools({ workspaces: {} as Workspaces, containment: 'bubblewrap', clock })
+const workspaceRegistry = toolRegistry(workspace)
+
+const work: [string, string, (input: { [key: string]: Json }) => unknown, unknown][] = [
+  ['write a small program', 'write_file', ({ path }) => path, 'primes.mjs'],
+  [
+    'write notes/a.txt saying hello there',
+    'write_file',
+    ({ path, content }) => [path, content],
+    ['notes/a.txt', 'hello there\n'],
+  ],
+  ['run uname -a', 'shell', ({ command }) => command, 'uname -a'],
+  ['please run `ls -l`', 'shell', ({ command }) => command, 'ls -l'],
+  ['run echo "and more"', 'shell', ({ command }) => command, 'echo "and more"'],
+  ['run make server', 'shell', ({ command }) => command, 'make server'],
+  [
+    'run sleep 5 in the background',
+    'shell',
+    ({ command, background, notify }) => [command, background, notify],
+    ['sleep 5', true, true],
+  ],
+  ['visit it', 'shell', ({ command }) => command, 'node page/visit.mjs'],
+  ['read primes.mjs', 'read_file', ({ path }) => path, 'primes.mjs'],
+  ['which files are there?', 'shell', ({ command }) => command, 'ls -lR'],
+  ['Is it still running?', 'process', ({ action }) => action, 'list'],
+  ['what is running', 'process', ({ action }) => action, 'list'],
+  ['show me its log', 'process', ({ action }) => action, 'list'],
+  ['stop it', 'process', ({ action }) => action, 'list'],
+]
+for (const [said, tool, pick, expected] of work)
+  test(`"${said}" uses ${tool} with arguments it accepts`, async () => {
+    const { calls } = await hear([user(said)], workspace)
+    assert.deepEqual(
+      calls.map((call) => call.tool),
+      [tool],
+    )
+    const input = JSON.parse(calls[0]!.json)
+    assert.deepEqual(pick(input), expected)
+    assert.equal(workspaceRegistry.faultOf(workspaceRegistry.find(tool)!, input), undefined)
+  })
+
+/** Plays a turn: each round of calls gets these outputs, and what is called next is told. */
+async function playOn(
+  said: string,
+  before: MessageBody[],
+  outputs: string[][],
+): Promise<{ calls: string[]; text: string }> {
+  const messages = [...before, user(said)]
+  for (let round = 0; ; round++) {
+    const draft = await hear(messages, workspace)
+    if (round === outputs.length)
+      return { calls: draft.calls.map(({ tool, json }) => `${tool} ${json}`), text: textOf(draft.content) }
+    const calls = draft.calls.map(({ callId, tool, json }) => ({ callId, tool, input: JSON.parse(json) }) as ToolCall)
+    assert.equal(calls.length, outputs[round]!.length, `round ${round}`)
+    const outcomes = calls.map(({ callId }, index) => ({
+      ...{ callId, status: 'success' as const, output: outputs[round]![index]! },
+    }))
+    messages.push({ role: 'assistant', content: [], calls }, { role: 'tool', outcomes })
+  }
+}
+
+test('a page is written, then served, then visited, and then it is told what can be asked', async () => {
+  const written = ['Made a.', 'Made b.', 'Made c.']
+  const said = 'write a small web page and serve it'
+  const started = await playOn(said, [], [written])
+  assert.deepEqual(started.calls, ['shell {"command":"node page/server.mjs","background":true}'])
+  const visited = await playOn(said, [], [written, ['[process p1: running for 0.7 s]']])
+  assert.deepEqual(visited.calls, ['shell {"command":"node page/visit.mjs"}'])
+  const told = await playOn(said, [], [written, ['[process p1: running]'], ['200 <h1>']])
+  assert.match(told.text, /It runs, and it answers.*is it still running.*stop it/s)
+})
+
+test('"run it" runs what was written last, and says so when nothing was', async () => {
+  const call = (path: string): MessageBody[] => {
+    const one = { callId: path, tool: 'write_file', input: { path, content: '' } } as unknown as ToolCall
+    const outcomes = [{ callId: path, status: 'success' as const, output: 'Made it.' }]
+    return [user('x'), { role: 'assistant', content: [], calls: [one] }, { role: 'tool', outcomes }]
+  }
+  assert.deepEqual((await playOn('run it', call('primes.mjs'), [])).calls, ['shell {"command":"node primes.mjs"}'])
+  const page = [...call('primes.mjs'), ...call('page/server.mjs')]
+  assert.match((await playOn('run it', page, [])).calls[0]!, /server\.mjs.*"background":true/)
+  assert.match((await playOn('run it', [], [])).text, /nothing yet that could be run/)
+})
+
+test('what is asked about "it" is asked about the process that runs, or ran as the server', async () => {
+  const list =
+    'p-1  it exited with 0, after 1 s, 3 bytes of output: ls\np-2  running for 9 s, 2 bytes of output: node page/server.mjs\np-3  it exited with 0, after 1 s, 0 bytes of output: true'
+  assert.deepEqual((await playOn('show its log', [], [[list]])).calls, ['process {"action":"log","process_id":"p-2"}'])
+  assert.deepEqual((await playOn('stop it', [], [[list]])).calls, ['process {"action":"kill","process_id":"p-2"}'])
+  assert.match((await playOn('is it still running', [], [[list]])).text, /still running/)
+  const over = list.replace('running for 9 s', 'it was ended, after 9 s')
+  assert.match((await playOn('is it still running', [], [[over]])).text, /Nothing is running/)
+  assert.match((await playOn('show its log', [], [[over]])).calls[0]!, /p-2/)
+  assert.match((await playOn('stop it', [], [['Nothing has run in this conversation yet.']])).text, /There is none/)
+})
+
+test('a conversation that is woken says what ended', async () => {
+  const news = 'The background process p-9 (sleep 5) ended after 5 s: exit code 0. It printed nothing.'
+  assert.equal((await playOn(news, [], [])).text, 'I was woken: p-9 has ended (exit code 0).')
 })

@@ -1,9 +1,10 @@
+import type { MessageBody } from '../../core/message.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ModelProvider, ModelRequest } from '../../ports/model.ts'
 import type { Randomness } from '../../ports/randomness.ts'
 import { lastInput, sinceInput } from './current-turn.ts'
 import { commentOn, type Result } from './friendly-comments.ts'
-import { answerTo } from './friendly-rules.ts'
+import { answerTo, goOnWith } from './friendly-rules.ts'
 import { playReply } from './play-reply.ts'
 import type { Pace, Reply } from './reply.ts'
 
@@ -27,20 +28,27 @@ export function friendlyProvider({ clock, randomness, pace = READABLE_PACE }: Fr
 /** A function of the request alone, so a restarted process says the same. */
 export function friendlyReply(request: ModelRequest): Reply {
   if (request.model !== 'friendly') return unknownModel(request.model)
-  const results = lastResults(request)
-  if (results) return { text: commentOn(results) }
-  return withinTools(answerTo(lastInput(request.messages)), request)
+  const { messages } = request
+  const said = lastInput(messages)
+  const rounds = roundsIn(messages)
+  const last = rounds.at(-1)
+  if (!last) return withinTools(answerTo(said, messages), request)
+  const wentWell = last.every(({ outcome }) => outcome.status === 'success')
+  const next = wentWell ? goOnWith(said, { messages, rounds }) : undefined
+  return next ? withinTools(next, request) : { text: commentOn(last) }
 }
 
-/** The results that came since the last input, if they are the last thing that happened. */
-function lastResults({ messages }: ModelRequest): Result[] | undefined {
+/** The results that came since the last input, answer by answer. */
+function roundsIn(messages: readonly MessageBody[]): Result[][] {
   const turn = sinceInput(messages)
-  const last = turn.at(-1)
-  if (last?.role !== 'tool') return undefined
   const calls = turn.flatMap((body) => (body.role === 'assistant' ? body.calls : []))
-  return last.outcomes.flatMap((outcome) => {
-    const call = calls.findLast((one) => one.callId === outcome.callId)
-    return call ? [{ call, outcome }] : []
+  return turn.flatMap((body) => {
+    if (body.role !== 'tool') return []
+    const results = body.outcomes.flatMap((outcome) => {
+      const call = calls.findLast((one) => one.callId === outcome.callId)
+      return call ? [{ call, outcome }] : []
+    })
+    return [results]
   })
 }
 

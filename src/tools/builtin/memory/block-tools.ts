@@ -9,7 +9,7 @@ const LABEL = { type: 'string', description: 'The label of the memory block to e
 /** Tools that edit the blocks in an agent's prompt. The prompt itself stays as it is until it is compiled anew. */
 export function blockTools({ store }: Pick<MemoryWorld, 'store'>): Tool[] {
   const editing = async (label: string, context: ToolContext, edit: (block: Block) => Edit): Promise<ToolAnswer> => {
-    const blocks = await store.blocks.ofAgent(context.organizationId ?? DEFAULT_ORGANIZATION, context.agentId)
+    const blocks = await store.prompts.blocks(context.organizationId ?? DEFAULT_ORGANIZATION, context.conversationId)
     const block = blocks.find((one) => one.label === label)
     if (!block) {
       const labels = blocks.map((one) => one.label).join(', ')

@@ -6,7 +6,7 @@ import type { Store } from '../../../ports/store.ts'
 
 /** What memory tools look at. They write nothing: what they want written rides in their answer. */
 export type MemoryWorld = {
-  store: Pick<Store, 'blocks' | 'passages' | 'recall'>
+  store: Pick<Store, 'passages' | 'prompts' | 'recall'>
   clock: Pick<Clock, 'now'>
   randomness: Pick<Randomness, 'uuid'>
   /** Absent where passages are found by words alone. */

@@ -1,0 +1,106 @@
+import { type ConversationId, parseId } from '../../core/id.ts'
+import { Problem } from '../../core/problem.ts'
+import type { Desk } from '../../service/desk.ts'
+import { findAgent } from '../../service/find-agent.ts'
+import { type Context, printJson } from '../context.ts'
+import { withHouse } from '../house.ts'
+import { lastConversation } from '../pick-conversation.ts'
+import { confirmed } from '../read-secret.ts'
+import { endingText, processJson, workspaceJson, workspaceLine, workspaceLines } from '../render-workspace.ts'
+import { safeText } from '../terminal.ts'
+import type { ShownWorkspace } from '../workspace-verbs.ts'
+
+type Json = { json?: boolean }
+
+const PAGE = 100
+/** How much of a log is fetched at once. */
+const PAGE_BYTES = 262_144
+
+export const listAll = ({ json }: Json, context: Context): Promise<void> =>
+  withHouse(context, 'rows', async ({ verbs }) => {
+    const { out } = context
+    const all: ShownWorkspace[] = []
+    for (let last: ConversationId | undefined; ; last = all.at(-1)?.state.conversationId) {
+      const page = await verbs.workspaces.list({ limit: PAGE, ...(last ? { after: last } : {}) })
+      all.push(...page)
+      if (page.length < PAGE) break
+    }
+    if (json) return printJson(out, all.map(workspaceJson))
+    if (all.length === 0)
+      out.line('No workspaces yet. An agent with the tool `shell` or `write_file` makes one when it needs it.')
+    for (const one of all) out.line(workspaceLine(one, out.look))
+  })
+
+export const show = (which: string, { json }: Json, context: Context): Promise<void> =>
+  withHouse(context, 'rows', async ({ desk, verbs }) => {
+    const { out } = context
+    const found = await verbs.workspaces.show(await conversationNamed(which, desk))
+    if (json) return printJson(out, workspaceJson(found))
+    for (const line of workspaceLines(found, desk.world.clock.now(), out.look)) out.line(line)
+  })
+
+/** What a process wrote: all that is kept of it, or its end. */
+export const logs = (
+  which: string,
+  processId: string,
+  { flags, context }: { flags: { last?: string }; context: Context },
+): Promise<void> =>
+  withHouse(context, 'rows', async ({ desk, verbs }) => {
+    const { out, notes } = context
+    const conversationId = await conversationNamed(which, desk)
+    const last = flags.last === undefined ? undefined : bytesOf(flags.last)
+    // Somebody's terminal obeys codes that a file only keeps.
+    const write = (text: string) => out.write(out.look.canRedraw ? safeText(text) : text)
+    for (let from = 0; ; ) {
+      const range = last === undefined ? { from, limit: PAGE_BYTES } : { last }
+      const { output, process } = await verbs.workspaces.process({ conversationId, processId, range })
+      write(output.text)
+      if (last === undefined && output.next < output.total && output.next > from) {
+        from = output.next
+        continue
+      }
+      if (output.dropped > 0) notes.line(`(${output.dropped} bytes more were written and are kept nowhere)`)
+      notes.line(`(${process.ending ? endingText(process.ending) : 'still running'})`)
+      return
+    }
+  })
+
+export const kill = (which: string, processId: string, { json, context }: Json & { context: Context }): Promise<void> =>
+  withHouse(context, 'rows', async ({ desk, verbs }) => {
+    const conversationId = await conversationNamed(which, desk)
+    const ended = await verbs.workspaces.end({ conversationId, processId })
+    if (json) return printJson(context.out, processJson(ended))
+    context.out.line(`${processId}: ${ended.ending ? endingText(ended.ending) : 'still running'}.`)
+  })
+
+export const remove = (which: string, { yes }: { yes?: boolean }, context: Context): Promise<number> =>
+  withHouse(context, 'rows', async ({ desk, verbs }) => {
+    const { out } = context
+    const id = await conversationNamed(which, desk)
+    const { agent, state } = await verbs.workspaces.show(id)
+    const what = `the workspace of ${safeText(agent.name)} (${id})`
+    if (!yes) {
+      const { stdin, stderr } = process
+      if (!stdin.isTTY) throw new Problem('invalid', `Nobody is here to ask. Add --yes to remove ${what}.`)
+      const running = (state.processes ?? []).filter(({ ending }) => ending === undefined).length
+      const question = `Remove ${what}? Its files are gone then${running > 0 ? `, and ${running} of its processes end` : ''}. [y/N] `
+      if (!(await confirmed(question, stdin, stderr))) {
+        out.line('Nothing was removed.')
+        return 1
+      }
+    }
+    await verbs.workspaces.remove(id)
+    out.line(`Removed ${what}. The conversation stays.`)
+    return 0
+  })
+
+/** By the id of the conversation, or by an agent: then where the talk with it stopped. */
+async function conversationNamed(which: string, desk: Desk): Promise<ConversationId> {
+  return parseId('conv', which) ?? (await lastConversation(await findAgent(which, desk), desk)).id
+}
+
+function bytesOf(text: string): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= 1 && value <= 1_048_576) return value
+  throw new Problem('invalid', `--last is "${text}"; it must be a whole number of bytes from 1 to 1048576.`)
+}

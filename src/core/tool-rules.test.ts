@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  allowedTools,
+  type Called,
+  exitToolsOf,
+  mustCall,
+  stillRequired,
+  type ToolRule,
+  toolRulesOf,
+} from './tool-rules.ts'
+
+const NAMES = ['plan', 'search', 'read', 'write', 'finish']
+
+type Row = { rule: string; rules: ToolRule[]; called: Called; allowed: string[]; must?: boolean }
+const after = (...tools: string[]): Called => ({ tools, lastAnswer: 'done' })
+
+const ROWS: Row[] = [
+  { rule: 'none at all', rules: [], called: after('plan'), allowed: NAMES },
+  {
+    rule: 'the opening',
+    rules: [{ type: 'first', tool: 'plan' }],
+    called: { tools: [] },
+    allowed: ['plan'],
+    must: true,
+  },
+  { rule: 'the opening is over', rules: [{ type: 'first', tool: 'plan' }], called: after('plan'), allowed: NAMES },
+  {
+    ...{ rule: 'one of two opens', called: { tools: [] }, allowed: ['plan', 'search'], must: true },
+    rules: [
+      { type: 'first', tool: 'plan' },
+      { type: 'first', tool: 'search' },
+    ],
+  },
+  {
+    ...{ rule: 'after search only read', called: after('plan', 'search'), allowed: ['read'], must: true },
+    rules: [{ type: 'then-only', tool: 'search', children: ['read'] }],
+  },
+  {
+    ...{ rule: 'two may follow', called: after('search'), allowed: ['read', 'write'] },
+    rules: [{ type: 'then-only', tool: 'search', children: ['read', 'write'] }],
+  },
+  {
+    ...{ rule: 'search is not the last one', called: after('search', 'read'), allowed: NAMES },
+    rules: [{ type: 'then-only', tool: 'search', children: ['read'] }],
+  },
+  {
+    ...{ rule: 'write only after read', called: after('plan'), allowed: ['plan', 'search', 'read', 'finish'] },
+    rules: [{ type: 'only-after', tool: 'read', children: ['write'] }],
+  },
+  {
+    ...{ rule: 'and right after read only write', called: after('read'), allowed: ['write'], must: true },
+    rules: [{ type: 'only-after', tool: 'read', children: ['write'] }],
+  },
+  {
+    ...{
+      rule: 'twice and no more',
+      called: after('search', 'plan', 'search'),
+      allowed: ['plan', 'read', 'write', 'finish'],
+    },
+    rules: [{ type: 'at-most', tool: 'search', count: 2 }],
+  },
+  {
+    ...{
+      rule: 'its answer decides',
+      called: { tools: ['search'], lastAnswer: 'found' },
+      allowed: ['read'],
+      must: true,
+    },
+    rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, otherwise: 'finish', isStrict: false }],
+  },
+  {
+    ...{
+      rule: 'another answer',
+      called: { tools: ['search'], lastAnswer: 'nothing' },
+      allowed: ['finish'],
+      must: true,
+    },
+    rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, otherwise: 'finish', isStrict: false }],
+  },
+  {
+    ...{ rule: 'an answer nobody foresaw', called: { tools: ['search'], lastAnswer: 'x' }, allowed: [] },
+    rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, isStrict: true }],
+  },
+  {
+    ...{ rule: 'no answer yet', called: { tools: ['search'] }, allowed: [] },
+    rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, isStrict: false }],
+  },
+  {
+    ...{ rule: 'two rules hold together', called: after('search'), allowed: ['write'], must: true },
+    rules: [
+      { type: 'then-only', tool: 'search', children: ['read', 'write'] },
+      { type: 'at-most', tool: 'read', count: 0 },
+    ],
+  },
+]
+
+for (const { rule, rules, called, allowed, must = false } of ROWS)
+  test(`rules leave what they say: ${rule}`, () => {
+    assert.deepEqual(allowedTools(NAMES, rules, called), allowed)
+    assert.equal(mustCall(allowed, rules, called), must)
+  })
+
+test('what is required is required until it was called', () => {
+  const rules: ToolRule[] = [{ type: 'required', tool: 'write' }]
+  assert.deepEqual(stillRequired(rules, after('plan')), ['write'])
+  assert.deepEqual(stillRequired(rules, after('plan', 'write', 'read')), [])
+})
+
+test('rules of the wire are read, and what is no rule is left out', () => {
+  const settings = {
+    wire: {
+      tool_rules: [
+        { type: 'run_first', tool_name: 'plan' },
+        { type: 'exit_loop', tool_name: 'finish' },
+        { type: 'continue_loop', tool_name: 'plan' },
+        { type: 'conditional', tool_name: 'search', child_output_mapping: { yes: 'read', no: 3 }, default_child: null },
+        { type: 'max_count_per_step', tool_name: 'read', max_count_limit: 2 },
+        'nonsense',
+      ],
+    },
+  }
+  assert.deepEqual(toolRulesOf({ settings }), [
+    { type: 'first', tool: 'plan' },
+    { type: 'by-answer', tool: 'search', children: { yes: 'read' }, isStrict: false },
+    { type: 'at-most', tool: 'read', count: 2 },
+  ])
+  assert.deepEqual(exitToolsOf({ settings }), ['finish'])
+})

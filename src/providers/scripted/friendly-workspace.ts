@@ -1,0 +1,203 @@
+import type { Json } from '../../core/json.ts'
+import type { MessageBody } from '../../core/message.ts'
+import type { Result } from './friendly-comments.ts'
+import type { Rule } from './friendly-rules.ts'
+import type { Pace, Reply, ScriptedCall } from './reply.ts'
+
+/** Files are typed faster than sentences: nobody reads them letter by letter. */
+const TYPING: Pace = { chunkSize: 60, delayMs: 30 }
+
+const PAGE = `<!doctype html>
+<title>Holdfast</title>
+<h1>Hello from a workspace</h1>
+<p>This page is served by a process that outlives the agent, the server and kill -9.</p>
+`
+
+/** Any free port, told in a file: without a sandbox another program may have the one that was chosen. */
+const SERVER = `import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+
+const server = createServer((request, response) => {
+  console.log(new Date().toISOString(), request.method, request.url)
+  response.setHeader('content-type', 'text/html').end(readFileSync('page/index.html'))
+})
+server.listen(0, '127.0.0.1', () => {
+  writeFileSync('page/port', String(server.address().port))
+  console.log('listening on port', server.address().port)
+})
+`
+
+const VISIT = `import { readFileSync } from 'node:fs'
+
+for (let tries = 1; ; tries++) {
+  try {
+    const answer = await fetch('http://127.0.0.1:' + readFileSync('page/port', 'utf8'))
+    console.log(answer.status, await answer.text())
+    break
+  } catch (fault) {
+    if (tries === 50) throw fault
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+`
+
+const PROGRAM = `const primes = []
+for (let n = 2; primes.length < 20; n++) if (primes.every((prime) => n % prime !== 0)) primes.push(n)
+console.log('The first twenty primes:', primes.join(' '))
+console.log('Found by Node', process.version, 'in', process.cwd())
+`
+
+const writeFile = (path: string, content: string): ScriptedCall => ({ tool: 'write_file', input: { path, content } })
+const shell = (input: { command: string; background?: boolean; notify?: boolean }): ScriptedCall => ({
+  tool: 'shell',
+  input,
+})
+const process = (action: string, more: { process_id?: string } = {}): ScriptedCall => ({
+  ...{ tool: 'process', input: { action, ...more } },
+})
+
+const SERVE = shell({ command: 'node page/server.mjs', background: true })
+const SEE = shell({ command: 'node page/visit.mjs' })
+
+const KEPT_RUNNING = `It runs, and it answers. It goes on when this turn is over, when nobody talks to me, and when the server is killed. Say:
+- "is it still running" or "show its log", also after a restart
+- "visit it" - I ask it for its page once more; its network is its own, nobody else can
+- "stop it" - I end it`
+
+/** What a person can ask of an agent that has the tools of a workspace. */
+export const WORKSPACE_RULES: Rule[] = [
+  {
+    words: /^(?:write|make|build|create)\b.*\b(?:web ?page|web ?site|server)\b/,
+    answer: () => ({
+      text: 'I will write a page, a small server for it, and a visitor to try it with.',
+      calls: [
+        ...[writeFile('page/index.html', PAGE), writeFile('page/server.mjs', SERVER)],
+        writeFile('page/visit.mjs', VISIT),
+      ],
+      pace: TYPING,
+    }),
+    next: ({ rounds, match }) =>
+      /\b(?:serve|run|start|keep)\b/i.test(match.input) ? serveNext(rounds.length) : undefined,
+  },
+  {
+    words: /^(?:write|make|create)\b.*\b(?:program|script)\b/,
+    answer: () => ({
+      text: 'A small program in JavaScript.',
+      calls: [writeFile('primes.mjs', PROGRAM)],
+      pace: TYPING,
+    }),
+    next: () => ({ text: 'It is in primes.mjs. Say "run it", or "read primes.mjs".' }),
+  },
+  {
+    words: /^write (?:a file |the file )?["'`]?([\w./-]+)["'`]? (?:saying|with the words|with|containing)\s*:?\s+(.+)$/,
+    answer: ([, path = '', text = '']) => ({
+      text: 'I will write that.',
+      calls: [writeFile(path.slice(0, 200), `${text}\n`)],
+    }),
+  },
+  {
+    words: /^(?:run|start|serve|execute) (?:it|that|the (?:program|script|page|server))\b/,
+    answer: (_, messages) => runLast(messages),
+    next: ({ rounds, messages }) => (writtenLast(messages) === 'page' ? serveNext(rounds.length + 1) : undefined),
+  },
+  {
+    words: /^(?:run|execute)(?: the command)?\s*:?\s+(.+?)(\s+in the background)?$/,
+    answer: ([, command = '', isBehind]) => {
+      const input = { command: unquoted(command).slice(0, 4_000) }
+      if (!isBehind) return { text: 'I will run that.', calls: [shell(input)] }
+      const text = 'I will start it and leave it running. I am woken when it ends.'
+      return { text, calls: [shell({ ...input, background: true, notify: true })] }
+    },
+    next: ({ match }) => ({ text: match[2] ? 'It has begun. Ask me "what is running".' : 'That is what it said.' }),
+  },
+  {
+    // What a conversation is told that asked to be woken.
+    words: /^The background process (\S+) \(.*\) ended after [^:]*: ([^.]*)\./,
+    answer: ([, id = '', how = '']) => ({ text: `I was woken: ${id} has ended (${how}).` }),
+  },
+  {
+    words:
+      /\b(?:still|anything|what(?:'s| is)) (?:\w+ )?running\b|^is (?:it|the server) (?:running|alive)|^(?:list|show) (?:the |all )?processes/,
+    answer: () => ({ text: 'Let me look.', calls: [process('list')] }),
+    next: ({ rounds }) => ({
+      text: runningIn(rounds.at(-1)) ? 'It is still running.' : 'Nothing is running any more.',
+    }),
+  },
+  {
+    words: /\b(?:show|read|see|print)\b.*\blogs?\b/,
+    answer: () => ({ text: 'Let me find it.', calls: [process('list')] }),
+    next: ({ rounds }) => aboutLatest(rounds, 'log', 'That is what it wrote, also while nobody looked.'),
+  },
+  {
+    words: /^(?:stop|end|kill) (?:it|that|the (?:server|process))\b/,
+    answer: () => ({ text: 'Let me find it.', calls: [process('list')] }),
+    next: ({ rounds }) => aboutLatest(rounds, 'kill', 'It has ended. Its files and its log are still there.'),
+  },
+  {
+    words: /^(?:visit|ask|open) (?:it|the (?:server|page))\b/,
+    answer: () => ({ text: 'I will ask it for its page.', calls: [SEE] }),
+    next: () => ({ text: 'It answers.' }),
+  },
+  {
+    words: /^(?:read|show|open)(?: me)?(?: the)?(?: file)? ["'`]?([\w./-]+\.\w+)["'`]?$/,
+    answer: ([, path = '']) => ({ text: 'I will open it.', calls: [{ tool: 'read_file', input: { path } }] }),
+    next: () => ({ text: 'That is all of it.' }),
+  },
+  {
+    words: /\b(?:list|show|which|what)\b.*\bfiles\b/,
+    answer: () => ({ text: 'Let me look.', calls: [shell({ command: 'ls -lR' })] }),
+    next: () => ({ text: 'These are the files of this conversation. No other conversation sees them.' }),
+  },
+]
+
+/** After the files are written: start it, look at it, tell about it. */
+function serveNext(step: number): Reply | undefined {
+  if (step === 1) return { text: 'Now I start the server and leave it running.', calls: [SERVE] }
+  if (step === 2) return { text: 'Let me see whether it answers.', calls: [SEE] }
+  return { text: KEPT_RUNNING }
+}
+
+function runLast(messages: readonly MessageBody[]): Reply {
+  const last = writtenLast(messages)
+  if (last === 'page') return { text: 'I start the server and leave it running.', calls: [SERVE] }
+  if (last === 'program') return { text: 'Here it goes.', calls: [shell({ command: 'node primes.mjs' })] }
+  return { text: 'I have written nothing yet that could be run. Say "write a small program" first.' }
+}
+
+function writtenLast(messages: readonly MessageBody[]): 'page' | 'program' | undefined {
+  const paths = messages.flatMap((body) =>
+    body.role === 'assistant'
+      ? body.calls.filter(({ tool }) => tool === 'write_file').map(({ input }) => pathIn(input))
+      : [],
+  )
+  const last = paths.findLast((path) => path === 'primes.mjs' || path === 'page/server.mjs')
+  return last === undefined ? undefined : last === 'primes.mjs' ? 'program' : 'page'
+}
+
+/** Quotes around the whole of it; those that belong to it stay. */
+const unquoted = (command: string): string => /^([`"'])([^`"']*)\1$/.exec(command)?.[2] ?? command
+
+const pathIn = (input: Json): string | undefined => {
+  const path = (input as { path?: Json } | null)?.path
+  return typeof path === 'string' ? path : undefined
+}
+
+/** The process that was listed is asked about, and then it is told. */
+function aboutLatest(rounds: Result[][], action: 'log' | 'kill', afterwards: string): Reply {
+  if (rounds.length > 1) return { text: afterwards }
+  const id = latestIn(rounds[0])
+  return id ? { text: 'Here it is.', calls: [process(action, { process_id: id })] } : { text: 'There is none.' }
+}
+
+/** As the tool lists them: its id, two spaces, and how it is. Those that run come before those that ran. */
+function latestIn(round: Result[] | undefined): string | undefined {
+  const lines = textIn(round)
+    .split('\n')
+    .filter((line) => /^\S+ {2}\S/.test(line))
+  const line = lines.findLast((one) => RUNNING.test(one)) ?? lines.findLast((one) => one.includes('server.mjs'))
+  return line?.split(' ')[0]
+}
+
+const RUNNING = /^\S+ {2}running\b/m
+const runningIn = (round: Result[] | undefined): boolean => RUNNING.test(textIn(round))
+const textIn = (round: Result[] | undefined): string => round?.[0]?.outcome.output ?? ''

@@ -1,0 +1,63 @@
+import type { Tool } from '../../ports/tool.ts'
+import type { EditedFile, FileEdit } from '../../ports/workspace-files.ts'
+import type { Workspaces } from '../../ports/workspaces.ts'
+import { defineTool, failure } from '../define-tool.ts'
+import { askFiles } from './ask-files.ts'
+
+type Input = { path: string; find?: string; replace?: string; all?: boolean; patch?: string }
+
+const DESCRIPTION = `Changes a part of a text file of your workspace, in one of two ways.
+With "find" and "replace": the text to find must be in the file exactly as given, white space included, and only once, unless "all" is true.
+With "patch": a unified diff of this one file. Its hunks must fit exactly; line numbers may be off, but then the place must be the only one. All hunks are applied or none.
+Line endings and encoding of the file stay as they are. Two edits of one file never mix.`
+
+export const editFile = (workspaces: Workspaces): Tool =>
+  defineTool<Input>({
+    name: 'edit_file',
+    description: DESCRIPTION,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string', description: 'The file, relative to the workspace or absolute inside it.' },
+        find: { type: 'string', minLength: 1, description: 'Text of the file, without the line numbers of read_file.' },
+        replace: { type: 'string', description: 'What comes in its place; empty to take it away.' },
+        all: { type: 'boolean', description: 'Replace every occurrence; false when left out.' },
+        patch: {
+          type: 'string',
+          minLength: 1,
+          description:
+            'Hunks of a unified diff: "@@ -3,2 +3,2 @@", then lines that begin with " " (stays), "-" (goes) or "+" (comes). Instead of find and replace.',
+        },
+      },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    // The workspace remembers the key of what it did: asked again, it answers the first result.
+    effects: 'idempotent',
+    run: async (input, context) => {
+      const edit = editOf(input)
+      if (typeof edit === 'string') return failure(edit)
+      return askFiles<EditedFile>(workspaces, context, {
+        ask: (files) => files.edit(input.path, edit, context.idempotencyKey),
+        tell: (edited) => told(input.path, edit, edited),
+        isChange: true,
+      })
+    },
+  })
+
+/** What is asked for, or what is wrong with it. */
+function editOf({ find, replace, all = false, patch }: Input): FileEdit | string {
+  if (patch !== undefined) {
+    if (find === undefined && replace === undefined) return { type: 'patch', patch }
+    return 'Give either "find" and "replace", or "patch", not both. Nothing was changed.'
+  }
+  if (find === undefined) return 'Say what to change: give "find" and "replace", or "patch". Nothing was changed.'
+  if (replace === undefined)
+    return 'Say what comes in the place of "find": give "replace", empty to take it away. Nothing was changed.'
+  return { type: 'replace', find, replace, all }
+}
+
+function told(path: string, edit: FileEdit, { replacements, line }: EditedFile): string {
+  const unit = edit.type === 'patch' ? 'hunk' : 'place'
+  return `Changed ${path} in ${replacements} ${unit}${replacements === 1 ? '' : 's'}, the first at line ${line}.`
+}

@@ -1,0 +1,218 @@
+import type { ConversationId } from '../../core/id.ts'
+import type { Json } from '../../core/json.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Tool, ToolAnswer } from '../../ports/tool.ts'
+import {
+  type Containment,
+  type OutputRange,
+  type ProcessState,
+  type Workspace,
+  WorkspaceError,
+  type Workspaces,
+} from '../../ports/workspaces.ts'
+import { defineTool, failure, success } from '../define-tool.ts'
+import { lastLines, outputWords, statusWords } from './command-words.ts'
+import { destructionIn, UNREADABLE } from './destructive-commands.ts'
+import { followCommand, patiently } from './follow-command.ts'
+
+export type ProcessParts = {
+  workspaces: Workspaces
+  containment: Containment
+  clock: Clock
+  longestWaitSeconds: number
+}
+
+const ACTIONS = ['list', 'poll', 'wait', 'log', 'write', 'kill', 'notify'] as const
+type Action = (typeof ACTIONS)[number]
+
+export type ProcessInput = {
+  action: Action
+  process_id?: string
+  from?: number
+  lines?: number
+  timeout_seconds?: number
+  input?: string
+  end_input?: boolean
+}
+
+const USUAL_WAIT_SECONDS = 60
+const USUAL_LINES = 200
+const PAGE_BYTES = 30_000
+/** What is shown of an output nobody named a place in. */
+const GLANCE_BYTES = 4_000
+const OWN_TIME_MS = 60_000
+
+/** Everything about processes that are already there. What it is told counts: nothing is remembered between two calls. */
+export function processTool({ workspaces, containment, clock, longestWaitSeconds }: ProcessParts): Tool {
+  type Place = {
+    workspace: Workspace
+    process: ProcessState
+    input: ProcessInput
+    signal: AbortSignal
+    conversationId: ConversationId
+  }
+
+  const shown = async ({ workspace, process }: Pick<Place, 'workspace' | 'process'>, range: OutputRange) => {
+    const output = await workspace.output(process.processId, range)
+    return { output, words: outputWords([output], process.processId) }
+  }
+
+  /** How it is, and what it has printed since `from`. */
+  async function glance(place: Place, process: ProcessState, range: OutputRange): Promise<ToolAnswer> {
+    const { output, words } = await shown({ workspace: place.workspace, process }, range)
+    const status = `${process.processId}: ${statusWords(process, clock.now())}`
+    const where = `[bytes ${output.from} to ${output.next} of ${output.total}; next: ${output.next}]`
+    return success([status, words, where].filter((part) => part !== '').join('\n'))
+  }
+
+  const PERFORM: Record<Exclude<Action, 'list'>, (place: Place) => Promise<ToolAnswer>> = {
+    poll: (place) => glance(place, place.process, since(place.input.from)),
+
+    async wait(place) {
+      const { workspace, process, input, signal, conversationId } = place
+      const { timeout_seconds: seconds = USUAL_WAIT_SECONDS } = input
+      const forMs = Math.min(seconds, longestWaitSeconds) * 1_000
+      const seen = process.ending ? process : await followCommand(workspace, process, { clock, signal, forMs })
+      // Whoever has waited for the end need not be woken by it.
+      if (seen.ending && !signal.aborted)
+        await workspaces.awaited.remove({ conversationId, processId: process.processId })
+      return glance(place, seen, since(input.from))
+    },
+
+    async log(place) {
+      const { process, input } = place
+      const { lines = USUAL_LINES, from } = input
+      const range = from === undefined ? { last: PAGE_BYTES } : { from, limit: PAGE_BYTES }
+      const { output, words } = await shown(place, range)
+      if (from === undefined) {
+        const text = lastLines(words, lines)
+        return success(`${text}\n[the end of ${output.total} bytes; "from" reads from a byte on]`)
+      }
+      // Where bytes were no text, the length of the text is not theirs.
+      const cut = output.text.includes('\ufffd') ? output.text : firstLines(output.text, lines)
+      const next = cut === output.text ? output.next : from + Buffer.byteLength(cut)
+      const more = next < output.total ? `next: ${next}` : `that is all${process.ending ? '' : ' so far'}`
+      return success(`${cut.replace(/\n$/, '')}\n[bytes ${output.from} to ${next} of ${output.total}; ${more}]`)
+    },
+
+    async write({ workspace, process, input }) {
+      const { input: text = '', end_input: end = false } = input
+      if (text === '' && !end) return failure('There is nothing to write: give `input`, or `end_input` to end it.')
+      const isTaken = await workspace.write(process.processId, { text, end })
+      if (!isTaken)
+        return failure(`${process.processId} takes no input any more: ${statusWords(process, clock.now())}.`)
+      return success(`Written to ${process.processId}${end ? ', and its input ended' : ''}.`)
+    },
+
+    async kill(place) {
+      const { workspace, process, conversationId } = place
+      // Whoever ends it knows that it has ended.
+      await workspaces.awaited.remove({ conversationId, processId: process.processId })
+      const ended = process.ending ? process : await patiently(() => workspace.kill(process.processId, 'asked'), clock)
+      return glance(place, ended, { last: GLANCE_BYTES })
+    },
+
+    async notify({ process, conversationId }) {
+      const { processId } = process
+      if (process.ending) return success(`${processId} has ended already: ${statusWords(process, clock.now())}.`)
+      await workspaces.awaited.add({ conversationId, processId })
+      return success(`A new turn starts when ${processId} ends.`)
+    },
+  }
+
+  async function perform(
+    input: ProcessInput,
+    conversationId: ConversationId,
+    signal: AbortSignal,
+  ): Promise<ToolAnswer> {
+    const workspace = await patiently(() => workspaces.find(conversationId), clock)
+    if (!workspace) return input.action === 'list' ? success(NOTHING_YET) : failure(NOTHING_YET)
+    const all = await patiently(() => workspace.processes(), clock)
+    if (input.action === 'list') return success(listed(all, clock.now()))
+    if (input.process_id === undefined)
+      return failure(`${input.action} needs a process_id. ${present(all, clock.now())}`)
+    const process = all.find(({ processId }) => processId === input.process_id)
+    if (!process) return failure(`There is no process "${input.process_id}" here. ${present(all, clock.now())}`)
+    return PERFORM[input.action]({ workspace, process, input, signal, conversationId })
+  }
+
+  return defineTool<ProcessInput>({
+    name: 'process',
+    description: describe(longestWaitSeconds),
+    inputSchema: schema(longestWaitSeconds),
+    // Text that was written may have been written: nothing else here is different when it is done twice.
+    effects: 'verifiable',
+    needsApproval: false,
+    // What is written may be for any program: only what is a command line is judged as one.
+    asksFor: ({ action, input = '' }) =>
+      action === 'write' && (containment === 'local' || ![undefined, UNREADABLE].includes(destructionIn(input))),
+    timeoutMs: longestWaitSeconds * 1_000 + OWN_TIME_MS,
+    run: async (input, { conversationId, signal }) => {
+      try {
+        return await perform(input, conversationId, signal)
+      } catch (error) {
+        if (!(error instanceof WorkspaceError)) throw error
+        return failure(error.message)
+      }
+    },
+    verify: async ({ action }) => ({ type: action === 'write' ? 'unknown' : 'not-done' }),
+  })
+}
+
+const NOTHING_YET = 'Nothing has run in this conversation yet. The tool shell starts something.'
+
+const since = (from: number | undefined): OutputRange =>
+  from === undefined ? { last: GLANCE_BYTES } : { from, limit: PAGE_BYTES }
+
+function firstLines(text: string, count: number): string {
+  let end = -1
+  for (let line = 0; line < count; line++) {
+    end = text.indexOf('\n', end + 1)
+    if (end < 0) return text
+  }
+  return text.slice(0, end + 1)
+}
+
+const MOST_LISTED = 50
+const SHOWN_COMMAND = 100
+
+function listed(all: readonly ProcessState[], now: number): string {
+  if (all.length === 0) return NOTHING_YET
+  const lines = all.slice(-MOST_LISTED).map((process) => {
+    const line = process.command.replaceAll('\n', ' ')
+    const command = line.length > SHOWN_COMMAND ? `${line.slice(0, SHOWN_COMMAND)}…` : line
+    return `${process.processId}  ${statusWords(process, now)}, ${process.outputBytes} bytes of output: ${command}`
+  })
+  const older = all.length - lines.length
+  return [...(older > 0 ? [`[${older} older ones are left out]`] : []), ...lines].join('\n')
+}
+
+function present(all: readonly ProcessState[], now: number): string {
+  if (all.length === 0) return NOTHING_YET
+  const recent = all.slice(-10).map((process) => `${process.processId} (${statusWords(process, now)})`)
+  return `There are: ${recent.join('; ')}.`
+}
+
+const describe = (longest: number): string =>
+  [
+    'Looks after commands that `shell` started in this conversation. list: all of them. poll: how one is and what it has',
+    'printed; give the `next` of the last answer as `from` to see only what is new. wait: until it ends, at most',
+    `timeout_seconds (usually ${USUAL_WAIT_SECONDS}, at most ${longest}). log: its output, the last ${USUAL_LINES} lines, or`,
+    'from the byte `from` on. write: `input` for it, as it stands (end lines with \\n); end_input closes it. kill: ends it',
+    'and everything it started. notify: a new turn starts when it ends.',
+  ].join(' ')
+
+const schema = (longest: number): Json => ({
+  type: 'object',
+  properties: {
+    action: { type: 'string', enum: [...ACTIONS] },
+    process_id: { type: 'string', minLength: 1, maxLength: 64 },
+    from: { type: 'integer', minimum: 0, description: 'poll, wait, log: the byte of the output to begin with' },
+    lines: { type: 'integer', minimum: 1, maximum: 2_000, description: 'log: how many lines' },
+    timeout_seconds: { type: 'integer', minimum: 1, maximum: longest, description: 'wait: how long' },
+    input: { type: 'string', maxLength: 100_000, description: 'write: what' },
+    end_input: { type: 'boolean', description: 'write: nothing more will come' },
+  },
+  required: ['action'],
+  additionalProperties: false,
+})

@@ -1,0 +1,271 @@
+/**
+ * The words of a shell command line as the shell would see them: quotes and escapes taken away, what is expanded only when
+ * it runs marked as unknown. Nothing is expanded here, and nothing is looked up.
+ */
+export type Word = {
+  /** `UNKNOWN` stands where an expansion is, `PATTERN` where a character matches file names. */
+  text: string
+  /** It says the same whenever it runs. */
+  isLiteral: boolean
+  /** It may turn out to be an option, or several words. */
+  isOpen: boolean
+  /** Written without quotes: only such a word can be `then` or `}`. */
+  isPlain: boolean
+  /** `<(…)`: the output of a command in place of a file. */
+  isProcess: boolean
+}
+
+export const UNKNOWN = '\u0000'
+export const PATTERN = '\u0001'
+
+/** Where the reading is. Substitutions are read in place, with the same cursor. */
+export type Cursor = { text: string; at: number; depth: number }
+
+/** Reads the commands of a substitution, from behind its opening parenthesis to its closing one. */
+export type ReadNested = (cursor: Cursor) => void
+
+/** What is no shell we know. Never leaves this folder. */
+export class Unreadable extends Error {}
+
+const ENDS_WORD = ' \t\n;&|()<>'
+
+export function readWord(cursor: Cursor, nested: ReadNested): Word {
+  const word: Word = { text: '', isLiteral: true, isOpen: false, isPlain: true, isProcess: false }
+  for (;;) {
+    const char = cursor.text[cursor.at]
+    const next = cursor.text[cursor.at + 1]
+    if ((char === '<' || char === '>') && next === '(') {
+      cursor.at += 2
+      nested(cursor)
+      word.isProcess = true
+      addUnknown(word, 'split')
+    } else if (next === '(' && char !== undefined && '?*+@!'.includes(char)) {
+      cursor.at += 1
+      skipBalanced(cursor, nested)
+      addPattern(word)
+    } else if (char === undefined || ENDS_WORD.includes(char)) return word
+    else if (char === "'") {
+      word.isPlain = false
+      word.text += upTo(cursor, "'")
+    } else if (char === '"') {
+      word.isPlain = false
+      cursor.at += 1
+      readDoubleQuoted(cursor, word, nested)
+    } else if (char === '\\') readEscape(cursor, word)
+    else if (char === '$' && next === "'") {
+      word.isPlain = false
+      cursor.at += 1
+      word.text += readAnsiQuoted(cursor)
+    } else if (char === '$' && next === '"') cursor.at += 1
+    else if (char === '$') readExpansion(cursor, word, { nested, quoted: false })
+    else if (char === '`') readBackticks(cursor, word, { nested, quoted: false })
+    else if (
+      char === '*' ||
+      char === '?' ||
+      (char === '[' && SET.test(cursor.text.slice(cursor.at, cursor.at + 300)))
+    ) {
+      cursor.at += 1
+      addPattern(word)
+    } else if (char === '{' && BRACES.test(cursor.text.slice(cursor.at, cursor.at + LONGEST_BRACES))) {
+      cursor.at += 1
+      addUnknown(word, 'split')
+    } else {
+      cursor.at += 1
+      word.text += char
+    }
+  }
+}
+
+/** `[a-z]` matches file names; a bracket that is not closed in its word is only itself. */
+const SET = /^\[[^\s]+\]/
+
+/** `{a,b}` and `{1..9}` become several words. */
+const BRACES = /^\{[^\s{}]*(,|\.\.)[^\s]*\}/
+const LONGEST_BRACES = 1_000
+
+/** A text in which only `$` and backticks mean something, such as a here-document; true where nothing is expanded in it. */
+export function readHereDocument(text: string, depth: number, nested: ReadNested): boolean {
+  const word: Word = { text: '', isLiteral: true, isOpen: false, isPlain: false, isProcess: false }
+  const cursor = { text, at: 0, depth }
+  for (;;) {
+    const char = cursor.text[cursor.at]
+    if (char === undefined) return word.isLiteral
+    if (char === '\\') cursor.at += 2
+    else if (char === '$') readExpansion(cursor, word, { nested, quoted: true })
+    else if (char === '`') readBackticks(cursor, word, { nested, quoted: true })
+    else cursor.at += 1
+  }
+}
+
+function addUnknown(word: Word, how: 'whole' | 'split'): void {
+  if (how === 'split' || word.text === '') word.isOpen = true
+  word.text += UNKNOWN
+  word.isLiteral = false
+}
+
+function addPattern(word: Word): void {
+  word.text += PATTERN
+  word.isLiteral = false
+}
+
+function upTo(cursor: Cursor, quote: string): string {
+  const end = cursor.text.indexOf(quote, cursor.at + 1)
+  if (end < 0) throw new Unreadable('a quote is never closed')
+  const inside = cursor.text.slice(cursor.at + 1, end)
+  cursor.at = end + 1
+  return inside
+}
+
+function readEscape(cursor: Cursor, word: Word): void {
+  const next = cursor.text[cursor.at + 1]
+  if (next === undefined) throw new Unreadable('a backslash is the last character')
+  cursor.at += 2
+  if (next === '\n') return
+  word.isPlain = false
+  word.text += next
+}
+
+function readDoubleQuoted(cursor: Cursor, word: Word, nested: ReadNested): void {
+  for (;;) {
+    const char = cursor.text[cursor.at]
+    const next = cursor.text[cursor.at + 1]
+    if (char === undefined) throw new Unreadable('a quote is never closed')
+    if (char === '"') {
+      cursor.at += 1
+      return
+    }
+    if (char === '\\' && next !== undefined && '"\\$`\n'.includes(next)) {
+      cursor.at += 2
+      if (next !== '\n') word.text += next
+    } else if (char === '$') readExpansion(cursor, word, { nested, quoted: true })
+    else if (char === '`') readBackticks(cursor, word, { nested, quoted: true })
+    else {
+      cursor.at += 1
+      word.text += char
+    }
+  }
+}
+
+type How = { nested: ReadNested; quoted: boolean }
+
+function readExpansion(cursor: Cursor, word: Word, { nested, quoted }: How): void {
+  const rest = cursor.text.slice(cursor.at + 1, cursor.at + 3)
+  if (rest[0] === '(') {
+    cursor.at += 1
+    if (rest === '((') skipArithmetic(cursor, nested)
+    else {
+      cursor.at += 1
+      nested(cursor)
+    }
+  } else if (rest[0] === '{') {
+    cursor.at += 1
+    skipBraced(cursor, nested)
+  } else {
+    const name = VARIABLE.exec(cursor.text.slice(cursor.at + 1, cursor.at + LONGEST_NAME))
+    cursor.at += 1
+    if (!name) {
+      word.text += '$'
+      return
+    }
+    cursor.at += name[0].length
+  }
+  addUnknown(word, quoted ? 'whole' : 'split')
+}
+
+const VARIABLE = /^([A-Za-z_]\w*|[0-9@*#?$!-])/
+const LONGEST_NAME = 200
+
+function readBackticks(cursor: Cursor, word: Word, { nested, quoted }: How): void {
+  let inside = ''
+  for (;;) {
+    cursor.at += 1
+    const char = cursor.text[cursor.at]
+    if (char === undefined) throw new Unreadable('a backtick is never closed')
+    if (char === '`') break
+    const next = cursor.text[cursor.at + 1]
+    if (char === '\\' && next !== undefined && '`\\$'.includes(next)) {
+      cursor.at += 1
+      inside += next
+    } else inside += char
+  }
+  cursor.at += 1
+  nested({ text: `${inside}\n)`, at: 0, depth: cursor.depth })
+  addUnknown(word, quoted ? 'whole' : 'split')
+}
+
+/** At the first of two parentheses. A subshell that begins with another one looks the same; it is not read twice to see. */
+export function skipArithmetic(cursor: Cursor, nested: ReadNested): void {
+  skipBalanced(cursor, nested)
+  if (cursor.text[cursor.at - 2] !== ')') throw new Unreadable('two parentheses that are no arithmetic')
+}
+
+/** At an opening parenthesis: to behind the one that closes it. */
+function skipBalanced(cursor: Cursor, nested: ReadNested): void {
+  skipWithin(cursor, { open: '(', close: ')', nested })
+}
+
+/** At the brace of `${…}`. */
+function skipBraced(cursor: Cursor, nested: ReadNested): void {
+  skipWithin(cursor, { open: '{', close: '}', nested })
+}
+
+/** Only what may run a command matters inside. */
+function skipWithin(
+  cursor: Cursor,
+  { open, close, nested }: { open: string; close: string; nested: ReadNested },
+): void {
+  const inside: Word = { text: '', isLiteral: true, isOpen: false, isPlain: true, isProcess: false }
+  let level = 0
+  for (;;) {
+    const char = cursor.text[cursor.at]
+    if (char === undefined) throw new Unreadable(`a ${open} is never closed`)
+    if (char === "'" && open === '(') upTo(cursor, "'")
+    else if (char === '"') {
+      cursor.at += 1
+      readDoubleQuoted(cursor, inside, nested)
+    } else if (char === '\\') cursor.at += 2
+    else if (char === '$') readExpansion(cursor, inside, { nested, quoted: true })
+    else if (char === '`') readBackticks(cursor, inside, { nested, quoted: true })
+    else {
+      cursor.at += 1
+      if (char === open) level += 1
+      if (char === close) level -= 1
+      if (level === 0) return
+    }
+  }
+}
+
+const ANSI: Record<string, string> = { n: '\n', t: '\t', r: '\r', a: '\u0007', b: '\b', e: '\u001b', f: '\f', v: '\v' }
+
+/** At the quote of `$'…'`. */
+function readAnsiQuoted(cursor: Cursor): string {
+  let inside = ''
+  cursor.at += 1
+  for (;;) {
+    const char = cursor.text[cursor.at]
+    if (char === undefined) throw new Unreadable('a quote is never closed')
+    cursor.at += 1
+    if (char === "'") return inside
+    if (char !== '\\') {
+      inside += char
+      continue
+    }
+    const code = /^(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3})/.exec(
+      cursor.text.slice(cursor.at, cursor.at + 9),
+    )
+    if (code) {
+      cursor.at += code[0].length
+      inside += characterOf(code[0])
+    } else {
+      const next = cursor.text[cursor.at] ?? ''
+      cursor.at += 1
+      inside += ANSI[next] ?? next
+    }
+  }
+}
+
+function characterOf(code: string): string {
+  const number = /^[xuU]/.test(code) ? Number.parseInt(code.slice(1), 16) : Number.parseInt(code, 8)
+  if (number > 0x10ffff) throw new Unreadable('a character that does not exist')
+  return String.fromCodePoint(number)
+}

@@ -1,0 +1,161 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { Tool, ToolAnswer, ToolContext } from '../../ports/tool.ts'
+import {
+  type Containment,
+  type ProcessState,
+  type Workspace,
+  WorkspaceError,
+  type Workspaces,
+} from '../../ports/workspaces.ts'
+import { defineTool, failure } from '../define-tool.ts'
+import { isSuccess, outputWords, statusWords } from './command-words.ts'
+import { destructionIn } from './destructive-commands.ts'
+import { followCommand, patiently } from './follow-command.ts'
+
+export type ShellParts = {
+  workspaces: Workspaces
+  containment: Containment
+  clock: Clock
+  /** What `timeout_seconds` may be at most. */
+  longestWaitSeconds: number
+}
+
+export type ShellInput = { command: string; timeout_seconds?: number; background?: boolean; notify?: boolean }
+
+const USUAL_WAIT_SECONDS = 120
+/** How long a background command is looked at before it is left alone: what fails at once is seen at once. */
+const FIRST_LOOK_MS = 700
+/** Of a longer output the model sees the beginning and the end. */
+const HEAD_BYTES = 8_000
+const TAIL_BYTES = 20_000
+/** Beside the command itself: making the workspace, ending what was cancelled. */
+const OWN_TIME_MS = 120_000
+
+/**
+ * Runs a command in the conversation's workspace. The key of the call is the key of the process, so whoever takes over
+ * after a crash finds it: it is never run twice, and its end is told as if nothing had happened.
+ *
+ * What is written out as destruction waits for a person (`destructive-commands.ts`), and outside of a sandbox every command
+ * does. That is the guard of the input: an agent whose settings say that `shell` asks nobody has it all the same.
+ */
+export function shell({ workspaces, containment, clock, longestWaitSeconds }: ShellParts): Tool {
+  const isLocal = containment === 'local'
+
+  /** What came of a process that was begun, however often this is asked. */
+  async function conclude(workspace: Workspace, begun: ProcessState, asked: Asked): Promise<ToolAnswer> {
+    const { input, context } = asked
+    const { timeout_seconds: seconds = USUAL_WAIT_SECONDS, background = false, notify = false } = input
+    const spentMs = clock.now() - begun.startedAt
+    const forMs = (background ? FIRST_LOOK_MS : Math.min(seconds, longestWaitSeconds) * 1_000) - spentMs
+    const { signal, progress, conversationId } = context
+    const seen = begun.ending ? begun : await followCommand(workspace, begun, { clock, signal, forMs, progress })
+    if (seen.ending) return told(workspace, seen)
+    if (signal.aborted) return stopped(workspace, seen, signal)
+    const left = seen.background ? seen : await patiently(() => workspace.detach(seen.processId), clock)
+    if (left.ending) return told(workspace, left)
+    if (notify) await workspaces.awaited.add({ conversationId, processId: left.processId })
+    return told(workspace, left, runsOn(left, { isAwaited: notify, seconds: background ? undefined : seconds }))
+  }
+
+  async function stopped(workspace: Workspace, { processId }: ProcessState, signal: AbortSignal): Promise<ToolAnswer> {
+    // Nobody hears this: the command goes on, and the next process asks `verify` about it.
+    if (signal.reason === 'shutdown') return { status: 'unknown', output: 'The server stopped; the command runs on.' }
+    const why = signal.reason === 'timeout' ? 'timed-out' : 'cancelled'
+    return told(workspace, await patiently(() => workspace.kill(processId, why), clock))
+  }
+
+  async function told(workspace: Workspace, process: ProcessState, more?: string): Promise<ToolAnswer> {
+    const output = await shownOutput(workspace, process, clock)
+    const status = `[process ${process.processId}: ${statusWords(process, clock.now())}${more ? `. ${more}` : ''}]`
+    const isGood = !process.ending || isSuccess(process)
+    return { status: isGood ? 'success' : 'error', output: output === '' ? status : `${output}\n${status}` }
+  }
+
+  return defineTool<ShellInput>({
+    name: 'shell',
+    description: describe(longestWaitSeconds, isLocal),
+    inputSchema: schema(longestWaitSeconds),
+    effects: 'verifiable',
+    needsApproval: isLocal,
+    asksFor: ({ command }) => isLocal || destructionIn(command) !== undefined,
+    // It answers by itself long before.
+    timeoutMs: longestWaitSeconds * 1_000 + OWN_TIME_MS,
+    run: async (input, context) => {
+      const { conversationId, idempotencyKey: key, runId, signal } = context
+      let hasBegun = false
+      try {
+        const workspace = await workspaces.open(conversationId)
+        if (signal.aborted) return failure('Stopped before the command began. It did not run.')
+        hasBegun = true
+        const wish = { key, runId, command: input.command, background: input.background ?? false }
+        const begun = await patiently(() => workspace.start(wish), clock)
+        return await conclude(workspace, begun, { input, context })
+      } catch (error) {
+        if (!(error instanceof WorkspaceError)) throw error
+        if (!hasBegun || error.fault === 'gone') return failure(error.message)
+        return { status: 'unknown', output: `${error.message} ${MAY_HAVE_RUN}` }
+      }
+    },
+    verify: async (input, context) => {
+      const { conversationId, idempotencyKey: key } = context
+      const workspace = await patiently(() => workspaces.find(conversationId), clock)
+      const begun = workspace && (await patiently(() => workspace.findByKey(key), clock))
+      if (!begun) return { type: 'not-done' }
+      return { type: 'done', answer: await conclude(workspace, begun, { input, context }) }
+    },
+  })
+}
+
+type Asked = { input: ShellInput; context: ToolContext }
+
+const MAY_HAVE_RUN = 'The command may or may not have run; process {"action":"list"} tells as soon as it can be asked.'
+
+async function shownOutput(workspace: Workspace, { processId }: ProcessState, clock: Clock): Promise<string> {
+  const read = (range: Parameters<Workspace['output']>[1]) => patiently(() => workspace.output(processId, range), clock)
+  const head = await read({ from: 0, limit: HEAD_BYTES })
+  if (head.next >= head.total) return outputWords([head], processId)
+  const tail = await read(
+    head.total - head.next <= TAIL_BYTES ? { from: head.next, limit: TAIL_BYTES } : { last: TAIL_BYTES },
+  )
+  return outputWords([head, tail], processId)
+}
+
+function runsOn(
+  { processId }: ProcessState,
+  { isAwaited, seconds }: { isAwaited: boolean; seconds: number | undefined },
+): string {
+  const how =
+    seconds === undefined ? 'It runs in the background' : `Not over after ${seconds} s: moved to the background`
+  const then = isAwaited
+    ? 'You will be told when it ends'
+    : `process {"action":"wait","process_id":"${processId}"} waits`
+  return `${how}. ${then}`
+}
+
+const describe = (longest: number, isLocal: boolean): string =>
+  [
+    'Runs a command with bash in the workspace of this conversation. Working directory, environment and files stay from',
+    'one command to the next. Answers with the output of both streams and the exit code. A command that is not over after',
+    `timeout_seconds (usually ${USUAL_WAIT_SECONDS}, at most ${longest}) is not ended: it moves to the background and the`,
+    'answer has its process id, for the tool `process`. background: true answers at once, for servers and long work; such a',
+    'command has a copy of the working directory and environment. notify: true starts a new turn when a command ends in',
+    'the background.',
+    isLocal
+      ? 'A person has to agree to every command.'
+      : 'A person has to agree to commands that destroy (rm -r, git reset --hard and the like) or that cannot be read.',
+  ].join(' ')
+
+const schema = (longest: number) => ({
+  type: 'object',
+  properties: {
+    command: { type: 'string', minLength: 1, maxLength: 100_000 },
+    timeout_seconds: {
+      ...{ type: 'integer', minimum: 1, maximum: longest },
+      description: 'how long to wait before it moves to the background',
+    },
+    background: { type: 'boolean', description: 'do not wait for its end' },
+    notify: { type: 'boolean', description: 'start a new turn when it ends in the background' },
+  },
+  required: ['command'],
+  additionalProperties: false,
+})

@@ -1,0 +1,53 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import type { Place } from './folder.ts'
+
+/** The process that everything of a workspace ends with, named so that no other can be meant: pids are used again. */
+export type Keeper = { pid: number; startedAt: string; boot: string }
+
+export function writeKeeper(place: Place, pid: number): void {
+  const startedAt = startOf(pid)
+  // It has ended already; there is nothing to remember.
+  if (startedAt === undefined) return
+  const keeper: Keeper = { pid, startedAt, boot: bootId() }
+  writeFileSync(`${place.keeper}.new`, JSON.stringify(keeper), { mode: 0o600 })
+  renameSync(`${place.keeper}.new`, place.keeper)
+}
+
+/** Ends whatever kept the workspace before. Resolves when nothing of it runs any more. */
+export async function endKeeper(place: Place): Promise<void> {
+  const keeper = readKeeper(place)
+  if (!keeper || !isAlive(keeper)) return
+  try {
+    process.kill(keeper.pid, 'SIGKILL')
+  } catch (fault) {
+    // It ended between the two looks.
+    if ((fault as NodeJS.ErrnoException).code !== 'ESRCH') throw fault
+  }
+  while (isAlive(keeper)) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+function readKeeper(place: Place): Keeper | undefined {
+  try {
+    const keeper = JSON.parse(readFileSync(place.keeper, 'utf8')) as Keeper
+    return Number.isInteger(keeper.pid) && keeper.pid > 1 ? keeper : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isAlive = ({ pid, startedAt, boot }: Keeper): boolean => boot === bootId() && startOf(pid) === startedAt
+
+/** In ticks since the machine started; undefined for a process that is not there or only waits to be collected. */
+function startOf(pid: number): string | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
+  } catch {
+    return undefined
+  }
+}
+
+function bootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
+}

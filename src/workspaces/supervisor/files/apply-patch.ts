@@ -1,0 +1,76 @@
+import { FileRefusal } from './file-refusal.ts'
+import { countOf, unify } from './line-endings.ts'
+import { type Hunk, parsePatch } from './parse-patch.ts'
+import { type Line, placeHunk, statedStart } from './place-hunk.ts'
+import type { Edited } from './replace-text.ts'
+
+/** Each is held by itself while the patch is applied. */
+const MOST_LINES = 500_000
+
+/**
+ * All hunks or none. Each must fit exactly (but for line endings, which stay as the file has them): where it says, moved as
+ * the one before it was, or else at the only place further down where it fits.
+ */
+export function applyPatch(text: string, patch: string): Edited {
+  const hunks = parsePatch(patch)
+  const { usual } = unify(text)
+  if (countOf(text, '\n') > MOST_LINES)
+    throw new FileRefusal(
+      'too-large',
+      `A patch is for files of up to ${MOST_LINES} lines. Nothing was changed: use find and replace.`,
+    )
+  const file = linesOf(text)
+  const patched: Line[] = []
+  let done = 0
+  let moved = 0
+  let firstChange: number | undefined
+  for (const [index, hunk] of hunks.entries()) {
+    const at = placeHunk(hunk, { file, from: done, moved, number: index + 1 })
+    const stated = statedStart(hunk)
+    if (stated !== undefined) moved = at - stated
+    for (const line of file.slice(done, at)) patched.push(line)
+    firstChange ??= patched.length + 1 + hunk.lines.findIndex((line) => line.sign !== ' ')
+    for (const line of newLines(hunk, { old: file.slice(at, at + hunk.old.length), usual })) patched.push(line)
+    done = at + hunk.old.length
+    if (done === file.length) endAs(patched, { hunk, wasTerminated: file.at(-1)?.ending !== '', usual })
+  }
+  for (const line of file.slice(done)) patched.push(line)
+  // A line that was the last one and had no ending may have got others after it.
+  const result = patched
+    .map(({ text, ending }, index) => text + (index < patched.length - 1 ? ending || usual : ending))
+    .join('')
+  if (result === text)
+    throw new FileRefusal('refused', 'The patch leaves the file as it is: there is nothing to change.')
+  return { text: result, replacements: hunks.length, line: firstChange! }
+}
+
+/** Lines that stay keep their endings; new ones get the usual one. */
+function newLines(hunk: Hunk, { old, usual }: { old: Line[]; usual: '\n' | '\r\n' }): Line[] {
+  const lines: Line[] = []
+  let at = 0
+  for (const { sign, text } of hunk.lines) {
+    if (sign === '+') lines.push({ text, ending: usual })
+    if (sign === ' ') lines.push({ text, ending: old[at]!.ending })
+    if (sign !== '+') at += 1
+  }
+  return lines
+}
+
+/** A hunk that reaches the end says whether the last line is terminated; one that does not say leaves that as it is. */
+function endAs(lines: Line[], end: { hunk: Hunk; wasTerminated: boolean; usual: '\n' | '\r\n' }): void {
+  const last = lines.at(-1)
+  if (!last) return
+  const saysUnterminated = end.hunk.lines.some((line) => line.sign !== '-' && line.isUnterminated)
+  const isTerminated = end.hunk.saysEnd ? !saysUnterminated : end.wasTerminated
+  if (!isTerminated) last.ending = ''
+  else if (last.ending === '') last.ending = end.usual
+}
+
+function linesOf(text: string): Line[] {
+  const lines = text.split('\n').map((line, index, all): Line => {
+    if (index === all.length - 1) return { text: line, ending: '' }
+    return line.endsWith('\r') ? { text: line.slice(0, -1), ending: '\r\n' } : { text: line, ending: '\n' }
+  })
+  if (lines.at(-1)!.text === '') lines.pop()
+  return lines
+}

@@ -1,0 +1,60 @@
+import { FileRefusal } from './file-refusal.ts'
+
+/** A regular expression over paths from where the search begins; `isNegative`: what it matches is left out. */
+export type GlobPattern = { source: string; flags: string; isNegative: boolean }
+
+/** As in a .gitignore file: without a slash a name in any folder, with one a path. With `!` in front, what to leave out. */
+export function globPattern(glob: string): GlobPattern {
+  const isNegative = glob.startsWith('!')
+  const wanted = isNegative ? glob.slice(1) : glob
+  if (wanted === '') throw bad('it is empty')
+  if (wanted.endsWith('/')) throw bad('it names a folder: add ** to mean all files in it')
+  const source = `^${wanted.includes('/') ? '' : '(?:.*/)?'}${translated(wanted.replace(/^\//, ''))}$`
+  try {
+    new RegExp(source, 'su')
+  } catch {
+    throw bad('the brackets in it hold nothing that can be matched')
+  }
+  return { source, flags: 'su', isNegative }
+}
+
+function translated(glob: string): string {
+  let source = ''
+  let braces = 0
+  for (let at = 0; at < glob.length; ) {
+    const rest = glob.slice(at)
+    const [taken, written] = pieceOf(rest, at === 0 || glob[at - 1] === '/', braces)
+    if (rest[0] === '{') braces += 1
+    if (rest[0] === '}' && braces > 0) braces -= 1
+    source += written
+    at += taken
+  }
+  if (braces > 0) throw bad('a "{" in it is not closed')
+  return source
+}
+
+function pieceOf(rest: string, isStart: boolean, braces: number): [taken: number, written: string] {
+  if (isStart && rest.startsWith('**/')) return [3, '(?:.*/)?']
+  if (isStart && rest === '**') return [2, '.*']
+  const sign = rest[0]!
+  if (sign === '*') return [/^\*+/.exec(rest)![0].length, '[^/]*']
+  if (sign === '?') return [1, '[^/]']
+  if (sign === '[') return classOf(rest)
+  if (sign === '{') return [1, '(?:']
+  if (sign === '}' && braces > 0) return [1, ')']
+  if (sign === ',' && braces > 0) return [1, '|']
+  if (sign === '\\' && rest.length > 1) return [2, literal(rest[1]!)]
+  return [1, literal(sign)]
+}
+
+function classOf(rest: string): [taken: number, written: string] {
+  const match = /^\[([!^]?)(\]?[^\]]*)\]/.exec(rest)
+  if (!match || match[2] === '') throw bad('a "[" in it is not closed')
+  const members = match[2]!.replaceAll(/[\\[\]^]/g, '\\$&')
+  return [match[0].length, `[${match[1] ? '^/' : ''}${members}]`]
+}
+
+const literal = (sign: string): string => sign.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')
+
+const bad = (why: string): FileRefusal =>
+  new FileRefusal('bad-pattern', `The glob cannot be used: ${why}. Give one like "*.ts" or "src/**/*.py".`)

@@ -1,0 +1,58 @@
+import type { LineEnding } from '../../../ports/workspace-files.ts'
+
+/** A text whose lines all end in a line feed, and how it was. Searching and patching see only that form. */
+export type Unified = {
+  text: string
+  /** Places in `text` of the line feeds that had a carriage return before them, in order. */
+  returns: number[]
+  /** What most lines end in, for lines that are added. */
+  usual: '\n' | '\r\n'
+}
+
+export function unify(text: string): Unified {
+  const returns: number[] = []
+  for (let at = text.indexOf('\r\n'); at !== -1; at = text.indexOf('\r\n', at + 2)) returns.push(at - returns.length)
+  if (returns.length === 0) return { text, returns, usual: '\n' }
+  const unified = text.replaceAll('\r\n', '\n')
+  return { text: unified, returns, usual: returns.length * 2 > countOf(unified, '\n') ? '\r\n' : '\n' }
+}
+
+/** A part of the text as the file has it. */
+export function asWas({ text, returns }: Unified, from: number, to: number): string {
+  let was = ''
+  let at = from
+  for (let index = firstFrom(returns, from); index < returns.length && returns[index]! < to; index += 1) {
+    was += `${text.slice(at, returns[index])}\r\n`
+    at = returns[index]! + 1
+  }
+  return was + text.slice(at, to)
+}
+
+/** New text, with the endings most lines of the file have. */
+export const asUsual = ({ usual }: Unified, text: string): string => {
+  const unified = text.replaceAll('\r\n', '\n')
+  return usual === '\n' ? unified : unified.replaceAll('\n', '\r\n')
+}
+
+export function lineEndingOf(feeds: number, returns: number): LineEnding {
+  if (returns === 0) return 'lf'
+  return feeds === returns ? 'crlf' : 'mixed'
+}
+
+export function countOf(text: string, part: string): number {
+  let count = 0
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) count += 1
+  return count
+}
+
+/** The first index whose value is not before `from`, by halving. */
+function firstFrom(sorted: number[], from: number): number {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (sorted[middle]! < from) low = middle + 1
+    else high = middle
+  }
+  return low
+}

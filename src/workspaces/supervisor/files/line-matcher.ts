@@ -1,0 +1,91 @@
+import { Worker } from 'node:worker_threads'
+import type { GlobPattern } from './glob.ts'
+import type { SearchPattern } from './search-pattern.ts'
+
+export type MatchedLine = { line: number; text: string; at: number }
+
+/**
+ * Matches in a thread of its own, which is ended when the time is over: an expression that takes for ever keeps nobody
+ * waiting. Every answer is undefined from then on.
+ */
+export type LineMatcher = {
+  /** Which of these paths the glob leaves in: files, or folders to go into. */
+  select(paths: string[], kind: 'files' | 'folders'): Promise<boolean[] | undefined>
+  lines(text: string, most: number): Promise<MatchedLine[] | undefined>
+  end(): Promise<void>
+}
+
+export type MatcherWish = { pattern: SearchPattern; glob: GlobPattern | undefined; milliseconds: number }
+
+/** As text, so that it is found however this program was bundled. Of a very long line only the part around the match comes back. */
+const PROGRAM = `
+const { parentPort, workerData } = require('node:worker_threads')
+const pattern = new RegExp(workerData.pattern.source, workerData.pattern.flags)
+// What fits in no place of the whole text fits in none of its lines, and that is found out much faster.
+const anywhere = workerData.pattern.looksAround ? /(?:)/ : new RegExp(pattern.source, pattern.flags + 'm')
+const glob = workerData.glob && new RegExp(workerData.glob.source, workerData.glob.flags)
+const AROUND = 1000
+
+const select = ({ paths, kind }) => paths.map((path) => {
+  if (!glob) return true
+  if (workerData.glob.isNegative) return !glob.test(path)
+  return kind === 'folders' || glob.test(path)
+})
+
+const lines = ({ text, most }) => {
+  const found = []
+  if (!anywhere.test(text)) return found
+  let number = 0
+  for (let start = 0; start < text.length && found.length < most; ) {
+    const feed = text.indexOf('\\n', start)
+    const end = feed === -1 ? text.length : feed
+    const line = text.slice(start, end > start && text[end - 1] === '\\r' ? end - 1 : end)
+    number += 1
+    start = end + 1
+    const match = pattern.exec(line)
+    if (!match) continue
+    const from = line.length > 2 * AROUND ? Math.max(0, match.index - AROUND) : 0
+    const part = line.length > 2 * AROUND ? line.slice(from, match.index + AROUND) : line
+    found.push({ line: number, text: part, at: match.index - from })
+  }
+  return found
+}
+
+parentPort.on('message', (question) => parentPort.postMessage(question.paths ? select(question) : lines(question)))
+`
+
+export function newLineMatcher({ pattern, glob, milliseconds }: MatcherWish): LineMatcher {
+  const worker = new Worker(PROGRAM, {
+    ...{ eval: true, workerData: { pattern, glob }, env: {}, execArgv: [] },
+    resourceLimits: { maxOldGenerationSizeMb: 128 },
+  })
+  const waiting: ((answer: unknown) => void)[] = []
+  let isOver = false
+  const giveUp = () => {
+    isOver = true
+    for (const tell of waiting.splice(0)) tell(undefined)
+    void worker.terminate()
+  }
+  const timer = setTimeout(giveUp, milliseconds)
+  worker.on('message', (answer) => waiting.shift()?.(answer))
+  // Out of memory, for example: there is no answer then either.
+  worker.on('error', giveUp)
+  worker.on('exit', giveUp)
+
+  const ask = <T>(question: object): Promise<T | undefined> => {
+    if (isOver) return Promise.resolve(undefined)
+    return new Promise((resolve) => {
+      waiting.push(resolve as (answer: unknown) => void)
+      worker.postMessage(question)
+    })
+  }
+  return {
+    select: (paths, kind) => ask<boolean[]>({ paths, kind }),
+    lines: (text, most) => ask<MatchedLine[]>({ text, most }),
+    async end() {
+      clearTimeout(timer)
+      isOver = true
+      await worker.terminate()
+    },
+  }
+}

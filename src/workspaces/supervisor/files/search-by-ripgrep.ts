@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, isAbsolute, join } from 'node:path'
+import { pathIn } from './open-folder.ts'
+import { TEMPORARY_NAMES } from './replace-file.ts'
+import { MOST_OF_FILE, partAround, type SearchResult, SKIPPED_FOLDERS } from './search-bounds.ts'
+import type { SearchTask } from './search-by-walking.ts'
+
+/** In a sandbox we are started with no environment at all. */
+const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin'
+
+/** Nothing in the workspace itself is ever run. */
+export function findRipgrep(folder: string, searchPath = process.env.PATH || USUAL_PATH): string | undefined {
+  const folders = searchPath.split(delimiter).filter((one) => isAbsolute(one) && !`${one}/`.startsWith(`${folder}/`))
+  return folders.map((one) => join(one, 'rg')).find(isProgram)
+}
+
+/**
+ * Undefined when it cannot answer: it is not there, or does not take the pattern or the glob. Whoever asks then walks, and
+ * finds the words for what is wrong, if anything is.
+ */
+export function searchByRipgrep(program: string, task: SearchTask): Promise<SearchResult | undefined> {
+  const { promise, resolve } = Promise.withResolvers<SearchResult | undefined>()
+  const found = newCollector(task.most)
+  // Only from there can a link that is swapped in meanwhile not lead it elsewhere to begin with.
+  const child = spawn(program, wordsOf(task), {
+    ...{ cwd: pathIn(task.folder), env: { LC_ALL: 'C.UTF-8' } },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let ending: SearchResult['cutBy'] | 'unusable'
+  const stop = (why: typeof ending) => {
+    ending ??= why
+    child.kill('SIGKILL')
+  }
+  const timer = setTimeout(() => stop('time'), Math.max(1, task.deadline - Date.now()))
+  child.stdout.on('data', (data: Buffer) => {
+    if (found.add(data) === 'full') stop('matches')
+  })
+  let complaint = ''
+  child.stderr.on('data', (data: Buffer) => {
+    if (complaint.length < 1_000) complaint += data.toString()
+  })
+  child.on('error', () => stop('unusable'))
+  child.on('close', (code) => {
+    clearTimeout(timer)
+    // It ends with 2 also after files that it may not read, and then says nothing; with no code when something killed it.
+    if (code === null || (code === 2 && complaint !== '')) ending ??= 'unusable'
+    if (ending === 'unusable') resolve(undefined)
+    else resolve({ matches: found.matches(), ...(ending ? { cutBy: ending } : {}) })
+  })
+  return promise
+}
+
+function wordsOf({ question: { pattern, isText, glob, ignoreCase }, most }: SearchTask): string[] {
+  const left = [...SKIPPED_FOLDERS, TEMPORARY_NAMES].flatMap((name) => ['--glob', `!${name}`])
+  return [
+    ...['--json', '--no-config', '--no-messages', '--hidden', '--no-ignore', '--no-mmap', '--crlf'],
+    ...['--sort', 'path', '--max-filesize', String(MOST_OF_FILE), '--max-count', String(most + 1)],
+    ...(isText ? ['--fixed-strings'] : []),
+    ...[ignoreCase ? '--ignore-case' : '--case-sensitive'],
+    // Of several, the last one that fits decides.
+    ...(glob === undefined ? [] : ['--glob', glob]),
+    ...left,
+    ...['--regexp', pattern, '--', './'],
+  ]
+}
+
+type Text = { text: string } | { bytes: string }
+type Message =
+  | { type: 'match'; data: { path: Text; lines: Text; line_number: number; submatches: { start: number }[] } }
+  | { type: 'end'; data: { binary_offset: number | null } }
+  | { type: 'begin' | 'summary' | 'context' }
+
+/** What is found in a file counts when the file is over: only then is it known to be text. */
+function newCollector(most: number) {
+  const done: SearchResult['matches'] = []
+  let current: SearchResult['matches'] = []
+  let half: Buffer[] = []
+
+  const take = (line: string) => {
+    const message = JSON.parse(line) as Message
+    if (message.type === 'match' && current.length <= most) {
+      const path = 'text' in message.data.path ? message.data.path.text : undefined
+      const lines = bytesOf(message.data.lines)
+      const before = lines.subarray(0, message.data.submatches[0]?.start ?? 0).toString()
+      const text = lines.toString().replace(/\r?\n$/, '')
+      // A name that is no text cannot be given back.
+      if (path !== undefined)
+        current.push({
+          path: path.replace(/^\.\//, ''),
+          line: message.data.line_number,
+          text: partAround(text, before.length),
+        })
+    }
+    if (message.type === 'end') {
+      if (message.data.binary_offset === null) done.push(...current)
+      current = []
+    }
+  }
+
+  return {
+    add(data: Buffer): 'full' | 'more' {
+      let start = 0
+      for (let end = data.indexOf(10); end !== -1 && done.length <= most; end = data.indexOf(10, start)) {
+        take(Buffer.concat([...half, data.subarray(start, end)]).toString())
+        half = []
+        start = end + 1
+      }
+      if (start < data.length) half.push(data.subarray(start))
+      return done.length > most ? 'full' : 'more'
+    },
+    matches: (): SearchResult['matches'] => done.slice(0, most),
+  }
+}
+
+const bytesOf = (text: Text): Buffer => ('text' in text ? Buffer.from(text.text) : Buffer.from(text.bytes, 'base64'))
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,129 @@
+import type { LimitName, WorkspaceState } from '../../ports/workspaces.ts'
+import type { SupervisorOrders } from '../protocol.ts'
+import { newDiskMeter, writtenBytes } from './disk-use.ts'
+import type { Families, Member } from './families.ts'
+import { type Killer, pause } from './kill.ts'
+import { newMemoryMeter } from './memory-use.ts'
+import type { Processes } from './processes.ts'
+
+const LOOK_MS = 100
+/** What cannot be stopped within this ends with the whole sandbox. */
+const PATIENCE_MS = 1_000
+/** Threads are cheaper than processes, but not free. */
+const THREADS_PER_PROCESS = 8
+/** So much more may come to what is over its limit already, so that it can be tidied up. */
+const LEEWAY = 1024 * 1024
+
+type Parts = {
+  orders: SupervisorOrders
+  processes: Processes
+  families: Families
+  killer: Killer
+  endEverything(): void
+}
+
+type Excess = { limit: LimitName; offender: string | undefined }
+
+/** Counts what the commands take and ends whoever takes the most when it is too much. Looks only while something runs. */
+export function newLimits({ orders, processes, families, killer, endEverything }: Parts) {
+  const { quota, containment } = orders
+  const isSandboxed = containment === 'bubblewrap'
+  const memoryOf = newMemoryMeter({ isSandboxed, limit: quota.memoryBytes })
+  const disk = newDiskMeter({ folder: orders.folder, spool: orders.spool, limit: quota.diskBytes })
+  let allowedDisk = quota.diskBytes
+  let writtenBefore = new Map<string | undefined, number>()
+  let isWatching = false
+
+  async function watch(): Promise<void> {
+    if (isWatching) return
+    isWatching = true
+    try {
+      for (;;) {
+        const members = families.members()
+        if (processes.running().length === 0 && members.every((member) => member.isZombie)) return
+        if (disk.isDue(members)) void measureDisk(members)
+        const excess = excessOf(members)
+        if (excess) await enforce(excess)
+        await pause(LOOK_MS)
+      }
+    } finally {
+      isWatching = false
+    }
+  }
+
+  function excessOf(members: Member[]): Excess | undefined {
+    const living = members.filter((member) => !member.isZombie)
+    if (living.length > quota.processes) return { limit: 'processes', offender: mostOf(living, () => 1) }
+    const threads = living.reduce((sum, member) => sum + member.threads, 0)
+    if (threads > quota.processes * THREADS_PER_PROCESS)
+      return { limit: 'processes', offender: mostOf(living, (member) => member.threads) }
+    const memory = memoryOf(living)
+    if (memory.total > quota.memoryBytes) return { limit: 'memory', offender: largest(memory.byOwner) }
+    return undefined
+  }
+
+  /** Whoever is struck is told why; others live on. */
+  async function enforce({ limit, offender }: Excess): Promise<void> {
+    const entry = offender === undefined ? undefined : processes.find(offender)
+    if (entry && !entry.end) entry.verdict = { type: 'over-limit', limit }
+    const began = performance.now()
+    while (killer.strike((member) => member.owner === offender) > 0) {
+      if (performance.now() - began > PATIENCE_MS) {
+        endEverything()
+        return
+      }
+      await pause(5)
+    }
+  }
+
+  async function measureDisk(members: Member[]): Promise<void> {
+    const before = disk.last()
+    const { bytes } = await disk.count(members)
+    const written = writtenBytes(families.members())
+    // What was too much before anything ran is nobody's fault now.
+    if (!before && bytes > quota.diskBytes) allowedDisk = bytes + LEEWAY
+    if (bytes <= quota.diskBytes) allowedDisk = quota.diskBytes
+    if (bytes > allowedDisk) {
+      const growth = new Map([...written].map(([owner, sum]) => [owner, sum - (writtenBefore.get(owner) ?? 0)]))
+      await enforce({ limit: 'disk', offender: largest(growth) ?? newestRunning() })
+      allowedDisk = bytes + LEEWAY
+    }
+    writtenBefore = written
+  }
+
+  const newestRunning = () => processes.running().at(-1)?.beginning.processId
+
+  return {
+    watch: () => void watch(),
+    /** As of the last count; who asks makes the next one due. */
+    spaceLeft(): number | undefined {
+      const known = disk.last()
+      if (disk.isDue([])) void disk.count([])
+      return known ? Math.max(0, quota.diskBytes - known.bytes) : undefined
+    },
+    async usage(): Promise<WorkspaceState['usage']> {
+      const members = families.members().filter((member) => !member.isZombie)
+      const { bytes } = await disk.count(members)
+      return { diskBytes: bytes, processes: members.length, memoryBytes: memoryOf(members).total }
+    },
+  }
+}
+
+export type Limits = ReturnType<typeof newLimits>
+
+function mostOf(members: Member[], weight: (member: Member) => number): string | undefined {
+  const sums = new Map<string | undefined, number>()
+  for (const member of members) sums.set(member.owner, (sums.get(member.owner) ?? 0) + weight(member))
+  return largest(sums)
+}
+
+function largest(sums: ReadonlyMap<string | undefined, number>): string | undefined {
+  let found: string | undefined
+  let most = Number.NEGATIVE_INFINITY
+  for (const [owner, sum] of sums) {
+    if (sum <= most) continue
+    found = owner
+    most = sum
+  }
+  return found
+}

@@ -1,0 +1,70 @@
+import { createServer } from 'node:net'
+import { setPriority } from 'node:os'
+import { join } from 'node:path'
+import type { SupervisorOrders } from '../protocol.ts'
+import { newDesk } from './desk.ts'
+import { newFamilies } from './families.ts'
+import { newFileDesk } from './files/answer-files.ts'
+import { newKiller } from './kill.ts'
+import { newLimits } from './limits.ts'
+import { newPipes } from './pipes.ts'
+import { newProcesses } from './processes.ts'
+import { requireWalls } from './require-walls.ts'
+import { serveClient } from './serve-client.ts'
+import { newSpool } from './spool.ts'
+import { newTags } from './tags.ts'
+import { newTerminal } from './terminal.ts'
+import { openWayOut } from './way-out.ts'
+
+/** Below the server and above what it runs. */
+const SUPERVISOR_PRIORITY = 5
+
+/** Keeps one workspace: runs inside its walls, and on when the server that started it is gone. */
+const orders = JSON.parse(process.argv[2] ?? '{}') as SupervisorOrders
+const isSandboxed = orders.containment === 'bubblewrap'
+if (isSandboxed) requireWalls()
+process.umask(0o022)
+setPriority(SUPERVISOR_PRIORITY)
+// A file that would become larger than files may be is a fault of that write, not the end of everything that runs here.
+process.on('SIGXFSZ', () => {})
+// What it keeps is worth more than the certainty that nothing is wrong with it.
+for (const kind of ['uncaughtException', 'unhandledRejection'] as const) process.on(kind, (fault) => spool.note(fault))
+
+const spool = newSpool(orders.spool)
+const pipes = newPipes(orders.spool)
+const terminal = newTerminal(orders.spool, { cwd: orders.folder, environment: orders.environment })
+const tags = newTags()
+const processes = newProcesses({ spool, pipes, terminal, tags, onStart: () => limits.watch() })
+const families = newFamilies({
+  isSandboxed,
+  roots: () => processes.roots(),
+  isOurMark: (mark) => processes.find(mark) !== undefined,
+  tagOf: tags.ownerOf,
+})
+const killer = newKiller(families, { isSandboxed })
+const limits = newLimits({ orders, processes, families, killer, endEverything })
+const files = newFileDesk(orders.folder, { journal: join(orders.spool, 'writes'), spaceLeft: () => limits.spaceLeft() })
+const desk = newDesk({ orders, processes, families, killer, limits, files, spool, leave })
+
+// A namespace ends with its first process; without one, what ran in a former life may still run.
+if (!isSandboxed) killer.strike(() => true)
+if (orders.egress) openWayOut(orders.egress)
+void pipes.prepare().catch(() => {})
+
+const server = createServer((socket) => serveClient(socket, { desk, onLeave: () => desk.clientLeft() }))
+server.on('connection', () => desk.clientCame())
+server.on('error', () => process.exit(1))
+server.listen({ fd: orders.socket })
+desk.clientLeft()
+
+/** The first process ends with this one, and the namespace with that. What the offender did is written down before. */
+function endEverything(): void {
+  for (const { verdict, beginning } of processes.running())
+    if (verdict?.type === 'over-limit')
+      spool.end(beginning.processId, { endedAt: Date.now(), ending: verdict, dropped: 0 })
+  leave()
+}
+
+function leave(): never {
+  process.exit(0)
+}

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { closeSync, constants, openSync, rmSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { join } from 'node:path'
+import { insistOnFolder } from './insist.ts'
+
+/** `ours` is read or written without blocking; `theirs` is handed to the command and closed here. */
+export type Pipe = { ours: Socket; theirs: number }
+
+const BATCH = 16
+const ATTEMPTS = 3
+
+/**
+ * Real pipes for commands. What `spawn` makes for 'pipe' are sockets, on which opening /dev/stdout or /dev/stderr fails; and
+ * standard output and error must share one to keep their order. They are made in batches: `mkfifo` is a process.
+ */
+export function newPipes(folder: string) {
+  const place = join(folder, 'pipes')
+  rmSync(place, { recursive: true, force: true })
+  let ready: string[] = []
+  let making: Promise<void> | undefined
+
+  const make = (): Promise<void> => {
+    making ??= makeFifos(place)
+      .then((made) => void ready.push(...made))
+      .finally(() => {
+        making = undefined
+      })
+    return making
+  }
+
+  async function take(): Promise<string> {
+    if (ready.length <= BATCH / 2) {
+      const made = make()
+      if (ready.length === 0) await made
+      else made.catch(() => {})
+    }
+    const name = ready.shift()
+    if (!name) throw new Error('no pipe could be made')
+    return name
+  }
+
+  async function open(flags: { ours: number; theirs: number }): Promise<Pipe> {
+    for (let attempt = 1; ; attempt++) {
+      const name = await take()
+      const opened: number[] = []
+      try {
+        // Open both ways first: opening one end waits for the other.
+        const both = openSync(name, constants.O_RDWR | constants.O_NONBLOCK)
+        opened.push(both)
+        const theirs = openSync(name, flags.theirs)
+        opened.push(theirs)
+        const ours = openSync(name, flags.ours | constants.O_NONBLOCK)
+        opened.push(ours)
+        const isReader = flags.ours === constants.O_RDONLY
+        const socket = new Socket({ fd: ours, readable: isReader, writable: !isReader })
+        closeSync(both)
+        rmSync(name, { force: true })
+        return { ours: socket, theirs }
+      } catch (fault) {
+        // A command put something else there; new ones are made.
+        for (const descriptor of opened) closeSync(descriptor)
+        ready = []
+        if (attempt === ATTEMPTS) throw fault
+      }
+    }
+  }
+
+  return {
+    prepare: make,
+    forOutput: () => open({ ours: constants.O_RDONLY, theirs: constants.O_WRONLY }),
+    forInput: () => open({ ours: constants.O_WRONLY, theirs: constants.O_RDONLY }),
+  }
+}
+
+export type Pipes = ReturnType<typeof newPipes>
+
+function makeFifos(place: string): Promise<string[]> {
+  insistOnFolder(place)
+  const names = Array.from({ length: BATCH }, () => join(place, randomBytes(6).toString('hex')))
+  return new Promise((resolve, reject) => {
+    execFile('mkfifo', ['-m', '600', ...names], { env: { PATH: process.env.PATH ?? '/usr/bin:/bin' } }, (fault) =>
+      fault ? reject(fault) : resolve(names),
+    )
+  })
+}

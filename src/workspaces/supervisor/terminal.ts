@@ -1,0 +1,126 @@
+import { accessSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { insist } from './insist.ts'
+import { readValue, writeWhole } from './spool.ts'
+
+export type TerminalState = { cwd: string; environment: Record<string, string> }
+export type Invocation = { file: string; parameters: string[]; cwd: string; environment: Record<string, string> }
+
+/** Names the shell sets itself, and those that would change how the next command is run rather than what it does. */
+const NOT_KEPT =
+  /^(_|PWD|OLDPWD|SHLVL|BASH_ENV|ENV|BASHOPTS|SHELLOPTS|PROMPT_COMMAND|PS4|BASH_FUNC_.*|BASH_XTRACEFD|LD_PRELOAD|LD_AUDIT|HOLDFAST_.*)$/
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+/** The system takes 128 KB for one and some two megabytes for all, parameters included. */
+const MAX_VALUE = 32 * 1024
+/** Of a command; a longer one is run from a file. */
+const MAX_PARAMETER = 96 * 1024
+const MAX_ENVIRONMENT = 256 * 1024
+
+// Built-ins only, so that leaving costs no process. Read by `bash -c` before the command.
+const BASH_SCRIPT = `holdfast_leave() {
+  set +eu
+  local name
+  { compgen -e >| "$1.names" && { printf '%s\\0' "$PWD"; while IFS= read -r name; do printf '%s=%s\\0' "$name" "\${!name}"; done < "$1.names"; } >| "$1"; } 2>/dev/null
+}
+printf -v HOLDFAST_STATE %q "$HOLDFAST_STATE"
+trap "holdfast_leave $HOLDFAST_STATE" EXIT
+unset BASH_ENV HOLDFAST_STATE
+`
+const SH_SCRIPT = `holdfast_state=$HOLDFAST_STATE; unset HOLDFAST_STATE
+trap '{ printf "%s\\\\0" "$PWD"; env -0; } > "$holdfast_state" 2>/dev/null' EXIT
+eval "$1"`
+
+/** Where foreground commands are and what they exported, as the last one to end left it. */
+export function newTerminal(spool: string, first: TerminalState) {
+  const file = join(spool, 'terminal.json')
+  const script = join(spool, 'terminal.bash')
+  const bash = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'].find((path) => existsSync(path))
+  let state: TerminalState = cleaned(readValue<TerminalState>(file)) ?? first
+
+  function cleaned(value: TerminalState | undefined): TerminalState | undefined {
+    if (typeof value?.cwd !== 'string' || typeof value.environment !== 'object') return undefined
+    return { cwd: value.cwd, environment: kept(Object.entries(value.environment)) }
+  }
+
+  function kept(entries: [string, string][]): Record<string, string> {
+    const environment: Record<string, string> = {}
+    let size = 0
+    for (const [name, value] of entries) {
+      if (typeof value !== 'string' || !NAME.test(name) || NOT_KEPT.test(name)) continue
+      size += name.length + value.length
+      if (value.length <= MAX_VALUE && size <= MAX_ENVIRONMENT) environment[name] = value
+    }
+    // Without these nothing would be found any more.
+    for (const name of ['PATH', 'HOME']) if (!environment[name]) environment[name] = first.environment[name] ?? ''
+    return environment
+  }
+
+  return {
+    /** How to run a command where the terminal is now; a foreground one leaves its state in `stateFile`. */
+    invocation(command: string, { scriptFile, stateFile }: { scriptFile: string; stateFile?: string }): Invocation {
+      const cwd = placeToBe(state.cwd, first.cwd)
+      const environment = { ...state.environment, PWD: cwd }
+      const isLong = Buffer.byteLength(command) > MAX_PARAMETER
+      if (isLong) writeFileSync(scriptFile, command, { mode: 0o600 })
+      const parameters = isLong ? [scriptFile] : ['-c', command]
+      if (!stateFile) return { file: bash ?? '/bin/sh', parameters, cwd, environment }
+      if (!bash) {
+        const leaving = { ...environment, HOLDFAST_STATE: stateFile }
+        return {
+          file: '/bin/sh',
+          parameters: ['-c', SH_SCRIPT, 'sh', isLong ? `. '${scriptFile}'` : command],
+          cwd,
+          environment: leaving,
+        }
+      }
+      insist([script], () => writeFileSync(script, BASH_SCRIPT, { mode: 0o600 }))
+      const leaving = { ...environment, BASH_ENV: script, HOLDFAST_STATE: stateFile }
+      return { file: bash, parameters, cwd, environment: leaving }
+    },
+    /** Takes over what a foreground command left; nothing changes where it left nothing that makes sense. */
+    adopt(stateFile: string): void {
+      const left = readLeft(stateFile)
+      for (const used of [stateFile, `${stateFile}.names`]) rmSync(used, { force: true })
+      if (!left) return
+      const [cwd, ...pairs] = left
+      if (!cwd?.startsWith('/')) return
+      const entries = pairs.map((pair): [string, string] => {
+        const cut = pair.indexOf('=')
+        return [pair.slice(0, cut), pair.slice(cut + 1)]
+      })
+      state = { cwd, environment: kept(entries) }
+      writeWhole(file, state)
+    },
+    state: () => state,
+  }
+}
+
+export type Terminal = ReturnType<typeof newTerminal>
+
+/** The nearest folder that is still there, within where the terminal began. */
+function placeToBe(wanted: string, first: string): string {
+  for (let place = wanted; place !== '/' && place !== '.'; place = dirname(place)) {
+    if (isEnterable(place)) return place
+    if (place === first) break
+  }
+  return first
+}
+
+function isEnterable(place: string): boolean {
+  try {
+    accessSync(place, constants.X_OK)
+    return statSync(place).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+function readLeft(file: string): string[] | undefined {
+  try {
+    if (statSync(file).size > 4 * 1024 * 1024) return undefined
+    const text = readFileSync(file, 'utf8')
+    return text.endsWith('\0') ? text.slice(0, -1).split('\0') : undefined
+  } catch {
+    return undefined
+  }
+}

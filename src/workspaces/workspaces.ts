@@ -1,0 +1,191 @@
+import { mkdirSync } from 'node:fs'
+import type { ConversationId } from '../core/id.ts'
+import type { Json } from '../core/json.ts'
+import type { Clock } from '../ports/clock.ts'
+import {
+  type Containment,
+  type Workspace,
+  WorkspaceError,
+  type WorkspaceGlance,
+  type WorkspaceQuota,
+  type WorkspaceState,
+  type Workspaces,
+} from '../ports/workspaces.ts'
+import { awaitedProcesses } from './awaited.ts'
+import { removeCgroup } from './cgroup.ts'
+import { type Connection, ConnectionLost } from './connection.ts'
+import { newWayOut } from './egress/way-out.ts'
+import {
+  exists,
+  makeFolder,
+  namesIn,
+  type Place,
+  placeOf,
+  readAbout,
+  removeLeftovers,
+  removeTree,
+  takeAway,
+} from './folder.ts'
+import { endKeeper } from './keeper.ts'
+import { newLaunchLock } from './launch-lock.ts'
+import type { Question } from './protocol.ts'
+import { greet, newReach } from './reach.ts'
+import { checkSandbox } from './sandbox/check-sandbox.ts'
+import { findBubblewrap } from './sandbox/refusal.ts'
+import { processesFrom, usageFrom } from './trusted-form.ts'
+import { newWorkspace } from './workspace.ts'
+
+export type WorkspacesOptions = {
+  folder: string
+  clock: Clock
+  sandbox: {
+    containment: Containment
+    quota: WorkspaceQuota
+    /** Domains that may be reached; none where it is empty. */
+    egress: readonly string[]
+  }
+  report(fault: unknown, where: string): void
+  /** Judges where a domain on the list leads. Without it there is no way out, whatever the list says. */
+  isPublicAddress?(address: string): boolean
+  /** The system's, if nothing else is said. */
+  resolve?(host: string): Promise<{ address: string }[]>
+  /** How long one without anything to do stays awake. */
+  sleepAfterMs?: number
+}
+
+/** Workspaces on this machine, each kept by a supervisor of its own that is found again, whoever started it. */
+export function newWorkspaces(options: WorkspacesOptions): Workspaces {
+  const { folder: root, clock, sandbox, report } = options
+  const lock = newLaunchLock(root)
+  const wayOut = newWayOut(options)
+  const reach = newReach(options, { lock, wayOut })
+  const connections = new Map<ConversationId, Promise<Connection>>()
+  let isClosed = false
+
+  function connectionOf(conversationId: ConversationId): Promise<Connection> {
+    const known = connections.get(conversationId)
+    if (known) return known
+    if (isClosed) return Promise.reject(new WorkspaceError('unavailable', 'The server is stopping.'))
+    const place = placeOf(root, conversationId)
+    const forget = () => {
+      if (connections.get(conversationId) === opened) connections.delete(conversationId)
+    }
+    const opened = reach(conversationId, place)
+    connections.set(conversationId, opened)
+    opened.then(({ closed }) => closed).then(forget, forget)
+    return opened
+  }
+
+  function asker(conversationId: ConversationId) {
+    return async (question: Question, how: { signal?: AbortSignal } = {}): Promise<Json> => {
+      for (let attempt = 1; ; attempt++) {
+        const connection = await connectionOf(conversationId)
+        try {
+          return await connection.ask(question, how)
+        } catch (fault) {
+          if (!(fault instanceof ConnectionLost)) throw fault
+          if (isClosed || attempt >= 3 || !isRepeatable(question)) throw silent(fault)
+        }
+      }
+    }
+  }
+
+  const workspaceOf = (conversationId: ConversationId): Workspace => newWorkspace(conversationId, asker(conversationId))
+
+  async function glance(conversationId: ConversationId): Promise<WorkspaceGlance | undefined> {
+    const place = placeOf(root, conversationId)
+    if (!(await exists(place))) return undefined
+    const there = await greet(place)
+    there?.connection.close()
+    return {
+      ...{ conversationId, folder: place.folder, status: there ? 'awake' : 'asleep' },
+      ...{ containment: sandbox.containment, quota: sandbox.quota, createdAt: (await readAbout(place)).createdAt },
+    }
+  }
+
+  async function inspect(conversationId: ConversationId): Promise<WorkspaceState | undefined> {
+    const seen = await glance(conversationId)
+    if (!seen) return undefined
+    const ask = asker(conversationId)
+    const usage = usageFrom(await ask({ type: 'usage' }))
+    const processes = processesFrom(await ask({ type: 'processes' }))
+    // Looking at one that slept wakes it for no longer than the look.
+    if (seen.status === 'asleep') await ask({ type: 'rest' })
+    return { ...seen, usage, processes }
+  }
+
+  async function remove(conversationId: ConversationId): Promise<boolean> {
+    const place = placeOf(root, conversationId)
+    if (!(await exists(place))) return false
+    const aside = await lock.while(conversationId, async () => {
+      if (!(await exists(place))) return undefined
+      await end(place)
+      removeCgroup(conversationId)
+      return takeAway(root, place)
+    })
+    if (aside === undefined) return false
+    await removeTree(aside)
+    await removeLeftovers(root).catch((fault) => report(fault, 'removing what is left of workspaces'))
+    return true
+  }
+
+  /** Without a sandbox only the supervisor knows what belongs to it; with one everything ends with its first process. */
+  async function end(place: Place): Promise<void> {
+    const there = await greet(place)
+    await there?.connection.ask({ type: 'end', why: 'removed' }).catch(() => {})
+    there?.connection.close()
+    await endKeeper(place)
+  }
+
+  return {
+    async open(conversationId) {
+      const place = placeOf(root, conversationId)
+      if (!(await exists(place))) {
+        mkdirSync(root, { recursive: true, mode: 0o700 })
+        // Said before anything is made: without a sandbox there is no workspace.
+        if (sandbox.containment === 'bubblewrap') findBubblewrap(process.env.PATH)
+        await lock.while(conversationId, async () => {
+          if (!(await exists(place))) await makeFolder(root, place, { createdAt: clock.now() })
+        })
+      }
+      await connectionOf(conversationId)
+      return workspaceOf(conversationId)
+    },
+    async find(conversationId) {
+      return (await exists(placeOf(root, conversationId))) ? workspaceOf(conversationId) : undefined
+    },
+    list: () => namesIn(root),
+    glance,
+    inspect,
+    remove,
+    check: () => checkSandbox(sandbox.containment),
+    awaited: awaitedProcesses({
+      ...{ folderOf: (conversationId) => placeOf(root, conversationId).folder, list: () => namesIn(root) },
+      now: clock.monotonic,
+    }),
+    async close() {
+      isClosed = true
+      const open = [...connections.values()]
+      connections.clear()
+      await wayOut.close()
+      for (const connection of open) await connection.then((one) => one.close()).catch(() => {})
+    },
+  }
+}
+
+/** What may be asked again when the answer was lost. A command has its key; what is typed into one has not. */
+function isRepeatable(question: Question): boolean {
+  if (question.type === 'write') return false
+  if (question.type !== 'file') return true
+  const { request } = question
+  return request.type === 'read' || request.type === 'search' || request.key !== undefined
+}
+
+const silent = (cause: Error) =>
+  new WorkspaceError(
+    'unavailable',
+    'The workspace did not answer. What was asked may have happened; look before you ask again.',
+    {
+      cause,
+    },
+  )

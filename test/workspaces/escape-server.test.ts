@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { lacks } from '../harness/programs.ts'
+import { newConversationId, openWorkspaceHouse, tell, until, wishFor } from './house.ts'
+
+const skip = lacks('bwrap')
+const SERVER = fileURLToPath(new URL('./survival-server.ts', import.meta.url))
+const CANARY = 'canary-of-the-server'
+
+/** Everything there is to see of processes inside, and every folder that is open in one of them. */
+const LOOK = `
+cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -a "$(printf can)ary"
+for one in /proc/[0-9]*/fd/*; do [ -d $one/ ] && echo "folder: $(readlink $one)"; cat $one/precious; done
+echo looked`
+
+test('what a server was started with (environment, parameters, open files and folders) comes along with nothing', {
+  skip,
+}, async (context) => {
+  const house = openWorkspaceHouse(context)
+  const conversationId = newConversationId()
+  const precious = join(house.folder, '.outside')
+  mkdirSync(precious)
+  writeFileSync(join(precious, 'precious'), CANARY)
+  const descriptors = [openSync('/', 'r'), openSync(precious, 'r'), openSync(join(precious, 'precious'), 'r')]
+  const server = spawn(process.execPath, [SERVER, house.folder, conversationId, '[]', CANARY], {
+    env: { PATH: process.env.PATH, OPENAI_API_KEY: CANARY, HOLDFAST_SECRET: CANARY },
+    stdio: ['ignore', 'pipe', 'inherit', ...descriptors],
+  })
+  context.after(() => server.kill('SIGKILL'))
+  for (const descriptor of descriptors) closeSync(descriptor)
+  let text = ''
+  server.stdout!.setEncoding('utf8').on('data', (piece) => {
+    text += piece
+  })
+  await until(() => text.includes('ready\n'))
+  // The one that serves has them, so that there is something to come along.
+  assert.equal(readdirSync(`/proc/${server.pid}/fd`).includes('5'), true)
+  const workspace = (await house.workspaces.find(conversationId))!
+  assert.equal((await tell(workspace, `exec 2> /dev/null; ${LOOK}`)).text, 'looked\n')
+})
+
+test('nothing outlives its workspace, however it let go of whoever started it', { skip }, async (context) => {
+  const house = openWorkspaceHouse(context)
+  const workspace = await house.open()
+  const { conversationId } = workspace
+  const stubborn = 'trap "" TERM INT HUP QUIT USR1 USR2; while :; do sleep 0.05; done'
+  await tell(
+    workspace,
+    `setsid bash -c '${stubborn}' > /dev/null 2>&1 & disown; (setsid nohup bash -c '${stubborn}' &) > /dev/null 2>&1`,
+  )
+  await workspace.start(wishFor(`exec env -i setsid /bin/bash -c '${stubborn}'`, { background: true }))
+  await workspace.start(wishFor('kill -STOP $$', { background: true }))
+  await until(() => processesOf(conversationId).length >= 6)
+  assert.equal(await house.workspaces.remove(conversationId), true)
+  await until(() => processesOf(conversationId).length === 0)
+})
+
+/** By their mounts: whatever else a process changes about itself, those stay. */
+function processesOf(conversationId: string): string[] {
+  return readdirSync('/proc').filter((name) => {
+    if (!/^\d+$/.test(name)) return false
+    try {
+      return readFileSync(`/proc/${name}/mountinfo`, 'latin1').includes(join(conversationId, 'files'))
+    } catch {
+      return false
+    }
+  })
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Containment, Workspace } from '../../src/ports/workspaces.ts'
+import { lacks } from '../harness/programs.ts'
+import { ENVIRONMENT_PROBES } from './escapes/environment.ts'
+import { FILE_PROBES } from './escapes/files.ts'
+import { KERNEL_PROBES } from './escapes/kernel.ts'
+import { NETWORK_PROBES } from './escapes/network.ts'
+import { isOpen, plantOutside } from './escapes/outside.ts'
+import type { Area, Outside, Probe } from './escapes/probe.ts'
+import { PROCESS_PROBES } from './escapes/processes.ts'
+import { tell } from './house.ts'
+
+const skip = lacks('bwrap') || lacks('perl')
+
+const PROBES: Record<Area, readonly Probe[]> = {
+  files: FILE_PROBES,
+  environment: ENVIRONMENT_PROBES,
+  network: NETWORK_PROBES,
+  processes: PROCESS_PROBES,
+  kernel: KERNEL_PROBES,
+}
+
+const AT_ONCE = 4
+
+type Found = { probe: Probe; said: string }
+
+test('nothing that is tried from inside a sandbox gets out of it', { skip }, async (context) => {
+  const { workspace, outside } = await settle(context, 'bubblewrap')
+  for (const [area, probes] of Object.entries(PROBES))
+    await context.test(area, async () => {
+      const through = await tryAll(workspace, probes, outside)
+      assert.deepEqual(through.map(told), [])
+    })
+  assert.equal(existsSync(join(outside.home, 'written')), false)
+  process.kill(outside.bystander, 0)
+})
+
+test('where nothing holds them, the same tries do get through', { skip }, async (context) => {
+  const { workspace, outside } = await settle(context, 'local')
+  const able = Object.values(PROBES).flat().filter(isOpen)
+  const through = new Set((await tryAll(workspace, able, outside)).map(({ probe }) => probe))
+  assert.deepEqual(
+    able.filter((probe) => !through.has(probe)).map(({ area, tries }) => `${area}: ${tries}`),
+    [],
+  )
+  assert.ok(able.length > 20, `${able.length}`)
+})
+
+/** A workspace in the server's home, and one beside it that has something to lose. */
+async function settle(context: TestContext, containment: Containment) {
+  const { planted, house } = await plantOutside(context, containment)
+  const { folder } = house
+  const [workspace, beside] = [await house.open(), await house.open()]
+  const file = join(folder, beside.conversationId, 'files', 'precious')
+  writeFileSync(file, planted.canary)
+  const isHeld = containment === 'bubblewrap'
+  const outside: Outside = {
+    ...planted,
+    neighbour: { file, socket: join(folder, beside.conversationId, 'supervisor.sock') },
+    ownSocket: join(folder, workspace.conversationId, 'supervisor.sock'),
+    node: isHeld ? '/holdfast/node' : process.execPath,
+    watcher: isHeld ? '$PPID' : String(planted.bystander),
+  }
+  return { workspace, outside }
+}
+
+/** Those that got through. */
+async function tryAll(workspace: Workspace, probes: readonly Probe[], outside: Outside): Promise<Found[]> {
+  const through: Found[] = []
+  const left = [...probes]
+  async function tryOn(): Promise<void> {
+    for (let probe = left.shift(); probe; probe = left.shift()) {
+      // What a program complains about is no success.
+      const command = `exec 2> /dev/null; ${probe.command(outside)}`
+      const { text, ending } = await tell(workspace, command, { background: true })
+      assert.equal(ending?.type, 'exited', `${probe.tries}: ${JSON.stringify(ending)} ${text.slice(-500)}`)
+      if (probe.success.test(text)) through.push({ probe, said: text })
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, tryOn))
+  return through
+}
+
+const told = ({ probe, said }: Found): string => `${probe.tries}: ${said.trim().slice(0, 500)}`

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import type { FileEdit } from '../../src/ports/workspace-files.ts'
+import { newAppliedKeys } from '../../src/workspaces/supervisor/files/applied-keys.ts'
+import { editFile } from '../../src/workspaces/supervisor/files/change-file.ts'
+import { newInTurn } from '../../src/workspaces/supervisor/files/in-turn.ts'
+import { removeLeftover } from '../../src/workspaces/supervisor/files/replace-file.ts'
+import { assertFault, done, openFileHouse } from './file-house.ts'
+
+const GROW: FileEdit = { type: 'replace', find: '|', replace: 'x|', all: false }
+
+test('an edit that is asked for again gets its first answer and is not made again', async (t) => {
+  const { files, again, get, put } = openFileHouse(t)
+  put('a.txt', '|')
+  const first = await files.edit('a.txt', GROW, 'one')
+  assert.deepEqual(await files.edit('a.txt', GROW, 'one'), first)
+  assert.deepEqual(await again().edit('a.txt', GROW, 'one'), first)
+  assert.equal(get('a.txt'), 'x|')
+  done(await again().edit('a.txt', GROW, 'two'))
+  assert.equal(get('a.txt'), 'xx|')
+})
+
+test('the same question asked many times at once is one edit', async (t) => {
+  const { files, get, put } = openFileHouse(t)
+  put('a.txt', '|')
+  const answers = await Promise.all(Array.from({ length: 20 }, () => files.edit('a.txt', GROW, 'one')))
+  for (const answer of answers) assert.deepEqual(answer, answers[0])
+  assert.equal(get('a.txt'), 'x|')
+})
+
+test('a write that is asked for again says what it said first and leaves what came after it', async (t) => {
+  const { files, again, get } = openFileHouse(t)
+  const first = done(await files.write('a.txt', 'mine', 'one'))
+  assert.equal(first.isNew, true)
+  done(await files.write('a.txt', 'yours', 'two'))
+  assert.deepEqual(await again().write('a.txt', 'mine', 'one'), first)
+  assert.equal(get('a.txt'), 'yours')
+})
+
+test('a question that was refused is answered anew', async (t) => {
+  const { files, get, put } = openFileHouse(t)
+  assertFault(await files.edit('a.txt', GROW, 'one'), 'missing')
+  put('a.txt', '|')
+  done(await files.edit('a.txt', GROW, 'one'))
+  assert.equal(get('a.txt'), 'x|')
+})
+
+test('an edit that was recorded and died before it was made is made when it is asked for again', async (t) => {
+  const { again, folder, get, place, put } = openFileHouse(t)
+  put('deep/a.txt', '|')
+  const keys = newAppliedKeys({
+    path: join(place, 'journal'),
+    removeLeftover: (path, before) => removeLeftover(folder, path, before),
+  })
+  const dying = {
+    ...keys,
+    async record(...record: Parameters<typeof keys.record>) {
+      await keys.record(...record)
+      // From here on it cannot take the place of the old file, as if nobody were there to do it.
+      rmSync(join(folder, 'deep/a.txt'))
+      mkdirSync(join(folder, 'deep/a.txt'))
+    },
+    undo: () => Promise.reject(new Error('long dead')),
+  }
+  const home = { root: folder, inTurn: newInTurn(), keys: dying, spaceLeft: () => undefined }
+  await assert.rejects(editFile(home, { path: 'deep/a.txt', edit: GROW, key: 'one' }), /long dead/)
+  rmSync(join(folder, 'deep/a.txt'), { recursive: true })
+  put('deep/a.txt', '|')
+  assert.equal(readdirSync(join(folder, 'deep')).length, 2, 'what it left behind')
+
+  done(await again().edit('deep/a.txt', GROW, 'one'))
+  assert.equal(get('deep/a.txt'), 'x|')
+  done(await again().edit('deep/a.txt', GROW, 'one'))
+  assert.equal(get('deep/a.txt'), 'x|')
+  assert.deepEqual(readdirSync(join(folder, 'deep')), ['a.txt'])
+})
+
+test('half a line, nonsense and a flood in the journal lose no other key', async (t) => {
+  const { files, again, get, place, put } = openFileHouse(t)
+  put('a.txt', '|')
+  done(await files.edit('a.txt', GROW, 'one'))
+  appendFileSync(join(place, 'journal'), 'nonsense\nnull\n{"key":1}\n{"key":"two","temp')
+  done(await again().edit('a.txt', GROW, 'two'))
+  done(await again().edit('a.txt', GROW, 'one'))
+  done(await again().edit('a.txt', GROW, 'two'))
+  assert.equal(get('a.txt'), 'xx|')
+})
+
+test('a journal that something inside replaced or took away is begun anew', async (t) => {
+  const { again, get, outside, place, put } = openFileHouse(t)
+  put('a.txt', '|')
+  const journal = join(place, 'journal')
+  const replacements = [
+    () => mkdirSync(join(journal, 'deep'), { recursive: true }),
+    () => symlinkSync(join(outside, 'secret.txt'), journal),
+    () => spawnSync('mkfifo', [journal]),
+    () => {},
+  ]
+  for (const [index, replace] of replacements.entries()) {
+    const files = again()
+    done(await files.edit('a.txt', GROW, `first ${index}`))
+    rmSync(journal, { recursive: true, force: true })
+    replace()
+    done(await files.edit('a.txt', GROW, `second ${index}`))
+    done(await again().edit('a.txt', GROW, `second ${index}`))
+  }
+  assert.equal(get('a.txt'), 'xxxxxxxx|')
+  assert.equal(readFileSync(join(outside, 'secret.txt'), 'utf8'), 'a secret\n')
+})
+
+test('the journal stays small however much is written, and knows the latest', async (t) => {
+  const { place } = openFileHouse(t)
+  const home = { path: join(place, 'journal'), removeLeftover: async () => {}, most: 20 }
+  const keys = newAppliedKeys(home)
+  const answer = { type: 'done', bytes: 1, isNew: true } as const
+  for (let count = 0; count < 200; count += 1) await keys.record(`key ${count}`, answer, 'none.tmp')
+  assert.ok(readFileSync(home.path, 'utf8').split('\n').filter(Boolean).length <= 81)
+  const later = newAppliedKeys(home)
+  assert.deepEqual(await later.find('key 199'), answer)
+  assert.deepEqual(await later.find('key 180'), answer)
+  assert.equal(await later.find('key 5'), undefined)
+})
+
+const DESK = new URL('../../src/workspaces/supervisor/files/answer-files.ts', import.meta.url)
+
+/** Answers requests, a line each, until it is killed. */
+const PROGRAM = `
+import { createInterface } from 'node:readline'
+import { newFileDesk } from ${JSON.stringify(DESK.href)}
+const desk = newFileDesk(process.argv[2], { journal: process.argv[3] })
+for await (const line of createInterface({ input: process.stdin }))
+  console.log(JSON.stringify(await desk.answer(JSON.parse(line))))
+`
+
+test('whenever whoever answers is killed, each edit is made once', async (t) => {
+  const { folder, place, put, get } = openFileHouse(t)
+  writeFileSync(join(place, 'program.mjs'), PROGRAM)
+  put('a.txt', '|')
+  const children: ChildProcess[] = []
+  t.after(() => children.map((child) => child.kill('SIGKILL')))
+  const kills = 4
+  let edits = 0
+  let repeats = 0
+  for (let round = 0; round <= kills; round += 1) {
+    const child = spawn(process.execPath, [join(place, 'program.mjs'), folder, join(place, 'journal')])
+    children.push(child)
+    const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const isLast = round === kills
+    let sinceStart = 0
+    for (;;) {
+      const request = { type: 'edit', path: 'a.txt', edit: GROW, key: `key ${edits}` }
+      child.stdin.write(`${JSON.stringify(request)}\n`)
+      // Somewhere inside the next edit: the first one loads the journal, the others take a few milliseconds.
+      if (!isLast && sinceStart === 1 + (round % 3)) setTimeout(() => child.kill('SIGKILL'), (round * 7) % 10)
+      const { value, done: isOver } = await answers.next()
+      if (isOver) {
+        repeats += 1
+        break
+      }
+      assert.equal(JSON.parse(value).type, 'done', value)
+      edits += 1
+      sinceStart += 1
+      if (isLast && sinceStart > 3) break
+    }
+    child.stdin.destroy()
+    child.kill('SIGKILL')
+    await once(child, 'close')
+  }
+  assert.equal(get('a.txt'), `${'x'.repeat(edits)}|`)
+  assert.ok(repeats >= kills / 2)
+  assert.deepEqual(readdirSync(folder), ['a.txt'])
+})
+
+const TINY = ['-rm', 'sh', '-c', 'mount -t tmpfs -o size=200k none "$0" && exec "$@"']
+const canMount = spawnSync('unshare', [...TINY, tmpdir(), 'true']).status === 0
+
+test('a full disk leaves the old content', { skip: canMount ? false : 'no unshare that may mount here' }, async (t) => {
+  const { place } = openFileHouse(t)
+  const folder = join(place, 'tiny')
+  mkdirSync(folder)
+  writeFileSync(join(place, 'program.mjs'), PROGRAM)
+  const requests = [
+    { type: 'write', path: 'a.txt', text: 'old content\n' },
+    { type: 'write', path: 'a.txt', text: 'x'.repeat(300_000) },
+    { type: 'write', path: 'a.txt', text: 'x'.repeat(300_000), key: 'keyed' },
+    { type: 'edit', path: 'a.txt', edit: { type: 'replace', find: 'old', replace: 'y'.repeat(250_000), all: true } },
+    { type: 'write', path: 'b.txt', text: 'z'.repeat(150_000) },
+    { type: 'read', path: 'a.txt' },
+    { type: 'read', path: '.' },
+  ]
+  const child = spawnSync(
+    'unshare',
+    [...TINY, folder, process.execPath, join(place, 'program.mjs'), folder, join(folder, 'journal')],
+    { input: requests.map((request) => `${JSON.stringify(request)}\n`).join(''), encoding: 'utf8' },
+  )
+  const answers = child.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assert.deepEqual(
+    answers.map((answer) => answer.type),
+    ['done', 'fault', 'fault', 'fault', 'done', 'done', 'fault'],
+    child.stderr,
+  )
+  for (const answer of answers.slice(1, 4)) assertFault(answer, 'refused', /no room left/)
+  assert.equal(answers[5].text, 'old content')
+  assert.doesNotMatch(answers[6].message, /holdfast/)
+})
+
+test('what cannot be noted is not written', {
+  skip: canMount ? false : 'no unshare that may mount here',
+}, async (t) => {
+  const { folder, place } = openFileHouse(t)
+  const spool = join(folder, 'spool')
+  mkdirSync(spool)
+  writeFileSync(join(place, 'program.mjs'), PROGRAM)
+  const requests = [
+    { type: 'write', path: 'a.txt', text: 'old' },
+    { type: 'write', path: 'spool/all-of-it', text: 'x'.repeat(200 * 1024) },
+    { type: 'write', path: 'a.txt', text: 'new', key: 'one' },
+    { type: 'read', path: 'a.txt' },
+  ]
+  const child = spawnSync(
+    'unshare',
+    [...TINY, spool, process.execPath, join(place, 'program.mjs'), folder, join(spool, 'journal')],
+    { input: requests.map((request) => `${JSON.stringify(request)}\n`).join(''), encoding: 'utf8' },
+  )
+  const answers = child.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assertFault(answers[2], 'refused', /no room left/)
+  assert.equal(answers[3].text, 'old')
+  assert.deepEqual(readdirSync(folder), ['a.txt', 'spool'])
+})

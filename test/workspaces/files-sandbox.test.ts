@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { lacks } from '../harness/programs.ts'
+import { assertFault, done, patch } from './file-house.ts'
+import { openWorkspaceHouse, tell } from './house.ts'
+
+const skip = lacks('bwrap')
+
+test('files and commands of a workspace see the same folder', { skip }, async (context) => {
+  const { files, ...workspace } = await openWorkspaceHouse(context).open()
+  assert.equal(done(await files.write('src/a.txt', 'one\ntwo\n')).isNew, true)
+  assert.equal((await tell({ files, ...workspace }, 'cat /workspace/src/a.txt')).text, 'one\ntwo\n')
+  await tell({ files, ...workspace }, 'echo three >> src/a.txt; ln -s src link')
+  assert.equal(done(await files.read('/workspace/link/a.txt')).text, 'one\ntwo\nthree')
+  done(await files.edit('link/a.txt', patch('@@ -2,2 +2,2 @@\n-two\n+2\n three\n')))
+  assert.deepEqual(done(await files.search({ pattern: '^2$' })).matches, [{ path: 'src/a.txt', line: 2, text: '2' }])
+  assert.equal(
+    (await tell({ files, ...workspace }, 'stat -c %a:%u src/a.txt; id -u; ls -A src')).text.includes('a.txt'),
+    true,
+  )
+})
+
+test('links and paths out of the workspace lead nowhere, in the sandbox too', { skip }, async (context) => {
+  const workspace = await openWorkspaceHouse(context).open()
+  await tell(workspace, 'ln -s /etc etc; ln -s /spool spool; ln -s /proc/1/environ environ; mkfifo pipe')
+  for (const path of [
+    '/etc/passwd',
+    'etc/passwd',
+    'spool/x',
+    '/spool/writes',
+    'environ',
+    '../etc/passwd',
+    '/proc/self/environ',
+  ])
+    assertFault(await workspace.files.read(path), 'outside')
+  assertFault(await workspace.files.write('etc/x', 'x'), 'outside')
+  assertFault(await workspace.files.read('pipe'), 'not-a-file', /named pipe/)
+})
+
+test('an edit asked for again, by another server and after the supervisor was killed, is not made again', {
+  skip,
+}, async (context) => {
+  const house = openWorkspaceHouse(context)
+  const workspace = await house.open()
+  const grow = { type: 'replace', find: '|', replace: 'x|', all: false } as const
+  done(await workspace.files.write('a.txt', '|', 'key of the write'))
+  const first = await workspace.files.edit('a.txt', grow, 'key of the edit')
+  const other = await house.another().open(workspace.conversationId)
+  assert.deepEqual(await other.files.edit('a.txt', grow, 'key of the edit'), first)
+  const keeper = join(house.folder, workspace.conversationId, 'supervisor.json')
+  process.kill((JSON.parse(readFileSync(keeper, 'utf8')) as { pid: number }).pid, 'SIGKILL')
+  assert.deepEqual(await workspace.files.edit('a.txt', grow, 'key of the edit'), first)
+  const { text } = await tell(workspace, 'cat a.txt')
+  assert.equal(text, 'x|')
+})
+
+test('an expression that takes for ever holds up no command', { skip }, async (context) => {
+  const workspace = await openWorkspaceHouse(context).open()
+  await workspace.files.write('a.txt', `${'a'.repeat(40)}!\n`)
+  // Only our own walker looks around, and then goes on for as long as it may.
+  const slow = workspace.files.search({ pattern: '^(?=(a+)+$)' })
+  assert.equal((await tell(workspace, 'echo here')).text, 'here\n')
+  slow.catch(() => {})
+})
+
+test('without a sandbox too, only what is in the folder is reached', async (context) => {
+  const house = openWorkspaceHouse(context, { sandbox: { containment: 'local' } })
+  const workspace = await house.open()
+  const folder = (await tell(workspace, 'pwd')).text.trim()
+  done(await workspace.files.write(`${folder}/a/b.txt`, 'here\n'))
+  assert.equal(done(await workspace.files.read('a/b.txt')).text, 'here')
+  await tell(workspace, `ln -s ${house.folder} out`)
+  for (const path of ['/etc/passwd', '../supervisor.json', 'out', `${house.folder}/x`])
+    assertFault(await workspace.files.read(path), 'outside')
+})

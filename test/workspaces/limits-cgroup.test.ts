@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { newCgroup } from '../../src/workspaces/cgroup.ts'
+
+const QUOTA = { diskBytes: 1, memoryBytes: 1_000_000, processes: 10 }
+
+/** Looks like the kernel's; that the limits hold is the kernel's promise. */
+function groups(controllers: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-cgroup-'))
+  mkdirSync(join(folder, 'services', 'server'), { recursive: true })
+  writeFileSync(join(folder, 'self'), '4:memory:/old\n0::/services/server\n')
+  writeFileSync(join(folder, 'services', 'cgroup.subtree_control'), `${controllers}\n`)
+  return folder
+}
+
+test('where the controllers are handed down, a sandbox has a group with its limits', (context) => {
+  const folder = groups('cpu memory pids')
+  context.after(() => rmSync(folder, { recursive: true }))
+  newCgroup('conv-1', QUOTA, folder, join(folder, 'self'))!.hold(4711)
+  const read = (name: string) => readFileSync(join(folder, 'services', 'holdfast-conv-1', name), 'utf8')
+  assert.deepEqual([read('cgroup.procs'), read('pids.max')], ['4711', '80'])
+  assert.ok(Number(read('memory.max')) > QUOTA.memoryBytes)
+})
+
+test('where they are not, there is none and nothing is made', (context) => {
+  const folder = groups('cpu')
+  context.after(() => rmSync(folder, { recursive: true }))
+  assert.equal(newCgroup('conv-1', QUOTA, folder, join(folder, 'self')), undefined)
+  assert.equal(newCgroup('conv-1', QUOTA, folder, join(folder, 'nowhere')), undefined)
+})

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { WorkspaceError } from '../../src/ports/workspaces.ts'
+import { refusalOf } from '../../src/workspaces/sandbox/refusal.ts'
+import { REFUSED_CALLS } from '../../src/workspaces/sandbox/refused-calls.ts'
+import { seccompFilter } from '../../src/workspaces/sandbox/seccomp.ts'
+import { lacks } from '../harness/programs.ts'
+import { newConversationId, openWorkspaceHouse, tell, wishFor } from './house.ts'
+
+const skip = lacks('bwrap')
+
+test('without bubblewrap a workspace is refused with what to do, and nothing is made', async (context) => {
+  const house = openWorkspaceHouse(context)
+  const path = process.env.PATH
+  context.after(() => {
+    process.env.PATH = path
+  })
+  process.env.PATH = '/nowhere'
+  await assert.rejects(house.open(), (fault) => {
+    assert.ok(fault instanceof WorkspaceError)
+    assert.equal(fault.fault, 'missing-sandbox')
+    assert.match(fault.message, /apt-get install bubblewrap.*HOLDFAST_SANDBOX=local/)
+    return true
+  })
+  assert.deepEqual(await house.workspaces.list(), [])
+})
+
+test('a bubblewrap that may not make namespaces is refused with what to do', async (context) => {
+  const house = openWorkspaceHouse(context)
+  const path = process.env.PATH
+  context.after(() => {
+    process.env.PATH = path
+  })
+  const programs = join(house.folder, '.programs')
+  mkdirSync(programs)
+  const words = 'bwrap: No permissions to create new namespace, likely because the kernel does not allow it'
+  writeFileSync(join(programs, 'bwrap'), `#!/bin/sh\necho '${words}' >&2\nexit 1\n`, { mode: 0o755 })
+  process.env.PATH = `${programs}:${path}`
+  await assert.rejects(house.open(), (fault) => {
+    assert.ok(fault instanceof WorkspaceError)
+    assert.equal(fault.fault, 'missing-sandbox')
+    assert.match(fault.message, /user namespaces.*sysctl/)
+    return true
+  })
+  assert.equal(refusalOf('bwrap: Unknown option --disable-userns').fault, 'missing-sandbox')
+})
+
+test('inside there is an ordinary user without rights, and of the machine only the system, unwritable', {
+  skip,
+}, async (context) => {
+  const workspace = await openWorkspaceHouse(context).open()
+  const { text } = await tell(
+    workspace,
+    'id -u; id -un; grep -E "^(CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):" /proc/self/status; ls /',
+  )
+  assert.match(text, /^1000\nagent\n/)
+  for (const name of ['CapEff', 'CapPrm', 'CapBnd']) assert.match(text, new RegExp(`${name}:\\s+0+\\n`))
+  assert.match(text, /NoNewPrivs:\s+1/)
+  assert.match(text, /Seccomp:\s+2/)
+  assert.ok(!/^(root|home|work|mnt|run|sys)$/m.test(text), text)
+
+  const writes = [
+    '/x',
+    '/usr/x',
+    '/etc/x',
+    '/dev/x',
+    '/holdfast/x',
+    '/proc/sys/kernel/hostname',
+    '/proc/sys/vm/swappiness',
+  ]
+  for (const place of writes) {
+    const { ending } = await tell(workspace, `cat /proc/sys/vm/swappiness > ${place}`)
+    assert.notDeepEqual(ending, { type: 'exited', code: 0 }, place)
+  }
+  for (const place of ['/workspace/x', '/tmp/x', '/dev/shm/x', '/var/tmp/x'])
+    assert.deepEqual((await tell(workspace, `echo > ${place}`)).ending, { type: 'exited', code: 0 }, place)
+})
+
+test("nothing of the server's environment is anywhere inside", { skip }, async (context) => {
+  process.env.CANARY_KEY = 'sk-canary-4711'
+  context.after(() => {
+    delete process.env.CANARY_KEY
+  })
+  const workspace = await openWorkspaceHouse(context).open()
+  const { text } = await tell(workspace, 'env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr "\\0" "\\n"')
+  assert.match(text, /HOME=\/workspace/)
+  assert.ok(!text.includes('canary') && !text.includes('CANARY'), text)
+})
+
+test('there is no network but its own', { skip }, async (context) => {
+  const workspace = await openWorkspaceHouse(context).open()
+  const { text } = await tell(
+    workspace,
+    'cat /proc/net/dev | tail -n +3 | cut -d: -f1; (echo > /dev/tcp/1.1.1.1/80) 2>&1; (echo > /dev/tcp/127.0.0.1/22) 2>&1',
+  )
+  assert.match(text, /^\s*lo\n/)
+  assert.match(text, /unreachable/)
+  assert.match(text, /refused/)
+})
+
+test('new namespaces, mounts and looks into other processes are refused', { skip }, async (context) => {
+  const workspace = await openWorkspaceHouse(context).open()
+  for (const command of ['unshare -U true', 'unshare -r true', 'mount -t tmpfs none /tmp', 'chroot / true', 'dmesg'])
+    assert.match(
+      (await tell(workspace, `${command} 2>&1; echo $?`)).text,
+      /(not permitted|superuser)[\s\S]*\b[1-9]\d*\n$/i,
+      command,
+    )
+})
+
+test('the filter is well formed for each architecture, and ends with a verdict', () => {
+  for (const architecture of ['x64', 'arm64'] as const) {
+    const filter = seccompFilter(architecture)!
+    assert.equal(filter.length % 8, 0)
+    assert.equal(filter.readUInt16LE(filter.length - 8), 0x06)
+    const steps = filter.length / 8
+    for (let step = 0; step < steps; step++) {
+      const furthest = step + 1 + Math.max(filter.readUInt8(step * 8 + 2), filter.readUInt8(step * 8 + 3))
+      assert.ok(furthest < steps || filter.readUInt16LE(step * 8) === 0x06)
+    }
+    const numbers = Object.values(REFUSED_CALLS).flatMap((call) => call[architecture] ?? [])
+    assert.equal(new Set(numbers).size, numbers.length)
+  }
+  assert.equal(seccompFilter('mips'), undefined)
+})
+
+test('a link planted in the workspace leads the server nowhere', { skip }, async (context) => {
+  const house = openWorkspaceHouse(context)
+  const workspace = await house.open()
+  const outside = join(house.folder, 'outside')
+  mkdirSync(outside)
+  writeFileSync(join(outside, 'precious'), 'precious')
+  symlinkSync(outside, join(house.folder, workspace.conversationId, 'files', 'link'))
+  const { text } = await tell(
+    workspace,
+    `cat link/precious; ln -s ${outside} /spool/processes/process-planted; rm -rf /spool/pipes; ln -s ${outside} /spool/pipes; echo done`,
+  )
+  assert.match(text, /No such file[\s\S]*done/)
+  await tell(workspace, 'true')
+  assert.equal(await house.workspaces.remove(workspace.conversationId), true)
+  assert.deepEqual(readdirSync(outside), ['precious'])
+})
+
+test('a workspace is listed, inspected and removed with all that runs in it', { skip }, async (context) => {
+  const house = openWorkspaceHouse(context)
+  const workspace = await house.open()
+  const { conversationId } = workspace
+  await tell(workspace, 'head -c 3000000 /dev/zero > file; mkdir -p deep/er; chmod 000 deep')
+  await workspace.start(wishFor('sleep 1000', { background: true }))
+  assert.deepEqual(await house.workspaces.list(), [conversationId])
+  const state = (await house.workspaces.inspect(conversationId))!
+  assert.deepEqual([state.status, state.containment, state.processes.length], ['awake', 'bubblewrap', 2])
+  assert.ok(state.usage.diskBytes >= 3_000_000 && state.usage.diskBytes < 4_000_000, String(state.usage.diskBytes))
+  assert.ok(state.usage.processes >= 1 && state.usage.memoryBytes > 0)
+  assert.equal(statSync(state.folder).mode & 0o777, 0o700)
+
+  assert.equal(await house.workspaces.remove(conversationId), true)
+  assert.equal(await house.workspaces.remove(conversationId), false)
+  assert.deepEqual(await house.workspaces.list(), [])
+  assert.equal(await house.workspaces.inspect(conversationId), undefined)
+  assert.equal(await house.workspaces.find(conversationId), undefined)
+  await assert.rejects(workspace.processes(), (fault) => fault instanceof WorkspaceError && fault.fault === 'gone')
+})
+
+test('what is no conversation is no part of a path', async (context) => {
+  const house = openWorkspaceHouse(context)
+  for (const name of ['conv-../../etc', 'conv-', '..', 'conv-a/b', 'conv-\0'])
+    await assert.rejects(house.workspaces.open(name as never), WorkspaceError)
+})
+
+test('a home with a long path has workspaces too', { skip }, async (context) => {
+  const house = openWorkspaceHouse(context)
+  const folder = join(house.folder, 'long'.repeat(30))
+  mkdirSync(folder)
+  const deep = openWorkspaceHouse(context, { folder })
+  assert.equal((await tell(await deep.workspaces.open(newConversationId()), 'echo fine')).text, 'fine\n')
+})

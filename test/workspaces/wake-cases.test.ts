@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
+import type { Store } from '../../src/ports/store.ts'
+import { cancelRun } from '../../src/service/cancel-run.ts'
+import { lacks } from '../harness/programs.ts'
+import { begun, notes, settled, WAITING } from './awaiting.ts'
+import { until } from './house.ts'
+import { processIn } from './turns.ts'
+import { openWorkspaceApp } from './workspace-app.ts'
+
+const skip = lacks('bwrap')
+
+test('one that is only found to take long wakes it too, one that ends in time does not', { skip }, async (context) => {
+  const house = await openWorkspaceApp(context)
+  await house.call({ tool: 'shell', input: { command: 'true', notify: true } })
+  assert.deepEqual(notes(house), [])
+  await begun(house, { background: false, timeout_seconds: 1 })
+  await (await house.workspace()).files.write('go', '')
+  assert.equal((await settled(house)).news.length, 1)
+})
+
+test('asked for later, and taken back by whoever ends it', { skip }, async (context) => {
+  const house = await openWorkspaceApp(context)
+  const process_id = processIn(await begun(house, { notify: false }))
+  assert.deepEqual(notes(house), [])
+  await house.call({ tool: 'process', input: { action: 'notify', process_id } })
+  assert.deepEqual(notes(house), [process_id])
+  await house.call({ tool: 'process', input: { action: 'kill', process_id } })
+  assert.deepEqual(await settled(house), { runs: 3, news: [] })
+})
+
+test('a turn that waits for the end hears of it there, and no other turn begins', { skip }, async (context) => {
+  const house = await openWorkspaceApp(context)
+  const process_id = processIn(await begun(house))
+  const runId = await house.begin({ tool: 'process', input: { action: 'wait', process_id } })
+  await until(() => house.app.desk.engine?.dispatcher.isRunning(runId))
+  await (await house.workspace()).files.write('go', '')
+  await house.wait(runId)
+  assert.match((await house.outcomes(runId))[0]?.output ?? '', /exit code 3/)
+  await house.restart()
+  assert.deepEqual(await settled(house), { runs: 2, news: [] })
+})
+
+test('it ended while no server was there: the next one tells it', { skip }, async (context) => {
+  const house = await openWorkspaceApp(context)
+  const process_id = processIn(await begun(house))
+  await house.restart(async (workspaces) => {
+    const workspace = await workspaces.find(house.conversationId)
+    await workspace?.files.write('go', '')
+    const ended = await workspace?.wait(process_id, AbortSignal.timeout(10_000))
+    assert.deepEqual(ended?.ending, { type: 'exited', code: 3 })
+  })
+  const { runs, news } = await settled(house)
+  assert.deepEqual([runs, news.length], [2, 1])
+})
+
+test('a conversation that waits for a person is woken afterwards', { skip }, async (context) => {
+  const house = await openWorkspaceApp(context)
+  await begun(house)
+  const runId = await house.begin({ tool: 'shell', input: { command: 'rm -rf everything' } })
+  assert.equal((await house.wait(runId)).stopReason, 'requires_approval')
+  await (await house.workspace()).files.write('go', '')
+  await until(async () => (await (await house.workspace()).processes()).every(({ ending }) => ending))
+  await house.restart()
+  assert.equal(notes(house).length, 1)
+  await cancelRun(runId, house.app.desk)
+  const { news } = await settled(house)
+  assert.equal(news.length, 1)
+})
+
+test('what a person cancelled wakes nobody', { skip }, async (context) => {
+  const house = await openWorkspaceApp(context)
+  const runId = await house.begin(
+    { tool: 'shell', input: { command: WAITING, background: true, notify: true } },
+    { tool: 'shell', input: { command: 'sleep 1000' } },
+  )
+  await until(() => notes(house).length === 1)
+  await until(async () => (await house.outcomes(runId)).length === 1)
+  await cancelRun(runId, house.app.desk)
+  const { runs, news } = await settled(house)
+  assert.deepEqual([runs, news], [1, []])
+})
+
+test('the note of a conversation that was deleted is removed with it', { skip }, async (context) => {
+  const deleted = new Set<string>()
+  const wrapStore = (store: Store): Store => ({
+    ...store,
+    conversations: {
+      ...store.conversations,
+      getAnywhere: async (id) => {
+        const found = await store.conversations.getAnywhere(id)
+        return found && deleted.has(id) ? { ...found, isDeleted: true } : found
+      },
+    },
+  })
+  const house = await openWorkspaceApp(context, { wrapStore })
+  await begun(house)
+  deleted.add(house.conversationId)
+  await (await house.workspace()).files.write('go', '')
+  await until(() => notes(house).length === 0)
+  assert.equal((await house.app.desk.world.store.runs.list(DEFAULT_ORGANIZATION, {}, { limit: 9 })).length, 1)
+})
