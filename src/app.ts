@@ -40,7 +40,7 @@ import { fileSpill } from './tools/file-spill.ts'
 import { newMcpClient } from './tools/mcp/mcp-client.ts'
 import { toolRegistry } from './tools/registry.ts'
 import { workspaceTools } from './tools/workspace/workspace-tools.ts'
-import { newWorkspaces } from './workspaces/workspaces.ts'
+import { lazyWorkspaces } from './workspaces/lazy-workspaces.ts'
 
 export type App = { desk: Desk; settings: Settings; close(): Promise<void> }
 
@@ -90,7 +90,10 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const friendly = friendlyProvider({ clock, randomness })
   const mcp = newMcpClient({ servers: store.mcpServers, box: secrets.box, fetch: newOutbound(OF_STREAMS).fetch })
   const { folder, ...sandbox } = readWorkspaceSettings(environment, { home, configured: config.workspaces })
-  const workspaces = newWorkspaces({ folder, clock, sandbox, isPublicAddress, report })
+  const workspaces = lazyWorkspaces(async () => {
+    const { newWorkspaces } = await import('./workspaces/workspaces.ts')
+    return newWorkspaces({ folder, clock, sandbox, isPublicAddress, report })
+  })
   const world: World = {
     store,
     streams: newStreams({ chunks, clock, report, keptMs: settings.streamsKeptMs }),

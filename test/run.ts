@@ -4,27 +4,43 @@ import { parseArgs } from 'node:util'
 
 /**
  * The test command: every suite that fits into five minutes. Heavier ones have commands of their own and a slice here.
- * `--postgres` runs only what needs PostgreSQL, `--http` all of the server's; names after the options run only those files.
+ * `--postgres` runs only what needs PostgreSQL, `--http` all of the server's, `--workspaces` all of theirs; names after the
+ * options run only those files.
  */
 const { values, positionals } = parseArgs({
-  options: { postgres: { type: 'boolean', default: false }, http: { type: 'boolean', default: false } },
+  options: {
+    postgres: { type: 'boolean', default: false },
+    http: { type: 'boolean', default: false },
+    workspaces: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 })
 
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort()
-/** Every behaviour in every mode on both databases: minutes of their own. The other files are the slice. */
+/** Minutes of their own: every behaviour in every mode on both databases, every way to die. The other files are the slice. */
 const HEAVY = [
   ...['test/http/behaviours/on-sqlite.test.ts', 'test/http/behaviours/on-postgres.test.ts'],
   ...['test/http/commands.test.ts', 'test/http/slow-reader.test.ts'],
   ...['test/http/keys-postgres.test.ts', 'test/http/mcp-recovery.test.ts'],
   ...['test/http/callbacks-killed.test.ts', 'test/http/callbacks-postgres.test.ts'],
+  ...[
+    'bad-commands-greedy',
+    'cancel-cases',
+    'cli',
+    'files-search',
+    'limits',
+    'process-killed',
+    'survival-starting',
+  ].map((name) => `test/workspaces/${name}.test.ts`),
+  ...['test/workspaces/survival-stopped.test.ts', 'test/workspaces/wake-cases.test.ts'],
 ]
 
 /** What the whole of it tries anyway. */
 const SLICE = 'test/http/behaviours/slice.test.ts'
 
-const usual = values.http
-  ? all.filter((file) => file.startsWith('test/http/') && file !== SLICE)
+const whole = values.http ? 'test/http/' : values.workspaces ? 'test/workspaces/' : undefined
+const usual = whole
+  ? all.filter((file) => file.startsWith(whole) && file !== SLICE)
   : all.filter((file) => values.postgres || !HEAVY.includes(file))
 const chosen = positionals.length > 0 ? all.filter((file) => positionals.some((name) => file.includes(name))) : usual
 const files = values.postgres ? chosen.filter((file) => file.includes('postgres')) : chosen

@@ -15,6 +15,8 @@ export type ToolCall = {
   /** Hash of tool and canonical input; an approval is bound to it. */
   digest: string
   needsApproval: boolean
+  /** Why this very input does, in words for whoever is asked. */
+  askedBecause?: string
   effects: Effects
   parallel: boolean
   /** The vendor's proof that the call is its own, replayed as it came. */

@@ -101,6 +101,7 @@ async function makeAttempt(answerId: MessageId, parts: AttemptParts): Promise<At
   const way = turn.ways.answer
   const place = await findPlace(turn.settings.targets[way.target] ?? '', way, caller)
   const told = await journal.history()
+  await journal.requireHeld()
   // Reading may take a while: a turn that was cancelled or lost meanwhile must not ask the model any more.
   if (caller.signal.aborted) return undefined
   const messages = toModelHistory([...told, ...turn.pending.map(inputBody), ...aside(way), ...reminder(turn)])

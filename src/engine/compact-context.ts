@@ -53,6 +53,7 @@ export async function compactContext(notBefore: number, { run, journal, caller, 
   const plan = planBest(view, { settings, window, fixedTokens: fixedTokens(caller), isFollowed, isAskedFor })
   if (!plan) return fail({ kind: 'invalid-request', detail: 'nothing can be summarised that would make room' })
 
+  await journal.requireHeld()
   const draft = await ask(questionFor(plan, settings, caller), { place, way }, { asker: caller, onPart: () => {} })
   if (signal.aborted) return { facts: [] }
   const failure = faultOf(draft)

@@ -5,10 +5,10 @@ import { cancelRun } from './cancel-run.ts'
 import { type Dispatcher, newDispatcher } from './dispatcher.ts'
 import { type Endings, newEndings } from './endings.ts'
 import { finishStream } from './finish-stream.ts'
+import { LEASE_MS } from './lease.ts'
 import { newOrphans } from './orphans.ts'
 import type { World } from './world.ts'
 
-export const LEASE_MS = 10_000
 export const HEARTBEAT_MS = 3_000
 /** How often the runs of dead workers are looked for: a lease that has just run out must not wait for a heartbeat. */
 export const LOOK_MS = 1_000

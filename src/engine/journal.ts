@@ -8,6 +8,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 import type { RunStream } from '../ports/streams.ts'
 import type { StopCause } from './call-model.ts'
+import { LEASE_MS } from './lease.ts'
 import { withPatience } from './patience.ts'
 import type { Past } from './warm-past.ts'
 
@@ -19,6 +20,11 @@ export type Journal = {
   readonly turn: Turn
   /** The sequence number the next event will get. */
   readonly seen: number
+  /**
+   * Before something is asked that no commit announces. A process that slept for longer than a lease, or waited that long,
+   * looks whether the run is still its own; somebody else may have ended it since, and asking would be in vain.
+   */
+  requireHeld(): Promise<void>
   /** What the model has been shown and told so far in this conversation, this run included. */
   history(): Promise<readonly MessageBody[]>
   /**
@@ -36,7 +42,7 @@ export type JournalParts = {
   fence: number
   turn: Turn
   seen: number
-  store: Pick<Store, 'events' | 'messages'>
+  store: Pick<Store, 'events' | 'messages' | 'runs'>
   stream: RunStream
   past: Past
   clock: Clock
@@ -51,6 +57,7 @@ export function openJournal(parts: JournalParts): Journal {
   const { run, fence, store, stream, past, clock, stop } = parts
   let { turn, seen } = parts
   let commits = 0
+  let heldAt = clock.monotonic()
 
   return {
     get turn() {
@@ -58,6 +65,12 @@ export function openJournal(parts: JournalParts): Journal {
     },
     get seen() {
       return seen
+    },
+    async requireHeld() {
+      if (clock.monotonic() - heldAt < LEASE_MS) return
+      const now = await withPatience(() => store.runs.getAnywhere(run.id), { clock, signal: stop.left })
+      if (now?.fence !== fence) throw new LeaseLost()
+      heldAt = clock.monotonic()
     },
     async history() {
       if (past.bodies) return past.bodies
@@ -80,6 +93,7 @@ export function openJournal(parts: JournalParts): Journal {
         signal: stop.left,
       })
       if (result.type === 'refused') throw new LeaseLost()
+      heldAt = clock.monotonic()
       for (const logged of result.news) take(logged)
       const kept = result.intentsKept ? [...decided.facts, ...decided.intents] : decided.facts
       for (const entry of kept) remember(entry)

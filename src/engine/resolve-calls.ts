@@ -60,8 +60,10 @@ function resolveCall(raw: RawCall, parts: Parts & { before: readonly string[] })
   const { effects } = tool
   // Where the order matters there is one.
   const parallel = tool.parallel && !constraint
-  const needsApproval = tool.needsApproval || (tool.asksFor?.(base.input) ?? false)
-  return { ...base, needsApproval, effects, parallel, digest: callDigest(digest, raw.tool, base.input) }
+  const because = tool.asksFor?.(base.input)
+  const needsApproval = tool.needsApproval || because !== undefined
+  const guard = because === undefined ? { needsApproval } : { needsApproval, askedBecause: because }
+  return { ...base, ...guard, effects, parallel, digest: callDigest(digest, raw.tool, base.input) }
 }
 
 function refusalOf(

@@ -48,11 +48,11 @@ export type Tool = {
   parallel: boolean
   needsApproval: boolean
   /**
-   * Whether this very input needs a person's word, for tools that are harmless or not by what they are told. Asked once,
-   * of checked input, when the answer is recorded; it must follow from the input alone. An agent's settings can make a
-   * tool ask always, and can take that back; they cannot switch this off.
+   * Why this very input needs a person's word, for tools that are harmless or not by what they are told; undefined where
+   * it needs none. Asked once, of checked input, when the answer is recorded; it must follow from the input alone. An
+   * agent's settings can make a tool ask always, and can take that back; they cannot switch this off.
    */
-  asksFor?(input: Json): boolean
+  asksFor?(input: Json): string | undefined
   /** Characters of output the model is shown; the whole of a longer one goes to a file. */
   outputLimit: number
   timeoutMs: number

@@ -1,4 +1,4 @@
-import { LEASE_MS } from '../engine/engine.ts'
+import { LEASE_MS } from '../engine/lease.ts'
 import type { Desk } from './desk.ts'
 
 /** Whether runs can be accepted now, tried by the write every worker lives on. Rejects with what stands in the way. */

@@ -8,7 +8,7 @@ export type ToolDefinition<Input> = Omit<Tool, Defaulted | 'run' | 'verify' | 'a
   Partial<Pick<Tool, Defaulted>> & {
     run(input: Input, context: ToolContext): Promise<ToolAnswer>
     verify?(input: Input, context: ToolContext): Promise<Verification>
-    asksFor?(input: Input): boolean
+    asksFor?(input: Input): string | undefined
   }
 
 /** The careful choice for whoever declares nothing. */

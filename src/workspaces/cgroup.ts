@@ -4,49 +4,65 @@ import type { WorkspaceQuota } from '../ports/workspaces.ts'
 
 export type Cgroup = { hold(pid: number): void }
 
+/** The supervisor counts and tells what was too much; these are for what is faster than it can look. */
+const MEMORY_FACTOR = 1.5
 /** For the supervisor itself, which its own count leaves out. */
 const SUPERVISOR_BYTES = 128 * 1024 * 1024
-const THREADS_PER_PROCESS = 8
-
-/**
- * The kernel's own limits, where this process may set them: below its own group (version 2) or beside it, if the controllers
- * for memory and processes are handed down there. Undefined elsewhere; the supervisor counts in either case.
- */
-export function newCgroup(name: string, quota: WorkspaceQuota, root = ROOT, self = SELF): Cgroup | undefined {
-  const parent = parentsOf(root, self).find(handsDown)
-  if (!parent) return undefined
-  const folder = join(parent, `holdfast-${name}`)
-  try {
-    if (!existsSync(folder)) mkdirSync(folder)
-    writeFileSync(join(folder, 'memory.max'), String(quota.memoryBytes + SUPERVISOR_BYTES))
-    writeFileSync(join(folder, 'pids.max'), String(quota.processes * THREADS_PER_PROCESS))
-  } catch {
-    return undefined
-  }
-  return {
-    hold: (pid) => writeFileSync(join(folder, 'cgroup.procs'), String(pid)),
-  }
-}
-
-export function removeCgroup(name: string, root = ROOT, self = SELF): void {
-  for (const parent of parentsOf(root, self)) {
-    try {
-      rmdirSync(join(parent, `holdfast-${name}`))
-    } catch {
-      // It is not there, or something in it is still ending; an empty group costs next to nothing.
-    }
-  }
-}
+const SUPERVISOR_THREADS = 32
+const TASKS_PER_PROCESS = 4
 
 const ROOT = '/sys/fs/cgroup'
 const SELF = '/proc/self/cgroup'
 
+/**
+ * The kernel's own limits, where this process may set them: in version 2 below its own group or beside it, if the controllers
+ * for memory and processes are handed down there; in version 1 for processes alone. Undefined elsewhere.
+ */
+export function newCgroup(name: string, quota: WorkspaceQuota, root = ROOT, self = SELF): Cgroup | undefined {
+  const parent = parentsOf(root, self).find((folder) => handsDown(folder) || isOfVersion1(folder, root))
+  if (!parent) return undefined
+  const folder = join(parent, `holdfast-${name}`)
+  try {
+    if (!existsSync(folder)) mkdirSync(folder)
+    writeFileSync(join(folder, 'pids.max'), String(quota.processes * TASKS_PER_PROCESS + SUPERVISOR_THREADS))
+    if (!isOfVersion1(parent, root))
+      writeFileSync(join(folder, 'memory.max'), String(Math.ceil(quota.memoryBytes * MEMORY_FACTOR) + SUPERVISOR_BYTES))
+  } catch {
+    return undefined
+  }
+  return {
+    hold(pid) {
+      try {
+        writeFileSync(join(folder, 'cgroup.procs'), String(pid))
+      } catch {
+        // It is counted all the same.
+      }
+    },
+  }
+}
+
+/** What was in it may take a moment to be gone for the kernel too; an empty group that stays costs next to nothing. */
+export async function removeCgroup(name: string, root = ROOT, self = SELF): Promise<void> {
+  for (const parent of parentsOf(root, self)) {
+    const folder = join(parent, `holdfast-${name}`)
+    for (let attempt = 0; attempt < 20 && existsSync(folder); attempt++) {
+      try {
+        rmdirSync(folder)
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+  }
+}
+
+/** Where a group for a sandbox could be, the best first. */
 function parentsOf(root: string, self: string): string[] {
   try {
-    const path = /^0::(\/.*)$/m.exec(readFileSync(self, 'utf8'))?.[1]
-    if (path === undefined) return []
-    const own = join(root, path)
-    return path === '/' ? [own] : [own, dirname(own)]
+    const text = readFileSync(self, 'utf8')
+    const own = /^0::(\/.*)$/m.exec(text)?.[1]
+    const counted = /^\d+:pids:(\/.*)$/m.exec(text)?.[1]
+    const version2 = own === undefined ? [] : own === '/' ? [root] : [join(root, own), dirname(join(root, own))]
+    return [...version2, ...(counted === undefined ? [] : [join(root, 'pids', counted)])]
   } catch {
     return []
   }
@@ -60,3 +76,6 @@ function handsDown(folder: string): boolean {
     return false
   }
 }
+
+const isOfVersion1 = (folder: string, root: string): boolean =>
+  folder.startsWith(join(root, 'pids')) && existsSync(join(folder, 'cgroup.procs'))

@@ -14,6 +14,8 @@ export type Place = {
   socket: string
   /** Who keeps it now. */
   keeper: string
+  /** Where bubblewrap writes down what it started. */
+  started: string
   about: string
 }
 
@@ -35,6 +37,7 @@ const placeIn = (folder: string): Place => ({
   spool: join(folder, 'spool'),
   socket: join(folder, 'supervisor.sock'),
   keeper: join(folder, 'supervisor.json'),
+  started: join(folder, 'supervisor.started'),
   about: join(folder, 'workspace.json'),
 })
 
@@ -92,5 +95,18 @@ export async function removeTree(folder: string): Promise<void> {
 /** What a removal or a making that was interrupted left. */
 export async function removeLeftovers(root: string): Promise<void> {
   const names = await readdir(root).catch(() => [])
-  for (const name of names) if (name.startsWith('.removing-')) await removeTree(join(root, name))
+  for (const name of names) {
+    const path = join(root, name)
+    const isForgotten = name.startsWith('.making-') && (await ageOf(path)) > FORGOTTEN_MS
+    if (isForgotten || name.startsWith('.removing-')) await removeTree(path)
+  }
 }
+
+/** Making one takes milliseconds. */
+const FORGOTTEN_MS = 3_600_000
+
+const ageOf = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ mtimeMs }) => Date.now() - mtimeMs,
+    () => 0,
+  )

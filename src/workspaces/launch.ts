@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { WorkspaceError } from '../ports/workspaces.ts'
 import type { Cgroup } from './cgroup.ts'
@@ -51,7 +51,7 @@ export async function launch(options: LaunchOptions): Promise<Connection> {
   })
   failed.catch(() => {})
   try {
-    const pid = options.bubblewrap ? await Promise.race([firstProcess(child), failed]) : child.pid
+    const pid = options.bubblewrap ? await Promise.race([firstProcess(child, place), failed]) : child.pid
     if (pid !== undefined) writeKeeper(place, pid)
     if (pid !== undefined && options.bubblewrap?.cgroup) {
       options.bubblewrap.cgroup.hold(pid)
@@ -101,13 +101,17 @@ function startSandbox(
   const blocks = String(Math.ceil(orders.quota.diskBytes / 512))
   const first = ['/bin/sh', '-c', FIRST_SCRIPT, blocks, ...command]
   const sandbox = withUnwritableDevices([program, ...walls, '--', ...first])
+  // A file and not a pipe: one that broke because we die here would end bubblewrap between two of its processes, and the
+  // second would wait for the first for ever.
+  const info = openSync(place.started, 'w', 0o600)
   const child = spawn(...withoutInherited(sandbox, cgroup ? BLOCK : INFO), {
     cwd: '/',
     // Its first process inside keeps what it was given, readable for everybody there.
     env: orders.environment,
     detached: true,
-    stdio: ['ignore', 'ignore', 'pipe', socket, 'pipe', 'pipe', ...(cgroup ? (['pipe'] as const) : [])],
+    stdio: ['ignore', 'ignore', 'pipe', socket, 'pipe', info, ...(cgroup ? (['pipe'] as const) : [])],
   })
+  closeSync(info)
   const seccomp = child.stdio[SECCOMP] as Writable | null
   seccomp?.on('error', () => {})
   seccomp?.end(filter)
@@ -140,10 +144,13 @@ const CLOSE_OTHERS =
   'cd /proc/self/fd; for number in *; do ((number > $0 && number != 255)) && eval "exec $number>&-"; done; cd /; exec "$@"'
 
 /** The first process inside, as it is called outside: everything in there ends with it. */
-async function firstProcess(child: ChildProcess): Promise<number | undefined> {
-  const text = await listenTo((child.stdio as (Readable | null)[])[INFO])
-  const pid = /"child-pid":\s*(\d+)/.exec(text)?.[1]
-  return pid === undefined ? undefined : Number(pid)
+async function firstProcess(child: ChildProcess, { started }: Place): Promise<number | undefined> {
+  while (child.exitCode === null && child.signalCode === null) {
+    const pid = /"child-pid":\s*(\d+)/.exec(readFileSync(started, 'latin1'))?.[1]
+    if (pid !== undefined) return Number(pid)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  return undefined
 }
 
 /** What it says until it closes, up to a few kilobytes. */

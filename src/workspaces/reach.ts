@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConversationId } from '../core/id.ts'
 import { WorkspaceError } from '../ports/workspaces.ts'
@@ -42,7 +42,11 @@ export function newReach(options: WorkspacesOptions, { lock, wayOut }: { lock: L
     const program = findBubblewrap(process.env.PATH)
     const etc = join(root, '.etc')
     mkdirSync(etc, { recursive: true, mode: 0o700 })
-    for (const [name, text] of Object.entries(MADE_UP)) writeFileSync(join(etc, name), text, { mode: 0o644 })
+    for (const [name, text] of Object.entries(MADE_UP)) {
+      const file = join(etc, name)
+      // Sandboxes that run have the very file: it is never empty for a moment.
+      if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text, { mode: 0o644 })
+    }
     return { program, etc, ...(wayOut.folder === undefined ? {} : { egress: wayOut.folder }) }
   }
 }

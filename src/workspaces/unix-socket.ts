@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { closeSync, constants, openSync, renameSync } from 'node:fs'
+import { closeSync, constants, openSync, renameSync, rmSync } from 'node:fs'
 import { createConnection, createServer, type Server, type Socket } from 'node:net'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname } from 'node:path'
 
 /** The system takes 107 bytes for the path of a socket. */
 const LONGEST = 100
@@ -20,9 +19,11 @@ function withShortPath<T>(path: string, use: (short: string) => T): T {
 /** Connecting begins with the call and needs the path only for that. */
 export const connectTo = (path: string): Socket => withShortPath(path, (short) => createConnection(short))
 
-/** A name that listens from the moment it is there. It takes the place of what had the name before. */
+/** A name that listens from the moment it is there. It takes the place of what had the name before. For one at a time. */
 export async function listenAt(path: string, server: Server): Promise<void> {
-  const beside = join(dirname(path), `.${randomBytes(4).toString('hex')}`)
+  const beside = `${path}.new`
+  // Of one that died between the two.
+  rmSync(beside, { force: true })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     withShortPath(beside, (short) => server.listen(short, resolve))

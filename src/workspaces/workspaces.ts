@@ -31,7 +31,7 @@ import { newLaunchLock } from './launch-lock.ts'
 import type { Question } from './protocol.ts'
 import { greet, newReach } from './reach.ts'
 import { checkSandbox } from './sandbox/check-sandbox.ts'
-import { findBubblewrap } from './sandbox/refusal.ts'
+import { findBubblewrap, requireLinux } from './sandbox/refusal.ts'
 import { processesFrom, usageFrom } from './trusted-form.ts'
 import { newWorkspace } from './workspace.ts'
 
@@ -120,11 +120,11 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     const aside = await lock.while(conversationId, async () => {
       if (!(await exists(place))) return undefined
       await end(place)
-      removeCgroup(conversationId)
       return takeAway(root, place)
     })
     if (aside === undefined) return false
     await removeTree(aside)
+    await removeCgroup(conversationId)
     await removeLeftovers(root).catch((fault) => report(fault, 'removing what is left of workspaces'))
     return true
   }
@@ -141,6 +141,7 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     async open(conversationId) {
       const place = placeOf(root, conversationId)
       if (!(await exists(place))) {
+        requireLinux()
         mkdirSync(root, { recursive: true, mode: 0o700 })
         // Said before anything is made: without a sandbox there is no workspace.
         if (sandbox.containment === 'bubblewrap') findBubblewrap(process.env.PATH)

@@ -26,7 +26,7 @@ describe('holdfast doctor', { concurrency: 3 }, () => {
     assert.equal(mended.code, 0)
     const report = JSON.parse(mended.stdout)
     assert.deepEqual(Object.keys(report).sort(), [
-      ...['conversations', 'messages', 'notices', 'repairs', 'runs', 'violations'],
+      ...['conversations', 'messages', 'notices', 'repairs', 'runs', 'sandbox', 'violations'],
     ])
     assert.match(report.repairs[0].did, /status was "failed", is "completed"/)
     const healthy = await holdfast(['doctor', '--repair'], { home })

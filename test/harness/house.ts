@@ -51,6 +51,8 @@ export type HouseOptions = {
   /** How many conversations are kept warm between their turns. */
   cacheEntries?: number
   defaults?: Partial<Desk['defaults']>
+  /** Parts of the world of each process that are not the usual ones. */
+  world?: Partial<World>
 }
 
 /** One home with an agent in it, run by one process after the other. */
@@ -133,6 +135,7 @@ export async function openHouse(context: TestContext, options: HouseOptions = {}
       randomness: realRandomness,
       digest: sha256,
       report,
+      ...options.world,
     }
     const engine = await startEngine(world, { maxRunning: options.maxRunning ?? 8 })
     const defaults = { maxSteps: 10, maxDurationMs: 3_600_000, approvalTtlMs: 7 * 86_400_000, ...options.defaults }

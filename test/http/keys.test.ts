@@ -153,6 +153,10 @@ test('whatever belongs to one organisation looks missing from another', async (c
     ['POST', `/v1/conversations/${conversation}/compact`, {}],
     ['POST', `/v1/conversations/${conversation}/fork`, {}],
     ['POST', `/v1/conversations?agent_id=${agent}`, {}],
+    ['GET', `/v1/workspaces/${conversation}`],
+    ['DELETE', `/v1/workspaces/${conversation}`],
+    ['GET', `/v1/workspaces/${conversation}/processes/process-1`],
+    ['DELETE', `/v1/workspaces/${conversation}/processes/process-1`],
     ['GET', `/v1/keys/${key.id}`],
     ['GET', `/v1/keys/${key.id}?organization_id=${DEFAULT_ORGANIZATION}`],
     ['DELETE', `/v1/keys/${key.id}`],
@@ -170,7 +174,7 @@ test('whatever belongs to one organisation looks missing from another', async (c
   const ids: Record<string, string> = {
     ...{ agent_id: agent, block_id: block.id, tool_id: ourTool.id, memory_id: passage!.id, run_id: run.id },
     ...{ step_id: step!.id, message_id: message!.id, conversation_id: conversation, key_id: key.id, user_id: user.id },
-    ...{ block_label: 'secret', label: 'secret', tool_name: 'ours' },
+    ...{ block_label: 'secret', label: 'secret', tool_name: 'ours', process_id: 'process-1' },
   }
   const { paths } = await must<{ paths: Record<string, object> }>(ours('GET', '/openapi.json'))
   for (const [path, methods] of Object.entries(paths)) {

@@ -46,6 +46,7 @@ test('somebody who is woken at night sees what runs, what waits and for how long
   const queued = await say('hello', bob)
   const during = await page()
   assert.equal(value(during, 'holdfast_store_up'), 1)
+  assert.equal(value(during, 'holdfast_workspaces'), 0)
   assert.equal(value(during, 'holdfast_runs{phase="running"}'), 1)
   assert.equal(value(during, 'holdfast_runs{phase="queued"}'), 1)
   assert.ok(value(during, 'holdfast_queue_oldest_seconds')! >= 0)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Letta } from '@letta-ai/letta-client'
 import { waitForRun } from '../../src/service/wait-for-run.ts'
 import { lacks } from '../harness/programs.ts'
 import { serveApp, workspaceAgent } from './served-app.ts'
@@ -144,9 +145,17 @@ test('a deleted conversation and a deleted agent leave nothing running and nothi
   await running
   assert.ok(!existsSync(second.folder!), 'with the conversation')
   assert.ok(existsSync(first.folder!), 'and nobody else’s')
+
+  const { id: runId } = await client.agents.messages.createAsync(agent.id, { input: say })
+  await until(async () => {
+    const { processes }: Wire = (await ask('GET', `/v1/workspaces/${first.conversation_id}`)).body
+    return processes?.length === 2 ? true : undefined
+  })
   assert.equal((await ask('DELETE', `/v1/agents/${agent.id}`)).status, 200)
-  assert.ok(!existsSync(first.folder!), 'with the agent')
+  assert.ok(!existsSync(first.folder!), 'with the agent, in the middle of a turn')
   assert.deepEqual(await app.desk.workspaces?.list(), [])
+  assert.equal(app.desk.engine?.dispatcher.isRunning(runId as `run-${string}`), false, 'which was heard out first')
+  assert.equal(app.desk.world.warm?.state().entries, 0)
 })
 
 test('a conversation that begins anew has no processes any more, and its files', { skip }, async (t) => {
@@ -200,7 +209,11 @@ test('what cannot be a workspace, a process or a place in its output is told so'
   const answers: [number, string, string][] = [
     [422, 'GET', '/v1/workspaces/nonsense'],
     [404, 'GET', `/v1/workspaces/conv-${crypto.randomUUID()}`],
-    [404, 'GET', `${path}/processes/nonsense`],
+    ...['nonsense', '__proto__', '%00', '%F0%9F%98%80', 'a'.repeat(190)].map((id): [number, string, string] => [
+      404,
+      'GET',
+      `${path}/processes/${id}`,
+    ]),
     [404, 'DELETE', `${path}/processes/..%2F..%2Fsecret.key`],
     [422, 'GET', `${process}?from=-1`],
     [422, 'GET', `${process}?limit=0`],
@@ -244,4 +257,22 @@ test('without a sandbox, because the operator said so, each command waits for a 
   const path = `/v1/workspaces/${after!.conversation_id}/processes/${after!.processes![0]!.id}`
   const { output }: { output: { text: string } } = (await ask('GET', path)).body
   assert.equal(output.text, 'from a person who agreed')
+})
+
+test('without a sandbox, agents of other organisations do nothing on this machine', async (t) => {
+  const { ask, client, app } = await serveApp(t, { HOLDFAST_SANDBOX: 'local' })
+  const { id: organization_id }: { id: string } = (await ask('POST', '/v1/organizations', { body: { name: 'x' } })).body
+  const made = await ask('POST', '/v1/keys', { body: { name: 'theirs', scope: 'admin', organization_id } })
+  const theirs = new Letta({ baseURL: client.baseURL, apiKey: (made.body as { key: string }).key, maxRetries: 0 })
+  const agent = await workspaceAgent(theirs)
+  const run = (tool: string, args: object) => theirs.agents.tools.run(tool, { agent_id: agent.id, args: { ...args } })
+  for (const [tool, args] of [
+    ['shell', { command: 'id' }],
+    ['write_file', { path: 'a', content: 'b' }],
+  ] as const) {
+    const { status, func_return } = (await run(tool, args)) as { status: string; func_return: string }
+    assert.equal(status, 'error')
+    assert.match(func_return, /agents of its own organisation only/)
+  }
+  assert.deepEqual(await app.desk.workspaces?.list(), [])
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { holdfast, newHome, startHoldfast, startServing } from '../cli/holdfast.ts'
 import { lacks } from '../harness/programs.ts'
 import { openWorkspaceHouse } from './house.ts'
@@ -25,120 +25,142 @@ const jsonOf = async <T>(args: string[], home: string): Promise<T> => {
   return JSON.parse(stdout)
 }
 
-test('a newcomer has a page written and served; the server is killed, and the page is still served', {
-  skip,
-  timeout: 100_000,
-}, async (t) => {
-  const home = homeOf(t)
-  const first = await startServing(home)
-  const chat = startHoldfast(['chat'], { home })
-  await chat.saw('write a small web page and serve it')
-  chat.type('write a small web page and serve it\n')
-  await chat.saw('It runs, and it answers.')
-  await chat.saw('Hello from a workspace')
-  first.child.kill('SIGKILL')
-  await first.ended
-  const second = await startServing(home)
-  chat.type('is it still running\n')
-  await chat.saw('It is still running.')
-  chat.type('visit it\n')
-  await chat.saw('It answers.')
-  chat.type('show its log\n')
-  await chat.saw('also while nobody looked')
+// Each has a home of its own and mostly waits for a model that types.
+describe('holdfast workspaces', { concurrency: 3 }, () => {
+  test('a newcomer has a page written and served; the server is killed, and the page is still served', {
+    skip,
+    timeout: 100_000,
+  }, async (t) => {
+    const home = homeOf(t)
+    const first = await startServing(home)
+    const chat = startHoldfast(['chat'], { home })
+    await chat.saw('write a small web page and serve it')
+    chat.type('write a small web page and serve it\n')
+    await chat.saw('It runs, and it answers.')
+    await chat.saw('Hello from a workspace')
+    first.child.kill('SIGKILL')
+    await first.ended
+    const second = await startServing(home)
+    chat.type('is it still running\n')
+    await chat.saw('It is still running.')
+    chat.type('visit it\n')
+    await chat.saw('It answers.')
+    chat.type('show its log\n')
+    await chat.saw('also while nobody looked')
 
-  const [workspace]: Shown[] = await jsonOf(['workspaces'], home)
-  assert.equal(workspace!.status, 'awake')
-  const running = workspace!.processes.filter(({ ending }) => ending === null)
-  assert.equal(running.length, 1)
-  const logs = await holdfast(['workspaces', 'logs', 'assistant', running[0]!.id], { home })
-  assert.match(logs.stdout, /^listening on port \d+\n/)
-  assert.equal(logs.stdout.match(/GET \//g)?.length, 2, 'one visit on each side of the kill')
-  assert.match(logs.stderr, /still running/)
+    const [workspace]: Shown[] = await jsonOf(['workspaces'], home)
+    assert.equal(workspace!.status, 'awake')
+    const running = workspace!.processes.filter(({ ending }) => ending === null)
+    assert.equal(running.length, 1)
+    const logs = await holdfast(['workspaces', 'logs', 'assistant', running[0]!.id], { home })
+    assert.match(logs.stdout, /^listening on port \d+\n/)
+    assert.equal(logs.stdout.match(/GET \//g)?.length, 2, 'one visit on each side of the kill')
+    assert.match(logs.stderr, /still running/)
 
-  chat.type('stop it\n')
-  await chat.saw('It has ended.')
-  chat.child.stdin.end()
-  const { code, stdout, stderr } = await chat.ended
-  assert.equal(code, 0, stderr)
-  assert.match(stdout, /through the server at/)
-  assert.match(
-    (await holdfast(['workspaces', 'show', 'assistant'], { home })).stdout,
-    /in a sandbox.*node page\/server/s,
-  )
-  second.child.kill('SIGTERM')
-  await second.ended
-})
+    chat.type('stop it\n')
+    await chat.saw('It has ended.')
+    chat.child.stdin.end()
+    const { code, stdout, stderr } = await chat.ended
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /through the server at/)
+    assert.match(
+      (await holdfast(['workspaces', 'show', 'assistant'], { home })).stdout,
+      /in a sandbox.*node page\/server/s,
+    )
+    second.child.kill('SIGTERM')
+    await second.ended
+  })
 
-test('the commands do the same with a server and without: list, show, logs, kill, remove', {
-  skip,
-  timeout: 100_000,
-}, async (t) => {
-  const home = homeOf(t)
-  assert.match((await holdfast(['workspaces'], { home })).stdout, /No workspaces yet/)
-  const ran = await holdfast(['run', 'run echo hello; echo "and more"'], { home })
-  assert.equal(ran.code, 0, ran.stderr)
-  assert.match(ran.stderr, /hello\n.*and more/s)
-  const [workspace]: Shown[] = await jsonOf(['workspaces', 'list'], home)
-  const { id } = workspace!.processes[0]!
-  const commands = [
-    ['logs', workspace!.conversation_id, id],
-    ['logs', 'assistant', id, '--last', '5'],
-    ['kill', 'assistant', id],
-    ['kill', 'assistant', 'nonsense'],
-    ['remove', 'assistant'],
-    ['show', 'nobody'],
-  ]
-  const all = () => Promise.all(commands.map((words) => holdfast(['workspaces', ...words], { home })))
-  const without = await all()
-  const server = await startServing(home)
-  const through = await all()
-  assert.deepEqual(through, without)
-  const [logs, end, killed, stranger, unconfirmed, nobody] = without
-  assert.deepEqual([logs!.code, logs!.stdout, logs!.stderr], [0, 'hello\nand more\n', '(exited with 0)\n'])
-  assert.equal(end!.stdout, 'more\n')
-  assert.deepEqual([killed!.code, killed!.stdout], [0, `${id}: exited with 0.\n`], 'what has ended stays as it is')
-  assert.match(stranger!.stderr, /There is no process "nonsense"/)
-  assert.match(unconfirmed!.stderr, /Nobody is here to ask. Add --yes/)
-  assert.deepEqual([stranger!.code, unconfirmed!.code, nobody!.code], [3, 2, 3])
-  assert.ok(existsSync(workspace!.folder))
+  test('an agent that asked for it is woken when a process ends, and the chat tells what it said', {
+    skip,
+    timeout: 100_000,
+  }, async (t) => {
+    const home = homeOf(t)
+    const chat = startHoldfast(['chat'], { home })
+    chat.type('run sleep 1; echo done in the background\n')
+    await chat.saw('It has begun.')
+    const isWoken = async () => (await jsonOf<{ status: string }[]>(['runs'], home))[1]?.status === 'completed'
+    while (!(await isWoken())) await new Promise((resolve) => setTimeout(resolve, 100))
+    chat.type('\n')
+    await chat.saw('Meanwhile (run-')
+    await chat.saw('has ended (exit code 0).')
+    chat.child.stdin.end()
+    const { stdout, code } = await chat.ended
+    assert.equal(code, 0)
+    assert.equal(stdout.match(/I was woken/g)?.length, 1)
+  })
 
-  const removed = await holdfast(['workspaces', 'remove', 'assistant', '--yes'], { home })
-  assert.match(removed.stdout, /Removed the workspace of assistant/)
-  assert.ok(!existsSync(workspace!.folder))
-  server.child.kill('SIGTERM')
-  await server.ended
-  const again = await holdfast(['workspaces', 'remove', 'assistant', '--yes'], { home })
-  assert.deepEqual([again.code, /has no workspace/.test(again.stderr)], [3, true])
-  const audit: { verb: string }[] = await jsonOf(['audit'], home)
-  assert.equal(audit.filter(({ verb }) => verb === 'workspace.remove').length, 1)
-})
+  test('the commands do the same with a server and without: list, show, logs, kill, remove', {
+    skip,
+    timeout: 100_000,
+  }, async (t) => {
+    const home = homeOf(t)
+    assert.match((await holdfast(['workspaces'], { home })).stdout, /No workspaces yet/)
+    const ran = await holdfast(['run', 'run echo hello; echo "and more"'], { home })
+    assert.equal(ran.code, 0, ran.stderr)
+    assert.match(ran.stderr, /hello\n.*and more/s)
+    const [workspace]: Shown[] = await jsonOf(['workspaces', 'list'], home)
+    const { id } = workspace!.processes[0]!
+    const commands = [
+      ['logs', workspace!.conversation_id, id],
+      ['logs', 'assistant', id, '--last', '5'],
+      ['kill', 'assistant', id],
+      ['kill', 'assistant', 'nonsense'],
+      ['remove', 'assistant'],
+      ['show', 'nobody'],
+    ]
+    const all = () => Promise.all(commands.map((words) => holdfast(['workspaces', ...words], { home })))
+    const without = await all()
+    const server = await startServing(home)
+    const through = await all()
+    assert.deepEqual(through, without)
+    const [logs, end, killed, stranger, unconfirmed, nobody] = without
+    assert.deepEqual([logs!.code, logs!.stdout, logs!.stderr], [0, 'hello\nand more\n', '(exited with 0)\n'])
+    assert.equal(end!.stdout, 'more\n')
+    assert.deepEqual([killed!.code, killed!.stdout], [0, `${id}: exited with 0.\n`], 'what has ended stays as it is')
+    assert.match(stranger!.stderr, /There is no process "nonsense"/)
+    assert.match(unconfirmed!.stderr, /Nobody is here to ask. Add --yes/)
+    assert.deepEqual([stranger!.code, unconfirmed!.code, nobody!.code], [3, 2, 3])
+    assert.ok(existsSync(workspace!.folder))
 
-test('without bubblewrap the chat says what to install, the doctor and the server say it first', {
-  timeout: 60_000,
-}, async (t) => {
-  const home = newHome(t)
-  const path = pathWithout('bwrap', home)
-  const place = { home, environment: { PATH: path } }
-  const chat = await holdfast(['chat'], { ...place, input: 'write a small web page and serve it\nrun uname -a\n' })
-  assert.equal(chat.code, 0, chat.stderr)
-  assert.match(chat.stdout, /That did not work\..*bubblewrap/s)
-  assert.ok(!chat.stdout.includes('Linux'), 'nothing ran')
-  const doctor = await holdfast(['doctor'], place)
-  assert.deepEqual([doctor.code, doctor.stderr], [0, ''])
-  assert.match(doctor.stdout, /! Workspaces cannot be had here: .*bubblewrap/)
-  const server = await startServing(home, { PATH: path })
-  await server.saw('Sandbox')
-  server.child.kill('SIGTERM')
-  assert.match((await server.ended).stdout, /Sandbox none: .*bubblewrap/)
-})
+    const removed = await holdfast(['workspaces', 'remove', 'assistant', '--yes'], { home })
+    assert.match(removed.stdout, /Removed the workspace of assistant/)
+    assert.ok(!existsSync(workspace!.folder))
+    server.child.kill('SIGTERM')
+    await server.ended
+    const again = await holdfast(['workspaces', 'remove', 'assistant', '--yes'], { home })
+    assert.deepEqual([again.code, /has no workspace/.test(again.stderr)], [3, true])
+    const audit: { verb: string }[] = await jsonOf(['audit'], home)
+    assert.equal(audit.filter(({ verb }) => verb === 'workspace.remove').length, 1)
+  })
 
-test('with a sandbox that works, the doctor and the server say so', { skip, timeout: 60_000 }, async (t) => {
-  const home = newHome(t)
-  const doctor = await holdfast(['doctor'], { home })
-  assert.match(doctor.stdout, /✓ Workspaces have a sandbox: bubblewrap works/)
-  const server = await startServing(home)
-  server.child.kill('SIGTERM')
-  assert.match((await server.ended).stdout, /Sandbox bubblewrap works/)
+  test('without bubblewrap the chat says what to install, the doctor and the server say it first', {
+    timeout: 60_000,
+  }, async (t) => {
+    const home = newHome(t)
+    const path = pathWithout('bwrap', home)
+    const place = { home, environment: { PATH: path } }
+    const chat = await holdfast(['chat'], { ...place, input: 'write a small web page and serve it\nrun uname -a\n' })
+    assert.equal(chat.code, 0, chat.stderr)
+    assert.match(chat.stdout, /That did not work\..*bubblewrap/s)
+    assert.ok(!chat.stdout.includes('Linux'), 'nothing ran')
+    const doctor = await holdfast(['doctor'], place)
+    assert.deepEqual([doctor.code, doctor.stderr], [0, ''])
+    assert.match(doctor.stdout, /! Workspaces cannot be had here: .*bubblewrap/)
+    const server = await startServing(home, { PATH: path })
+    await server.saw('Sandbox')
+    server.child.kill('SIGTERM')
+    assert.match((await server.ended).stdout, /Sandbox none: .*bubblewrap/)
+  })
+
+  test('with a sandbox that works, the doctor and the server say so', { skip, timeout: 60_000 }, async (t) => {
+    const home = newHome(t)
+    const doctor = await holdfast(['doctor'], { home })
+    assert.match(doctor.stdout, /✓ Workspaces have a sandbox: bubblewrap works/)
+    const server = await startServing(home)
+    server.child.kill('SIGTERM')
+    assert.match((await server.ended).stdout, /Sandbox bubblewrap works/)
+  })
 })
 
 /** A path with what a shell needs and without one program: as on a machine where it was never installed. */

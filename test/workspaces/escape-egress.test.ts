@@ -15,7 +15,7 @@ const said = JSON.parse(require('fs').readFileSync('requests.json', 'utf8'))
 void Promise.all(said.map((bytes) => new Promise((resolve) => {
   let text = ''
   const socket = connect(3128, '127.0.0.1', () => socket.write(bytes))
-  socket.setTimeout(2000, () => socket.destroy())
+  socket.setTimeout(1000, () => socket.destroy())
   socket.on('data', (piece) => { text += piece; if (/^HTTP.1.1 200 Conn/.test(text)) socket.write('GET / HTTP/1.0\\r\\n\\r\\n') })
   socket.on('error', () => {}).on('close', () => resolve(text))
 }))).then((all) => console.log(JSON.stringify(all)))`

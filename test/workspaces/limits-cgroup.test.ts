@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ test('where the controllers are handed down, a sandbox has a group with its limi
   context.after(() => rmSync(folder, { recursive: true }))
   newCgroup('conv-1', QUOTA, folder, join(folder, 'self'))!.hold(4711)
   const read = (name: string) => readFileSync(join(folder, 'services', 'holdfast-conv-1', name), 'utf8')
-  assert.deepEqual([read('cgroup.procs'), read('pids.max')], ['4711', '80'])
+  assert.deepEqual([read('cgroup.procs'), read('pids.max')], ['4711', '72'])
   assert.ok(Number(read('memory.max')) > QUOTA.memoryBytes)
 })
 
@@ -30,4 +30,15 @@ test('where they are not, there is none and nothing is made', (context) => {
   context.after(() => rmSync(folder, { recursive: true }))
   assert.equal(newCgroup('conv-1', QUOTA, folder, join(folder, 'self')), undefined)
   assert.equal(newCgroup('conv-1', QUOTA, folder, join(folder, 'nowhere')), undefined)
+})
+
+test('in the first version processes alone are limited', (context) => {
+  const folder = groups('cpu')
+  context.after(() => rmSync(folder, { recursive: true }))
+  mkdirSync(join(folder, 'pids', 'mine'), { recursive: true })
+  writeFileSync(join(folder, 'pids', 'mine', 'cgroup.procs'), '')
+  writeFileSync(join(folder, 'self'), '8:pids:/mine\n0::/\n')
+  newCgroup('conv-1', QUOTA, folder, join(folder, 'self'))!.hold(4711)
+  const place = join(folder, 'pids', 'mine', 'holdfast-conv-1')
+  assert.deepEqual(readdirSync(place).sort(), ['cgroup.procs', 'pids.max'])
 })

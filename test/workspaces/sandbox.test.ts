@@ -7,7 +7,7 @@ import { refusalOf } from '../../src/workspaces/sandbox/refusal.ts'
 import { REFUSED_CALLS } from '../../src/workspaces/sandbox/refused-calls.ts'
 import { seccompFilter } from '../../src/workspaces/sandbox/seccomp.ts'
 import { lacks } from '../harness/programs.ts'
-import { newConversationId, openWorkspaceHouse, tell, wishFor } from './house.ts'
+import { newConversationId, openWorkspaceHouse, tell, until, wishFor } from './house.ts'
 
 const skip = lacks('bwrap')
 
@@ -148,12 +148,13 @@ test('a workspace is listed, inspected and removed with all that runs in it', { 
   const workspace = await house.open()
   const { conversationId } = workspace
   await tell(workspace, 'head -c 3000000 /dev/zero > file; mkdir -p deep/er; chmod 000 deep')
-  await workspace.start(wishFor('sleep 1000', { background: true }))
+  const { processId } = await workspace.start(wishFor('echo ready; sleep 1000', { background: true }))
+  await until(async () => (await workspace.output(processId, { last: 10 })).text === 'ready\n')
   assert.deepEqual(await house.workspaces.list(), [conversationId])
   const state = (await house.workspaces.inspect(conversationId))!
   assert.deepEqual([state.status, state.containment, state.processes.length], ['awake', 'bubblewrap', 2])
   assert.ok(state.usage.diskBytes >= 3_000_000 && state.usage.diskBytes < 4_000_000, String(state.usage.diskBytes))
-  assert.ok(state.usage.processes >= 1 && state.usage.memoryBytes > 0)
+  assert.ok(state.usage.processes >= 1 && state.usage.memoryBytes > 0, JSON.stringify(state.usage))
   assert.equal(statSync(state.folder).mode & 0o777, 0o700)
 
   assert.equal(await house.workspaces.remove(conversationId), true)

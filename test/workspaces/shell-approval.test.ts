@@ -74,6 +74,19 @@ for (const { what, asked, asks } of RULES)
     )
   })
 
+test('whoever is asked is told why', async (context) => {
+  const { workspaces } = openWorkspaceHouse(context)
+  const why = (containment: Containment, command: string) => {
+    const tools = toolRegistry(workspaceTools({ workspaces, containment, clock: realClock }))
+    const raw = [{ callId: 'a', tool: 'shell', json: JSON.stringify({ command }) }]
+    return resolveCalls(raw, { tools, allowed: ['shell'], digest: sha256, newCallId: () => 'b' })[0]?.askedBecause
+  }
+  assert.equal(why('bubblewrap', 'ls'), undefined)
+  assert.match(why('bubblewrap', 'git push --force') ?? '', /throws away work or history/)
+  assert.match(why('local', 'ls') ?? '', /outside of any sandbox/)
+  assert.match(why('local', 'rm -rf work') ?? '', /deletes whole folders/)
+})
+
 test('a command that destroys runs once it was approved, and not before', { skip: lacks('bwrap') }, async (context) => {
   const { begin, house, shell, workspace } = await openTurns(context)
   await shell('mkdir precious; echo 1 > precious/file')

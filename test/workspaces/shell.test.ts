@@ -48,6 +48,7 @@ test('a command that takes longer moves to the background and goes on', { skip }
   const moved = await shell('echo begun; until [ -e go ]; do sleep 0.05; done; echo over', { timeout_seconds: 1 })
   assert.equal(moved.status, 'success')
   assert.match(moved.output, /^begun\n\[process \S+: running for .*Not over after 1 s: moved to the background/)
+  assert.equal((await (await workspace()).process(processIn(moved)))?.background, true)
   await (await workspace()).files.write('go', '')
   const waited = await call({ tool: 'process', input: { action: 'wait', process_id: processIn(moved) } })
   assert.match(waited.output, /exit code 0, after[\s\S]*over/)

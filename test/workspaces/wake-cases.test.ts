@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
 import type { Store } from '../../src/ports/store.ts'
+import type { Workspace } from '../../src/ports/workspaces.ts'
 import { cancelRun } from '../../src/service/cancel-run.ts'
 import { lacks } from '../harness/programs.ts'
 import { begun, notes, settled, WAITING } from './awaiting.ts'
@@ -32,14 +33,30 @@ test('asked for later, and taken back by whoever ends it', { skip }, async (cont
 
 test('a turn that waits for the end hears of it there, and no other turn begins', { skip }, async (context) => {
   const house = await openWorkspaceApp(context)
+  const { find } = house.workspaces
+  let watchers = 0
+  house.workspaces.find = async (id) => {
+    const found = await find(id)
+    const wait: Workspace['wait'] = (...about) => {
+      watchers += 1
+      return found!.wait(...about)
+    }
+    return found && { ...found, wait }
+  }
   const process_id = processIn(await begun(house))
+  // The keeper of workspaces has seen the note and waits itself.
+  await until(() => watchers === 1)
   const runId = await house.begin({ tool: 'process', input: { action: 'wait', process_id } })
-  await until(() => house.app.desk.engine?.dispatcher.isRunning(runId))
+  await until(() => watchers === 2)
   await (await house.workspace()).files.write('go', '')
   await house.wait(runId)
   assert.match((await house.outcomes(runId))[0]?.output ?? '', /exit code 3/)
-  await house.restart()
-  assert.deepEqual(await settled(house), { runs: 2, news: [] })
+  // Whoever is told of this one would have been told of the other before.
+  const later = { tool: 'shell', input: { command: 'sleep 1.5; exit 4', background: true, notify: true } }
+  assert.match((await house.call(later)).output, /You will be told/)
+  const { runs, news } = await settled(house)
+  assert.deepEqual([runs, news.length], [4, 1])
+  assert.match(news[0]!, /exit code 4/)
 })
 
 test('it ended while no server was there: the next one tells it', { skip }, async (context) => {

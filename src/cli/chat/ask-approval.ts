@@ -22,7 +22,8 @@ export async function askApproval(
 
 async function askOne(call: ToolCall, keyboard: Keyboard, { look }: Screen): Promise<Verdict | undefined> {
   const { bold, dim, yellow } = look.paint
-  const question = `  ${yellow('?')} Run ${bold(safeText(call.tool))}? ${dim('y = yes, n = no, or say why not:')} `
+  const why = call.askedBecause ? `${dim(`It asks because ${safeText(call.askedBecause)}.`)} ` : ''
+  const question = `  ${yellow('?')} Run ${bold(safeText(call.tool))}? ${why}${dim('y = yes, n = no, or say why not:')} `
   for (;;) {
     const line = await keyboard.ask(question)
     if (line === undefined) return undefined

@@ -25,8 +25,10 @@ export const listAll = ({ json }: { json?: boolean }, context: Context): Promise
     for (const { run, calls } of pending) {
       const lapses = run.expiresAt === undefined ? '' : `, lapses in ${ageText(run.expiresAt - now)}`
       out.line(`${bold(run.id)} ${dim(`asked ${ageText(now - (run.completedAt ?? run.createdAt))} ago${lapses}`)}`)
-      for (const { tool, callId, input } of calls)
+      for (const { tool, callId, input, askedBecause } of calls) {
         out.line(`  ${bold(safeText(tool))} ${dim(safeText(callId))}${argumentLines(JSON.stringify(input))}`)
+        if (askedBecause) out.line(`    ${dim(`It asks because ${safeText(askedBecause)}.`)}`)
+      }
     }
     if (pending.length > 0) out.line('Answer with `holdfast approvals approve RUN` or `holdfast approvals deny RUN`.')
   })

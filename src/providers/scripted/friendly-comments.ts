@@ -57,7 +57,8 @@ export function commentOn(results: readonly Result[]): string {
   const rolls = results.flatMap(rollOf)
   const rest = results.filter((result) => rollOf(result).length === 0)
   const sentences = [...(rolls.length > 0 ? [aboutRolls(rolls)] : []), ...rest.map(aboutResult)]
-  return sentences.join('\n') || 'There is nothing to tell.'
+  // What several tools lack is said once.
+  return [...new Set(sentences)].join('\n') || 'There is nothing to tell.'
 }
 
 function aboutResult({ call, outcome }: Result): string {

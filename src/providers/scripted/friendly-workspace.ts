@@ -98,7 +98,8 @@ export const WORKSPACE_RULES: Rule[] = [
   {
     words: /^(?:run|start|serve|execute) (?:it|that|the (?:program|script|page|server))\b/,
     answer: (_, messages) => runLast(messages),
-    next: ({ rounds, messages }) => (writtenLast(messages) === 'page' ? serveNext(rounds.length + 1) : undefined),
+    next: ({ rounds, messages }) =>
+      writtenLast(messages) === 'page' ? serveNext(rounds.length + 1) : { text: 'That is what it said.' },
   },
   {
     words: /^(?:run|execute)(?: the command)?\s*:?\s+(.+?)(\s+in the background)?$/,
@@ -142,6 +143,22 @@ export const WORKSPACE_RULES: Rule[] = [
     words: /^(?:read|show|open)(?: me)?(?: the)?(?: file)? ["'`]?([\w./-]+\.\w+)["'`]?$/,
     answer: ([, path = '']) => ({ text: 'I will open it.', calls: [{ tool: 'read_file', input: { path } }] }),
     next: () => ({ text: 'That is all of it.' }),
+  },
+  {
+    words: /^(?:replace|change) ["'`]?(.+?)["'`]? (?:with|to|by) ["'`]?(.+?)["'`]? in ["'`]?([\w./-]+)["'`]?$/,
+    answer: ([, find = '', replace = '', path = '']) => ({
+      text: 'I will change that.',
+      calls: [{ tool: 'edit_file', input: { path, find, replace } }],
+    }),
+    next: () => ({ text: 'Done. The rest of the file is as it was.' }),
+  },
+  {
+    words: /^(?:search|look|grep)(?: (?:in )?(?:the |my )?files)? for ["'`]?(.+?)["'`]?$/,
+    answer: ([, pattern = '']) => ({
+      text: 'I will look through the files.',
+      calls: [{ tool: 'search_files', input: { pattern, text: true, ignore_case: true } }],
+    }),
+    next: () => ({ text: 'That is where it stands.' }),
   },
   {
     words: /\b(?:list|show|which|what)\b.*\bfiles\b/,

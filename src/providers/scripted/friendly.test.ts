@@ -202,6 +202,11 @@ test('an error is told with its words', async () => {
   )
 })
 
+test('what several tools say alike is told once', async () => {
+  const lack = { status: 'error' as const, output: 'bubblewrap is missing.' }
+  assert.equal(await commentAfter('write_file', lack, lack, lack), 'That did not work. bubblewrap is missing.')
+})
+
 test('an input that arrives after results is answered itself', async () => {
   const call = { callId: 'call-1', tool: 'current_time', input: {} } as ToolCall
   const { calls } = await hear([
@@ -237,6 +242,8 @@ const work: [string, string, (input: { [key: string]: Json }) => unknown, unknow
     ({ command, background, notify }) => [command, background, notify],
     ['sleep 5', true, true],
   ],
+  ['replace "twenty" with "20" in primes.mjs', 'edit_file', ({ find, replace }) => [find, replace], ['twenty', '20']],
+  ['search for twenty primes', 'search_files', ({ pattern }) => pattern, 'twenty primes'],
   ['visit it', 'shell', ({ command }) => command, 'node page/visit.mjs'],
   ['read primes.mjs', 'read_file', ({ path }) => path, 'primes.mjs'],
   ['which files are there?', 'shell', ({ command }) => command, 'ls -lR'],

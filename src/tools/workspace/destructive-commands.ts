@@ -15,6 +15,9 @@ export function destructionIn(commandLine: string): string | undefined {
 /** `bash -c 'bash -c …'` */
 const DEEPEST = 8
 
+/** Why the most harmless command does, where there is no sandbox. */
+export const OUTSIDE = 'it runs outside of any sandbox'
+
 export const UNREADABLE = 'the command line cannot be read'
 const OUT_OF_SIGHT = 'what it runs cannot be told from its words'
 

@@ -12,7 +12,7 @@ import {
 } from '../../ports/workspaces.ts'
 import { defineTool, failure, success } from '../define-tool.ts'
 import { lastLines, outputWords, statusWords } from './command-words.ts'
-import { destructionIn, UNREADABLE } from './destructive-commands.ts'
+import { destructionIn, OUTSIDE, UNREADABLE } from './destructive-commands.ts'
 import { followCommand, patiently } from './follow-command.ts'
 
 export type ProcessParts = {
@@ -144,8 +144,11 @@ export function processTool({ workspaces, containment, clock, longestWaitSeconds
     effects: 'verifiable',
     needsApproval: false,
     // What is written may be for any program: only what is a command line is judged as one.
-    asksFor: ({ action, input = '' }) =>
-      action === 'write' && (containment === 'local' || ![undefined, UNREADABLE].includes(destructionIn(input))),
+    asksFor({ action, input = '' }) {
+      if (action !== 'write') return undefined
+      const why = destructionIn(input)
+      return why !== undefined && why !== UNREADABLE ? why : containment === 'local' ? OUTSIDE : undefined
+    },
     timeoutMs: longestWaitSeconds * 1_000 + OWN_TIME_MS,
     run: async (input, { conversationId, signal }) => {
       try {

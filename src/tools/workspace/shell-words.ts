@@ -81,7 +81,7 @@ const SET = /^\[[^\s]+\]/
 
 /** `{a,b}` and `{1..9}` become several words. */
 const BRACES = /^\{[^\s{}]*(,|\.\.)[^\s]*\}/
-const LONGEST_BRACES = 1_000
+const LONGEST_BRACES = 300
 
 /** A text in which only `$` and backticks mean something, such as a here-document; true where nothing is expanded in it. */
 export function readHereDocument(text: string, depth: number, nested: ReadNested): boolean {

@@ -9,7 +9,7 @@ import {
 } from '../../ports/workspaces.ts'
 import { defineTool, failure } from '../define-tool.ts'
 import { isSuccess, outputWords, statusWords } from './command-words.ts'
-import { destructionIn } from './destructive-commands.ts'
+import { destructionIn, OUTSIDE } from './destructive-commands.ts'
 import { followCommand, patiently } from './follow-command.ts'
 
 export type ShellParts = {
@@ -77,7 +77,7 @@ export function shell({ workspaces, containment, clock, longestWaitSeconds }: Sh
     inputSchema: schema(longestWaitSeconds),
     effects: 'verifiable',
     needsApproval: isLocal,
-    asksFor: ({ command }) => isLocal || destructionIn(command) !== undefined,
+    asksFor: ({ command }) => destructionIn(command) ?? (isLocal ? OUTSIDE : undefined),
     // It answers by itself long before.
     timeoutMs: longestWaitSeconds * 1_000 + OWN_TIME_MS,
     run: async (input, context) => {

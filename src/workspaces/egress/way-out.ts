@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { WorkspacesOptions } from '../workspaces.ts'
-import { newProxy, type OpenProxy } from './proxy.ts'
+import type { OpenProxy } from './proxy.ts'
 
 export type WayOut = {
   /** What sandboxes see of it; undefined where there is none. */
@@ -20,11 +20,25 @@ export function newWayOut({
   const isThere = sandbox.containment === 'bubblewrap' && sandbox.egress.length > 0
   const folder = join(root, '.egress')
   let proxy: Promise<OpenProxy> | undefined
+
+  async function begin(): Promise<OpenProxy> {
+    try {
+      // Loaded only where there is a way out: Node's HTTP server would be a tenth of a cold start.
+      const { newProxy } = await import('./proxy.ts')
+      const options = { folder, domains: sandbox.egress, isPublicAddress, report }
+      return await newProxy({ ...options, ...(resolve ? { resolve } : {}) })
+    } catch (fault) {
+      // The next workspace tries again.
+      proxy = undefined
+      throw fault
+    }
+  }
+
   return {
     folder: isThere ? folder : undefined,
     async open() {
       if (!isThere) return
-      proxy ??= newProxy({ folder, domains: sandbox.egress, isPublicAddress, report, ...(resolve ? { resolve } : {}) })
+      proxy ??= begin()
       await proxy
     },
     async close() {

@@ -1,5 +1,5 @@
-import { existsSync, lstatSync, readlinkSync } from 'node:fs'
-import type { WorkspaceQuota } from '../../ports/workspaces.ts'
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { WorkspaceError, type WorkspaceQuota } from '../../ports/workspaces.ts'
 
 /** As it looks from inside. */
 export const INSIDE = {
@@ -55,6 +55,7 @@ const COVERED_FOLDERS = ['acpi', 'asound', 'driver', 'scsi', 'tty', 'fs', 'press
 /** The parameters of bwrap up to the command. */
 export function wallsOf(walls: Walls): string[] {
   const { quota, descriptors } = walls
+  requireHidden(walls.files)
   // Both live in memory; a quarter each leaves room for the processes.
   const temporary = String(Math.max(1 << 20, Math.floor(quota.memoryBytes / 4)))
   return [
@@ -80,6 +81,15 @@ export function wallsOf(walls: Walls): string[] {
     ...['--info-fd', String(descriptors.info)],
     ...(descriptors.block === undefined ? [] : ['--block-fd', String(descriptors.block)]),
   ]
+}
+
+/** A home within what every sandbox sees would be seen by all of them, with its database and its keys. */
+function requireHidden(files: string): void {
+  const place = realpathSync(files)
+  const seen = SYSTEM_FOLDERS.find((folder) => place.startsWith(`${folder}/`))
+  if (seen === undefined) return
+  const advice = 'The operator can move it: set HOLDFAST_HOME or HOLDFAST_WORKSPACES to a folder elsewhere.'
+  throw new WorkspaceError('missing-sandbox', `Workspaces cannot lie in ${seen}, which every sandbox sees. ${advice}`)
 }
 
 const covered = (name: string) => ['--ro-bind', '/dev/null', `/proc/${name}`]

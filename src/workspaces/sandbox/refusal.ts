@@ -5,6 +5,15 @@ import { WorkspaceError } from '../../ports/workspaces.ts'
 const OR_LOCAL =
   'Or set HOLDFAST_SANDBOX=local to run commands without a sandbox, as the user the server runs as; each then needs approval.'
 
+/** What belongs to a workspace is found in /proc, with and without a sandbox. */
+export function requireLinux(platform: string = process.platform): void {
+  if (platform !== 'linux')
+    throw new WorkspaceError(
+      'missing-sandbox',
+      `Commands and files need a server that runs on Linux; this one runs on ${platform}.`,
+    )
+}
+
 /** The program that makes sandboxes, on the server's own search path. */
 export function findBubblewrap(searchPath: string | undefined): string {
   for (const folder of (searchPath ?? '').split(delimiter)) {

@@ -4,8 +4,8 @@ export type Architecture = 'x64' | 'arm64'
 
 /** What differs by architecture: its name for the kernel, and the calls that are judged by their parameters. */
 const ARCHITECTURES = {
-  x64: { audit: 0xc000003e, clone: 56, clone3: 435, socket: 41, ioctl: 16 },
-  arm64: { audit: 0xc00000b7, clone: 220, clone3: 435, socket: 198, ioctl: 29 },
+  x64: { audit: 0xc000003e, clone: 56, clone3: 435, socket: 41, ioctl: 16, prlimit64: 302 },
+  arm64: { audit: 0xc00000b7, clone: 220, clone3: 435, socket: 198, ioctl: 29, prlimit64: 261 },
 } as const
 
 /** Classic BPF, as <linux/filter.h> has it. */
@@ -30,8 +30,10 @@ const NO_SUCH_FAMILY = refuse(97)
 const X32 = 0x40000000
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const NEW_NAMESPACES = 0x7e020000
-/** Unix, IPv4, IPv6, netlink: what the network of a program is made of. Others lead to drivers nobody needs here. */
-const FAMILIES = [1, 2, 10, 16]
+/** Unix, IPv4, IPv6: what the network of a program is made of. Others lead to drivers nobody needs here. */
+const FAMILIES = [1, 2, 10]
+/** By which a program asks for its own addresses; by its other protocols filters, keys and drivers are reached. */
+const NETLINK = { family: 16, routes: 0 }
 /** TIOCSTI and TIOCLINUX put text into a terminal as if somebody had typed it. */
 const TYPING = [0x5412, 0x541c]
 
@@ -44,7 +46,7 @@ export function seccompFilter(architecture: string): Buffer | undefined {
 }
 
 function programFor(architecture: Architecture): Step[] {
-  const { audit, clone, clone3, socket, ioctl } = ARCHITECTURES[architecture]
+  const { audit, clone, clone3, socket, ioctl, prlimit64 } = ARCHITECTURES[architecture]
   const refused = Object.values(REFUSED_CALLS).flatMap((call) => call[architecture] ?? [])
   return [
     load(ARCHITECTURE),
@@ -64,8 +66,11 @@ function programFor(architecture: Architecture): Step[] {
     ...when(socket, [
       load(parameter(0)),
       ...FAMILIES.flatMap((family) => when(family, [give(ALLOW)])),
+      ...when(NETLINK.family, [load(parameter(2)), ...when(NETLINK.routes, [give(ALLOW)]), give(NO_SUCH_FAMILY)]),
       give(NO_SUCH_FAMILY),
     ]),
+    // Limits of another process: with few open files left, the supervisor could start nothing any more.
+    ...when(prlimit64, [load(parameter(0)), ...when(0, [give(ALLOW)]), give(NOT_PERMITTED)]),
     ...when(ioctl, [
       load(parameter(1)),
       ...TYPING.flatMap((request) => when(request, [give(NOT_PERMITTED)])),

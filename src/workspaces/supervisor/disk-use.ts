@@ -53,7 +53,13 @@ export function newDiskMeter(options: { folder: string; spool: string; limit: nu
     return since > (mayBeOver(last, members) ? tookMs * HURRY_FACTOR : Math.max(REST_MS, tookMs * REST_FACTOR))
   }
 
-  return { count, isDue, last: (): DiskUse | undefined => last }
+  /** One that has seen everything up to now: one that is under way may have passed by before. */
+  async function countAnew(members: Member[]): Promise<DiskUse> {
+    await counting
+    return count(members)
+  }
+
+  return { count, countAnew, isDue, last: (): DiskUse | undefined => last }
 }
 
 function freeBytes(folder: string): number {

@@ -6,8 +6,8 @@ export type Member = SystemProcess & { owner: string | undefined }
 type Known = { startedAt: number; owner: string | undefined }
 
 /**
- * Tells which command each process of the sandbox belongs to: by descent, by process group and session, and by the mark in
- * its environment, which outlives all that, or by its tag. What was once seen to belong keeps its owner, so that a daemon that let go of everything is still known.
+ * Tells which command each process of the sandbox belongs to: by descent, by process group and session, by the mark in its
+ * environment, by its tag. What was once seen to belong keeps its owner.
  */
 export function newFamilies(options: {
   isSandboxed: boolean

@@ -37,18 +37,21 @@ export function newLimits({ orders, processes, families, killer, endEverything }
   async function watch(): Promise<void> {
     if (isWatching) return
     isWatching = true
-    try {
-      for (;;) {
-        const members = families.members()
-        if (processes.running().length === 0 && members.every((member) => member.isZombie)) return
-        if (disk.isDue(members)) void measureDisk(members)
-        const excess = excessOf(members)
-        if (excess) await enforce(excess)
-        await pause(LOOK_MS)
-      }
-    } finally {
-      isWatching = false
+    while (isWatching) {
+      // A look that fails, for want of a descriptor say, is no reason not to look again.
+      isWatching = await look().catch(() => true)
+      if (isWatching) await pause(LOOK_MS)
     }
+  }
+
+  /** False when there is nothing left to look at. */
+  async function look(): Promise<boolean> {
+    const members = families.members()
+    if (processes.running().length === 0 && members.every((member) => member.isZombie)) return false
+    if (disk.isDue(members)) void measureDisk(members).catch(() => {})
+    const excess = excessOf(members)
+    if (excess) await enforce(excess)
+    return true
   }
 
   function excessOf(members: Member[]): Excess | undefined {
@@ -103,7 +106,7 @@ export function newLimits({ orders, processes, families, killer, endEverything }
     },
     async usage(): Promise<WorkspaceState['usage']> {
       const members = families.members().filter((member) => !member.isZombie)
-      const { bytes } = await disk.count(members)
+      const { bytes } = await disk.countAnew(members)
       return { diskBytes: bytes, processes: members.length, memoryBytes: memoryOf(members).total }
     },
   }

@@ -1,5 +1,4 @@
 import { createServer } from 'node:net'
-import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { SupervisorOrders } from '../protocol.ts'
 import { newDesk } from './desk.ts'
@@ -16,15 +15,11 @@ import { newTags } from './tags.ts'
 import { newTerminal } from './terminal.ts'
 import { openWayOut } from './way-out.ts'
 
-/** Below the server and above what it runs. */
-const SUPERVISOR_PRIORITY = 5
-
 /** Keeps one workspace: runs inside its walls, and on when the server that started it is gone. */
 const orders = JSON.parse(process.argv[2] ?? '{}') as SupervisorOrders
 const isSandboxed = orders.containment === 'bubblewrap'
 if (isSandboxed) requireWalls()
 process.umask(0o022)
-setPriority(SUPERVISOR_PRIORITY)
 // A file that would become larger than files may be is a fault of that write, not the end of everything that runs here.
 process.on('SIGXFSZ', () => {})
 // What it keeps is worth more than the certainty that nothing is wrong with it.

@@ -4,7 +4,7 @@ import { openFilesOf } from './open-files.ts'
 
 const PAGE = 4096
 /** Looking at every open file of every process is dear. */
-const OPEN_FILES_MS = 1_000
+const OPEN_FILES_MS = 500
 
 export type MemoryUse = { total: number; byOwner: Map<string | undefined, number> }
 

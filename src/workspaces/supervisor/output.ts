@@ -1,6 +1,7 @@
-import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, readSync, writeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { OutputRange, ProcessOutput } from '../../ports/workspaces.ts'
+import { openToAppend, openToRead } from './plain-files.ts'
 
 /** On disk, for each command. What comes after it is counted and goes nowhere. */
 export const SPOOL_BYTES = 64 * 1024 * 1024
@@ -11,7 +12,7 @@ export type Collector = { written: number; dropped: number; ended: Promise<void>
 
 /** Takes what a command says as fast as it says it, so that it is never blocked by us. */
 export function collect(source: Socket, file: string, bound = SPOOL_BYTES): Collector {
-  let spool: number | undefined = openSync(file, 'a', 0o600)
+  let spool: number | undefined = openToAppend(file)
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const collector: Collector = { written: 0, dropped: 0, ended, stop: () => void source.destroy() }
   source.on('data', (chunk: Buffer) => {
@@ -52,7 +53,7 @@ function readBytes(file: string, position: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
   let descriptor: number
   try {
-    descriptor = openSync(file, 'r')
+    descriptor = openToRead(file)
   } catch {
     return bytes.subarray(0, 0)
   }

@@ -94,14 +94,16 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
       }
       const stdin = input?.theirs ?? ('ignore' as const)
       const child = spawnCommand(
-        terminal.invocation(command, { scriptFile: spool.scriptFile(processId), ...(stateFile ? { stateFile } : {}) }),
+        terminal.invocation(command, {
+          ...{ scriptFile: spool.scriptFile(processId), tag: tags.give(processId) },
+          ...(stateFile ? { stateFile } : {}),
+        }),
         processId,
         [stdin, output.theirs],
       )
       entry.child = child
       if (child.pid === undefined) throw await failureOf(child)
       roots.set(child.pid, processId)
-      tags.put(child.pid, processId)
       lowerPriority(child.pid)
       child.once('exit', (code, signal) => {
         roots.delete(child.pid!)
@@ -204,7 +206,7 @@ function spawnCommand(
 
 const failureOf = (child: ChildProcess): Promise<Error> => new Promise((resolve) => child.once('error', resolve))
 
-/** The server comes first, then supervisors, then what they run: whoever ends a thousand processes must get its turn among them. */
+/** The server and the supervisors come first: whoever ends a thousand processes must get its turn among them. */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, COMMAND_PRIORITY)

@@ -1,6 +1,6 @@
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProcessState } from '../../ports/workspaces.ts'
+import { appendPlain, readPlain, writePlain } from './plain-files.ts'
 import type { Entry } from './processes.ts'
 
 const KEPT = 64
@@ -29,7 +29,7 @@ export function newPrunedLog(folder: string) {
     const state = parsed(line)
     if (state) known.set(state.key, state)
   }
-  if (known.size > 0) writeFileSync(file, [...known.values()].map((state) => `${JSON.stringify(state)}\n`).join(''))
+  if (known.size > 0) writePlain(file, [...known.values()].map((state) => `${JSON.stringify(state)}\n`).join(''))
 
   return {
     find: (key: string): ProcessState | undefined => known.get(key),
@@ -38,14 +38,14 @@ export function newPrunedLog(folder: string) {
       known.set(short.key, short)
       const [oldest] = known.keys()
       if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest)
-      appendFileSync(file, `${JSON.stringify(short)}\n`)
+      appendPlain(file, `${JSON.stringify(short)}\n`)
     },
   }
 }
 
 function linesOf(file: string): string[] {
   try {
-    return readFileSync(file, 'utf8').split('\n').filter(Boolean)
+    return readPlain(file).split('\n').filter(Boolean)
   } catch {
     return []
   }

@@ -1,17 +1,8 @@
-import {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
 import { insist, insistOnFolder } from './insist.ts'
+import { appendPlain, readPlain, writePlain } from './plain-files.ts'
 
 /** What is known of a command before it runs, and therefore whatever happens to it. */
 export type Beginning = Omit<ProcessState, 'endedAt' | 'ending' | 'outputBytes'>
@@ -63,14 +54,14 @@ export function newSpool(folder: string) {
     note(fault: unknown): void {
       try {
         const file = join(folder, 'faults.log')
-        if (sizeOf(file) < MAX_FAULTS) appendFileSync(file, `${(fault as Error)?.stack ?? fault}\n`)
+        if (sizeOf(file) < MAX_FAULTS) appendPlain(file, `${(fault as Error)?.stack ?? fault}\n`)
       } catch {
         // There is nowhere else to say it.
       }
     },
     /** In place of a command that could not say anything itself. Returns how many bytes it takes. */
     say(processId: string, text: string): number {
-      appendFileSync(join(placeOf(processId), 'output'), text)
+      appendPlain(join(placeOf(processId), 'output'), text)
       return sizeOf(join(placeOf(processId), 'output'))
     },
     stateFile: (processId: string): string => join(placeOf(processId), 'state'),
@@ -108,14 +99,14 @@ const isEnd = (value: End | undefined): value is End =>
 /** Whole or not at all. */
 export function writeWhole(file: string, value: unknown): void {
   insist([`${file}.new`, file], () => {
-    writeFileSync(`${file}.new`, JSON.stringify(value), { mode: 0o600 })
+    writePlain(`${file}.new`, JSON.stringify(value))
     renameSync(`${file}.new`, file)
   })
 }
 
 export function readValue<T>(file: string): T | undefined {
   try {
-    const value = JSON.parse(readFileSync(file, 'utf8'))
+    const value = JSON.parse(readPlain(file))
     return typeof value === 'object' && value !== null ? (value as T) : undefined
   } catch {
     return undefined

@@ -1,35 +1,41 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-
-const FIRST = 200
-const LAST = 999
+import { readFileSync } from 'node:fs'
 
 /**
- * A number that a process hands down to whatever it starts and cannot lower: how willing the kernel is to end it when memory
- * is short. A different one for each command tells whose a daemon is that left its parents, its session and its environment
- * behind; and all of them end before the server does.
+ * A limit that nothing here comes near, a little different for each command: a process hands it down to whatever it starts
+ * and cannot raise it. It tells whose a daemon is that left its parents, its session and its environment behind.
  */
 export function newTags() {
   const owners = new Map<number, string>()
-  let next = FIRST
+  // Below what we have ourselves: nobody may raise it.
+  const highest = Math.min(readLimit('self') ?? HIGHEST, HIGHEST)
+  let next = highest
 
   return {
-    put(pid: number, owner: string): void {
-      try {
-        writeFileSync(`/proc/${pid}/oom_score_adj`, String(next))
-        owners.set(next, owner)
-        next = next === LAST ? FIRST : next + 1
-      } catch {
-        // It has ended already, or starts above that.
-      }
+    /** In bytes of message queues, as `ulimit -q` takes it. */
+    give(owner: string): number {
+      next = next > LOWEST ? next - 1 : highest - 1
+      owners.delete(next)
+      owners.set(next, owner)
+      return next
     },
     ownerOf(pid: number): string | undefined {
-      try {
-        return owners.get(Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'latin1')))
-      } catch {
-        return undefined
-      }
+      const limit = readLimit(pid)
+      return limit === undefined ? undefined : owners.get(limit)
     },
   }
 }
 
 export type Tags = ReturnType<typeof newTags>
+
+/** What Linux starts with; half of it is left for whoever uses message queues. */
+const HIGHEST = 819_200
+const LOWEST = HIGHEST / 2
+
+function readLimit(pid: number | 'self'): number | undefined {
+  try {
+    const found = /^Max msgqueue size\s+\S+\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'latin1'))?.[1]
+    return found === undefined ? undefined : Number(found)
+  } catch {
+    return undefined
+  }
+}

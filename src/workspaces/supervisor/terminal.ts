@@ -1,9 +1,10 @@
-import { accessSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { insist } from './insist.ts'
+import { readPlain, writePlain } from './plain-files.ts'
 import { readValue, writeWhole } from './spool.ts'
 
 export type TerminalState = { cwd: string; environment: Record<string, string> }
+export type Errand = { scriptFile: string; stateFile?: string; tag: number }
 export type Invocation = { file: string; parameters: string[]; cwd: string; environment: Record<string, string> }
 
 /** Names the shell sets itself, and those that would change how the next command is run rather than what it does. */
@@ -16,25 +17,27 @@ const MAX_VALUE = 32 * 1024
 const MAX_PARAMETER = 96 * 1024
 const MAX_ENVIRONMENT = 256 * 1024
 
-// Built-ins only, so that leaving costs no process. Read by `bash -c` before the command.
+// Built-ins only, so that leaving costs no process. Read by bash before the command, unless its input is a socket.
 const BASH_SCRIPT = `holdfast_leave() {
   set +eu
   local name
   { compgen -e >| "$1.names" && { printf '%s\\0' "$PWD"; while IFS= read -r name; do printf '%s=%s\\0' "$name" "\${!name}"; done < "$1.names"; } >| "$1"; } 2>/dev/null
 }
-printf -v HOLDFAST_STATE %q "$HOLDFAST_STATE"
-trap "holdfast_leave $HOLDFAST_STATE" EXIT
-unset BASH_ENV HOLDFAST_STATE
+ulimit -q "$HOLDFAST_TAG" 2>/dev/null
+if [[ $HOLDFAST_STATE ]]; then
+  printf -v HOLDFAST_STATE %q "$HOLDFAST_STATE"
+  trap "holdfast_leave $HOLDFAST_STATE" EXIT
+fi
+unset BASH_ENV HOLDFAST_SCRIPT HOLDFAST_STATE HOLDFAST_TAG
 `
 const SH_SCRIPT = `holdfast_state=$HOLDFAST_STATE; unset HOLDFAST_STATE
-trap '{ printf "%s\\\\0" "$PWD"; env -0; } > "$holdfast_state" 2>/dev/null' EXIT
+[ -z "$holdfast_state" ] || trap '{ printf "%s\\0" "$PWD"; env -0; } > "$holdfast_state" 2>/dev/null' EXIT
 eval "$1"`
 
 /** Where foreground commands are and what they exported, as the last one to end left it. */
-export function newTerminal(spool: string, first: TerminalState) {
+export function newTerminal(spool: string, first: TerminalState, bash = findBash()) {
   const file = join(spool, 'terminal.json')
   const script = join(spool, 'terminal.bash')
-  const bash = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'].find((path) => existsSync(path))
   let state: TerminalState = cleaned(readValue<TerminalState>(file)) ?? first
 
   function cleaned(value: TerminalState | undefined): TerminalState | undefined {
@@ -57,25 +60,24 @@ export function newTerminal(spool: string, first: TerminalState) {
 
   return {
     /** How to run a command where the terminal is now; a foreground one leaves its state in `stateFile`. */
-    invocation(command: string, { scriptFile, stateFile }: { scriptFile: string; stateFile?: string }): Invocation {
+    invocation(command: string, { scriptFile, stateFile = '', tag }: Errand): Invocation {
       const cwd = placeToBe(state.cwd, first.cwd)
-      const environment = { ...state.environment, PWD: cwd }
+      const environment = { ...state.environment, PWD: cwd, HOLDFAST_STATE: stateFile }
       const isLong = Buffer.byteLength(command) > MAX_PARAMETER
-      if (isLong) writeFileSync(scriptFile, command, { mode: 0o600 })
-      const parameters = isLong ? [scriptFile] : ['-c', command]
-      if (!stateFile) return { file: bash ?? '/bin/sh', parameters, cwd, environment }
+      if (isLong) writePlain(scriptFile, command)
       if (!bash) {
-        const leaving = { ...environment, HOLDFAST_STATE: stateFile }
-        return {
-          file: '/bin/sh',
-          parameters: ['-c', SH_SCRIPT, 'sh', isLong ? `. '${scriptFile}'` : command],
-          cwd,
-          environment: leaving,
-        }
+        const parameters = ['-c', SH_SCRIPT, 'sh', isLong ? '. "$HOLDFAST_SCRIPT"' : command]
+        return { file: '/bin/sh', parameters, cwd, environment: { ...environment, HOLDFAST_SCRIPT: scriptFile } }
       }
-      insist([script], () => writeFileSync(script, BASH_SCRIPT, { mode: 0o600 }))
-      const leaving = { ...environment, BASH_ENV: script, HOLDFAST_STATE: stateFile }
-      return { file: bash, parameters, cwd, environment: leaving }
+      writePlain(script, BASH_SCRIPT)
+      // Bash expands the value: a path with a `$` in it must be the outcome of that, not its subject.
+      const setUp = { BASH_ENV: '$HOLDFAST_SCRIPT', HOLDFAST_SCRIPT: script, HOLDFAST_TAG: String(tag) }
+      return {
+        file: bash,
+        parameters: isLong ? [scriptFile] : ['-c', command],
+        cwd,
+        environment: { ...environment, ...setUp },
+      }
     },
     /** Takes over what a foreground command left; nothing changes where it left nothing that makes sense. */
     adopt(stateFile: string): void {
@@ -95,6 +97,10 @@ export function newTerminal(spool: string, first: TerminalState) {
   }
 }
 
+/** Undefined where there is none: then it is what every system has. */
+const findBash = (): string | undefined =>
+  ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'].find((path) => existsSync(path))
+
 export type Terminal = ReturnType<typeof newTerminal>
 
 /** The nearest folder that is still there, within where the terminal began. */
@@ -103,6 +109,8 @@ function placeToBe(wanted: string, first: string): string {
     if (isEnterable(place)) return place
     if (place === first) break
   }
+  // Locked by a command, which only its owner can undo; nothing could be started any more.
+  if (!isEnterable(first)) chmodSync(first, 0o700)
   return first
 }
 
@@ -118,7 +126,7 @@ function isEnterable(place: string): boolean {
 function readLeft(file: string): string[] | undefined {
   try {
     if (statSync(file).size > 4 * 1024 * 1024) return undefined
-    const text = readFileSync(file, 'utf8')
+    const text = readPlain(file)
     return text.endsWith('\0') ? text.slice(0, -1).split('\0') : undefined
   } catch {
     return undefined

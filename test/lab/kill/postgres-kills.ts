@@ -1,4 +1,4 @@
-import { LEASE_MS } from '../../../src/engine/engine.ts'
+import { LEASE_MS } from '../../../src/engine/lease.ts'
 import { startPostgres } from '../../harness/postgres.ts'
 import { seededFraction } from '../../harness/seeded.ts'
 import { type Cluster, type HeldRun, withCluster } from './cluster.ts'

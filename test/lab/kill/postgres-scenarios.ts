@@ -1,4 +1,4 @@
-import { LEASE_MS } from '../../../src/engine/engine.ts'
+import { LEASE_MS } from '../../../src/engine/lease.ts'
 import type { Server } from '../../harness/postgres.ts'
 import type { Check } from './check.ts'
 import { type Cluster, withCluster } from './cluster.ts'

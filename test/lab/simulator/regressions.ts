@@ -76,6 +76,10 @@ export const REGRESSIONS: readonly Regression[] = [
     faults: ['store-slow', 'process-pause'],
   },
   {
+    seed: 3918,
+    found: 'a worker that had slept past its lease asked the model about a conversation that another had compacted since',
+  },
+  {
     seed: 3,
     found: 'a reset of a conversation that had just been reset brought all but its first message back into view',
     planted: 'a reset of an empty view brings everything back',

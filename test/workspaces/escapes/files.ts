@@ -57,12 +57,12 @@ const ROWS: Row[] = [
   {
     ...{ tries: 'to find anything writable that is not its own', success: /\// },
     command: () =>
-      `find / -maxdepth 3 \\( ${OWN.map((path) => `-path ${path}`).join(' -o ')} \\) -prune -o ! -type l -writable -print | grep -vxE '/dev/(null|zero|full|random|urandom|tty)'`,
+      `find / -maxdepth 3 \\( ${OWN.map((path) => `-path ${path}`).join(' -o ')} \\) -prune -o ! -type l -writable -print | grep -vxE '${DEVICES}'`,
   },
   {
     ...{ tries: 'to find a mount that is writable and not its own', success: /\//, open: 'anybody' },
     command: () =>
-      `while read -r _ _ _ _ place how _; do case $how in rw*) echo $place;; esac; done < /proc/self/mountinfo | grep -vxE '${OWN.join('|')}'`,
+      `while read -r _ _ _ _ place how _; do case $how in rw*) echo $place;; esac; done < /proc/self/mountinfo | grep -vxE '${[...OWN, DEVICES].join('|')}'`,
   },
   {
     ...{ tries: 'to make a file beside what it was given', success: GOT },
@@ -141,6 +141,8 @@ const ROWS: Row[] = [
 ]
 
 const UP = '../'.repeat(12)
+/** What an ordinary user does not own can be bound as it is. */
+const DEVICES = '/dev/(null|zero|full|random|urandom|tty)'
 const OWN = ['/proc', '/workspace', '/spool', '/tmp', '/dev/shm', '/dev/pts']
 
 const connecting = (node: string, path: string): string =>

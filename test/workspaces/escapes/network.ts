@@ -6,6 +6,7 @@ const CANARY = /canary-\d/
 /** Kinds of sockets by number, with how they are opened: kind and protocol. */
 const FAMILIES = {
   ...{ raw: [2, 3, 1], 'raw of version six': [10, 3, 58], packet: [17, 3, 0], key: [15, 3, 2], bluetooth: [31, 3, 1] },
+  ...{ 'netlink for filters': [16, 3, 12], 'netlink for drivers': [16, 3, 16], 'netlink for audits': [16, 3, 9] },
   ...{ can: [29, 3, 1], tipc: [30, 1, 0], alg: [38, 5, 0], vsock: [40, 1, 0], xdp: [44, 3, 0], smc: [43, 1, 0] },
 }
 
@@ -31,16 +32,17 @@ const ROWS: Row[] = [
     command: ({ listeners, node }) => listening(node, listeners.path),
   },
   {
-    ...{ tries: 'to reach the metadata of a cloud', success: GOT },
-    command: () => '(: < /dev/tcp/169.254.169.254/80) && echo GOT',
+    // Connecting this way sends nothing: it only says whether there is a way.
+    ...{ tries: 'to find a way to the metadata of a cloud', success: GOT },
+    command: () => '(: < /dev/udp/169.254.169.254/80) && echo GOT',
   },
   {
-    ...{ tries: 'to reach the network by number', success: GOT },
-    command: () => 'for host in 192.0.2.1 10.0.0.1 172.17.0.1; do (: < /dev/tcp/$host/80) && echo GOT; done',
+    ...{ tries: 'to find a way into any network', success: GOT },
+    command: () => 'for host in 192.0.2.1 10.0.0.1 172.17.0.1 ff02::1; do (: < /dev/udp/$host/80) && echo GOT; done',
   },
   {
-    ...{ tries: 'to ask for the number of a name', success: /\d\.\d/ },
-    command: () => 'getent ahosts example.com; cat /etc/resolv.conf',
+    ...{ tries: 'to find whom to ask for the number of a name', success: /\w/ },
+    command: () => 'cat /etc/resolv.conf; grep -wE "dns|resolve" /etc/nsswitch.conf',
   },
   {
     ...{ tries: 'to find a way out where none was opened', success: GOT },
@@ -50,7 +52,7 @@ const ROWS: Row[] = [
     ([name, numbers]): Row => ({
       ...{ tries: `to open a socket of the kind: ${name}`, success: GOT },
       command: () => `perl -e 'socket(my $socket, ${numbers.join(', ')}) and print "GOT\\n"'`,
-      ...(name === 'raw' || name === 'packet' ? { open: 'root' } : {}),
+      ...(['raw', 'packet', 'netlink for drivers'].includes(name) ? { open: 'root' } : {}),
     }),
   ),
   {

@@ -42,6 +42,10 @@ const ROWS: Row[] = [
     command: () => 'ulimit -f unlimited && echo GOT',
   },
   {
+    ...{ tries: 'to narrow the limits of the process that watches over it', success: GOT, open: 'root' },
+    command: ({ watcher }) => `prlimit --pid ${watcher} --nofile=1000:1000 && echo GOT`,
+  },
+  {
     ...{ tries: 'to leave its memory on the disk when it falls', success: GOT },
     command: () => 'ulimit -c 1 && echo GOT',
   },

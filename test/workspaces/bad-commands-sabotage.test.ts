@@ -1,0 +1,13 @@
+import { test } from 'node:test'
+import { lacks } from '../harness/programs.ts'
+import { SABOTAGE } from './escapes/sabotage.ts'
+import { trySabotage } from './escapes/try-sabotage.ts'
+
+for (const sabotage of SABOTAGE)
+  test(
+    `after a command that ${sabotage.does} beneath its supervisor, the next one works`,
+    {
+      skip: lacks('bwrap'),
+    },
+    (context) => trySabotage(context, sabotage),
+  )

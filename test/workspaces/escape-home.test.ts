@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { accessSync, constants, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { WorkspaceError } from '../../src/ports/workspaces.ts'
+import { lacks } from '../harness/programs.ts'
+import { openWorkspaceHouse } from './house.ts'
+
+const SYSTEM = '/usr/local/share'
+
+test('a home within what every sandbox sees is refused, however it is called', {
+  skip: lacks('bwrap') || isUnwritable(),
+}, async (context) => {
+  const home = mkdtempSync(join(SYSTEM, 'holdfast-home-'))
+  const folder = join(home, 'workspaces')
+  for (const named of [folder, join(aliasOf(home), 'workspaces')]) {
+    const house = openWorkspaceHouse(context, { folder: named })
+    await assert.rejects(house.open(), (fault) => {
+      assert.ok(fault instanceof WorkspaceError && fault.fault === 'missing-sandbox', String(fault))
+      assert.match(fault.message, /cannot lie in \/usr.*HOLDFAST_HOME/)
+      return true
+    })
+  }
+  context.after(() => rmSync(home, { recursive: true, force: true }))
+
+  function aliasOf(place: string): string {
+    const elsewhere = openWorkspaceHouse(context).folder
+    symlinkSync(place, join(elsewhere, 'alias'))
+    return join(elsewhere, 'alias')
+  }
+})
+
+function isUnwritable(): string | false {
+  try {
+    accessSync(SYSTEM, constants.W_OK)
+    return false
+  } catch {
+    return `only who may write to ${SYSTEM} can put a home there`
+  }
+}
