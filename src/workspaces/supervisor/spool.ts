@@ -97,9 +97,11 @@ const isEnd = (value: End | undefined): value is End =>
   value !== undefined && typeof value.endedAt === 'number' && typeof value.ending?.type === 'string'
 
 /** Whole or not at all. */
-export function writeWhole(file: string, value: unknown): void {
+export const writeWhole = (file: string, value: unknown): void => writeWholeText(file, JSON.stringify(value))
+
+export function writeWholeText(file: string, text: string): void {
   insist([`${file}.new`, file], () => {
-    writePlain(`${file}.new`, JSON.stringify(value))
+    writePlain(`${file}.new`, text)
     renameSync(`${file}.new`, file)
   })
 }

@@ -1,7 +1,7 @@
 import { accessSync, chmodSync, constants, existsSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readPlain, writePlain } from './plain-files.ts'
-import { readValue, writeWhole } from './spool.ts'
+import { readValue, writeWhole, writeWholeText } from './spool.ts'
 
 export type TerminalState = { cwd: string; environment: Record<string, string> }
 export type Errand = { scriptFile: string; stateFile?: string; tag: number }
@@ -69,7 +69,8 @@ export function newTerminal(spool: string, first: TerminalState, bash = findBash
         const parameters = ['-c', SH_SCRIPT, 'sh', isLong ? '. "$HOLDFAST_SCRIPT"' : command]
         return { file: '/bin/sh', parameters, cwd, environment: { ...environment, HOLDFAST_SCRIPT: scriptFile } }
       }
-      writePlain(script, BASH_SCRIPT)
+      // Not written anew for each: another command that has just begun may be reading it.
+      if (textOf(script) !== BASH_SCRIPT) writeWholeText(script, BASH_SCRIPT)
       // Bash expands the value: a path with a `$` in it must be the outcome of that, not its subject.
       const setUp = { BASH_ENV: '$HOLDFAST_SCRIPT', HOLDFAST_SCRIPT: script, HOLDFAST_TAG: String(tag) }
       return {
@@ -120,6 +121,14 @@ function isEnterable(place: string): boolean {
     return statSync(place).isDirectory()
   } catch {
     return false
+  }
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readPlain(file)
+  } catch {
+    return undefined
   }
 }
 

@@ -77,7 +77,8 @@ export const REGRESSIONS: readonly Regression[] = [
   },
   {
     seed: 3918,
-    found: 'a worker that had slept past its lease asked the model about a conversation that another had compacted since',
+    found:
+      'a worker that had slept past its lease asked the model about a conversation that another had compacted since',
   },
   {
     seed: 3,
