@@ -22,7 +22,11 @@ const HEAVY = [
   ...['test/http/behaviours/on-sqlite.test.ts', 'test/http/behaviours/on-postgres.test.ts'],
   ...['test/http/commands.test.ts', 'test/http/slow-reader.test.ts'],
   ...['test/http/keys-postgres.test.ts', 'test/http/mcp-recovery.test.ts'],
-  ...['test/http/callbacks-killed.test.ts', 'test/http/callbacks-postgres.test.ts'],
+  ...[
+    'test/http/callbacks-killed.test.ts',
+    'test/http/callbacks-postgres.test.ts',
+    'test/lab/kill/postgres-kill.test.ts',
+  ],
   ...[
     'bad-commands-greedy',
     'cancel-cases',
@@ -52,7 +56,8 @@ if (files.length === 0) {
 // A test that hangs is a failed test: it is ended and named, not waited for.
 const options = [
   '--test',
-  '--test-concurrency=2',
+  // One more than a small machine has cores: some wait for a lease or a clock most of the time.
+  '--test-concurrency=3',
   '--test-timeout=120000',
   '--test-reporter=dot',
   '--test-reporter-destination=stdout',
