@@ -56,8 +56,7 @@ if (files.length === 0) {
 // A test that hangs is a failed test: it is ended and named, not waited for.
 const options = [
   '--test',
-  // One more than a small machine has cores: some wait for a lease or a clock most of the time.
-  '--test-concurrency=3',
+  '--test-concurrency=2',
   '--test-timeout=120000',
   '--test-reporter=dot',
   '--test-reporter-destination=stdout',

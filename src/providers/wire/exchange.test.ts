@@ -126,13 +126,13 @@ test('a slow reader makes the provider wait and is not told that it stalled', as
     socket.write(chunked(STOP + DONE) + LAST_CHUNK)
   })
   let texts = 0
-  const stream = providerAt(server.url, { deadlines: { stallMs: 100 } }).stream(REQUEST, {
+  const stream = providerAt(server.url, { deadlines: { stallMs: 800 } }).stream(REQUEST, {
     signal: new AbortController().signal,
   })
   for await (const part of stream) {
     if (part.type === 'text-delta') texts++
     if (texts === 1 && part.type === 'text-delta') {
-      const rest = () => new Promise((resolve) => setTimeout(resolve, 300))
+      const rest = () => new Promise((resolve) => setTimeout(resolve, 1_000))
       await rest()
       const before = written
       await rest()
