@@ -13,7 +13,7 @@ const CANARY = 'canary-of-the-server'
 
 /** Everything there is to see of processes inside, and every folder that is open in one of them. */
 const LOOK = `
-cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -a "$(printf can)ary"
+cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -a "[c]anary"
 for one in /proc/[0-9]*/fd/*; do [ -d $one/ ] && echo "folder: $(readlink $one)"; cat $one/precious; done
 echo looked`
 
