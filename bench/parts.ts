@@ -192,8 +192,7 @@ async function cache(shop: Workshop, size: Size): Promise<Figure[]> {
     'engine',
     await shop.measure('engine', { type: 'touched', ...place, home: shop.folder(), cacheEntries: entries, ...rounds }),
   )
-  // Conversations grow with every round, in the database: what is kept of them must not.
-  const told = `${rounds.rounds} rounds of ${conversations} conversations through a cache of ${entries}`
+  const told = `${rounds.rounds} rounds of ${conversations} new conversations through a cache of ${entries}`
   const times = { evicting: [] as number[], alone: [] as number[] }
   const turns = { conversations: 50, warmUp: 150, turns: size === 'quick' ? 100 : 600 }
   for (let round = 0; round < (size === 'quick' ? 1 : 3); round++) {

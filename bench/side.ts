@@ -34,7 +34,7 @@ export type Job = Omit<SideOptions, 'onTool'> &
     | { type: 'seed'; messages: number }
     | { type: 'seeded'; conversation: string; warmUp: number; turns: number }
     | { type: 'idle'; lanes: number; warmUp: number; turns: number }
-    /** Every conversation is touched once a round; after the first rounds memory must stay where it is. */
+    /** Each round touches as many new conversations, all alike; after the first rounds memory must stay where it is. */
     | { type: 'touched'; lanes: number; conversations: number; warmUp: number; rounds: number }
     /** One turn after the other, each in the next conversation. */
     | { type: 'turn-times'; conversations: number; warmUp: number; turns: number }
@@ -100,11 +100,13 @@ async function carryOut(job: Job, side: Side): Promise<Partial<Measured>> {
       return { heapBytes, turns: job.turns, messages: await countAll(side, measured) }
     }
     case 'touched': {
-      const conversations = await side.newConversations(job.conversations)
+      const all: string[] = []
       const heaps: number[] = []
       const residents: number[] = []
       for (let round = 0; round < job.warmUp + job.rounds; round++) {
-        await runAll(side, conversations, job.lanes)
+        const touched = await side.newConversations(job.conversations)
+        all.push(...touched)
+        await runAll(side, touched, job.lanes)
         const heap = await settledHeap()
         if (round < job.warmUp) continue
         heaps.push(heap)
@@ -112,7 +114,7 @@ async function carryOut(job: Job, side: Side): Promise<Partial<Measured>> {
       }
       const growth = (values: number[]) => Math.max(...values) / values[0]!
       const turns = job.conversations * (job.warmUp + job.rounds)
-      const messages = await countAll(side, conversations)
+      const messages = await countAll(side, all)
       return { heapGrowth: growth(heaps), residentGrowth: growth(residents), heapBytes: heaps[0]!, turns, messages }
     }
     case 'turn-times': {
