@@ -17,6 +17,10 @@ const { values, positionals } = parseArgs({
 })
 
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort()
+function workspaces(name: string): string {
+  return `test/workspaces/${name}.test.ts`
+}
+
 /** Minutes of their own: every behaviour in every mode on both databases, every way to die. The other files are the slice. */
 const HEAVY = [
   ...['test/http/behaviours/on-sqlite.test.ts', 'test/http/behaviours/on-postgres.test.ts'],
@@ -27,16 +31,9 @@ const HEAVY = [
     'test/http/callbacks-postgres.test.ts',
     'test/lab/kill/postgres-kill.test.ts',
   ],
-  ...[
-    'bad-commands-greedy',
-    'cancel-cases',
-    'cli',
-    'files-search',
-    'limits',
-    'process-killed',
-    'survival-starting',
-  ].map((name) => `test/workspaces/${name}.test.ts`),
-  ...['test/workspaces/survival-stopped.test.ts', 'test/workspaces/wake-cases.test.ts'],
+  ...['api', 'bad-commands', 'bad-commands-greedy', 'bad-commands-sabotage', 'cancel-cases', 'cli'].map(workspaces),
+  ...['egress', 'files-search', 'limits', 'process', 'process-killed', 'survival-starting'].map(workspaces),
+  ...['survival-stopped', 'wake', 'wake-cases'].map(workspaces),
 ]
 
 /** What the whole of it tries anyway. */
