@@ -21,7 +21,9 @@ export function findBubblewrap(searchPath: string | undefined): string {
     try {
       accessSync(join(folder, 'bwrap'), constants.X_OK)
       return join(folder, 'bwrap')
-    } catch {}
+    } catch {
+      // Not in this folder; perhaps in the next.
+    }
   }
   throw new WorkspaceError(
     'missing-sandbox',

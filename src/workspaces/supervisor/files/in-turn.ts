@@ -1,4 +1,7 @@
-/** Work on one key waits for earlier work on that key; work on others goes on beside it. */
+/**
+ * Work on one key waits for earlier work on that key; work on others goes on beside it. `tools/one-at-a-time.ts` is its twin:
+ * the supervisor sees nothing of ours but its own folder.
+ */
 export type InTurn = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
 export function newInTurn(): InTurn {
