@@ -23,7 +23,9 @@ for (const door of ['src/main.ts', 'src/embedded.ts', 'src/ai-sdk.ts'])
     // Have native parts that they look for at run time; loaded only where they are used.
     external: ['pg', 'sharp'],
     // Packages written for `require` still call it inside the bundle.
-    banner: { js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)" },
+    banner: {
+      js: "import { createRequire } from 'node:module'\nconst require = (name) => createRequire(import.meta.url)(name)",
+    },
     // Compiling the text is most of what is left of a cold start; names stay, for whoever reads a trace.
     minifyWhitespace: true,
     minifySyntax: true,

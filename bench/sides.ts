@@ -43,6 +43,8 @@ export async function openWorkshop(): Promise<Workshop> {
     const argument = JSON.stringify({ ...job, source: address, dist })
     return spawn(process.execPath, [...flags, join(plain, `${side}-side.js`), argument], {
       stdio: ['ignore', 'pipe', 'inherit'],
+      // Both sides find their code compiled, as the command does from its second start on.
+      env: { ...process.env, NODE_COMPILE_CACHE: join(root, 'compiled') },
     })
   }
 

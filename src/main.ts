@@ -1,21 +1,16 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
-import { homeOf, openApp } from './app.ts'
-import type { Serve, Simulate } from './cli/context.ts'
-import { runCli } from './cli/run-cli.ts'
+import module from 'node:module'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 
-const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
-const { version } = JSON.parse(manifest) as { version: string }
+/**
+ * The command, found compiled: reading and compiling our own text is most of a start, and a start is what a crash waits
+ * for. So this file, the one that is compiled each time, imports nothing of ours before the cache is open. It lies where
+ * only this user writes: what is in it is run.
+ */
+const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
+module.enableCompileCache?.(join(caches, 'holdfast', 'compiled'))
+// Otherwise written at a clean end only, and a process that was killed would leave its successor nothing.
+setTimeout(() => module.flushCompileCache?.(), 2_000).unref()
 
-const simulate: Simulate = async (options) => (await import('./simulator/serve-script.ts')).serveScript(options)
-
-const serve: Serve = async (options) => (await import('./http/serve-home.ts')).serveHome(options)
-
-process.exitCode = await runCli(process.argv.slice(2), {
-  openApp,
-  homeOf,
-  simulate,
-  serve,
-  environment: process.env,
-  version,
-})
+await import('./command.ts')

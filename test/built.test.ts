@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -19,12 +19,23 @@ before(async () => {
 })
 after(() => rmSync(place, { recursive: true, force: true }))
 
-const environment = { PATH: process.env.PATH, HOLDFAST_HOME: join(place, 'home') }
+const environment = { PATH: process.env.PATH, HOLDFAST_HOME: join(place, 'home'), XDG_CACHE_HOME: join(place, 'cache') }
 
 test('what is published answers a message', async () => {
   const command = [join(place, 'dist/main.js'), 'run', 'What time is it?']
   const { stdout } = await inProcess(process.execPath, command, { env: environment })
   assert.match(stdout, /\d\d:\d\d/)
+})
+
+test('a start leaves its compiled code to the next, and does without where it cannot', async () => {
+  const caches = join(place, 'caches')
+  const version = [join(place, 'dist/main.js'), '--version']
+  await inProcess(process.execPath, version, { env: { ...environment, XDG_CACHE_HOME: caches } })
+  assert.ok(readdirSync(join(caches, 'holdfast/compiled')).length > 0)
+  // A file where the folder should be.
+  const nowhere = { ...environment, XDG_CACHE_HOME: join(place, 'package.json') }
+  const { stdout } = await inProcess(process.execPath, version, { env: nowhere })
+  assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
 })
 
 test('what is published serves its API', async () => {

@@ -50,7 +50,8 @@ const DOORS: Record<string, Doors> = {
   },
   'embedded.ts': { rooms: ['app.ts', 'service'], packages: [] },
   'ai-sdk.ts': { rooms: ['ports', 'providers'], packages: [] },
-  'main.ts': { rooms: ['app.ts', 'cli', 'simulator', 'http'], packages: ['node:'] },
+  'command.ts': { rooms: ['app.ts', 'cli', 'simulator', 'http'], packages: ['node:'] },
+  'main.ts': { rooms: ['command.ts'], packages: ['node:'] },
 }
 
 /** Clock and chance are ports: the simulator must be able to run these rooms on a virtual clock. */

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 /**
@@ -62,7 +63,7 @@ const runner = spawn(
   process.execPath,
   [...options, '--test-reporter=./test/summary.ts', '--test-reporter-destination=stdout', ...files],
   // Hundreds of processes are started from source: what one has stripped and compiled, the next finds.
-  { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: 'node_modules/.cache/holdfast-tests' } },
+  { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: resolve('node_modules/.cache/holdfast-tests') } },
 )
 runner.on('exit', (code) => {
   process.exitCode = code ?? 1

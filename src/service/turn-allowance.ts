@@ -10,8 +10,8 @@ type Starter = { agentId: AgentId; actor: Caller['actor'] | undefined }
 
 type Book = { started: Map<RunId, Starter>; opening: Set<Starter> }
 
-/** Runs whose starter is remembered; many times what one process runs at once. */
-const MOST_REMEMBERED = 20_000
+/** Beside those that run: the newest may wait for their turn still. Older ones are forgotten, half of it at a time. */
+const REMEMBERED = 2_000
 
 const books = new WeakMap<Engine, Book>()
 
@@ -26,7 +26,8 @@ export async function withTurnAllowance(agentId: AgentId, desk: Desk, send: () =
   book.opening.add(starter)
   try {
     const sent = await send()
-    if (sent.type === 'opened') remember(sent.runId, starter, book)
+    if (sent.type === 'opened') book.started.set(sent.runId, starter)
+    forgetEnded(engine, book)
     return sent
   } finally {
     book.opening.delete(starter)
@@ -52,7 +53,13 @@ function refuseTooMany({ agentId, actor }: Starter, { running, desk }: { running
     )
 }
 
-function remember(runId: RunId, starter: Starter, { started }: Book): void {
-  started.set(runId, starter)
-  if (started.size > MOST_REMEMBERED) started.delete(started.keys().next().value!)
+function forgetEnded({ dispatcher }: Engine, { started }: Book): void {
+  if (started.size <= REMEMBERED) return
+  const running = new Set(dispatcher.running())
+  if (started.size <= REMEMBERED + running.size) return
+  const enough = REMEMBERED / 2 + running.size
+  for (const runId of started.keys()) {
+    if (started.size <= enough) return
+    if (!running.has(runId)) started.delete(runId)
+  }
 }

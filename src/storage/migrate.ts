@@ -47,12 +47,11 @@ const TABLE = `create table if not exists migrations (
 
 /** With `file`, a copy is left beside it before each change of a database that is in use. */
 export function migrateSqlite(database: DatabaseSync, plan: MigrationPlan & { file?: string }): void {
-  const { track, migrations, clock, place, file } = plan
+  const { track, migrations, clock, file } = plan
   database.exec(TABLE)
   const before = sqliteVersion(database, track)
   refuseNewer(before, plan)
-  for (const migration of migrations) {
-    if (sqliteVersion(database, track) >= migration.number) continue
+  for (const migration of migrations.filter(({ number }) => number > before)) {
     if (file && before > 0) copyBeside(database, file, migration)
     database.exec('begin immediate')
     try {
@@ -69,7 +68,7 @@ export function migrateSqlite(database: DatabaseSync, plan: MigrationPlan & { fi
       throw error
     }
   }
-  refuseNewer(sqliteVersion(database, track), { place, migrations })
+  refuseNewer(sqliteVersion(database, track), plan)
 }
 
 /** 0 for a database that Holdfast has not seen. */

@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 import type { Told } from './check.ts'
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
+/** Thousands of starts from source: what one life has stripped and compiled, the next finds, as with the command itself. */
+const COMPILED = fileURLToPath(new URL('../../../node_modules/.cache/holdfast-tests', import.meta.url))
 const PATIENCE_MS = 90_000
 
 export type LifeOptions = {
@@ -27,7 +29,7 @@ export type Life = ReturnType<typeof startLife>
 export function startLife(options: LifeOptions) {
   const child: ChildProcess = spawn(process.execPath, [options.worker ?? WORKER], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, ...environmentOf(options), ...options.environment },
+    env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, ...environmentOf(options), ...options.environment },
   })
   let errors = ''
   let isOver = false
