@@ -12,6 +12,8 @@ import { watchStream } from './watch-stream.ts'
 const UNWATCHED_DELAY_MS = 250
 const RETRY_MS = 250
 const TAIL_PAGE = 500
+/** A watched piece is written by itself if none was so shortly before: what comes in bursts shares a write. */
+const BURST_MS = 1
 /** Streams removed in one write: so many take milliseconds, months of them would take the lease. */
 const PRUNE_SLICE = 50
 const PRUNE_PAUSE_MS = 20
@@ -55,9 +57,11 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
   let nextFlush: Promise<void> | undefined
   let isScheduled = false
   let isClosing = false
+  let wroteAtOnce = Number.NEGATIVE_INFINITY
 
   function write(writer: Writer, written: readonly Chunk[], event: number) {
     if (writer.state !== 'open' || written.length === 0) return
+    if (event === 0 && fanOut.isWatched(writer.runId) && writeAtOnce(writer, written)) return
     const gathered = gather(writer)
     for (const chunk of written) {
       gathered.chunks.push({ event, body: bodyOf(chunk), chunk })
@@ -68,6 +72,35 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
       }
     }
     flushInTime(gathered)
+  }
+
+  /** A person reads along: a lone piece goes to the store and to them without waiting for company. */
+  function writeAtOnce(writer: Writer, written: readonly Chunk[]): boolean {
+    const { runId, fence, last, floor, bound } = writer
+    const now = clock.monotonic()
+    if (!chunks.appendAtOnce || now - wroteAtOnce < BURST_MS || flushing || pending.has(writer)) return false
+    if (!writer.isBegun || last < floor || last + written.length > bound || !written.every(isPiece)) return false
+    wroteAtOnce = now
+    const pieces = written.map((chunk) => ({ event: 0, body: bodyOf(chunk) }))
+    try {
+      if (!chunks.appendAtOnce({ runId, fence, last, chunks: pieces })) return false
+    } catch (fault) {
+      // The usual way will meet it too, and can wait until it passes.
+      if (fault instanceof StorageError) return false
+      throw fault
+    }
+    writer.last += written.length
+    writer.written = writer.last
+    tellWatchers(
+      writer,
+      written.map((chunk, index): NumberedChunk => ({ number: last + 1 + index, event: 0, chunk })),
+    )
+    return true
+  }
+
+  function tellWatchers({ runId }: Writer, numbered: NumberedChunk[]): void {
+    fanOut.publish(runId, numbered)
+    lookout.wroteHere(runId)
   }
 
   function gather(writer: Writer): Pending {
@@ -135,11 +168,10 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
       writer.isBegun = true
       writer.last = first + gathered.length - 1
       if (!fanOut.isWatched(writer.runId)) continue
-      const numbered = gathered.map(
-        ({ event, chunk }, offset): NumberedChunk => ({ number: first + offset, event, chunk }),
+      tellWatchers(
+        writer,
+        gathered.map(({ event, chunk }, offset): NumberedChunk => ({ number: first + offset, event, chunk })),
       )
-      fanOut.publish(writer.runId, numbered)
-      lookout.wroteHere(writer.runId)
     }
   }
 
@@ -255,6 +287,9 @@ function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Pro
 
 /** What the store would say of a stream that nobody can have written. */
 const UNWRITTEN: StreamHead = { last: 0, lastEvent: 0, ended: false, mayHaveLost: false }
+
+const isPiece = ({ message_type }: Chunk): boolean =>
+  message_type === 'assistant_message' || message_type === 'reasoning_message'
 
 /** A turn has a hundred deltas and a handful of anything else: theirs is put together by hand, for a third of the cost. */
 function bodyOf(chunk: Chunk): string {

@@ -24,6 +24,11 @@ export type ChunkStore = {
   open(runId: RunId, fence: number, former?: FormerWriter): Promise<StreamHead | 'fenced'>
   /** Numbers and keeps the chunks of all these streams in one write. Per stream: its first number, or why not. */
   append(appends: readonly ChunkAppend[]): Promise<(number | 'fenced' | 'ended')[]>
+  /**
+   * The next piece of an answer, kept before this returns: true, or nothing was written and `append` knows why. Missing
+   * where writing means waiting.
+   */
+  appendAtOnce?(piece: PieceAppend): boolean
   read(runId: RunId, after: number, limit: number): Promise<StoredChunk[]>
   head(runId: RunId): Promise<StreamHead | undefined>
   /** Streams that nobody ended, for the recovery sweep. */
@@ -32,6 +37,9 @@ export type ChunkStore = {
   prune(endedBefore: number, limit: number): Promise<number>
   close(): Promise<void>
 }
+
+/** Chunks that render no event, after the last one this writer had kept. */
+export type PieceAppend = { runId: RunId; fence: number; last: number; chunks: ChunkAppend['chunks'] }
 
 export type ChunkAppend = {
   runId: RunId

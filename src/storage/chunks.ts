@@ -1,21 +1,31 @@
 import { type Kysely, type SqlBool, sql } from 'kysely'
 import type { RunId } from '../core/id.ts'
-import type { ChunkAppend, ChunkStore, FormerWriter, StoredChunk, StreamHead } from '../ports/chunk-store.ts'
+import type {
+  ChunkAppend,
+  ChunkStore,
+  FormerWriter,
+  PieceAppend,
+  StoredChunk,
+  StreamHead,
+} from '../ports/chunk-store.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { Transact, Work } from './database.ts'
 import type { Tables } from './schema.ts'
-import { type Executor, type Parameter, statement } from './statement.ts'
+import { type Awaitable, type Executor, type Parameter, statement } from './statement.ts'
 
 export type ChunkDatabase = {
   transact: Transact
   read<T>(work: Work<T>): Promise<T>
+  /** Runs one statement that is a transaction of its own, without waiting; only where no other is open. */
+  atOnce?<T>(work: (db: Executor) => T): T | 'busy'
   /** Names this start of the machine: what was written without fsync under another may be gone. '' where unknown. */
   bootId: string
   close(): Promise<void>
 }
 
-export function chunkStore({ transact, read, bootId, close }: ChunkDatabase): ChunkStore {
+export function chunkStore({ transact, read, atOnce, bootId, close }: ChunkDatabase): ChunkStore {
   return {
+    ...(atOnce ? { appendAtOnce: (piece) => atOnce((db) => appendPiece(db, piece, bootId)) === 1 } : {}),
     open: (runId, fence, former = fence > 1 ? 'possible' : 'none') =>
       transact((db) => openStream(db, { runId, fence, former, bootId })),
     append: (appends) => appendKnowingly(appends, { transact, bootId }),
@@ -128,6 +138,13 @@ async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Pro
   return first
 }
 
+/** Leaves the head as it is: where a stream has got to is told by its chunks. */
+function appendPiece(db: Executor, { runId, fence, last, chunks }: PieceAppend, bootId: string): Awaitable<number> {
+  return db.run(insertNext, {
+    ...{ run: runId, fence, boot: bootId, known: last, count: chunks.length, bodies: encode(chunks) },
+  })
+}
+
 /** The writer's own earlier try, the end, or somebody else's stream. */
 async function whyNot(db: Executor, { runId, fence, last, floor, chunks }: ChunkAppend): Promise<Outcome> {
   const head = await db.get(headOf, { run: runId })
@@ -170,15 +187,27 @@ export function decode({ first, bodies }: { first: number; bodies: string }): St
   return chunks
 }
 
+/** Pieces written at once are not counted in the head: the last of those after it, or what it says itself. */
+const LAST = sql<number>`coalesce((
+  select later."last" from chunks later
+  where later.run_id = stream_heads.run_id and later."first" > stream_heads."last"
+  order by later."first" desc limit 1
+), stream_heads."last")`
+
 const headOf = statement<{ run: string }>()((db, p) =>
   db
     .selectFrom('stream_heads')
-    .select(['fence', 'last', 'last_event', 'ended', 'boot_id'])
+    .select(['fence', LAST.as('last'), 'last_event', 'ended', 'boot_id'])
     .where('run_id', '=', p('run')),
 )
 
 const lockHead = statement<{ run: string }>()((db, p, { lock }) =>
-  lock(db.selectFrom('stream_heads').select(['fence', 'last']).where('run_id', '=', p('run'))),
+  lock(
+    db
+      .selectFrom('stream_heads')
+      .select(['fence', LAST.as('last')])
+      .where('run_id', '=', p('run')),
+  ),
 )
 
 const takeHead = statement<{ run: string; fence: number; boot: string }>()((db, p) =>
@@ -232,7 +261,7 @@ const moveHead = statement<HeadValues & { known: number; floor: number }>()((db,
   db
     .updateTable('stream_heads')
     .set({
-      last: sql`case when "last" > ${p('floor')} then "last" else ${p('floor')} end + ${p('count')}`,
+      last: sql`case when ${LAST} > ${p('floor')} then ${LAST} else ${p('floor')} end + ${p('count')}`,
       last_event: sql`case when last_event > ${p('event')} then last_event else ${p('event')} end`,
       ended: p('ended'),
       ended_at: p('endedAt'),
@@ -240,13 +269,36 @@ const moveHead = statement<HeadValues & { known: number; floor: number }>()((db,
     })
     .where('run_id', '=', p('run'))
     .where('fence', '=', p('fence'))
-    .where(sql<SqlBool>`(cast(${p('known')} as integer) = ${sql.lit(ANY)} or "last" = ${p('known')})`)
+    .where(sql<SqlBool>`(cast(${p('known')} as integer) = ${sql.lit(ANY)} or ${LAST} = ${p('known')})`)
     .where('ended', '=', sql.lit(0))
     .returning('last'),
 )
 
 const insert = statement<{ run: string; first: number; last: number; bodies: string }>()((db, p) =>
   db.insertInto('chunks').values({ run_id: p('run'), first: p('first'), last: p('last'), bodies: p('bodies') }),
+)
+
+type NextValues = { run: string; fence: number; boot: string; known: number; count: number; bodies: string }
+
+const insertNext = statement<NextValues>()((db, p) =>
+  db
+    .insertInto('chunks')
+    .columns(['run_id', 'first', 'last', 'bodies'])
+    .expression(
+      db
+        .selectFrom('stream_heads')
+        .select([
+          'run_id',
+          sql<number>`${p('known')} + 1`.as('first'),
+          sql<number>`${p('known')} + ${p('count')}`.as('last'),
+          sql<string>`${p('bodies')}`.as('bodies'),
+        ])
+        .where('run_id', '=', p('run'))
+        .where('fence', '=', p('fence'))
+        .where('ended', '=', sql.lit(0))
+        .where('boot_id', '=', p('boot'))
+        .where(LAST, '=', p('known')),
+    ),
 )
 
 const rowsAfter = statement<{ run: string; after: number; limit: number }>()((db, p) =>

@@ -12,6 +12,8 @@ export type SqliteConnection = {
   readAtOnce: Transact
   /** Work outside a transaction that must not fall into somebody else's. */
   exclusively<T>(work: Work<T>): Promise<T>
+  /** The same without waiting, for one statement; `busy` while a transaction is open. */
+  atOnce<T>(work: (db: Executor) => T): T | 'busy'
   /** Straight to the connection: only for one that nothing else writes through. */
   executor: Executor
   /** Stores on this very connection that want to hear of each other's writes. */
@@ -60,9 +62,17 @@ function connect(database: DatabaseSync, place: string): SqliteConnection {
       }
     })
 
+  function atOnce<T>(work: (db: Executor) => T): T | 'busy' {
+    try {
+      return database.isTransaction ? 'busy' : work(executor)
+    } catch (error) {
+      throw toStorageError(error, place)
+    }
+  }
+
   const transact: Transact = (work) => transactFrom(beginWriting, work)
   const readAtOnce: Transact = (work) => transactFrom(beginReading, work)
-  return { database, transact, readAtOnce, exclusively, executor, listeners: new Set() }
+  return { database, transact, readAtOnce, exclusively, atOnce, executor, listeners: new Set() }
 }
 
 function sqliteExecutor(database: DatabaseSync): Executor {

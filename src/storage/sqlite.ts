@@ -187,8 +187,8 @@ function openChunkFile(file: string, { clock, replaces }: ChunkFile): ChunkStore
   }
 }
 
-function chunksOn({ transact, exclusively }: SqliteConnection, close: () => void): ChunkStore {
-  return chunkStore({ transact, read: exclusively, bootId: bootId(), close: () => exclusively(close) })
+function chunksOn({ transact, exclusively, atOnce }: SqliteConnection, close: () => void): ChunkStore {
+  return chunkStore({ transact, read: exclusively, atOnce, bootId: bootId(), close: () => exclusively(close) })
 }
 
 function setAside(file: string, now: number): void {

@@ -1,7 +1,16 @@
 import type { Chunk, NumberedChunk } from '../../core/chunk.ts'
 import { type MessageId, type RunId, stepOfAnswer } from '../../core/id.ts'
 import { sliceOtid } from './slice-ids.ts'
-import { type ContentPiece, callsSlice, contentSlice, type Origin, requestSlice, returnSlice } from './wire-message.ts'
+import {
+  type ContentPiece,
+  callsSlice,
+  contentSlice,
+  type Origin,
+  requestSlice,
+  returnSlice,
+  type WireMessage,
+  wireDate,
+} from './wire-message.ts'
 
 /** One event for the client. A named one is ours and skipped by it, `error` excepted. */
 export type StreamEvent = {
@@ -31,6 +40,8 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
   /** Thought that is only blank so far: it is told with its first word, or never. */
   let blank = ''
   let held: { piece: ContentPiece; seq: number } | undefined
+  /** The first piece of this slice as it was told: the others differ in three words. */
+  let like: WireMessage | undefined
   let returns: Extract<Chunk, { message_type: 'tool_return_message' }>[] = []
   let stopReason: string | undefined
 
@@ -72,6 +83,7 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
       }
       kind = piece.kind
       slice++
+      like = undefined
       blank = ''
       return [...before, ...say({ ...piece, text }, seq)]
     }
@@ -79,9 +91,15 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
   }
 
   function say(piece: ContentPiece, seq: number): StreamEvent[] {
-    if (detail === 'tokens') return [event(seq, contentSlice(answerId!, { ...piece, slice }, origin(seq)))]
+    if (detail === 'tokens') return [event(seq, pieceOf(piece, seq))]
     held = { piece: { ...piece, text: (held?.piece.text ?? '') + piece.text }, seq }
     return []
+  }
+
+  function pieceOf(piece: ContentPiece, seq: number): WireMessage {
+    like ??= contentSlice(answerId!, { ...piece, slice }, origin(seq))
+    const told = { ...like, date: wireDate(options.now()), seq_id: seq }
+    return piece.kind === 'text' ? { ...told, content: piece.text } : { ...told, reasoning: piece.text }
   }
 
   function result(chunk: Extract<Chunk, { message_type: 'tool_return_message' }>, seq: number): StreamEvent[] {

@@ -21,7 +21,7 @@ export function tapDatabases(trap: Trap): DatabaseTap {
     const statement = prepare.call(this, sql)
     const place = this.location() ?? ''
     if (place.endsWith('holdfast.db')) truths.add(this)
-    return sql === 'commit' && place.endsWith('chunks.db') ? trapRun(statement, trap) : statement
+    return place.endsWith('chunks.db') && isWrite(sql) ? trapRun(statement, trap) : statement
   }
   tapPostgres(trap)
   return {
@@ -36,6 +36,9 @@ export function tapDatabases(trap: Trap): DatabaseTap {
     },
   }
 }
+
+/** What makes chunks last: the end of a transaction, or the one statement that is a transaction by itself. */
+const isWrite = (sql: string): boolean => sql === 'commit' || /^insert into "chunks".* select /s.test(sql)
 
 function trapRun(statement: StatementSync, trap: Trap): StatementSync {
   const run = statement.run.bind(statement) as (...values: SQLInputValue[]) => ReturnType<StatementSync['run']>

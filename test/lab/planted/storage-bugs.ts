@@ -87,19 +87,19 @@ export const STORAGE_BUGS: PlantedBug[] = [
     breaks: 'nothing is lost: a commit is whole or it is not',
   },
   {
-    name: 'stream numbers restart after a takeover',
+    name: 'pieces written at once are not counted',
     file: 'storage/chunks.ts',
-    find: '.doUpdateSet({ fence: sql`excluded.fence` })',
-    replace: '.doUpdateSet({ fence: sql`excluded.fence`, last: sql.lit(0) })',
-    breaks: 'nothing is lost: a number of a stream has one content',
+    find: ".select(['fence', LAST.as('last'), 'last_event', 'ended', 'boot_id'])",
+    replace: ".select(['fence', 'last', 'last_event', 'ended', 'boot_id'])",
+    breaks: 'nothing is stuck: whoever takes a stream over goes on where it is',
   },
   {
     name: 'a stream can be ended twice',
     file: 'storage/chunks.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is in the file like this
-    find: "\"last\" = ${p('known')})`)\n    .where('ended', '=', sql.lit(0))\n",
+    find: "${LAST} = ${p('known')})`)\n    .where('ended', '=', sql.lit(0))\n",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is in the file like this
-    replace: '"last" >= ${p(\'known\')})`)\n',
+    replace: "${LAST} >= ${p('known')})`)\n",
     breaks: 'nothing is hidden: one terminal event, last',
   },
   {

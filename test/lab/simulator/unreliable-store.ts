@@ -159,7 +159,11 @@ export function unreliableChunks(chunks: ChunkStore, place: Place): ChunkStore {
     await pass(place, kernel.between(0, 2))
     return answer
   }
-  return { ...chunks, append }
+  const appendAtOnce: ChunkStore['appendAtOnce'] = (piece) => {
+    if (weather.strikes('chunks-error', place.name)) throw new StorageError('busy', 'simulated')
+    return life.isAlive && chunks.appendAtOnce!(piece)
+  }
+  return { ...chunks, append, appendAtOnce }
 }
 
 function through(method: string, work: Method, place: Place): Method {
