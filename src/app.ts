@@ -29,6 +29,7 @@ import { providerSet } from './providers/provider-set.ts'
 import { friendlyProvider } from './providers/scripted/friendly.ts'
 import { endProcesses } from './service/close-workspace.ts'
 import type { Desk } from './service/desk.ts'
+import { findMessages } from './service/find-messages.ts'
 import { findPassages } from './service/find-passages.ts'
 import { keepSearchReady } from './service/keep-search-ready.ts'
 import { keepWorkspaces } from './service/keep-workspaces.ts'
@@ -105,6 +106,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       ...memoryTools({
         ...{ store, clock, randomness },
         findPassages: (question) => findPassages(question, { store, embeddings }),
+        findMessages: (question) => findMessages(question, { store, embeddings }),
       }),
       ...workspaceTools({ workspaces, containment: sandbox.containment, clock }),
       ...(options.tools ?? []),
@@ -160,9 +162,9 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
 /** Streams of events say nothing for as long as they like: whoever reads them decides how long and how much. */
 const OF_STREAMS = { headersMs: 0, silenceMs: 0, maxBytes: Number.POSITIVE_INFINITY }
 
-function embeddingOf({ embedding }: ConfigFile, { embedding: named }: Settings) {
+function embeddingOf({ embedding, embed_messages: messages = true }: ConfigFile, { embedding: named }: Settings) {
   const usual = named ?? embedding
-  return usual ? { usual } : {}
+  return { messages, ...(usual ? { usual } : {}) }
 }
 
 const strategiesOf = ({ providers }: ConfigFile) =>

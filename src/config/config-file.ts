@@ -37,6 +37,8 @@ export type ConfigFile = {
   model?: TargetHandle
   /** The embedding model of agents that name none. */
   embedding?: TargetHandle
+  /** False: only what agents keep is handed to it, not what is said. */
+  embed_messages?: boolean
   /** The chain of agents that have none of their own. */
   fallback: TargetHandle[]
   providers: Record<string, ProviderConfig>

@@ -88,6 +88,11 @@ export const CONFIG_SCHEMA: Schema = {
       type: 'string',
       description: 'The embedding model of agents that name none, as provider/model; without it, search goes by words.',
     },
+    embed_messages: {
+      type: 'boolean',
+      description:
+        'Whether what is said is handed to the embedding model too, and not only what agents keep; true if nothing is said.',
+    },
     fallback: {
       type: 'array',
       items: { type: 'string' },

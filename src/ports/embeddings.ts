@@ -22,4 +22,6 @@ export type Embeddings = {
   embedder: Embedder
   /** The model of agents that name none. */
   usual?: TargetHandle
+  /** Whether what was said is embedded too, and not only what agents keep. */
+  messages: boolean
 }

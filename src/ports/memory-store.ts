@@ -109,28 +109,43 @@ export type PassageStore = {
   vectors: PassageVectors
 }
 
-export type WaitingPassage = { number: number; organizationId: OrganizationId; agentId: AgentId; text: string }
+export type WaitingText = { number: number; organizationId: OrganizationId; agentId: AgentId; text: string }
 
-export type NewVector = Pick<WaitingPassage, 'number' | 'agentId'> & {
+export type NewVector = Pick<WaitingText, 'number' | 'agentId'> & {
   model: string
   result: { type: 'vector'; vector: number[] } | { type: 'refused'; detail: string }
 }
 
-/** What passages mean, as an embedding model tells. Follows a passage; never in a turn's transaction. */
-export type PassageVectors = {
-  /** Passages of all organisations that have none yet, in the order they were made. */
-  waiting(after: number, limit: number): Promise<WaitingPassage[]>
+/** What texts mean, as an embedding model tells. Follows them; never in a turn's transaction. */
+export type VectorShelf = {
+  /** Texts of all organisations that have none yet, in the order they were made. */
+  waiting(after: number, limit: number): Promise<WaitingText[]>
   keep(vectors: readonly NewVector[]): Promise<void>
   /** Which models the vectors of each agent come from. */
   models(): Promise<{ organizationId: OrganizationId; agentId: AgentId; model: string }[]>
-  /** Their passages wait again. */
+  /** Their texts wait again. */
   drop(agentId: AgentId, model: string): Promise<void>
+}
+
+/** How a question is placed, and by whom. */
+export type Meaning = { model: string; vector: readonly number[] }
+
+export type PassageVectors = VectorShelf & {
   /** Nearest first, of those that this model embedded; without an agent, among those of all. */
   nearest(
     organizationId: OrganizationId,
     agentId: AgentId | undefined,
-    query: PassageQuery & { model: string; vector: readonly number[] },
+    query: PassageQuery & Meaning,
   ): Promise<Passage[]>
+}
+
+export type MessageVectors = VectorShelf & {
+  /** Nearest first, of what was said and this model embedded. */
+  nearest(
+    organizationId: OrganizationId,
+    agentId: AgentId | undefined,
+    query: Omit<RecallQuery, 'text' | 'skip'> & Meaning,
+  ): Promise<Recalled[]>
 }
 
 /** What is said first in each conversation. */
@@ -189,6 +204,7 @@ export type RecallStore = {
   search(organizationId: OrganizationId, agentId: AgentId | undefined, query: RecallQuery): Promise<Recalled[]>
   /** Indexes what was said since, of all organisations, for about this long. Searches do so too, for what they search. */
   catchUp(forMs: number): Promise<'done' | 'more'>
+  vectors: MessageVectors
   /** The messages of all agents, or of one conversation, in the order of time. */
   list(organizationId: OrganizationId, page: ListPage & { conversationId?: ConversationId }): Listed<Recalled>
 }

@@ -26,25 +26,25 @@ function given(catchUp: () => Promise<'done' | 'more'>) {
       }
     },
   }
+  const emptyShelf = {
+    models: async () => [],
+    waiting: async () => {
+      looks += 1
+      return []
+    },
+  }
   const store = {
     recall: {
       catchUp() {
         calls += 1
         return catchUp()
       },
+      vectors: emptyShelf,
     },
-    passages: {
-      vectors: {
-        models: async () => [],
-        waiting: async () => {
-          looks += 1
-          return []
-        },
-      },
-    },
+    passages: { vectors: emptyShelf },
   }
   const world = { store, clock, report: (fault: unknown) => void faults.push(fault) } as never
-  const keeping = keepSearchReady({ world, running: () => turns, embeddings: { embedder: NOBODY } })
+  const keeping = keepSearchReady({ world, running: () => turns, embeddings: { embedder: NOBODY, messages: true } })
   return {
     ...{ keeping, faults, calls: () => calls, looks: () => looks, isTicking: () => isTicking },
     setTurns(count: number) {
@@ -64,7 +64,7 @@ test('nothing is indexed in the first moments, then now and then, and while turn
   await ticks(1)
   assert.equal(calls() + looks(), 0)
   await ticks(50)
-  assert.equal(looks(), 50, 'passages that wait for their vectors are looked for each time')
+  assert.equal(looks(), 100, 'passages and messages that wait for their vectors are looked for each time')
   const idle = calls()
   assert.ok(idle >= 9 && idle <= 11, String(idle))
   setTurns(1)

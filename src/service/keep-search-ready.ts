@@ -1,6 +1,6 @@
 import type { World } from '../engine/world.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
-import { newPassageEmbedding } from './embed-passages.ts'
+import { newEmbedding } from './embed-texts.ts'
 
 const TICK_MS = 2_000
 /** Not at once: a command that is over in a moment is spared it. */
@@ -21,7 +21,10 @@ type Parts = {
 export function keepSearchReady({ world, embeddings, running }: Parts): { stop(): Promise<void> } {
   const { store, clock, report } = world
   const stopping = new AbortController()
-  const embedding = embeddings && newPassageEmbedding({ store, clock, embeddings })
+  const shelves = embeddings ? [store.passages.vectors, ...(embeddings.messages ? [store.recall.vectors] : [])] : []
+  const embedding = shelves.map((vectors) =>
+    newEmbedding({ vectors, agents: store.agents, embeddings: embeddings!, clock }),
+  )
   const working: Record<'indexing' | 'embedding', Promise<void> | undefined> = {
     ...{ indexing: undefined, embedding: undefined },
   }
@@ -31,9 +34,13 @@ export function keepSearchReady({ world, embeddings, running }: Parts): { stop()
   const stopTicking = clock.every(TICK_MS, () => {
     ticks += 1
     if (ticks < 0) return
-    if (embedding) once('embedding', () => embedding.work(stopping.signal))
+    if (embedding.length > 0) once('embedding', embed)
     if (ticks % INDEXING_TICKS[running() === 0 ? 'idle' : 'busy'] === 0) once('indexing', index)
   })
+
+  async function embed(): Promise<void> {
+    for (const one of embedding) await one.work(stopping.signal)
+  }
 
   async function index(): Promise<void> {
     while (!stopping.signal.aborted && (await store.recall.catchUp(INDEXING_MS)) === 'more') {

@@ -5,7 +5,8 @@ import type { Passage, PassageQuery } from '../core/passage.ts'
 import { Problem } from '../core/problem.ts'
 import type { ListPage } from '../ports/memory-store.ts'
 import type { Desk } from './desk.ts'
-import { type FoundPassages, findPassages } from './find-passages.ts'
+import type { Found } from './find-both-ways.ts'
+import { findPassages } from './find-passages.ts'
 
 export type NewPassage = { agent: Agent; text: string; tags?: string[]; createdAt?: number }
 
@@ -32,7 +33,7 @@ export const searchPassages = (
   agent: Agent | undefined,
   { signal, ...query }: PassageQuery & { signal: AbortSignal },
   { world, embeddings, organizationId }: Desk,
-): Promise<FoundPassages> =>
+): Promise<Found<Passage>> =>
   findPassages(
     { organizationId, query, signal, ...(agent ? { agentId: agent.id } : {}) },
     { store: world.store, embeddings },

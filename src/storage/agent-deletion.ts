@@ -52,6 +52,7 @@ const REMOVALS: Statement<Of, unknown>[] = [
   statement<Of>()((db, p) => db.deleteFrom('conversations').where('agent_id', '=', p('agent'))),
   // After the conversations: whoever indexes one of them holds it, and finds it gone.
   statement<Of>()((db, p) => db.deleteFrom('message_index').where('agent_id', '=', p('agent'))),
+  statement<Of>()((db, p) => db.deleteFrom('message_vector_models').where('agent_id', '=', p('agent'))),
   statement<Of>()((db, p) => db.deleteFrom('message_index_heads').where('agent_id', '=', p('agent'))),
   statement<Of>()((db, p) => db.deleteFrom('passage_vectors').where('agent_id', '=', p('agent'))),
   statement<Of>()((db, p) => db.deleteFrom('passages').where('agent_id', '=', p('agent'))),

@@ -5,6 +5,7 @@ import { standingOf } from './conversation-standing.ts'
 import type { Database } from './database.ts'
 import { listAcross } from './message-list.ts'
 import { searchInMessages } from './message-search.ts'
+import { messageVectors } from './message-vectors.ts'
 import { catchUpIndex, sweepIndex } from './message-words.ts'
 
 /** How long a search indexes before it looks. What is left then is searched as it is. */
@@ -12,7 +13,7 @@ const CATCH_UP_MS = 150
 /** What is not there any more is not found anyway; looking for it reads every conversation. */
 const SWEEP_EVERY_MS = 60_000
 
-export function recallStore(database: Database, clock: Pick<Clock, 'monotonic'>): RecallStore {
+export function recallStore(database: Database, clock: Pick<Clock, 'monotonic' | 'soon'>): RecallStore {
   const { read, readAtOnce } = database
   let sweepAt = 0
   return {
@@ -30,6 +31,8 @@ export function recallStore(database: Database, clock: Pick<Clock, 'monotonic'>)
       }
       return read((db) => searchInMessages(db, { ...query, organizationId, agentId, terms }))
     },
+
+    vectors: messageVectors(database, clock),
 
     async catchUp(forMs) {
       const isDue = clock.monotonic() >= sweepAt

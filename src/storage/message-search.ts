@@ -89,10 +89,10 @@ function spellingsOf(word: string): string[] {
   return [...new Set([word, first.toUpperCase() + rest.join(''), word.toUpperCase()])]
 }
 
-const scopeOf = ({ agentId, conversationId }: MessageSearch): Scope =>
+export const scopeOf = ({ agentId, conversationId }: Pick<MessageSearch, 'agentId' | 'conversationId'>): Scope =>
   conversationId ? 'conversation' : agentId ? 'agent' : 'all'
 
-type Reach = {
+export type Reach = {
   organization: string
   agent: string
   conversation: string
@@ -104,7 +104,8 @@ type Reach = {
   [role: `role${number}`]: string
 }
 
-function reachOf({ organizationId, agentId, conversationId, roles = [], from, to, limit, skip }: MessageSearch): Reach {
+export function reachOf(search: Omit<MessageSearch, 'terms'>): Reach {
+  const { organizationId, agentId, conversationId, roles = [], from, to, limit, skip } = search
   return {
     ...{ organization: organizationId, agent: agentId ?? '', conversation: conversationId ?? '', limit },
     ...{ skip: skip ?? 0, from: from ?? 0, to: to ?? Number.MAX_SAFE_INTEGER, anyRole: roles.length === 0 ? 1 : 0 },
@@ -112,7 +113,7 @@ function reachOf({ organizationId, agentId, conversationId, roles = [], from, to
   }
 }
 
-const within = <V extends Reach>(p: Parameter<V>, table: 'messages' | 'message_index') => {
+export const within = <V extends Reach>(p: Parameter<V>, table: 'messages' | 'message_index') => {
   const name = sql.table(table)
   const roles = sql.join(listParameters<V>(p, 'role', ROLES))
   return sql<SqlBool>`${name}.created_at between cast(${p('from')} as bigint) and cast(${p('to')} as bigint)

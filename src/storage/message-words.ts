@@ -4,6 +4,7 @@ import type { MessageBody, MessageRole } from '../core/message.ts'
 import { saidIn, tokensIn } from '../core/search-terms.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Database } from './database.ts'
+import { inheritVectors } from './inherited-vectors.ts'
 import { type Executor, type Parameter, statement } from './statement.ts'
 
 /** What is brought up to date: blank is everything. */
@@ -89,6 +90,7 @@ async function indexBatch(
   if ((await db.run(moveHead, { conversation: id, from: done, to: head })) === 0) return
   const spoken = lines.filter(({ tokens }) => tokens.length > 0)
   if (spoken.length > 0) await INSERTS[name](db, conversation, spoken)
+  if (spoken.some(({ copyOf }) => copyOf !== null)) await inheritVectors(db, { conversation: id, from: done, to: head })
 }
 
 const INSERTS = {

@@ -14,6 +14,7 @@ import { conversations } from './migrations/007-conversations.ts'
 import { callbacks } from './migrations/008-callbacks.ts'
 import { messageSearch } from './migrations/009-message-search.ts'
 import { passageVectors } from './migrations/010-passage-vectors.ts'
+import { messageVectors } from './migrations/011-message-vectors.ts'
 import { firstOfChunks } from './migrations/chunks-001-first.ts'
 
 /** Numbered and never edited: a released one has run somewhere. */
@@ -34,6 +35,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     callbacks,
     messageSearch,
     passageVectors,
+    messageVectors,
   ],
   chunks: [firstOfChunks],
 }

@@ -6,11 +6,7 @@ import type { NewVector, PassageVectors } from '../ports/memory-store.ts'
 import type { Database } from './database.ts'
 import { type PassageRange, type PassageScope, passageAt, passagesInRange, rangeOf } from './passage-rows.ts'
 import { type Executor, statement } from './statement.ts'
-
-/** How many passages one question is compared with, the newest of them. */
-const MOST_COMPARED = 20_000
-/** Between two pages others get their turn (measured: 9 ms for 500 of 1,536 numbers). */
-const PAGE = 500
+import { nearestOf, packed, VECTOR_PAGE } from './vectors.ts'
 
 export function passageVectors({ read, write }: Database, { soon }: Pick<Clock, 'soon'>): PassageVectors {
   const othersFirst = () => new Promise<void>(soon)
@@ -51,52 +47,16 @@ type Nearest = PassageQuery & {
 }
 
 async function nearest(asked: Nearest, read: Database['read'], othersFirst: () => Promise<void>): Promise<Passage[]> {
-  const { organizationId, agentId, limit, model } = asked
-  const question = Float32Array.from(asked.vector)
+  const { organizationId, agentId, model } = asked
   const statement = VECTORS[agentId === undefined ? 'all agents' : 'one agent']
-  const values = { ...rangeOf(asked), organization: organizationId, agent: agentId ?? '', model, limit: PAGE }
-  let best: { number: number; nearness: number }[] = []
-  let below = Number.MAX_SAFE_INTEGER
-  for (let compared = 0; compared < MOST_COMPARED; compared += PAGE) {
-    const rows = await read((db) => db.all(statement, { ...values, below }))
-    for (const { number, vector } of rows) best.push({ number, nearness: nearnessOf(question, unpacked(vector!)) })
-    best = best.sort((one, other) => other.nearness - one.nearness).slice(0, limit)
-    if (rows.length < PAGE) break
-    below = rows.at(-1)!.number
-    await othersFirst()
-  }
+  const values = { ...rangeOf(asked), organization: organizationId, agent: agentId ?? '', model, limit: VECTOR_PAGE }
+  const best = await nearestOf(asked, (below) => read((db) => db.all(statement, { ...values, below })), othersFirst)
   const found = await read(async (db) => {
     const passages: (Passage | undefined)[] = []
-    for (const { number } of best) passages.push(await passageAt(db, number))
+    for (const number of best) passages.push(await passageAt(db, number))
     return passages
   })
   return found.filter((passage) => passage !== undefined)
-}
-
-/** A byte for each number, relative to the largest: an angle needs no more, and a search reads a quarter. */
-function packed(vector: readonly number[]): string {
-  let largest = 0
-  for (const value of vector) largest = Math.max(largest, Math.abs(value))
-  const scale = largest > 0 && Number.isFinite(largest) ? 127 / largest : 0
-  return Buffer.from(Int8Array.from(vector, (value) => Math.round(value * scale)).buffer).toString('base64')
-}
-
-function unpacked(text: string): Int8Array {
-  const bytes = Buffer.from(text, 'base64')
-  return new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length)
-}
-
-/** The cosine, but for the length of the question, which is the same for all. */
-function nearnessOf(question: Float32Array, vector: Int8Array): number {
-  if (question.length !== vector.length) return -Infinity
-  let product = 0
-  let square = 0
-  for (let index = 0; index < vector.length; index++) {
-    const value = vector[index]!
-    product += question[index]! * value
-    square += value * value
-  }
-  return square === 0 ? 0 : product / Math.sqrt(square)
 }
 
 const waitingAfter = statement<{ after: number; limit: number }>()((db, p) =>

@@ -9,6 +9,8 @@ export type SearchTables = {
   message_index: MessageIndexTable
   message_index_heads: MessageIndexHeadsTable
   message_words: MessageWordsTable
+  message_vectors: MessageVectorsTable
+  message_vector_models: MessageVectorModelsTable
 }
 
 type PassagesTable = {
@@ -41,7 +43,15 @@ type MessageIndexTable = {
   role: MessageRole
   created_at: number
   copy_of: MessageId | null
+  /** Null while it waits for its vector. */
+  embedded_by: string | null
 }
+
+/** As those of passages. */
+type MessageVectorsTable = { message_number: number; vector: string | null; refusal: string | null }
+
+/** Which models have embedded something of each agent. */
+type MessageVectorModelsTable = { agent_id: AgentId; model: string; organization_id: OrganizationId }
 
 /** Positions below it are indexed. */
 type MessageIndexHeadsTable = { conversation_id: ConversationId; agent_id: AgentId; next_position: number }

@@ -7,7 +7,7 @@ import { Letta } from '@letta-ai/letta-client'
 import { openApp } from '../../src/app.ts'
 import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
 import { startServer } from '../../src/http/server.ts'
-import { newPassageEmbedding } from '../../src/service/embed-passages.ts'
+import { newEmbedding } from '../../src/service/embed-texts.ts'
 import { startSimulator } from '../../src/simulator/start-simulator.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { KEY } from './served.ts'
@@ -15,7 +15,7 @@ import { KEY } from './served.ts'
 const MODEL = 'house/talker'
 
 /** A server of this process whose passages are embedded when a test says so. */
-async function serveEmbedding(context: TestContext, more: Record<string, string> = {}) {
+async function serveEmbedding(context: TestContext, more: Record<string, string> = {}, config: object = {}) {
   const simulator = await startSimulator()
   const home = mkdtempSync(join(tmpdir(), 'holdfast-vectors-'))
   const providers = {
@@ -23,7 +23,7 @@ async function serveEmbedding(context: TestContext, more: Record<string, string>
     stars: { base_url: simulator.url, dialect: 'gemini' },
     slow: { base_url: `${simulator.url}/slow/v1`, timeout_ms: 150 },
   }
-  writeFileSync(join(home, 'config.yaml'), JSON.stringify({ embedding: 'house/near', providers }))
+  writeFileSync(join(home, 'config.yaml'), JSON.stringify({ embedding: 'house/near', providers, ...config }))
   const environment = { HOLDFAST_HOME: home, ...more }
   const app = await openApp({ environment, role: 'owner' })
   const { desk } = app
@@ -37,9 +37,20 @@ async function serveEmbedding(context: TestContext, more: Record<string, string>
     rmSync(home, { recursive: true, force: true })
   })
   const { store, clock } = desk.world
-  const embedding = () => newPassageEmbedding({ store, clock, embeddings: desk.embeddings! })
+  const parts = { agents: store.agents, clock, embeddings: desk.embeddings! }
+  const embedding = () => newEmbedding({ ...parts, vectors: store.passages.vectors })
+  const embedMessages = async () => {
+    await store.recall.catchUp(5_000)
+    await newEmbedding({ ...parts, vectors: store.recall.vectors }).work(AbortSignal.timeout(10_000))
+  }
   return {
-    ...{ simulator, desk, embedding, client: new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 }) },
+    ...{
+      simulator,
+      desk,
+      embedding,
+      embedMessages,
+      client: new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 }),
+    },
     embed: () => embedding().work(AbortSignal.timeout(10_000)),
   }
 }
@@ -217,4 +228,86 @@ test('an agent whose embedding model nobody serves is searched by words, without
   await client.agents.passages.create(agent.id, { text: 'a red boat' })
   const answer = (await client.agents.passages.search(agent.id, { query: 'boat' })) as unknown as Answer
   assert.deepEqual([answer.count, answer.search_mode, answer.notice], [1, 'fts', undefined])
+})
+
+for (const database of ['SQLite', 'PostgreSQL'])
+  test(`${database}: what was said is found by its words at once and by its meaning soon after`, async (context) => {
+    const postgres = database === 'PostgreSQL' ? await startPostgres() : undefined
+    if (postgres && 'skip' in postgres) return context.skip(postgres.skip)
+    if (postgres) context.after(() => postgres.stop())
+    const served = await serveEmbedding(context, postgres ? { DATABASE_URL: postgres.url } : {})
+    const { client, desk, simulator, embedMessages } = served
+    const { recall } = desk.world.store
+    const waiting = async () => (await recall.vectors.waiting(0, 100)).map(({ text }) => text)
+    const agent = await client.agents.create({ model: 'scripted/friendly' })
+    const other = await client.agents.create({ model: 'scripted/friendly' })
+    const say = (to: { id: string }, content: string) =>
+      client.agents.messages.create(to.id, { messages: [{ role: 'user', content }] })
+    await say(agent, 'a red boat on the sea')
+    await say(other, 'an automobile in a garage')
+    const search = (query: string, rest: object = {}) => client.messages.search({ query, ...rest })
+    const said = async (query: string, rest: object = {}) =>
+      (await search(query, rest)).flatMap((found) =>
+        found.message_type === 'user_message' ? [(found as unknown as { content: string }).content] : [],
+      )
+
+    assert.deepEqual(await said('boat'), ['a red boat on the sea'])
+    assert.deepEqual(await said('ship'), [])
+    await embedMessages()
+    assert.deepEqual(await waiting(), [])
+    assert.equal((await said('ship'))[0], 'a red boat on the sea')
+    assert.equal((await said('car'))[0], 'an automobile in a garage')
+    assert.deepEqual(
+      await said('car', { agent_id: agent.id }),
+      ['a red boat on the sea'],
+      'only what this agent was told',
+    )
+    assert.deepEqual(await said('ship', { search_mode: 'fts' }), [])
+    assert.equal((await said('ship', { search_mode: 'vector' }))[0], 'a red boat on the sea')
+    assert.deepEqual(await said('ship', { start_date: '2999-01-01' }), [])
+    const [best] = (await search('ship')) as unknown as { fts_rank: null; vector_rank: number; rrf_score: number }[]
+    assert.deepEqual([best!.fts_rank, best!.vector_rank, best!.rrf_score > 0], [null, 1, true])
+
+    // The tool finds the same.
+    const tool = desk.world.tools.find('conversation_search')!
+    const given = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
+    assert.match(JSON.stringify(await tool.run({ query: 'ship', limit: 1 }, given)), /a red boat on the sea/)
+
+    // A fork says nothing new: nobody is asked about it again, and what it copied is found in it.
+    const conversation = await client.conversations.create({ agent_id: agent.id })
+    await client.conversations.messages.create(conversation.id, { streaming: false, input: 'a glad person' } as never)
+    await embedMessages()
+    const asked = simulator.requests.length
+    const fork = await client.post<{ id: string }>(`/v1/conversations/${conversation.id}/fork`)
+    await embedMessages()
+    assert.equal(simulator.requests.length, asked)
+    assert.deepEqual(await said('happy', { conversation_id: fork.id, search_mode: 'vector' }), ['a glad person'])
+
+    // A model of the agent's own: everything it said is placed again.
+    await client.agents.update(agent.id, { embedding: 'stars/far' })
+    assert.deepEqual(await said('ship', { agent_id: agent.id }), [], 'what another model placed is not compared')
+    await embedMessages()
+    assert.equal((await said('ship', { agent_id: agent.id }))[0], 'a red boat on the sea')
+    const models = async () => (await recall.vectors.models()).map(({ model }) => model).sort()
+    assert.deepEqual(await models(), ['house/near', 'stars/far'])
+
+    // While nobody answers, the words count.
+    await simulator.goDown()
+    assert.deepEqual(await said('boat', { search_mode: 'vector' }), ['a red boat on the sea'])
+    assert.match(JSON.stringify(await tool.run({ query: 'boat' }, given)), /a red boat.*Searched by words alone/)
+    await simulator.comeBack()
+
+    await client.agents.delete(agent.id)
+    assert.deepEqual(await models(), ['house/near'])
+    assert.deepEqual(await said('ship', { search_mode: 'vector' }), ['an automobile in a garage'])
+  })
+
+test('what was said is handed to nobody where the operator does not want it', async (context) => {
+  const { client, desk, simulator } = await serveEmbedding(context, {}, { embed_messages: false })
+  const agent = await client.agents.create({ model: 'scripted/friendly' })
+  await client.agents.messages.create(agent.id, { messages: [{ role: 'user', content: 'a red boat' }] })
+  assert.equal(desk.embeddings?.messages, false)
+  const found = await client.messages.search({ query: 'boat', search_mode: 'vector' })
+  assert.ok(found.length > 0)
+  assert.equal(simulator.requests.length, 0, 'not even the question')
 })

@@ -8,6 +8,7 @@ import type { Routes } from '../routes.ts'
 import { refuse } from './errors.ts'
 import { messageNamed, messageQuery } from './message-page.ts'
 import { parsed, requireAgent } from './parse.ts'
+import { PATIENCE_MS } from './passages.ts'
 import { ofTypes, wireDate, wireMessages } from './wire-message.ts'
 
 /** Messages of whichever agent. */
@@ -39,6 +40,7 @@ export function registerMessageSearchRoutes(routes: Routes): void {
       const found = await searchMessages(
         {
           ...{ text: asked.query, limit: asked.limit ?? USUAL_RESULTS },
+          ...{ by: WAYS[asked.search_mode ?? 'hybrid'], signal: AbortSignal.timeout(PATIENCE_MS) },
           ...(agent ? { agentId: agent.id } : {}),
           ...(conversationId ? { conversationId } : {}),
           ...(asked.start_date ? { from: timeOf(asked.start_date, 'start') } : {}),
@@ -46,7 +48,7 @@ export function registerMessageSearchRoutes(routes: Routes): void {
         },
         desk,
       )
-      return found.map((message, index) => resultOf(message, index + 1))
+      return found.map(resultOf)
     },
     { body: searchBody },
   )
@@ -56,6 +58,8 @@ const USUAL_RESULTS = 50
 const MOST_RESULTS = 100
 
 const date = z.string().refine((text) => !Number.isNaN(Date.parse(text)), 'must be a date in ISO 8601')
+
+const WAYS = { fts: 'words', vector: 'meaning', hybrid: 'both' } as const
 
 const searchBody = z.object({
   query: z.string().max(10_000),
@@ -93,14 +97,13 @@ async function cursorOf(text: string, desk: Desk): Promise<string> {
 const RESULT_TYPES: Record<string, string> = {
   ...{ user: 'user_message', assistant: 'assistant_message', system: 'system_message' },
 }
-/** The constant that rankings are joined with, as it is usual for reciprocal rank fusion. */
-const RANK_CONSTANT = 60
 
-/** Found by words alone, whichever mode was asked for: `vector_rank` is null, and that says so. */
-function resultOf({ id, agentId, conversationId, createdAt, body, text }: FoundMessage, rank: number) {
+/** Where nobody places what was said, whichever mode was asked for, `vector_rank` is null: that says so. */
+function resultOf({ message, text, wordRank, vectorRank, score }: FoundMessage) {
+  const { id, agentId, conversationId, createdAt, body } = message
   return {
     ...{ message_type: RESULT_TYPES[body.role] ?? 'assistant_message', message_id: id, content: text },
     ...{ created_at: wireDate(createdAt), agent_id: agentId, conversation_id: conversationId, embedded_text: text },
-    ...{ fts_rank: rank, vector_rank: null, rrf_score: 1 / (RANK_CONSTANT + rank) },
+    ...{ fts_rank: wordRank ?? null, vector_rank: vectorRank ?? null, rrf_score: score },
   }
 }

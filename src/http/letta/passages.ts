@@ -9,7 +9,7 @@ import { wireDate } from './wire-message.ts'
 const PASSAGES = '/v1/agents/:agent_id/archival-memory'
 
 /** Whoever would embed the question has this long; then the words alone count. */
-const PATIENCE_MS = 5_000
+export const PATIENCE_MS = 5_000
 const MODES = { words: 'fts', 'words and meaning': 'hybrid' }
 
 const tags = z.array(z.string().min(1)).max(16)
@@ -80,7 +80,7 @@ export function registerPassageRoutes(routes: Routes): void {
         },
         desk,
       )
-      const results = found.map(({ passage: { id, text, createdAt, tags: said } }) => ({
+      const results = found.map(({ item: { id, text, createdAt, tags: said } }) => ({
         ...{ id, content: text, timestamp: wireDate(createdAt), tags: said },
       }))
       return { results, count: results.length, search_mode: MODES[mode], ...(fallback ? { notice: fallback } : {}) }
@@ -105,8 +105,8 @@ export function registerPassageRoutes(routes: Routes): void {
         },
         desk,
       )
-      return found.map(({ passage, score, wordRank, vectorRank }) => ({
-        ...{ passage: wirePassage(passage), score },
+      return found.map(({ item, score, wordRank, vectorRank }) => ({
+        ...{ passage: wirePassage(item), score },
         metadata: {
           ...{ fts_rank: wordRank ?? null, vector_rank: vectorRank ?? null },
           ...(fallback ? { notice: fallback } : {}),

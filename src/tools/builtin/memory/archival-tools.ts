@@ -75,7 +75,7 @@ export const archivalTools = ({ store, randomness, findPassages }: MemoryWorld):
       }
       const answer = await findPassages?.({ organizationId, agentId, query, signal })
       const found = answer
-        ? answer.found.map(({ passage }) => passage)
+        ? answer.found.map(({ item }) => item)
         : await store.passages.search(organizationId, agentId, query)
       if (found.length === 0) return success('Nothing was found.')
       const results = found.map(({ text, tags, createdAt }) => ({

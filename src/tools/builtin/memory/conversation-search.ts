@@ -17,7 +17,7 @@ type Input = {
   end_date?: string | null
 }
 
-export const conversationSearch = ({ store }: Pick<MemoryWorld, 'store'>): Tool =>
+export const conversationSearch = ({ store, findMessages }: Pick<MemoryWorld, 'store' | 'findMessages'>): Tool =>
   defineTool<Input>({
     name: 'conversation_search',
     description: 'Searches everything that was said in your conversations, also what is no longer in view.',
@@ -33,23 +33,29 @@ export const conversationSearch = ({ store }: Pick<MemoryWorld, 'store'>): Tool 
     },
     effects: 'none',
     parallel: true,
-    run: async ({ query, roles, limit, start_date, end_date }, { organizationId = DEFAULT_ORGANIZATION, agentId }) => {
+    run: async ({ query: text, roles, limit, start_date, end_date }, context) => {
+      const { organizationId = DEFAULT_ORGANIZATION, agentId, signal } = context
       const from = timeOf(start_date, 'start')
       const to = timeOf(end_date, 'end')
       if (from === 'unreadable' || to === 'unreadable')
         return failure('start_date and end_date must be ISO 8601, for example 2026-03-01 or 2026-03-01T12:00.')
-      const found = await store.recall.search(organizationId, agentId, {
-        ...{ text: query ?? '', roles: roles?.length ? roles : ['assistant', 'user', 'tool'] },
+      const query = {
+        ...{ text: text ?? '', roles: roles?.length ? roles : ['assistant', 'user', 'tool'] },
         limit: limit ?? RESULTS,
         ...(from === undefined ? {} : { from }),
         ...(to === undefined ? {} : { to }),
-      })
+      }
+      const answer = await findMessages?.({ organizationId, agentId, query, signal })
+      const found = answer
+        ? answer.found.map(({ item }) => item)
+        : await store.recall.search(organizationId, agentId, query)
       const results = found.flatMap((message) => {
         const content = wordsOf(message)
         const { role } = message.body
         return content === '' ? [] : [{ timestamp: new Date(message.createdAt).toISOString(), role, content }]
       })
-      return success(results.length === 0 ? 'Nothing was found.' : JSON.stringify(results, null, 1))
+      const notice = answer?.fallback ? `\n(Searched by words alone: ${answer.fallback})` : ''
+      return success((results.length === 0 ? 'Nothing was found.' : JSON.stringify(results, null, 1)) + notice)
     },
   })
 

@@ -1,6 +1,7 @@
 import type { AgentId, OrganizationId } from '../../../core/id.ts'
 import type { Passage, PassageQuery } from '../../../core/passage.ts'
 import type { Clock } from '../../../ports/clock.ts'
+import type { Recalled, RecallQuery } from '../../../ports/memory-store.ts'
 import type { Randomness } from '../../../ports/randomness.ts'
 import type { Store } from '../../../ports/store.ts'
 
@@ -15,5 +16,12 @@ export type MemoryWorld = {
     agentId: AgentId
     query: PassageQuery
     signal: AbortSignal
-  }): Promise<{ found: { passage: Passage }[]; fallback?: string }>
+  }): Promise<{ found: { item: Passage }[]; fallback?: string }>
+  /** The same for what was said. */
+  findMessages?(question: {
+    organizationId: OrganizationId
+    agentId: AgentId
+    query: RecallQuery
+    signal: AbortSignal
+  }): Promise<{ found: { item: Recalled }[]; fallback?: string }>
 }

@@ -4,24 +4,29 @@ import type { AgentId } from '../core/id.ts'
 import { handleOf, type Target } from '../core/target.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
-import type { NewVector, WaitingPassage } from '../ports/memory-store.ts'
+import type { NewVector, VectorShelf, WaitingText } from '../ports/memory-store.ts'
 import type { Store } from '../ports/store.ts'
-import { embeddingOf } from './find-passages.ts'
+import { embeddingOf } from './find-both-ways.ts'
 
-type Parts = { store: Pick<Store, 'passages' | 'agents'>; embeddings: Embeddings; clock: Pick<Clock, 'now'> }
+type Parts = {
+  vectors: VectorShelf
+  agents: Pick<Store['agents'], 'get'>
+  embeddings: Embeddings
+  clock: Pick<Clock, 'now'>
+}
 
-export type PassageEmbedding = {
+export type Embedding = {
   /** Embeds what waits, until nothing does that could be embedded now. */
   work(signal: AbortSignal): Promise<void>
 }
 
 const PAGE = 64
 const MOST_PAGES = 20
-/** Of one passage: models take about 8,000 tokens, and the beginning says what it is about. */
+/** Of one text: models take about 8,000 tokens, and the beginning says what it is about. */
 const MOST_CHARACTERS = 16_000
 /** For scripts of which a sign is a token or two. */
 const FEWEST_CHARACTERS = 3_000
-/** Vectors of a model that is not asked for any more, and passages committed out of order, are looked for so often. */
+/** Vectors of a model that is not asked for any more, and texts committed out of order, are looked for so often. */
 const REVIEW_EVERY_MS = 10 * 60_000
 const FIRST_REST_MS = 5_000
 const LONGEST_REST_MS = 10 * 60_000
@@ -31,9 +36,8 @@ const OF_THE_TEXT: ReadonlySet<FailureKind> = new Set([
   ...(['context-overflow', 'payload-too-large', 'invalid-request', 'content-refused'] as const),
 ])
 
-/** Gives passages their vectors, behind everything else: they are found by their words from the moment they are kept. */
-export function newPassageEmbedding({ store, embeddings, clock }: Parts): PassageEmbedding {
-  const { vectors } = store.passages
+/** Gives texts their vectors, behind everything else: they are found by their words from the moment they are kept. */
+export function newEmbedding({ vectors, agents, embeddings, clock }: Parts): Embedding {
   const resting = new Map<string, { until: number; restMs: number }>()
   let doneUpTo = 0
   let reviewAt = 0
@@ -44,9 +48,9 @@ export function newPassageEmbedding({ store, embeddings, clock }: Parts): Passag
     let passedOver: number | undefined
     for (let page = 0; page < MOST_PAGES && !signal.aborted; page++) {
       const waiting = await vectors.waiting(after, PAGE)
-      for (const { target, passages } of await byTarget(waiting)) {
-        const isKept = target === undefined || (!isResting(target) && (await embedAll(target, passages, signal)))
-        if (!isKept) passedOver ??= passages[0]!.number - 1
+      for (const { target, texts } of await byTarget(waiting)) {
+        const isKept = target === undefined || (!isResting(target) && (await embedAll(target, texts, signal)))
+        if (!isKept) passedOver ??= texts[0]!.number - 1
       }
       after = waiting.at(-1)?.number ?? after
       if (waiting.length < PAGE) break
@@ -56,7 +60,7 @@ export function newPassageEmbedding({ store, embeddings, clock }: Parts): Passag
 
   async function review(): Promise<void> {
     for (const { organizationId, agentId, model } of await vectors.models()) {
-      const agent = await store.agents.get(organizationId, agentId)
+      const agent = await agents.get(organizationId, agentId)
       const wanted = agent && embeddingOf(agent, embeddings)
       if (wanted && handleOf(wanted) !== model) await vectors.drop(agentId, model)
     }
@@ -64,16 +68,16 @@ export function newPassageEmbedding({ store, embeddings, clock }: Parts): Passag
     reviewAt = clock.now() + REVIEW_EVERY_MS
   }
 
-  async function byTarget(waiting: WaitingPassage[]) {
-    const agents = new Map<AgentId, Agent | undefined>()
-    const groups = new Map<string, { target: Target | undefined; passages: WaitingPassage[] }>()
-    for (const passage of waiting) {
-      const { agentId, organizationId } = passage
-      if (!agents.has(agentId)) agents.set(agentId, await store.agents.get(organizationId, agentId))
-      const target = embeddingOf(agents.get(agentId), embeddings)
+  async function byTarget(waiting: WaitingText[]) {
+    const known = new Map<AgentId, Agent | undefined>()
+    const groups = new Map<string, { target: Target | undefined; texts: WaitingText[] }>()
+    for (const text of waiting) {
+      const { agentId, organizationId } = text
+      if (!known.has(agentId)) known.set(agentId, await agents.get(organizationId, agentId))
+      const target = embeddingOf(known.get(agentId), embeddings)
       const name = target ? handleOf(target) : ''
-      const group = groups.get(name) ?? { target, passages: [] }
-      group.passages.push(passage)
+      const group = groups.get(name) ?? { target, texts: [] }
+      group.texts.push(text)
       groups.set(name, group)
     }
     return groups.values()
@@ -88,13 +92,13 @@ export function newPassageEmbedding({ store, embeddings, clock }: Parts): Passag
   }
 
   /** False: some still wait. */
-  async function embedAll(target: Target, passages: WaitingPassage[], signal: AbortSignal): Promise<boolean> {
+  async function embedAll(target: Target, waiting: WaitingText[], signal: AbortSignal): Promise<boolean> {
     const model = handleOf(target)
-    const texts = passages.map(({ text }) => text.slice(0, MOST_CHARACTERS).toWellFormed())
+    const texts = waiting.map(({ text }) => text.slice(0, MOST_CHARACTERS).toWellFormed())
     const answer = await embeddings.embedder.embed(target, texts, { purpose: 'storage', signal })
     if (answer.type === 'vectors') {
       resting.delete(model)
-      const results = passages.map(
+      const results = waiting.map(
         ({ number, agentId }, index): NewVector => ({
           ...{ number, agentId, model, result: { type: 'vector', vector: answer.vectors[index]! } },
         }),
@@ -107,12 +111,12 @@ export function newPassageEmbedding({ store, embeddings, clock }: Parts): Passag
       if (!signal.aborted) rest(target, failure)
       return false
     }
-    if (passages.length > 1) {
+    if (waiting.length > 1) {
       // One of them is at fault: alone, it is refused alone.
-      for (const passage of passages) if (!(await embedAll(target, [passage], signal))) return false
+      for (const text of waiting) if (!(await embedAll(target, [text], signal))) return false
       return true
     }
-    const { number, agentId, organizationId, text } = passages[0]!
+    const { number, agentId, organizationId, text } = waiting[0]!
     if (text.length > FEWEST_CHARACTERS)
       return embedAll(target, [{ number, agentId, organizationId, text: text.slice(0, FEWEST_CHARACTERS) }], signal)
     const detail = `${failure.kind}: ${failure.detail}`.slice(0, 500)
