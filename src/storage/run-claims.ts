@@ -74,7 +74,7 @@ type TakeOver = Parameters<RunStore['takeOver']>[1] & { now: number }
 
 async function takeOver(db: Executor, worker: WorkerId, options: TakeOver): Promise<RunRow | undefined> {
   const { quarantine, quarantineFrom, at, now } = options
-  const found = await db.get(abandoned, { now, isFree: quarantine === 'free' ? 1 : 0, quarantineFrom })
+  const found = await db.get(abandoned, { worker, now, isFree: quarantine === 'free' ? 1 : 0, quarantineFrom })
   if (!found) return undefined
   // A run that was handed back has no owner, and nobody died.
   const deaths = found.lease_owner === null ? 0 : 1
@@ -137,7 +137,8 @@ const anyQueued = statement<Record<never, never>>()((db) =>
     .limit(sql.lit(1)),
 )
 
-const abandoned = statement<{ now: number; isFree: number; quarantineFrom: number }>()(
+/** Not its own, however late it is with its heartbeat: whoever asks is alive. */
+const abandoned = statement<{ worker: string; now: number; isFree: number; quarantineFrom: number }>()(
   (db, p, { lockFree, leaseClock }) =>
     lockFree(
       db
@@ -145,7 +146,7 @@ const abandoned = statement<{ now: number; isFree: number; quarantineFrom: numbe
         .select(['number', 'fence', 'lease_owner'])
         .where('status', '=', sql.lit('running' as const))
         .where(
-          sql<SqlBool>`(lease_owner is null or not exists (
+          sql<SqlBool>`(lease_owner is null or lease_owner <> ${p('worker')} and not exists (
             select 1 from workers where workers.id = runs.lease_owner and workers.expires_at > ${leaseClock(p('now'))}
           ))`,
         )

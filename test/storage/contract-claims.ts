@@ -90,6 +90,14 @@ export const CLAIMS: Promised = {
     assert.equal(claim?.run.nextSeq, 3)
   },
 
+  'a worker that was away for longer than its lease takes nothing from itself': async ({ store }) => {
+    const workerId = newId.worker()
+    const run = await givenRunning(store, await givenAgent(store), workerId)
+    await store.workers.beat(workerId, -1)
+    assert.equal(await store.runs.takeOver(workerId, FREE), undefined)
+    assert.equal((await store.runs.takeOver(newId.worker(), FREE))?.run.id, run.id)
+  },
+
   'a worker that left is dead at once': async ({ store }) => {
     const workerId = newId.worker()
     const run = await givenRunning(store, await givenAgent(store), workerId)
