@@ -9,7 +9,7 @@ import { inReach, recalledOf, type Scope } from './message-list.ts'
 import { type Reach, reachOf, scopeOf, within } from './message-search.ts'
 import { MESSAGE_COLUMNS } from './messages.ts'
 import { type Executor, statement } from './statement.ts'
-import { nearestOf, packed, VECTOR_PAGE } from './vectors.ts'
+import { keepEach, keptForm, nearestOf, VECTOR_PAGE } from './vectors.ts'
 
 /** Of one commit, so that no turn waits for an agent's whole past. */
 const DROPPED_AT_ONCE = 500
@@ -25,14 +25,7 @@ export function messageVectors({ read, write }: Database, { soon }: Pick<Clock, 
         return rows.map(({ body, ...place }) => ({ ...place, text: saidIn(JSON.parse(body) as MessageBody) }))
       }),
 
-    keep: (vectors) =>
-      write({
-        key: vectors[0]?.agentId ?? '',
-        async work(db) {
-          for (const vector of vectors) await keepVector(db, vector)
-        },
-        recall: () => undefined,
-      }),
+    keep: (vectors) => keepEach(vectors, keepVector, write),
 
     models: () => read((db) => db.all(modelsOfAgents, {})),
 
@@ -65,11 +58,7 @@ export function messageVectors({ read, write }: Database, { soon }: Pick<Clock, 
 async function keepVector(db: Executor, { number, model, result }: NewVector): Promise<void> {
   // Only of a message that is still there.
   if ((await db.run(markEmbedded, { number, model })) === 0) return
-  await db.run(keep, {
-    number,
-    vector: result.type === 'vector' ? packed(result.vector) : null,
-    refusal: result.type === 'refused' ? result.detail : null,
-  })
+  await db.run(keep, { number, ...keptForm(result) })
   await db.run(noteModel, { number, model })
 }
 

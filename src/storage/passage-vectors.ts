@@ -6,7 +6,7 @@ import type { NewVector, PassageVectors } from '../ports/memory-store.ts'
 import type { Database } from './database.ts'
 import { type PassageRange, type PassageScope, passageAt, passagesInRange, rangeOf } from './passage-rows.ts'
 import { type Executor, statement } from './statement.ts'
-import { nearestOf, packed, VECTOR_PAGE } from './vectors.ts'
+import { keepEach, keptForm, nearestOf, VECTOR_PAGE } from './vectors.ts'
 
 export function passageVectors({ read, write }: Database, { soon }: Pick<Clock, 'soon'>): PassageVectors {
   const othersFirst = () => new Promise<void>(soon)
@@ -14,14 +14,7 @@ export function passageVectors({ read, write }: Database, { soon }: Pick<Clock, 
   return {
     waiting: (after, limit) => read((db) => db.all(waitingAfter, { after, limit })),
 
-    keep: (vectors) =>
-      write({
-        key: vectors[0]?.agentId ?? '',
-        async work(db) {
-          for (const vector of vectors) await keepVector(db, vector)
-        },
-        recall: () => undefined,
-      }),
+    keep: (vectors) => keepEach(vectors, keepVector, write),
 
     models: () => read((db) => db.all(modelsOfAgents, {})),
 
@@ -33,11 +26,7 @@ export function passageVectors({ read, write }: Database, { soon }: Pick<Clock, 
 }
 
 const keepVector = (db: Executor, { number, model, result }: NewVector) =>
-  db.run(keep, {
-    ...{ number, model },
-    vector: result.type === 'vector' ? packed(result.vector) : null,
-    refusal: result.type === 'refused' ? result.detail : null,
-  })
+  db.run(keep, { number, model, ...keptForm(result) })
 
 type Nearest = PassageQuery & {
   organizationId: OrganizationId

@@ -1,3 +1,26 @@
+import type { NewVector } from '../ports/memory-store.ts'
+import type { Database } from './database.ts'
+import type { Awaitable, Executor } from './statement.ts'
+
+/** All of them in one commit, which may be repeated: a vector is put where it was. */
+export const keepEach = (
+  vectors: readonly NewVector[],
+  keep: (db: Executor, vector: NewVector) => Awaitable<unknown>,
+  write: Database['write'],
+): Promise<void> =>
+  write({
+    key: vectors[0]?.agentId ?? '',
+    async work(db) {
+      for (const vector of vectors) await keep(db, vector)
+    },
+    recall: () => undefined,
+  })
+
+export const keptForm = (result: NewVector['result']) => ({
+  vector: result.type === 'vector' ? packed(result.vector) : null,
+  refusal: result.type === 'refused' ? result.detail : null,
+})
+
 /** How many texts one question is compared with, the newest of them. */
 const MOST_COMPARED = 20_000
 /** Between two pages others get their turn (measured: 9 ms for 500 of 1,536 numbers). */
@@ -26,7 +49,7 @@ export async function nearestOf(
 }
 
 /** A byte for each number, relative to the largest: an angle needs no more, and a search reads a quarter. */
-export function packed(vector: readonly number[]): string {
+function packed(vector: readonly number[]): string {
   let largest = 0
   for (const value of vector) largest = Math.max(largest, Math.abs(value))
   const scale = largest > 0 && Number.isFinite(largest) ? 127 / largest : 0
