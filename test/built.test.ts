@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { startSimulator } from '../src/simulator/start-simulator.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const inProcess = promisify(execFile)
@@ -36,6 +37,19 @@ test('a start leaves its compiled code to the next, and does without where it ca
   const nowhere = { ...environment, XDG_CACHE_HOME: join(place, 'package.json') }
   const { stdout } = await inProcess(process.execPath, version, { env: nowhere })
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
+})
+
+test('what is published reads config.yaml and asks the provider it names', async () => {
+  const simulator = await startSimulator()
+  const home = join(place, 'configured')
+  mkdirSync(home)
+  const providers = { house: { base_url: `${simulator.url}/house/v1` } }
+  writeFileSync(join(home, 'config.yaml'), JSON.stringify({ model: 'house/talker', providers }))
+  const command = [join(place, 'dist/main.js'), 'run', 'Good morning']
+  const { stdout } = await inProcess(process.execPath, command, { env: { ...environment, HOLDFAST_HOME: home } })
+  await simulator.close()
+  assert.match(stdout, /Good morning/)
+  assert.equal(simulator.requests.length, 1)
 })
 
 test('what is published serves its API', async () => {

@@ -55,7 +55,8 @@ export async function readConfigFile(home: string): Promise<ConfigFile> {
   const file = join(home, 'config.yaml')
   if (!existsSync(file)) return NOTHING
   // Loaded only where there is something to read: it would be a third of a cold start.
-  const { parseDocument } = await import('yaml')
+  // By its default: bundled, a package that is no module has no other export.
+  const { parseDocument } = (await import('yaml')).default
   const document = parseDocument(readFileSync(file, 'utf8'))
   if (document.errors.length > 0)
     throw unusable(

@@ -140,7 +140,8 @@ type Agents = { undici: typeof import('undici'); guarded: Agent; open: Agent }
 function lazyAgents({ resolve = resolveBySystem, silenceMs = 60_000 }: SafeFetchOptions): () => Promise<Agents> {
   let made: Promise<Agents> | undefined
   const make = async (): Promise<Agents> => {
-    const undici = await import('undici')
+    // By its default: bundled, a package that is no module has no other export.
+    const undici = (await import('undici')).default as unknown as typeof import('undici')
     const agentWith = (lookup: LookupFunction) =>
       new undici.Agent({ connect: { lookup, timeout: CONNECT_MS }, bodyTimeout: silenceMs, headersTimeout: 0 })
     return {

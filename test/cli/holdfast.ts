@@ -6,7 +6,8 @@ import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { lacks } from '../harness/programs.ts'
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+/** Built by the test command; a file that is run by itself has the source. */
+const MAIN = process.env.HOLDFAST_COMMAND ?? fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
 
