@@ -81,6 +81,11 @@ export const REGRESSIONS: readonly Regression[] = [
       'a worker that had slept past its lease asked the model about a conversation that another had compacted since',
   },
   {
+    seed: 12858,
+    found:
+      'the lab missed the question of a run that goes on with an approval, although it had been compacted meanwhile',
+  },
+  {
     seed: 3,
     found: 'a reset of a conversation that had just been reset brought all but its first message back into view',
     planted: 'a reset of an empty view brings everything back',

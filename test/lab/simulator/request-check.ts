@@ -28,6 +28,7 @@ export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
   const running = database.prepare(
     `select id, number, lease_owner, continues from runs where conversation_id = ? and status = 'running'`,
   )
+  const continuing = database.prepare(`select lease_owner from runs where status = 'running' and continues is not null`)
   const runs = database.prepare('select number, continues from runs where id = ?')
   const log = database.prepare('select body from events where run_number = ? order by seq')
   // What was compacted away is no longer told; the summary that stands for it comes first.
@@ -40,6 +41,10 @@ export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
   function claimed(process: string, runId: string): void {
     claims.set(runId, [...(claims.get(runId) ?? []), process])
   }
+
+  /** Such a run is told again what was decided, also when its question was compacted away or forgotten by a reset meanwhile. */
+  const goesOnWithAnApproval = (process: string): boolean =>
+    continuing.all().some(({ lease_owner }) => processOf(String(lease_owner)) === process)
 
   /** What the runs were asked that an answered approval goes on with. */
   function questionsBefore(runId: unknown): Input[] {
@@ -55,8 +60,7 @@ export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
     faultsOf(ask) {
       const { request, wish, process } = ask
       const faults = historyFaults(request.messages).map((fault) => `I2 "${wish.text}" has a broken history: ${fault}`)
-      // A run that carries out an answered approval again, behind a reset, has nothing at all to show.
-      if (!wish.isSummary && wish.text === '' && wish.messages.length > 0)
+      if (!wish.isSummary && wish.text === '' && wish.messages.length > 0 && !goesOnWithAnApproval(process))
         faults.push(`I9 a model is asked by ${process} without any question`)
       // A summary is asked for in words that are nobody's.
       const conversation = wish.isSummary ? undefined : conversations.get(wish.text)
