@@ -74,20 +74,20 @@ async function chunkDelay(model: Running, shop: Workshop, size: Size): Promise<F
   }
   const many = async (one: () => Promise<number[]>) => (await Promise.all(Array.from({ length: 16 }, one))).flat()
   const measured = { bare: [] as number[], relaxed: [] as number[], strict: [] as number[] }
-  const crowd = { bare: [] as number[], relaxed: [] as number[] }
-  for (let round = 0; round <= (size === 'quick' ? 1 : 5); round++) {
+  const high99 = { bare: [] as number[], relaxed: [] as number[] }
+  for (let round = 0; round <= (size === 'quick' ? 1 : 9); round++) {
     const [one, two, three] = [await bare(), await ours(sides.relaxed), await ours(sides.strict)]
     const [four, five] = [await many(bare), await many(() => ours(sides.relaxed))]
     if (round === 0) continue
     measured.bare.push(...one)
     measured.relaxed.push(...two)
     measured.strict.push(...three)
-    crowd.bare.push(...four)
-    crowd.relaxed.push(...five)
+    high99.bare.push(high(four))
+    high99.relaxed.push(high(five))
   }
   for (const side of [relay, sides.relaxed, sides.strict]) await side.stop()
   const p50 = { bare: median(measured.bare), relaxed: median(measured.relaxed), strict: median(measured.strict) }
-  const p99 = { bare: high(crowd.bare), relaxed: high(crowd.relaxed) }
+  const p99 = { bare: median(high99.bare), relaxed: median(high99.relaxed) }
   const told = (ms: number) => `${show(ms)} ms`
   return [
     {
@@ -98,7 +98,8 @@ async function chunkDelay(model: Running, shop: Workshop, size: Size): Promise<F
     { name: 'chunk_delay_strict', value: p50.strict / p50.bare, detail: `p50 ${told(p50.strict)} / ${told(p50.bare)}` },
     {
       name: 'chunk_delay_p99',
-      value: p99.relaxed / p99.bare,
+      // Neighbours in time are compared: one bad moment of the machine decides a p99.
+      value: median(high99.relaxed.map((ms, round) => ms / high99.bare[round]!)),
       detail: `16 streams, ${told(p99.relaxed)} / ${told(p99.bare)}`,
     },
   ]

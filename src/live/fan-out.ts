@@ -60,6 +60,9 @@ function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
   let isBehind = false
   let hasMore = false
   let wake: (() => void) | undefined
+  // Heeded once and not with every wait: there is one for each chunk.
+  let heeded: AbortSignal | undefined
+  const onAbort = () => wake?.()
   const receiver: Receiver = {
     receive(chunks) {
       if (queue.length + chunks.length > READER_BOUND) {
@@ -94,16 +97,21 @@ function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
     isBehind: () => isBehind,
     ready: (signal) =>
       new Promise((resolve) => {
-        const finish = () => {
-          signal.removeEventListener('abort', finish)
+        if (signal !== heeded) {
+          heeded?.removeEventListener('abort', onAbort)
+          signal.addEventListener('abort', onAbort)
+          heeded = signal
+        }
+        wake = () => {
           wake = undefined
           resolve()
         }
-        wake = finish
-        signal.addEventListener('abort', finish)
-        if (signal.aborted || queue.length > 0 || isBehind || hasMore) finish()
+        if (signal.aborted || queue.length > 0 || isBehind || hasMore) wake()
       }),
-    close,
+    close() {
+      heeded?.removeEventListener('abort', onAbort)
+      close()
+    },
   }
   return { receiver, reader }
 }
