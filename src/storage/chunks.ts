@@ -131,7 +131,8 @@ async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Pro
     ...{ ended: ended ? 1 : 0, endedAt: ended ? at : null },
   }
   const made = append.isFirst ? await db.get(makeHead, values) : undefined
-  const moved = made ?? (await db.get(moveHead, { ...values, known: last, floor }))
+  const move = { ...values, known: last, floor }
+  const moved = made ?? (await db.get(MOVES.head, move)) ?? (await db.get(MOVES.chunks, move))
   if (!moved) return whyNot(db, append)
   const first = moved.last - chunks.length + 1
   if (chunks.length > 0) await db.run(insert, { run: runId, first, last: moved.last, bodies: encode(chunks) })
@@ -257,22 +258,33 @@ const makeHead = statement<HeadValues>()((db, p) =>
     .returning('last'),
 )
 
-const moveHead = statement<HeadValues & { known: number; floor: number }>()((db, p) =>
-  db
-    .updateTable('stream_heads')
-    .set({
-      last: sql`case when ${LAST} > ${p('floor')} then ${LAST} else ${p('floor')} end + ${p('count')}`,
-      last_event: sql`case when last_event > ${p('event')} then last_event else ${p('event')} end`,
-      ended: p('ended'),
-      ended_at: p('endedAt'),
-      boot_id: p('boot'),
-    })
-    .where('run_id', '=', p('run'))
-    .where('fence', '=', p('fence'))
-    .where(sql<SqlBool>`(cast(${p('known')} as integer) = ${sql.lit(ANY)} or ${LAST} = ${p('known')})`)
-    .where('ended', '=', sql.lit(0))
-    .returning('last'),
-)
+type MoveValues = HeadValues & { known: number; floor: number }
+
+/** From where the head itself says that the stream is, or from where its chunks do. */
+const moveFrom = (place: 'head' | 'chunks') => {
+  const last = place === 'head' ? sql<number>`stream_heads."last"` : LAST
+  return statement<MoveValues>()((db, p) => {
+    const isCounted = sql<SqlBool>`not exists (select 1 from chunks as later
+      where later.run_id = stream_heads.run_id and later."first" = stream_heads."last" + 1)`
+    const query = db
+      .updateTable('stream_heads')
+      .set({
+        last: sql`case when ${last} > ${p('floor')} then ${last} else ${p('floor')} end + ${p('count')}`,
+        last_event: sql`case when last_event > ${p('event')} then last_event else ${p('event')} end`,
+        ended: p('ended'),
+        ended_at: p('endedAt'),
+        boot_id: p('boot'),
+      })
+      .where('run_id', '=', p('run'))
+      .where('fence', '=', p('fence'))
+      .where(sql<SqlBool>`(cast(${p('known')} as integer) = ${sql.lit(ANY)} or ${last} = ${p('known')})`)
+      .where('ended', '=', sql.lit(0))
+    return (place === 'head' ? query.where(isCounted) : query).returning('last')
+  })
+}
+
+/** Most streams have no piece that is not counted, and looking for the last of them costs three looks. */
+const MOVES = { head: moveFrom('head'), chunks: moveFrom('chunks') }
 
 const insert = statement<{ run: string; first: number; last: number; bodies: string }>()((db, p) =>
   db.insertInto('chunks').values({ run_id: p('run'), first: p('first'), last: p('last'), bodies: p('bodies') }),

@@ -97,9 +97,9 @@ export const STORAGE_BUGS: PlantedBug[] = [
     name: 'a stream can be ended twice',
     file: 'storage/chunks.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is in the file like this
-    find: "${LAST} = ${p('known')})`)\n    .where('ended', '=', sql.lit(0))\n",
+    find: "${last} = ${p('known')})`)\n      .where('ended', '=', sql.lit(0))\n",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is in the file like this
-    replace: "${LAST} >= ${p('known')})`)\n",
+    replace: "${last} >= ${p('known')})`)\n",
     breaks: 'nothing is hidden: one terminal event, last',
   },
   {
