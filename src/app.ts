@@ -164,7 +164,8 @@ const OF_STREAMS = { headersMs: 0, silenceMs: 0, maxBytes: Number.POSITIVE_INFIN
 
 function embeddingOf({ embedding, embed_messages: messages = true }: ConfigFile, { embedding: named }: Settings) {
   const usual = named ?? embedding
-  return { messages, ...(usual ? { usual } : {}) }
+  // What is said goes to a model only where the operator has named one, whatever agents wish for what they keep.
+  return usual ? { usual, messages } : { messages: false }
 }
 
 const strategiesOf = ({ providers }: ConfigFile) =>
