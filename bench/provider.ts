@@ -7,12 +7,31 @@ import type { WireChunk, WireMessage } from './wire.ts'
 /** The source as a model of Holdfast's. */
 export function benchProvider(source: string, request: 'whole-history' | 'current-turn'): ModelProvider {
   return {
-    async *stream({ messages }, { signal }) {
+    stream({ messages }, { signal }) {
       const shown = request === 'whole-history' ? messages : sinceInput(messages)
-      for await (const chunks of readAnswer(source, shown.flatMap(toWire), signal))
-        for (const chunk of chunks) for (const part of toParts(chunk)) yield part
+      return partsOf(readAnswer(source, shown.flatMap(toWire), signal))
     },
   }
+}
+
+/** As our own providers hand out what a read brought: by a queue, not by a generator that waits twice for each part. */
+function partsOf(answer: AsyncGenerator<WireChunk[]>): AsyncIterable<Part> {
+  let ready: Part[] = []
+  let at = 0
+  const take = (): Promise<IteratorResult<Part, undefined>> =>
+    at < ready.length ? Promise.resolve({ done: false, value: ready[at++]! }) : read()
+  async function read(): Promise<IteratorResult<Part, undefined>> {
+    const { done, value } = await answer.next()
+    if (done) return { done: true, value: undefined }
+    ready = value.flatMap(toParts)
+    at = 0
+    return take()
+  }
+  const leave = async () => {
+    await answer.return(undefined)
+    return { done: true as const, value: undefined }
+  }
+  return { [Symbol.asyncIterator]: () => ({ next: take, return: leave }) }
 }
 
 function toParts({ choices, usage }: WireChunk): Part[] {

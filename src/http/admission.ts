@@ -121,7 +121,11 @@ const STRANGE_NAME: Verdict = {
   who: {},
 }
 
-const pathOf = ({ url }: FastifyRequest): string => url.split('?')[0]!.replace(/\/$/, '')
+function pathOf({ url }: FastifyRequest): string {
+  const query = url.indexOf('?')
+  const end = query < 0 ? url.length : query
+  return url.slice(0, url[end - 1] === '/' ? end - 1 : end)
+}
 
 const perMinute = (count: number) => ({ perSecond: count / 60, burst: count })
 

@@ -22,6 +22,14 @@ export function newMetrics(desk: Desk): Metrics {
     ...{ name: 'holdfast_http_requests_total', help: 'Requests, by route and status', labelNames: ['route', 'status'] },
     registers: [registry],
   })
+  // As many as there are routes and statuses; finding one by its labels costs more than counting.
+  const answers = new Map<string, { inc(): void }>()
+  function answersOf(route: string, status: number): { inc(): void } {
+    const key = `${status} ${route}`
+    const known = answers.get(key) ?? requests.labels({ route, status: String(status) })
+    answers.set(key, known)
+    return known
+  }
   const open = new Gauge({
     ...{ name: 'holdfast_streams_open', help: 'Streams that are being read' },
     registers: [registry],
@@ -38,7 +46,7 @@ export function newMetrics(desk: Desk): Metrics {
   tellWorkspaces(desk, registry)
   return {
     streams: { opened: () => open.inc(), closed: () => open.dec() },
-    answered: (route, status) => requests.inc({ route, status: String(status) }),
+    answered: (route, status) => answersOf(route, status).inc(),
     async page() {
       await look()
       return { type: registry.contentType, text: await registry.metrics() }

@@ -103,7 +103,6 @@ async function insertAgent(db: Executor, { agent, conversationId, parts }: NewAg
 /** Messages that no run wrote belong to none. */
 const beforeAnyRun = ({ organizationId, id }: Agent, conversationId: ConversationId): ChangedRun => ({
   ...{ number: 0, id: NO_RUN, organization_id: organizationId, agent_id: id, conversation_id: conversationId },
-  next_seq: 0,
 })
 
 export type AgentRow = {

@@ -10,13 +10,13 @@ import { noteModel } from './model-notes.ts'
 import { type Executor, statement } from './statement.ts'
 import { insertStep } from './steps.ts'
 
+/** What never changes of a run. */
 export type ChangedRun = {
   number: number
   id: RunId
   organization_id: OrganizationId
   agent_id: AgentId
   conversation_id: ConversationId
-  next_seq: number
 }
 
 /** Provider keys are the server's: what one organisation learns of a key holds for all who use it. */

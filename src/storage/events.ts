@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { LoggedEvent } from '../core/event.ts'
 import type { RunId } from '../core/id.ts'
 import type { Entry } from '../core/projection.ts'
@@ -6,18 +6,28 @@ import type { RunPhase } from '../core/run.ts'
 import type { Append, Appended, EventLog } from '../ports/store.ts'
 import { type ChangedRun, writeChanges } from './changes.ts'
 import type { Database } from './database.ts'
+import { type KnownRuns, newKnownRuns } from './known-runs.ts'
 import { numberOfRun } from './run-row.ts'
-import { type Executor, listParameters, listValues, statement } from './statement.ts'
+import type { Tables } from './schema.ts'
+import { type Executor, listParameters, listValues, type Parameter, statement } from './statement.ts'
 
 export function eventLog({ read, write }: Database): EventLog {
+  const known = newKnownRuns()
   return {
-    append: (append) =>
-      write({
+    append(append) {
+      const parts = isParting(append)
+      return write({
         key: append.runId,
-        work: (db) => (append.isRetry ? appendUnlessWritten(db, append) : appendEvents(db, append)),
+        async work(db) {
+          const appended =
+            (append.isRetry && (await recallAppend(db, append))) || (await appendEvents(db, append, known))
+          if (parts) known.forget(append.runId)
+          return appended
+        },
         recall: (db) => recallAppend(db, append),
-        announce: append.writer.type === 'guest' || isParting(append),
-      }),
+        announce: append.writer.type === 'guest' || parts,
+      })
+    },
     read: (runId, after) => read((db) => readEvents(db, runId, after)),
     first: (runId) =>
       read(async (db) => {
@@ -34,11 +44,11 @@ const letsGo = ({ changes }: Append['facts'][number]): boolean =>
   changes.some((change) => change.type === 'change-run' && change.change.releaseLease === true)
 
 /** One statement takes the right to write; everything after it stands on that. */
-export async function appendEvents(db: Executor, append: Append): Promise<Appended> {
+export async function appendEvents(db: Executor, append: Append, known?: KnownRuns): Promise<Appended> {
   const { facts, intents, seen } = append
   const entries = intents.length === 0 ? facts : facts.length === 0 ? intents : [...facts, ...intents]
 
-  const undisturbed = await takeIfUnmoved(db, append, entries.length)
+  const undisturbed = await takeIfUnmoved(db, append, { count: entries.length, known })
   if (undisturbed) {
     const news = await writeEntries(db, undisturbed, { entries, from: seen, commitId: append.commitId })
     return { type: 'appended', news, intentsKept: true }
@@ -80,18 +90,22 @@ type EventRow = { seq: number; at: number; body: string }
 
 export const eventOf = ({ seq, at, body }: EventRow): LoggedEvent => ({ seq, at, event: JSON.parse(body) })
 
-function takeIfUnmoved(db: Executor, { runId, writer, seen }: Append, count: number) {
-  if (writer.type === 'holder') return db.get(takeAsHolderAt, { id: runId, fence: writer.fence, seen, count })
-  return db.get(takeAsGuestAt, { id: runId, seen, count, ...phaseValues(writer.phases) })
+type Taken = { count: number; known: KnownRuns | undefined }
+
+async function takeIfUnmoved(db: Executor, { runId, writer, seen }: Append, { count, known }: Taken) {
+  if (writer.type === 'guest') return db.get(takeAsGuestAt, { id: runId, seen, count, ...phaseValues(writer.phases) })
+  const values = { id: runId, fence: writer.fence, seen, count }
+  const run = known?.get(runId)
+  if (run) return (await db.run(advanceAsHolderAt, values)) === 1 ? run : undefined
+  const taken = await db.get(takeAsHolderAt, values)
+  if (taken) known?.keep(taken)
+  return taken
 }
 
 function takeAnyway(db: Executor, { runId, writer }: Append, count: number) {
   if (writer.type === 'holder') return db.get(takeAsHolder, { id: runId, fence: writer.fence, count })
   return db.get(takeAsGuest, { id: runId, count, ...phaseValues(writer.phases) })
 }
-
-const appendUnlessWritten = async (db: Executor, append: Append): Promise<Appended> =>
-  (await recallAppend(db, append)) ?? (await appendEvents(db, append))
 
 /** The row lock waits for a commit that is still being decided. */
 async function recallAppend(db: Executor, append: Append): Promise<Appended | undefined> {
@@ -104,30 +118,28 @@ async function recallAppend(db: Executor, append: Append): Promise<Appended | un
   return { type: 'appended', news, intentsKept }
 }
 
-const TAKEN = ['number', 'id', 'organization_id', 'agent_id', 'conversation_id', 'next_seq'] as const
+const TAKEN = ['number', 'id', 'organization_id', 'agent_id', 'conversation_id'] as const
 
 type HolderTake = { id: string; fence: number; count: number }
 
-const takeAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>
+/** The right to write, for whoever holds the run. */
+const heldBy = (db: Kysely<Tables>, p: Parameter<HolderTake>) =>
   db
     .updateTable('runs')
     .set({ next_seq: sql`next_seq + ${p('count')}` })
     .where('id', '=', p('id'))
     .where('fence', '=', p('fence'))
     .where('status', '=', sql.lit('running' as const))
-    .where('next_seq', '=', p('seen'))
-    .returning(TAKEN),
+
+const advanceAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>
+  heldBy(db, p).where('next_seq', '=', p('seen')),
 )
 
-const takeAsHolder = statement<HolderTake>()((db, p) =>
-  db
-    .updateTable('runs')
-    .set({ next_seq: sql`next_seq + ${p('count')}` })
-    .where('id', '=', p('id'))
-    .where('fence', '=', p('fence'))
-    .where('status', '=', sql.lit('running' as const))
-    .returning(TAKEN),
+const takeAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>
+  heldBy(db, p).where('next_seq', '=', p('seen')).returning(TAKEN),
 )
+
+const takeAsHolder = statement<HolderTake>()((db, p) => heldBy(db, p).returning([...TAKEN, 'next_seq']))
 
 const PHASES = 6
 type GuestTake = { id: string; count: number; [phase: `phase${number}`]: string }
@@ -153,7 +165,7 @@ const takeAsGuest = statement<GuestTake>()((db, p) =>
     .set({ next_seq: sql`next_seq + ${p('count')}` })
     .where('id', '=', p('id'))
     .where(PHASE, 'in', listParameters(p, 'phase', PHASES))
-    .returning(TAKEN),
+    .returning([...TAKEN, 'next_seq']),
 )
 
 const insert = statement<{

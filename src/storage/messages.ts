@@ -1,4 +1,4 @@
-import { type SqlBool, sql } from 'kysely'
+import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { ConversationId, StepId } from '../core/id.ts'
 import type { Message, MessageBody, NewMessage } from '../core/message.ts'
 import type { MessageStore } from '../ports/store.ts'
@@ -6,7 +6,8 @@ import type { ChangedRun } from './changes.ts'
 import type { Database } from './database.ts'
 import { isBlank } from './list-page.ts'
 import { numberOfRun } from './run-row.ts'
-import { type Executor, statement, type Value } from './statement.ts'
+import type { Tables } from './schema.ts'
+import { type Executor, type Parameter, statement, type Value } from './statement.ts'
 
 export function messageStore({ read }: Database): MessageStore {
   return {
@@ -35,13 +36,13 @@ export function messageStore({ read }: Database): MessageStore {
   }
 }
 
-/** One statement gives all messages of a commit their places, so that positions have no gap and no double. */
+/** One statement takes the places of all messages of a commit, so that positions have no gap and no double. */
 export async function insertMessages(db: Executor, run: ChangedRun, messages: readonly NewMessage[]): Promise<void> {
   const at = messages.at(-1)!.createdAt
-  const taken = await db.get(takePositions, { id: run.conversation_id, count: messages.length, at })
-  if (!taken) throw new Error(`conversation ${run.conversation_id} of run ${run.id} does not exist`)
-  let position = taken.next_position - messages.length
-  for (const message of messages) await placeMessage(db, run, { message, position: position++ })
+  const taken = await db.run(takePositions, { id: run.conversation_id, count: messages.length, at })
+  if (taken !== 1) throw new Error(`conversation ${run.conversation_id} of run ${run.id} does not exist`)
+  let before = messages.length
+  for (const message of messages) await db.run(insertBefore, { ...rowOf(run, message), before: before-- })
 }
 
 /** At a position that its caller knows to be free. */
@@ -50,22 +51,22 @@ export async function placeMessage(
   run: ChangedRun,
   { message, position }: { message: NewMessage; position: number },
 ): Promise<void> {
-  const { id, runId, stepId, body, createdAt } = message
-  await db.run(insert, {
-    id,
-    organization: run.organization_id,
-    agent: run.agent_id,
-    conversation: run.conversation_id,
-    run: runId,
-    runNumber: run.number,
-    step: stepId ?? null,
-    position,
-    role: body.role,
-    body: JSON.stringify(body),
-    otid: ('otid' in body && body.otid) || null,
-    at: createdAt,
-  })
+  await db.run(insertAt, { ...rowOf(run, message), position })
 }
+
+const rowOf = (run: ChangedRun, { id, runId, stepId, body, createdAt }: NewMessage): NewRow => ({
+  id,
+  organization: run.organization_id,
+  agent: run.agent_id,
+  conversation: run.conversation_id,
+  run: runId,
+  runNumber: run.number,
+  step: stepId ?? null,
+  role: body.role,
+  body: JSON.stringify(body),
+  otid: ('otid' in body && body.otid) || null,
+  at: createdAt,
+})
 
 export const MESSAGE_COLUMNS = [
   sql<Message['id']>`coalesce(copy_of, id)`.as('id'),
@@ -99,11 +100,10 @@ const takePositions = statement<{ id: string; count: number; at: number }>()((db
   db
     .updateTable('conversations')
     .set({ next_position: sql`next_position + ${p('count')}`, last_message_at: p('at') })
-    .where('id', '=', p('id'))
-    .returning('next_position'),
+    .where('id', '=', p('id')),
 )
 
-const insert = statement<{
+type NewRow = {
   id: string
   organization: string
   agent: string
@@ -111,12 +111,13 @@ const insert = statement<{
   run: string
   runNumber: number
   step: string | null
-  position: number
   role: string
   body: string
   otid: string | null
   at: number
-}>()((db, p) =>
+}
+
+const insertInto = (db: Kysely<Tables>, p: Parameter<NewRow>, position: RawBuilder<number>) =>
   db.insertInto('messages').values({
     id: p('id'),
     organization_id: p('organization'),
@@ -125,12 +126,18 @@ const insert = statement<{
     run_id: p('run'),
     run_number: p('runNumber'),
     step_id: p('step'),
-    position: p('position'),
+    position,
     role: p('role'),
     body: p('body'),
     otid: p('otid'),
     created_at: p('at'),
-  }),
+  })
+
+const insertAt = statement<NewRow & { position: number }>()((db, p) => insertInto(db, p, sql`${p('position')}`))
+
+/** So many places before the next free one; handing the number out and back costs SQLite more than looking it up. */
+const insertBefore = statement<NewRow & { before: number }>()((db, p) =>
+  insertInto(db, p, sql`(select next_position - ${p('before')} from conversations where id = ${p('conversation')})`),
 )
 
 const inContext = statement<{ conversation: string }>()((db, p) =>

@@ -11,7 +11,7 @@ import { faultOf, storageError, toStorageError } from './faults.ts'
 import { groupCommit } from './group-commit.ts'
 import { MIGRATIONS, type Migration, migrateSqlite, newestOf, refuseNewer, sqliteVersion } from './migrate.ts'
 import { takeOwnerLock } from './owner-lock.ts'
-import { type SqliteConnection, sqliteConnection } from './sqlite-connection.ts'
+import { readCommitted, type SqliteConnection, sqliteConnection } from './sqlite-connection.ts'
 import { assembleStore, type Durability, type OpenedStore } from './store.ts'
 import type { Standing } from './workers.ts'
 
@@ -112,7 +112,7 @@ function sqliteStore({ writer, reader, chunks, clock, standing, closeFiles }: Sq
   const database: Database = {
     dialect: SQLITE,
     write: commits.write,
-    read: reader.exclusively,
+    read: reader === writer ? reader.exclusively : readCommitted(writer, reader),
     readAtOnce: reader.readAtOnce,
   }
   return assembleStore({

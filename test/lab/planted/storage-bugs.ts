@@ -5,26 +5,25 @@ export const STORAGE_BUGS: PlantedBug[] = [
   {
     name: 'no fence check',
     file: 'storage/events.ts',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is in the file like this
-    find: "    .where('fence', '=', p('fence'))\n    .where('status', '=', sql.lit('running' as const))\n    .where('next_seq', '=', p('seen'))\n    .returning(TAKEN),\n)\n\nconst takeAsHolder = statement<HolderTake>()((db, p) =>\n  db\n    .updateTable('runs')\n    .set({ next_seq: sql`next_seq + ${p('count')}` })\n    .where('id', '=', p('id'))\n    .where('fence', '=', p('fence'))\n",
-    replace:
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is in the file like this
-      "    .where('status', '=', sql.lit('running' as const))\n    .where('next_seq', '=', p('seen'))\n    .returning(TAKEN),\n)\n\nconst takeAsHolder = statement<HolderTake>()((db, p) =>\n  db\n    .updateTable('runs')\n    .set({ next_seq: sql`next_seq + ${p('count')}` })\n    .where('id', '=', p('id'))\n",
+    find: "    .where('fence', '=', p('fence'))\n    .where('status', '=', sql.lit('running' as const))\n\n",
+    replace: "    .where('status', '=', sql.lit('running' as const))\n\n",
     breaks: 'nothing happens twice: a stale worker cannot write',
   },
   {
     name: 'an older fence may write facts',
     file: 'storage/events.ts',
-    find: ".where('fence', '=', p('fence'))\n    .where('status', '=', sql.lit('running' as const))\n    .returning(TAKEN)",
+    find: 'const takeAsHolder = statement<HolderTake>()((db, p) => heldBy(db, p)',
     replace:
-      ".where('fence', '>=', p('fence'))\n    .where('status', '=', sql.lit('running' as const))\n    .returning(TAKEN)",
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is in the file like this
+      "const takeAsHolder = statement<HolderTake>()((db, p) => db.updateTable('runs').set({ next_seq: sql`next_seq + ${p('count')}` }).where('id', '=', p('id')).where('fence', '>=', p('fence')).where('status', '=', sql.lit('running' as const))",
     breaks: 'nothing happens twice: a stale worker cannot write',
   },
   {
     name: 'sequence from memory',
     file: 'storage/events.ts',
-    find: ".where('status', '=', sql.lit('running' as const))\n    .where('next_seq', '=', p('seen'))",
-    replace: ".where('status', '=', sql.lit('running' as const))\n    .where('next_seq', '>=', p('seen'))",
+    find: "  heldBy(db, p).where('next_seq', '=', p('seen')),\n)\n\nconst takeAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>\n  heldBy(db, p).where('next_seq', '=', p('seen')).returning(TAKEN),",
+    replace:
+      "  heldBy(db, p).where('next_seq', '>=', p('seen')),\n)\n\nconst takeAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>\n  heldBy(db, p).where('next_seq', '>=', p('seen')).returning(TAKEN),",
     breaks: 'nothing is lost: numbers come from the store, not from a memory',
   },
   {

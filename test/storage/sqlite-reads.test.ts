@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { readCommitted, sqliteConnection } from '../../src/storage/sqlite-connection.ts'
+import { statement } from '../../src/storage/statement.ts'
+
+type Named = { id: string; name: string }
+
+const insert = statement<Named>()((db, p) =>
+  db.insertInto('organizations').values({ id: p('id'), name: p('name'), created_at: p('id') }),
+)
+const names = statement<Record<never, never>>()((db) => db.selectFrom('organizations').select('name').orderBy('id'))
+
+function given(t: TestContext) {
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-reads-'))
+  const file = join(home, 'reads.db')
+  const open = (readOnly: boolean) => new DatabaseSync(file, { readOnly })
+  const first = open(false)
+  first.exec('pragma journal_mode = wal; create table organizations (id text, name text, created_at text)')
+  const second = open(true)
+  t.after(() => {
+    for (const database of [first, second]) database.close()
+    rmSync(home, { recursive: true, force: true })
+  })
+  const [writer, reader] = [sqliteConnection(first, file), sqliteConnection(second, file)]
+  const read = readCommitted(writer, reader)
+  const seen = () => read(async (db) => (await db.all(names, {})).map(({ name }) => name))
+  return { writer, reader, read, seen }
+}
+
+test('a read beside an open transaction sees nothing of it, and all of it once it is committed', async (t) => {
+  const { writer, seen } = given(t)
+  await writer.transact(async (db) => {
+    await db.run(insert, { id: '1', name: 'kept' })
+    assert.deepEqual(await seen(), [])
+  })
+  assert.deepEqual(await seen(), ['kept'])
+})
+
+test('a read beside a transaction that fails never sees what was taken back', async (t) => {
+  const { writer, seen } = given(t)
+  const failing = writer.transact(async (db) => {
+    await db.run(insert, { id: '1', name: 'lost' })
+    assert.deepEqual(await seen(), [])
+    throw new Error('not this time')
+  })
+  await assert.rejects(failing, /not this time/)
+  assert.deepEqual(await seen(), [])
+})
+
+test('a read never gets the view of a longer one that began before the last commit', async (t) => {
+  const { writer, reader, seen } = given(t)
+  let waiting: Promise<string[]> | undefined
+  await reader.readAtOnce(async (db) => {
+    await db.all(names, {})
+    await writer.transact((inner) => inner.run(insert, { id: '1', name: 'new' }))
+    await writer.transact(async () => {
+      // Both connections are taken: it waits for the one that reads, and looks then.
+      waiting = seen()
+    })
+    assert.deepEqual(await db.all(names, {}), [])
+  })
+  assert.deepEqual(await waiting, ['new'])
+})
+
+test('what is asked by a read writes nothing', async (t) => {
+  const { read, seen } = given(t)
+  await assert.rejects(read((db) => db.run(insert, { id: '1', name: 'smuggled' })))
+  assert.deepEqual(await seen(), [])
+})
