@@ -98,8 +98,9 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
 
   function pieceOf(piece: ContentPiece, seq: number): WireMessage {
     like ??= contentSlice(answerId!, { ...piece, slice }, origin(seq))
-    const told = { ...like, date: wireDate(options.now()), seq_id: seq }
-    return piece.kind === 'text' ? { ...told, content: piece.text } : { ...told, reasoning: piece.text }
+    const [date, { text }] = [wireDate(options.now()), piece]
+    if (piece.kind === 'text') return { ...like, date, seq_id: seq, content: text }
+    return { ...like, date, seq_id: seq, reasoning: text }
   }
 
   function result(chunk: Extract<Chunk, { message_type: 'tool_return_message' }>, seq: number): StreamEvent[] {

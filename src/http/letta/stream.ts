@@ -105,7 +105,8 @@ async function tell({ opened, wishes, line, signal }: Telling, desk: Desk): Prom
       if (event.seq <= after && !event.isTerminal) continue
       const shown = wishes.compactions && event.name === 'summary_message' ? unnamed(event) : event
       if (!shown.name && !shown.isTerminal && !isWanted(shown.data)) continue
-      await line.say(shown)
+      const drained = line.say(shown)
+      if (drained) await drained
     }
     line.reached(numbered.number)
   }
@@ -147,11 +148,11 @@ function newLine(response: ServerResponse, options: { runId: RunId; pings: boole
     reached(number: number) {
       if (number > last) last = number
     },
-    async say({ name, data }: { name?: string; data: unknown }): Promise<void> {
+    /** Nothing to wait for, unless its reader is slow. */
+    say({ name, data }: { name?: string; data: unknown }): Promise<void> | undefined {
       quietSince = Date.now()
       const text = `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(data)}\n\n`
-      if (response.write(text) || response.destroyed) return
-      await drained(response)
+      return response.write(text) || response.destroyed ? undefined : drained(response)
     },
     end: (text: string, onSent: (() => void) | undefined) =>
       new Promise<void>((resolve) => {

@@ -64,8 +64,14 @@ export const common = (id: string, { at, runId, stepId, seq }: Origin, otid: str
   ...{ step_id: stepId ?? null, is_err: null, seq_id: seq ?? null, run_id: runId ?? null },
 })
 
-/** ISO-8601 in whole seconds, with the offset spelled out. */
-export const wireDate = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}+00:00`
+/** ISO-8601 in whole seconds, with the offset spelled out. Most are of the second that was asked for last. */
+export function wireDate(at: number): string {
+  const second = Math.floor(at / 1_000)
+  if (second !== dated.second) dated = { second, text: `${new Date(at).toISOString().slice(0, 19)}+00:00` }
+  return dated.text
+}
+
+let dated = { second: Number.NaN, text: '' }
 
 function inputSlice(id: MessageId, { role, content, otid, name }: InputBody, origin: Origin): WireMessage {
   const message_type = role === 'user' ? 'user_message' : 'system_message'
