@@ -2,7 +2,7 @@ import type { Chunk, NumberedChunk } from '../core/chunk.ts'
 import type { RunId } from '../core/id.ts'
 import type { ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { WatchEnd } from '../ports/streams.ts'
+import type { WatchEnd, WatchOptions } from '../ports/streams.ts'
 import type { FanOut, Reader } from './fan-out.ts'
 import type { Lookout } from './lookout.ts'
 
@@ -11,11 +11,11 @@ const PAGE = 500
 const MISSING_MS = 100
 const MISSING_LOOKS = 10
 
-type Parts = { after: number; signal: AbortSignal; chunks: ChunkStore; clock: Clock; fanOut: FanOut; lookout: Lookout }
+type Parts = WatchOptions & { chunks: ChunkStore; clock: Clock; fanOut: FanOut; lookout: Lookout }
 
 export async function* watchStream(
   runId: RunId,
-  { after, signal, chunks, clock, fanOut, lookout }: Parts,
+  { after, signal, whenMissing, chunks, clock, fanOut, lookout }: Parts,
 ): AsyncGenerator<NumberedChunk, WatchEnd> {
   // Subscribe before replaying: a chunk kept in between must not be missed.
   const reader = fanOut.subscribe(runId)
@@ -46,8 +46,11 @@ export async function* watchStream(
       const head = await chunks.head(runId)
       if (head?.ended && head.last <= last) return 'done'
       missing = head ? 0 : missing + 1
-      if (missing > MISSING_LOOKS) return 'missing'
-      if (!head) await firstOf(reader, clock, signal)
+      if (missing > MISSING_LOOKS) {
+        if (!whenMissing) return 'missing'
+        await whenMissing()
+        missing = 0
+      } else if (!head) await firstOf(reader, clock, signal)
       // What was written between the replay and this look is not told by anybody else.
       else isJoined = head.last <= last
     }

@@ -48,7 +48,7 @@ export type Streams = {
    * The chunks after number `after`, replayed and then live, up to and including `done`. A reader that falls behind by
    * more than a bound is ended with `behind` and may come back with the last number it saw.
    */
-  watch(runId: RunId, options: { after: number; signal: AbortSignal }): AsyncGenerator<NumberedChunk, WatchEnd>
+  watch(runId: RunId, options: WatchOptions): AsyncGenerator<NumberedChunk, WatchEnd>
   /** Runs whose stream nobody ended or is about to end here. */
   unended(limit: number): Promise<RunId[]>
   /** Resolves when everything written here so far is kept. */
@@ -59,6 +59,13 @@ export type Streams = {
   isGone(run: Pick<Run, 'id' | 'createdAt' | 'completedAt'>): Promise<boolean>
   /** Removes what ended longer ago than streams are kept; answers with how many. */
   prune(): Promise<number>
+}
+
+export type WatchOptions = {
+  after: number
+  signal: AbortSignal
+  /** Called when there is no stream after many looks, to see to it that there is one; without it the reader is told. */
+  whenMissing?(): Promise<void>
 }
 
 /** `missing`: there is no stream, because none was begun yet or because it was lost. */

@@ -98,7 +98,7 @@ async function tell({ opened, wishes, line, signal }: Telling, desk: Desk): Prom
   const isWanted = ofTypes(wishes.types)
   if (after === 0) line.ping()
   // From the beginning, whatever was seen: the names of slices follow from what came before them.
-  for await (const numbered of watchOpened(opened, { after: 0, signal }, desk)) {
+  for await (const numbered of await watchOpened(opened, { after: 0, signal }, desk)) {
     const events = view.take(numbered)
     if (events === 'done') return 'done'
     for (const event of events) {
@@ -114,7 +114,7 @@ async function tell({ opened, wishes, line, signal }: Telling, desk: Desk): Prom
 }
 
 async function tellChunks({ opened, wishes, line, signal }: Telling, desk: Desk): Promise<'done' | 'left'> {
-  const chunks = watchOpened(opened, { after: wishes.after ?? 0, signal }, desk)
+  const chunks = await watchOpened(opened, { after: wishes.after ?? 0, signal }, desk)
   try {
     for (;;) {
       const next = await chunks.next()
