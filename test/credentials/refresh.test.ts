@@ -195,6 +195,22 @@ test('turns that meet a token that has run out all wait for its one renewal', as
   assert.equal(given.endpoint.asked.length, 1)
 })
 
+test('a turn that is cancelled while a token is renewed keeps nobody else from renewing it', async (context) => {
+  const given = await givenOAuth(context)
+  const id = await addTokens(given, { expiresAt: NOW + 1_000, priority: -1 })
+  const leaving = new AbortController()
+  given.endpoint.answer(() => {
+    leaving.abort()
+    return { status: 503, body: {} }
+  })
+  const left = secretOf(given, { ...acme, signal: leaving.signal })
+  const stayed = refresh({ ...given, id })
+  assert.equal(await left, 'access-0', 'it has no use for a new one')
+  assert.equal((await stayed).type, 'failed')
+  given.endpoint.answer(() => ({ body: { access_token: 'access-1', refresh_token: 'refresh-1' } }))
+  assert.equal(await secretOf(given, acme), 'access-1')
+})
+
 test('a new token is not lost to a key file that is refused for a while', async (context) => {
   const given = await givenOAuth(context)
   const key = join(given.home, 'secret.key')

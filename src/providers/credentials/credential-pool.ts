@@ -103,8 +103,8 @@ export function newCredentialPool(options: PoolOptions): CredentialPool {
     const signal = asked.signal ? AbortSignal.any([asked.signal, deadline]) : deadline
     const refreshed = await refreshStored(id, { failedSecret: grant.secret, signal })
     const hasChanged = refreshed.type === 'refreshed' || refreshed.type === 'dead'
-    // Only now: whoever asks while it is under way waits for the same renewal.
-    if (!hasChanged) renewAgainAt.set(id, clock.monotonic() + RENEW_AGAIN_MS)
+    // Only now: whoever asks while it is under way waits for the same renewal. One that was told to stop has learnt nothing.
+    if (!hasChanged && !asked.signal?.aborted) renewAgainAt.set(id, clock.monotonic() + RENEW_AGAIN_MS)
     return hasChanged
   }
 
