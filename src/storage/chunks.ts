@@ -313,11 +313,21 @@ const insertNext = statement<NextValues>()((db, p) =>
     ),
 )
 
+/** From the row that holds the next number: rows do not overlap, so nothing before it need be looked at. */
 const rowsAfter = statement<{ run: string; after: number; limit: number }>()((db, p) =>
   db
     .selectFrom('chunks')
     .select(['first', 'bodies'])
     .where('run_id', '=', p('run'))
+    .where(
+      'first',
+      '>=',
+      sql<number>`coalesce((
+        select earlier."first" from chunks earlier
+        where earlier.run_id = ${p('run')} and earlier."first" <= ${p('after')} + 1
+        order by earlier."first" desc limit 1
+      ), 0)`,
+    )
     .where('last', '>', p('after'))
     .orderBy('first')
     .limit(p('limit')),
