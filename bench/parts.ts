@@ -31,27 +31,37 @@ const SIDES: readonly SideName[] = ['bare', 'engine']
 export const PARTS: Record<PartName, Part> = { cpu, bytes, history, idle, resume, warm, cache, shell, client, server }
 
 type Durability = 'relaxed' | 'strict'
-type CpuCase = { name: FigureName; lanes: number; durability: Durability; warmUp: number; turns: number }
+type CpuCase = {
+  name: FigureName
+  lanes: number
+  durability: Durability
+  warmUp: number
+  turns: number
+  rounds: number
+}
 
 const CPU_CASES: readonly CpuCase[] = [
-  { name: 'cpu_ratio_c1', lanes: 1, durability: 'relaxed', warmUp: 200, turns: 150 },
-  { name: 'cpu_ratio_c64_relaxed', lanes: 64, durability: 'relaxed', warmUp: 384, turns: 448 },
-  { name: 'cpu_ratio_c64_strict', lanes: 64, durability: 'strict', warmUp: 384, turns: 256 },
+  { name: 'cpu_ratio_c1', lanes: 1, durability: 'relaxed', warmUp: 200, turns: 150, rounds: 7 },
+  { name: 'cpu_ratio_c64_relaxed', lanes: 64, durability: 'relaxed', warmUp: 384, turns: 448, rounds: 21 },
+  { name: 'cpu_ratio_c64_strict', lanes: 64, durability: 'strict', warmUp: 384, turns: 256, rounds: 3 },
 ]
 
 /** CPU of a turn, user and system, of the measuring process alone; sides alternate so that both see the same machine. */
 async function cpu(shop: Workshop, size: Size): Promise<Figure[]> {
   const figures: Figure[] = []
-  for (const { name, ...shape } of CPU_CASES) {
+  for (const { name, rounds, ...shape } of CPU_CASES) {
     const perTurn = { bare: [] as number[], engine: [] as number[] }
-    for (let round = 0; round < (size === 'quick' ? 1 : shape.durability === 'strict' ? 3 : 9); round++)
-      for (const side of SIDES) perTurn[side].push(cpuPerTurn(await freshTurns(shop, side, shape)))
+    for (let round = 0; round < (size === 'quick' ? 1 : rounds); round++)
+      // Who is first in one round is last in the next: a machine that slows down favours nobody.
+      for (const side of round % 2 === 0 ? SIDES : SIDES.toReversed())
+        perTurn[side].push(cpuPerTurn(await freshTurns(shop, side, shape)))
     const [bare, engine] = [median(perTurn.bare), median(perTurn.engine)]
     // Neighbours in time are compared: the machine is slower in some minutes than in others, for both.
     const value = median(perTurn.engine.map((cost, round) => cost / perTurn.bare[round]!))
     figures.push({ name, value, detail: `${show(engine)} ms / ${show(bare)} ms of CPU per turn` })
   }
-  const strict = { ...CPU_CASES[2]!, watchLoop: true as const }
+  const { rounds: _, ...strictCase } = CPU_CASES[2]!
+  const strict = { ...strictCase, watchLoop: true as const }
   const watched = await freshTurns(shop, 'engine', strict)
   const bare = await freshTurns(shop, 'bare', strict)
   figures.push({
@@ -62,7 +72,7 @@ async function cpu(shop: Workshop, size: Size): Promise<Figure[]> {
   return figures
 }
 
-type FreshTurns = Omit<CpuCase, 'name'> & { watchLoop?: true }
+type FreshTurns = Omit<CpuCase, 'name' | 'rounds'> & { watchLoop?: true }
 
 /** Each turn in a conversation of its own, so that no turn pays for the history of the one before. */
 async function freshTurns(shop: Workshop, side: SideName, shape: FreshTurns): Promise<Measured> {
