@@ -11,9 +11,10 @@ import {
   type WorkspaceState,
   type Workspaces,
 } from '../ports/workspaces.ts'
+import { askAgain, type Line } from './ask-again.ts'
 import { awaitedProcesses } from './awaited.ts'
 import { removeCgroup } from './cgroup.ts'
-import { type Connection, ConnectionLost } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { newWayOut } from './egress/way-out.ts'
 import {
   exists,
@@ -66,28 +67,24 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     const known = connections.get(conversationId)
     if (known) return known
     if (isClosed) return Promise.reject(new WorkspaceError('unavailable', 'The server is stopping.'))
-    const place = placeOf(root, conversationId)
-    const forget = () => {
-      if (connections.get(conversationId) === opened) connections.delete(conversationId)
-    }
-    const opened = reach(conversationId, place)
+    const opened = reach(conversationId, placeOf(root, conversationId))
     connections.set(conversationId, opened)
-    opened.then(({ closed }) => closed).then(forget, forget)
+    const isOver = () => forget(conversationId, opened)
+    opened.then(({ closed }) => closed).then(isOver, isOver)
     return opened
   }
 
+  function forget(conversationId: ConversationId, opened: Promise<Connection>): void {
+    if (connections.get(conversationId) === opened) connections.delete(conversationId)
+  }
+
   function asker(conversationId: ConversationId) {
-    return async (question: Question, how: { signal?: AbortSignal } = {}): Promise<Json> => {
-      for (let attempt = 1; ; attempt++) {
-        const connection = await connectionOf(conversationId)
-        try {
-          return await connection.ask(question, how)
-        } catch (fault) {
-          if (!(fault instanceof ConnectionLost)) throw fault
-          if (isClosed || attempt >= 3 || !isRepeatable(question)) throw silent(fault)
-        }
-      }
+    const line: Line = {
+      open: () => connectionOf(conversationId),
+      forget: (opened) => forget(conversationId, opened),
+      isOver: () => isClosed,
     }
+    return (question: Question, how: { signal?: AbortSignal } = {}): Promise<Json> => askAgain(question, how, line)
   }
 
   const workspaceOf = (conversationId: ConversationId): Workspace => newWorkspace(conversationId, asker(conversationId))
@@ -173,20 +170,3 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     },
   }
 }
-
-/** What may be asked again when the answer was lost. A command has its key; what is typed into one has not. */
-function isRepeatable(question: Question): boolean {
-  if (question.type === 'write') return false
-  if (question.type !== 'file') return true
-  const { request } = question
-  return request.type === 'read' || request.type === 'search' || request.key !== undefined
-}
-
-const silent = (cause: Error) =>
-  new WorkspaceError(
-    'unavailable',
-    'The workspace did not answer. What was asked may have happened; look before you ask again.',
-    {
-      cause,
-    },
-  )
