@@ -67,6 +67,18 @@ export const APPENDS: Promised = {
     assert.equal((await store.conversations.get(ORGANIZATION, home.conversationId))?.nextPosition, 0)
   },
 
+  'a holder that has written often writes nothing once it is stale': async ({ store }) => {
+    const run = await givenRunning(store, await givenAgent(store))
+    const first = newsOf(await store.events.append(asHolder(run, { facts: [entry(fault('one'))] })))
+    const seen = first.news.at(-1)!.seq + 1
+    await store.runs.handBack(run.id, run.fence)
+    await store.runs.takeOver(newId.worker(), { quarantine: 'free', quarantineFrom: 2, at: AT })
+    const late = { ...asHolder(run, { facts: [entry(fault('late'), says(run.id, 'late'))] }), seen }
+    assert.deepEqual(await store.events.append(late), { type: 'refused' })
+    assert.deepEqual(await store.events.read(run.id, seen - 1), [])
+    assert.equal((await store.messages.ofRun(run.id)).length, 0)
+  },
+
   'when the log moved, facts are kept, intents are dropped and the news is in log order': async ({ store }) => {
     const home = await givenAgent(store)
     const run = await givenRunning(store, home)
