@@ -49,7 +49,8 @@ const CPU_CASES: readonly CpuCase[] = [
 /** CPU of a turn, user and system, of the measuring process alone; sides alternate so that both see the same machine. */
 async function cpu(shop: Workshop, size: Size): Promise<Figure[]> {
   const figures: Figure[] = []
-  for (const { name, rounds, ...shape } of CPU_CASES) {
+  for (const shape of CPU_CASES) {
+    const { name, rounds } = shape
     const perTurn = { bare: [] as number[], engine: [] as number[] }
     for (let round = 0; round < (size === 'quick' ? 1 : rounds); round++)
       // Who is first in one round is last in the next: a machine that slows down favours nobody.
@@ -60,8 +61,7 @@ async function cpu(shop: Workshop, size: Size): Promise<Figure[]> {
     const value = median(perTurn.engine.map((cost, round) => cost / perTurn.bare[round]!))
     figures.push({ name, value, detail: `${show(engine)} ms / ${show(bare)} ms of CPU per turn` })
   }
-  const { rounds: _, ...strictCase } = CPU_CASES[2]!
-  const strict = { ...strictCase, watchLoop: true as const }
+  const strict = { ...CPU_CASES[2]!, watchLoop: true as const }
   const watched = await freshTurns(shop, 'engine', strict)
   const bare = await freshTurns(shop, 'bare', strict)
   figures.push({
@@ -72,7 +72,7 @@ async function cpu(shop: Workshop, size: Size): Promise<Figure[]> {
   return figures
 }
 
-type FreshTurns = Omit<CpuCase, 'name' | 'rounds'> & { watchLoop?: true }
+type FreshTurns = Pick<CpuCase, 'lanes' | 'durability' | 'warmUp' | 'turns'> & { watchLoop?: true }
 
 /** Each turn in a conversation of its own, so that no turn pays for the history of the one before. */
 async function freshTurns(shop: Workshop, side: SideName, shape: FreshTurns): Promise<Measured> {

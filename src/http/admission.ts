@@ -121,7 +121,8 @@ const STRANGE_NAME: Verdict = {
   who: {},
 }
 
-function pathOf({ url }: FastifyRequest): string {
+/** Without its query and without a slash at its end. */
+export function pathOf({ url }: FastifyRequest): string {
   const query = url.indexOf('?')
   const end = query < 0 ? url.length : query
   return url.slice(0, url[end - 1] === '/' ? end - 1 : end)

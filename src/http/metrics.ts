@@ -26,9 +26,11 @@ export function newMetrics(desk: Desk): Metrics {
   const answers = new Map<string, { inc(): void }>()
   function answersOf(route: string, status: number): { inc(): void } {
     const key = `${status} ${route}`
-    const known = answers.get(key) ?? requests.labels({ route, status: String(status) })
-    answers.set(key, known)
-    return known
+    const known = answers.get(key)
+    if (known) return known
+    const fresh = requests.labels({ route, status: String(status) })
+    answers.set(key, fresh)
+    return fresh
   }
   const open = new Gauge({
     ...{ name: 'holdfast_streams_open', help: 'Streams that are being read' },

@@ -3,7 +3,7 @@ import { type Limits, USUAL_LIMITS } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
 import type { Desk } from '../service/desk.ts'
 import { keepAccessLog, logFault } from './access-log.ts'
-import { admit } from './admission.ts'
+import { admit, pathOf } from './admission.ts'
 import { registerApiDescription } from './api-description.ts'
 import { keyDigest } from './api-key.ts'
 import { keepCallingBack } from './call-back.ts'
@@ -85,7 +85,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     }
   })
   server.addContentTypeParser(FORM, { parseAs: 'buffer', bodyLimit: FILE_LIMIT }, (request, body, done) => {
-    const isFile = request.url.split('?')[0]!.replace(/\/$/, '') === '/v1/agents/import'
+    const isFile = pathOf(request) === '/v1/agents/import'
     if (isFile) done(null, body)
     else done(refuse(415, 'Send application/json.'))
   })

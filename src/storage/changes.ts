@@ -10,7 +10,7 @@ import { noteModel } from './model-notes.ts'
 import { type Executor, statement } from './statement.ts'
 import { insertStep } from './steps.ts'
 
-/** What never changes of a run. */
+/** Whose rows are changed; all of it stays as it is for as long as the run is there. */
 export type ChangedRun = {
   number: number
   id: RunId

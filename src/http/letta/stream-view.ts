@@ -98,9 +98,9 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
 
   function pieceOf(piece: ContentPiece, seq: number): WireMessage {
     like ??= contentSlice(answerId!, { ...piece, slice }, origin(seq))
-    const [date, { text }] = [wireDate(options.now()), piece]
-    if (piece.kind === 'text') return { ...like, date, seq_id: seq, content: text }
-    return { ...like, date, seq_id: seq, reasoning: text }
+    const date = wireDate(options.now())
+    if (piece.kind === 'text') return { ...like, date, seq_id: seq, content: piece.text }
+    return { ...like, date, seq_id: seq, reasoning: piece.text }
   }
 
   function result(chunk: Extract<Chunk, { message_type: 'tool_return_message' }>, seq: number): StreamEvent[] {
