@@ -61,6 +61,7 @@ async function runLab(): Promise<number> {
   const simulated = await runSeeds({
     ...{ from, to: from + seeds - 1, workers },
     onSeed: (done) => progress(`seed ${done} of ${seeds}`),
+    onFound: ({ seed, violations }) => console.error(`\nseed ${seed}: ${violations.join('; ')}`),
   })
   let hunted = 0
   const planted = await huntAll(PLANTED_BUGS, {

@@ -16,7 +16,11 @@ export type SeedsOptions = {
   /** A seed takes a fraction of a second; one that is silent for so long goes round in circles. */
   silenceMs?: number
   onSeed?(done: number): void
+  /** A long run need not end before somebody hears of what it found. */
+  onFound?(found: Found): void
 }
+
+export type Found = { seed: number; violations: string[] }
 
 export type SeedsReport = {
   seeds: number
@@ -29,7 +33,7 @@ export type SeedsReport = {
   faults: Record<string, number>
   reached: Record<string, number>
   /** What was found, by seed, lowest first. */
-  violations: { seed: number; violations: string[] }[]
+  violations: Found[]
 }
 
 /** The rare states that a run of the lab must have been through to mean anything. */
@@ -78,7 +82,10 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
     const { seed, violations, isRepeatable } = line
     if (isRepeatable !== undefined) report.repeated++
     if (isRepeatable === false) violations.push('the second run of this seed told another story')
-    if (violations.length > 0) report.violations.push({ seed, violations })
+    if (violations.length > 0) {
+      report.violations.push({ seed, violations })
+      options.onFound?.({ seed, violations })
+    }
     options.onSeed?.(report.seeds)
     if (violations.length > 0 && onViolation === 'stop') for (const child of children) child.kill('SIGKILL')
   }
