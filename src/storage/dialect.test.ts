@@ -1,0 +1,11 @@
+import { strictEqual } from 'node:assert'
+import { test } from 'node:test'
+import { POSTGRES, SQLITE } from './dialect.ts'
+import { statement } from './statement.ts'
+
+const some = statement<{ limit: number }>()((db, p) => db.selectFrom('runs').select('id').limit(p('limit')))
+
+test('SQLite is not made to parse a statement again: no limit is a bare parameter', () => {
+  strictEqual(some.compileFor(SQLITE).sql, 'select "id" from "runs" limit ? + 0')
+  strictEqual(some.compileFor(POSTGRES).sql, 'select "id" from "runs" limit $1')
+})
