@@ -140,11 +140,15 @@ function lastResult<T>(results: T): T {
   return Array.isArray(results) ? results.at(-1) : results
 }
 
+/** PostgreSQL keeps no NUL in text. What callers say is cleaned at the door, but providers and tools say what they like. */
+const keepable = (value: Value): Value =>
+  typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '') : value
+
 /** The server parses each statement once per connection and knows it by its slot from then on. */
 export function postgresExecutor(client: Pick<ClientBase, 'query'>): Executor {
   async function query<V extends Values, Row>(statement: Statement<V, Row>, values: V) {
     const { sql, bind } = statement.compileFor(POSTGRES)
-    return client.query({ name: `holdfast_${statement.slot}`, text: sql, values: bind(values) })
+    return client.query({ name: `holdfast_${statement.slot}`, text: sql, values: bind(values).map(keepable) })
   }
   return {
     get: async <V extends Values, Row>(statement: Statement<V, Row>, values: V) =>
@@ -154,7 +158,12 @@ export function postgresExecutor(client: Pick<ClientBase, 'query'>): Executor {
     async rows(statement, values) {
       const { sql, bind } = statement.compileFor(POSTGRES)
       const name = `holdfast_${statement.slot}`
-      const { rows } = await client.query<Value[]>({ name, text: sql, values: bind(values), rowMode: 'array' })
+      const { rows } = await client.query<Value[]>({
+        name,
+        text: sql,
+        values: bind(values).map(keepable),
+        rowMode: 'array',
+      })
       return rows
     },
     run: async (statement, values) => (await query(statement, values)).rowCount ?? 0,

@@ -108,6 +108,12 @@ export const CREDENTIALS: Promised = {
     assert.deepEqual(await store.cooldowns.list(DEFAULT_ORGANIZATION, AT), [long])
   },
 
+  'a provider that says NUL stops no commit': async ({ store }) => {
+    await commit(store, [rest(rests('credential-a', { detail: 'slow\0 down' }))])
+    const [kept] = await store.cooldowns.list(DEFAULT_ORGANIZATION, AT)
+    assert.equal(kept?.detail.replaceAll('\0', ''), 'slow down')
+  },
+
   'a cooldown that ended is not listed, stays until it is swept, and success clears it': async ({ store }) => {
     await commit(store, [rest(rests('credential-a')), rest(rests('credential-b', { until: AT + 5_000 }))])
     assert.deepEqual(keysOf(await store.cooldowns.list(DEFAULT_ORGANIZATION, AT + 1_000)), ['credential-b'])

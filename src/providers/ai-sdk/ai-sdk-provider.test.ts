@@ -215,6 +215,21 @@ test('tools, schema, cap and files reach the model in the words of the SDK', asy
   })
 })
 
+test('half a character in the history does not make every request of its conversation broken JSON', async () => {
+  const asked: LanguageModelV3CallOptions[] = []
+  await partsOf(playing([FINISH], asked), {
+    system: 'cut \ud83e',
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'owl 🦉, cut \ud83e' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'cut \ud83e' }], calls: [] },
+      { role: 'tool', outcomes: [{ callId: 'call-1', status: 'success', output: 'cut \ud83e' }] },
+    ],
+  })
+  const sent = JSON.stringify(asked[0]!.prompt)
+  assert.match(sent, /owl 🦉, cut \ufffd/)
+  assert.doesNotMatch(sent, /\\ud/)
+})
+
 test('a refused request is classified by its status, headers and body, and asked once', async () => {
   const refusals: Refusal[] = []
   let asked = 0

@@ -18,7 +18,7 @@ export function callOptions(request: ModelRequest): LanguageModelV3CallOptions {
   const { system, messages, tools, shape = {}, outputCap, outputSchema, mustCall } = request
   const prompt = promptOf(messages, shape)
   return {
-    prompt: system.trim() === '' ? prompt : [{ role: 'system', content: system }, ...prompt],
+    prompt: system.trim() === '' ? prompt : [{ role: 'system', content: system.toWellFormed() }, ...prompt],
     ...(outputCap === undefined ? {} : { maxOutputTokens: outputCap }),
     ...(outputSchema
       ? { responseFormat: { type: 'json', name: outputSchema.name, schema: outputSchema.schema as JSONSchema7 } }
@@ -122,12 +122,13 @@ function resultOutput(
   shape: RequestShape,
 ): LanguageModelV3ToolResultOutput {
   const isError = status !== 'success'
-  if (images.length === 0) return { type: isError ? 'error-text' : 'text', value: output }
+  const text = output.toWellFormed()
+  if (images.length === 0) return { type: isError ? 'error-text' : 'text', value: text }
   if (isError || shape.textOnlyResults) {
     const notes = images.map(() => imageNote('only text can be sent in this tool result.'))
-    return { type: isError ? 'error-text' : 'text', value: [output, ...notes].join('\n') }
+    return { type: isError ? 'error-text' : 'text', value: [text, ...notes].join('\n') }
   }
-  return { type: 'content', value: [...textParts(output), ...images.map(resultImage)] }
+  return { type: 'content', value: [...textParts(text), ...images.map(resultImage)] }
 }
 
 function resultImage(image: ImagePart): ResultContent {
@@ -148,5 +149,6 @@ function filePart(image: ImagePart): UserContent {
     : { type: 'text', text: imageNote('it has neither bytes nor an address.') }
 }
 
+/** Without halves of characters, which providers take for broken JSON. */
 const textParts = (text: string): { type: 'text'; text: string }[] =>
-  text.trim() === '' ? [] : [{ type: 'text', text }]
+  text.trim() === '' ? [] : [{ type: 'text', text: text.toWellFormed() }]

@@ -10,6 +10,7 @@ import { imageNote } from '../images/image-source.ts'
 import { newEncodedMessages } from '../wire/encoded-messages.ts'
 import type { Quirks } from '../wire/quirks.ts'
 import { summaryText } from '../wire/summary-text.ts'
+import { withWholeCharacters } from '../wire/whole-characters.ts'
 import { type Detail, detailsOf } from './reasoning-details.ts'
 import { wireCallId, wireToolName } from './wire-names.ts'
 
@@ -75,7 +76,7 @@ function answerMessages(body: AssistantBody, { signatures, quirks }: ChatForm): 
   message.tool_calls = body.calls.map(({ callId, tool, input }) => ({
     id: wireCallId(callId, quirks.callIds),
     type: 'function',
-    function: { name: wireToolName(tool), arguments: canonicalJson(input) },
+    function: { name: wireToolName(tool), arguments: withWholeCharacters(canonicalJson(input)) },
   }))
   return [message]
 }

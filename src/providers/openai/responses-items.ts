@@ -9,6 +9,7 @@ import type { ToolOutcome } from '../../core/tool-call.ts'
 import { imageNote } from '../images/image-source.ts'
 import { newEncodedMessages } from '../wire/encoded-messages.ts'
 import { summaryText } from '../wire/summary-text.ts'
+import { withWholeCharacters } from '../wire/whole-characters.ts'
 import { wireCallId, wireToolName } from './wire-names.ts'
 
 /** What beside the body decides how a message is written. */
@@ -72,7 +73,12 @@ function answerItems({ content, calls }: AssistantBody, form: ItemForm): Respons
   }
   for (const { callId, tool, input } of calls) {
     const call_id = wireCallId(callId, undefined)
-    items.push({ type: 'function_call', call_id, name: wireToolName(tool), arguments: canonicalJson(input) })
+    items.push({
+      type: 'function_call',
+      call_id,
+      name: wireToolName(tool),
+      arguments: withWholeCharacters(canonicalJson(input)),
+    })
   }
   while (isReasoning(items.at(-1))) items.pop()
   return items

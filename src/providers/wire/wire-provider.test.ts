@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
+import type { ModelRequest } from '../../ports/model.ts'
 import { openaiChat } from '../openai/chat.ts'
 import {
   ANSWER,
@@ -39,6 +40,32 @@ test('an answer comes as its parts, and the next request uses the same connectio
   assert.equal(headers['x-team'], 'owls')
   assert.equal(headers['content-type'], 'application/json')
   assert.equal(JSON.parse(body).model, 'model-1')
+})
+
+const INERT = { digest: '', needsApproval: false, effects: 'none', parallel: true } as const
+
+test('half a character in the history does not make every request of its conversation broken JSON', async (context) => {
+  const server = await openLoopback(context, ({ socket }) => {
+    socket.write(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
+  })
+  const cut = 'owl 🦉, cut \ud83e'
+  const request: ModelRequest = {
+    ...REQUEST,
+    system: cut,
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: `${cut}; as text \\ud83e, C:\\users` }] },
+      { role: 'assistant', content: [], calls: [{ ...INERT, callId: 'call-1', tool: 'say', input: { [cut]: cut } }] },
+      { role: 'tool', outcomes: [{ callId: 'call-1', status: 'success', output: cut }] },
+    ],
+  }
+  for await (const part of providerAt(server.url).stream(request, { signal: new AbortController().signal }))
+    assert.notEqual(part.type, 'failure')
+  const whole = 'owl 🦉, cut \ufffd'
+  const [system, said, called, result] = JSON.parse(server.asked[0]!.body).messages
+  assert.equal(system.content, whole)
+  assert.equal(said.content, `${whole}; as text \\ud83e, C:\\users`)
+  assert.equal(called.tool_calls[0].function.arguments, JSON.stringify({ [whole]: whole }))
+  assert.equal(result.content, whole)
 })
 
 test('nothing is sent before somebody reads, and a grant brings its key, headers and address', async (context) => {

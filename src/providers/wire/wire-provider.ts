@@ -8,6 +8,7 @@ import { type Deadlines, deadlinesFor } from './deadlines.ts'
 import type { Classify, ClassifyTransport, EncodedRequest, WireDialect } from './dialect.ts'
 import { openExchange } from './exchange.ts'
 import type { Quirks } from './quirks.ts'
+import { withWholeCharacters } from './whole-characters.ts'
 
 export type WireOptions = {
   provider: string
@@ -36,7 +37,7 @@ export function wireProvider(options: WireOptions): ModelProvider {
     const encoded = encode(request, grant)
     if ('failure' in encoded) return oneFailure(encoded.failure)
     const { model } = request
-    const body = Buffer.from(encoded.body)
+    const body = Buffer.from(withWholeCharacters(encoded.body))
     return openExchange({
       dispatcher: agent,
       options: {
