@@ -28,7 +28,7 @@ export async function listRuns(
 ): Promise<Run[]> {
   const { agentId, conversationId, statuses, waiting, background, stopReason } = filter
   const rows = await db.all(
-    remembered(runLists, filter, page, () => runStatement(filter, page)),
+    remembered(runLists, { ...filter, few: fewOf(filter) }, page, () => runStatement(filter, page)),
     {
       ...{ organization: organizationId, agent: agentId ?? '', conversation: conversationId ?? '' },
       ...{ waiting: waiting ? 1 : 0, background: background ? 1 : 0, stopReason: stopReason ?? '' },
@@ -85,11 +85,23 @@ function runStatement(filter: RunFilter, page: RunPage) {
     if (conversationId !== undefined) query = query.where('conversation_id', '=', p('conversation'))
     if (statuses !== undefined) query = query.where('status', 'in', listParameters(p, 'status', STATUSES))
     if (waiting !== undefined) query = query.where('waiting', '=', p('waiting'))
+    const few = fewOf(filter)
+    if (few) query = query.where('number', 'in', few)
     if (background !== undefined) query = query.where('background', '=', p('background'))
     if (stopReason !== undefined) query = query.where('stop_reason', '=', p('stopReason'))
     return query.orderBy('number', direction(page)).limit(p('limit'))
   })
 }
+
+/** Runs that are not over are few among many, and have small indexes of their own: they are not looked for among the rest. */
+function fewOf({ statuses, waiting }: RunFilter): typeof LIVE | undefined {
+  if (waiting) return WAITING
+  return statuses?.every((status) => status === 'created' || status === 'running') ? LIVE : undefined
+}
+
+const WAITING = sql<number>`(select number from runs where waiting = 1)`
+const LIVE = sql<number>`(select number from runs where status = 'created'
+  union all select number from runs where status = 'running')`
 
 function stepStatement({ agentId, runId }: StepFilter, page: RunPage) {
   return statement<StepValues>()((db, p) => {
