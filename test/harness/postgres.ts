@@ -12,15 +12,16 @@ let server: Promise<Server | { skip: string }> | undefined
 let databases = 0
 
 /**
- * A fresh, empty database. One server per test process: TEST_DATABASE_URL if set, otherwise the one npm brought, in a
- * temporary folder. Where none can run, the reason.
+ * A fresh database: empty, or as `like` is, which nobody may be using. One server per test process: TEST_DATABASE_URL if
+ * set, otherwise the one npm brought, in a temporary folder. Where none can run, the reason.
  */
-export async function startPostgres(): Promise<TestPostgres | { skip: string }> {
+export async function startPostgres(like?: TestPostgres): Promise<TestPostgres | { skip: string }> {
   server ??= startServer().catch((error: Error) => ({ skip: `PostgreSQL could not be started: ${error.message}` }))
   const running = await server
   if ('skip' in running) return running
   const name = `holdfast_test_${process.pid}_${databases++}`
-  await administer(running.url, `create database ${name}`)
+  const template = like ? ` template ${new URL(like.url).pathname.slice(1)}` : ''
+  await administer(running.url, `create database ${name}${template}`)
   const url = new URL(running.url)
   url.pathname = `/${name}`
   return { url: url.href, stop: () => administer(running.url, `drop database if exists ${name} with (force)`) }

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Letta } from '@letta-ai/letta-client'
 import { openApp } from '../../src/app.ts'
+import { realClock } from '../../src/config/real-clock.ts'
 import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
 import { startServer } from '../../src/http/server.ts'
+import { scriptedProvider, scriptOf } from '../../src/providers/scripted/script.ts'
 import { newEmbedding } from '../../src/service/embed-texts.ts'
 import { startSimulator } from '../../src/simulator/start-simulator.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -25,7 +27,8 @@ async function serveEmbedding(context: TestContext, more: Record<string, string>
   }
   writeFileSync(join(home, 'config.yaml'), JSON.stringify({ embedding: 'house/near', providers, ...config }))
   const environment = { HOLDFAST_HOME: home, ...more }
-  const app = await openApp({ environment, role: 'owner' })
+  const quick = scriptedProvider({ clock: realClock, scriptFor: () => scriptOf({ text: 'I see.' }) })
+  const app = await openApp({ environment, role: 'owner', providers: { quick } })
   const { desk } = app
   const server = await startServer({
     ...{ desk, host: '127.0.0.1', port: 0, apiKey: KEY, version: 'test', report: desk.world.report },
@@ -239,8 +242,8 @@ for (const database of ['SQLite', 'PostgreSQL'])
     const { client, desk, simulator, embedMessages } = served
     const { recall } = desk.world.store
     const waiting = async () => (await recall.vectors.waiting(0, 100)).map(({ text }) => text)
-    const agent = await client.agents.create({ model: 'scripted/friendly' })
-    const other = await client.agents.create({ model: 'scripted/friendly' })
+    const agent = await client.agents.create({ model: 'quick/any' })
+    const other = await client.agents.create({ model: 'quick/any' })
     const say = (to: { id: string }, content: string) =>
       client.agents.messages.create(to.id, { messages: [{ role: 'user', content }] })
     await say(agent, 'a red boat on the sea')
@@ -304,7 +307,7 @@ for (const database of ['SQLite', 'PostgreSQL'])
 
 test('what was said is handed to nobody where the operator does not want it', async (context) => {
   const { client, desk, simulator } = await serveEmbedding(context, {}, { embed_messages: false })
-  const agent = await client.agents.create({ model: 'scripted/friendly' })
+  const agent = await client.agents.create({ model: 'quick/any' })
   await client.agents.messages.create(agent.id, { messages: [{ role: 'user', content: 'a red boat' }] })
   assert.equal(desk.embeddings?.messages, false)
   const found = await client.messages.search({ query: 'boat', search_mode: 'vector' })
