@@ -1,4 +1,4 @@
-import { test } from 'node:test'
+import { suite, test } from 'node:test'
 import { APPENDS } from './contract-appends.ts'
 import { CALLBACKS } from './contract-callbacks.ts'
 import { CLAIMS } from './contract-claims.ts'
@@ -37,16 +37,19 @@ const CONTRACT: Promised = {
   ...SEARCH,
 }
 
-export function keepsTheContract(database: string, open: OpenForTest): void {
-  for (const [promise, attempt] of Object.entries(CONTRACT))
-    test(`${database}: ${promise}`, { timeout: 30_000 }, async () => {
-      const { given, close } = await open()
-      try {
-        await attempt(given)
-      } finally {
-        await close()
-      }
-    })
+/** `atOnce`: how many promises are tried side by side, where most of the time is spent waiting for a server. */
+export function keepsTheContract(database: string, open: OpenForTest, atOnce = 1): void {
+  suite(database, { concurrency: atOnce }, () => {
+    for (const [promise, attempt] of Object.entries(CONTRACT))
+      test(`${database}: ${promise}`, { timeout: 30_000 }, async () => {
+        const { given, close } = await open()
+        try {
+          await attempt(given)
+        } finally {
+          await close()
+        }
+      })
+  })
 }
 
 export const promises = Object.keys(CONTRACT)

@@ -11,24 +11,28 @@ if ('skip' in first) for (const promise of promises) test(`PostgreSQL: ${promise
 else {
   await close(await openPostgresStore({ url: first.url, clock, durability: 'strict' }))
   after(first.stop)
-  keepsTheContract('PostgreSQL', async () => {
-    const server = await startPostgres(first)
-    if ('skip' in server) throw new Error(server.skip)
-    const opened: OpenedStore[] = []
-    const open = async () => {
-      const store = await openPostgresStore({ url: server.url, clock, durability: 'strict' })
-      opened.push(store)
-      return store
-    }
-    const given = { ...(await open()), another: open }
-    return {
-      given,
-      async close() {
-        for (const one of opened) await close(one)
-        await server.stop()
-      },
-    }
-  })
+  keepsTheContract(
+    'PostgreSQL',
+    async () => {
+      const server = await startPostgres(first)
+      if ('skip' in server) throw new Error(server.skip)
+      const opened: OpenedStore[] = []
+      const open = async () => {
+        const store = await openPostgresStore({ url: server.url, clock, durability: 'strict' })
+        opened.push(store)
+        return store
+      }
+      const given = { ...(await open()), another: open }
+      return {
+        given,
+        async close() {
+          for (const one of opened) await close(one)
+          await server.stop()
+        },
+      }
+    },
+    3,
+  )
 }
 
 async function close({ store, chunks }: OpenedStore): Promise<void> {
