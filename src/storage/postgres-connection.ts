@@ -1,4 +1,5 @@
 import pg, { type Client, type ClientBase, type ClientConfig } from 'pg'
+import { cleanText } from '../core/block.ts'
 import type { Transact } from './database.ts'
 import { POSTGRES } from './dialect.ts'
 import { faultOf, mayRepeat, storageError, toStorageError } from './faults.ts'
@@ -141,8 +142,7 @@ function lastResult<T>(results: T): T {
 }
 
 /** PostgreSQL keeps no NUL in text. What callers say is cleaned at the door, but providers and tools say what they like. */
-const keepable = (value: Value): Value =>
-  typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '') : value
+const keepable = (value: Value): Value => (typeof value === 'string' ? cleanText(value) : value)
 
 /** The server parses each statement once per connection and knows it by its slot from then on. */
 export function postgresExecutor(client: Pick<ClientBase, 'query'>): Executor {

@@ -27,8 +27,9 @@ export async function listRuns(
   page: RunPage,
 ): Promise<Run[]> {
   const { agentId, conversationId, statuses, waiting, background, stopReason } = filter
+  const few = fewOf(filter)
   const rows = await db.all(
-    remembered(runLists, { ...filter, few: fewOf(filter) }, page, () => runStatement(filter, page)),
+    remembered(runLists, { ...filter, [`few ${few}`]: true }, page, () => runStatement(filter, few, page)),
     {
       ...{ organization: organizationId, agent: agentId ?? '', conversation: conversationId ?? '' },
       ...{ waiting: waiting ? 1 : 0, background: background ? 1 : 0, stopReason: stopReason ?? '' },
@@ -73,7 +74,7 @@ function remembered<S>(known: Map<string, S>, filter: object, page: RunPage, mak
 
 const direction = ({ order }: RunPage) => (order === 'oldest-first' ? ('asc' as const) : ('desc' as const))
 
-function runStatement(filter: RunFilter, page: RunPage) {
+function runStatement(filter: RunFilter, few: keyof typeof FEW | undefined, page: RunPage) {
   const { agentId, conversationId, statuses, waiting, background, stopReason } = filter
   return statement<RunValues>()((db, p) => {
     let query = db.selectFrom('runs').select(RUN_COLUMNS).where('organization_id', '=', p('organization'))
@@ -85,8 +86,7 @@ function runStatement(filter: RunFilter, page: RunPage) {
     if (conversationId !== undefined) query = query.where('conversation_id', '=', p('conversation'))
     if (statuses !== undefined) query = query.where('status', 'in', listParameters(p, 'status', STATUSES))
     if (waiting !== undefined) query = query.where('waiting', '=', p('waiting'))
-    const few = fewOf(filter)
-    if (few) query = query.where('number', 'in', few)
+    if (few) query = query.where('number', 'in', FEW[few])
     if (background !== undefined) query = query.where('background', '=', p('background'))
     if (stopReason !== undefined) query = query.where('stop_reason', '=', p('stopReason'))
     return query.orderBy('number', direction(page)).limit(p('limit'))
@@ -94,14 +94,16 @@ function runStatement(filter: RunFilter, page: RunPage) {
 }
 
 /** Runs that are not over are few among many, and have small indexes of their own: they are not looked for among the rest. */
-function fewOf({ statuses, waiting }: RunFilter): typeof LIVE | undefined {
-  if (waiting) return WAITING
-  return statuses?.every((status) => status === 'created' || status === 'running') ? LIVE : undefined
+function fewOf({ statuses, waiting }: RunFilter): keyof typeof FEW | undefined {
+  if (waiting) return 'waiting'
+  return statuses?.every((status) => status === 'created' || status === 'running') ? 'live' : undefined
 }
 
-const WAITING = sql<number>`(select number from runs where waiting = 1)`
-const LIVE = sql<number>`(select number from runs where status = 'created'
-  union all select number from runs where status = 'running')`
+const FEW = {
+  waiting: sql<number>`(select number from runs where waiting = 1)`,
+  live: sql<number>`(select number from runs where status = 'created'
+    union all select number from runs where status = 'running')`,
+}
 
 function stepStatement({ agentId, runId }: StepFilter, page: RunPage) {
   return statement<StepValues>()((db, p) => {

@@ -69,6 +69,9 @@ export const READS: Promised = {
     ])
     assert.deepEqual(await list({ waiting: true }), [waiting.id])
     assert.deepEqual(await list({ statuses: ['completed'], waiting: false }), [done.id])
+    assert.deepEqual(await list({ statuses: ['completed'], waiting: true }), [waiting.id])
+    assert.deepEqual(await list({ statuses: ['created', 'running'], waiting: false }), [queued.id, running.id])
+    assert.deepEqual(await list({ statuses: ['created'] }), [queued.id])
     assert.deepEqual(await list({}, 2, queued.id), [running.id, done.id])
     assert.deepEqual(await list({ statuses: [] }), [])
   },

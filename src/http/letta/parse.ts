@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Agent, Conversation } from '../../core/agent.ts'
+import { cleanText } from '../../core/block.ts'
 import {
   type AgentId,
   type BlockId,
@@ -26,10 +27,10 @@ export function parsed<S extends z.ZodType>(schema: S, value: unknown, where: 'b
 
 /** No database keeps a NUL in text, and nobody means one. */
 function withoutNul(value: unknown): unknown {
-  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '') : value
+  if (typeof value === 'string') return cleanText(value)
   if (Array.isArray(value)) return value.map(withoutNul)
   if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.replaceAll('\0', ''), withoutNul(item)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [cleanText(key), withoutNul(item)]))
 }
 
 const MOST_ISSUES = 10

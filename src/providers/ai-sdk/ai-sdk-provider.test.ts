@@ -215,13 +215,18 @@ test('tools, schema, cap and files reach the model in the words of the SDK', asy
   })
 })
 
+const CUT_CALL = {
+  ...{ callId: 'call-1', tool: 'say', input: { 'cut \ud83e': 'cut \ud83e' }, digest: '' },
+  ...({ needsApproval: false, effects: 'none', parallel: true } as const),
+}
+
 test('half a character in the history does not make every request of its conversation broken JSON', async () => {
   const asked: LanguageModelV3CallOptions[] = []
   await partsOf(playing([FINISH], asked), {
     system: 'cut \ud83e',
     messages: [
       { role: 'user', content: [{ type: 'text', text: 'owl 🦉, cut \ud83e' }] },
-      { role: 'assistant', content: [{ type: 'text', text: 'cut \ud83e' }], calls: [] },
+      { role: 'assistant', content: [{ type: 'text', text: 'cut \ud83e' }], calls: [CUT_CALL] },
       { role: 'tool', outcomes: [{ callId: 'call-1', status: 'success', output: 'cut \ud83e' }] },
     ],
   })

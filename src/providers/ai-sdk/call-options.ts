@@ -18,7 +18,7 @@ export function callOptions(request: ModelRequest): LanguageModelV3CallOptions {
   const { system, messages, tools, shape = {}, outputCap, outputSchema, mustCall } = request
   const prompt = promptOf(messages, shape)
   return {
-    prompt: system.trim() === '' ? prompt : [{ role: 'system', content: system.toWellFormed() }, ...prompt],
+    prompt: withWholeTexts(system.trim() === '' ? prompt : [{ role: 'system', content: system }, ...prompt]),
     ...(outputCap === undefined ? {} : { maxOutputTokens: outputCap }),
     ...(outputSchema
       ? { responseFormat: { type: 'json', name: outputSchema.name, schema: outputSchema.schema as JSONSchema7 } }
@@ -122,13 +122,12 @@ function resultOutput(
   shape: RequestShape,
 ): LanguageModelV3ToolResultOutput {
   const isError = status !== 'success'
-  const text = output.toWellFormed()
-  if (images.length === 0) return { type: isError ? 'error-text' : 'text', value: text }
+  if (images.length === 0) return { type: isError ? 'error-text' : 'text', value: output }
   if (isError || shape.textOnlyResults) {
     const notes = images.map(() => imageNote('only text can be sent in this tool result.'))
-    return { type: isError ? 'error-text' : 'text', value: [text, ...notes].join('\n') }
+    return { type: isError ? 'error-text' : 'text', value: [output, ...notes].join('\n') }
   }
-  return { type: 'content', value: [...textParts(text), ...images.map(resultImage)] }
+  return { type: 'content', value: [...textParts(output), ...images.map(resultImage)] }
 }
 
 function resultImage(image: ImagePart): ResultContent {
@@ -149,6 +148,13 @@ function filePart(image: ImagePart): UserContent {
     : { type: 'text', text: imageNote('it has neither bytes nor an address.') }
 }
 
-/** Without halves of characters, which providers take for broken JSON. */
 const textParts = (text: string): { type: 'text'; text: string }[] =>
-  text.trim() === '' ? [] : [{ type: 'text', text: text.toWellFormed() }]
+  text.trim() === '' ? [] : [{ type: 'text', text }]
+
+/** Half a character anywhere makes a provider take the request for broken JSON. Bytes and addresses stay as they are. */
+function withWholeTexts<T>(value: T): T {
+  if (typeof value === 'string') return value.toWellFormed() as T
+  if (Array.isArray(value)) return value.map(withWholeTexts) as T
+  if (value === null || typeof value !== 'object' || Object.getPrototypeOf(value) !== Object.prototype) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), withWholeTexts(item)])) as T
+}
