@@ -1,6 +1,6 @@
 import type { Agent } from '../core/agent.ts'
 import { MEMORY_TOOLS } from '../core/base-tools.ts'
-import { findAgent, listAgents } from '../service/find-agent.ts'
+import { findAgent, listAgents } from '../service/agents/agents.ts'
 import type { House } from './house.ts'
 
 /** Where nothing is configured this one serves, so that the first command a newcomer types shows a whole turn. */

@@ -1,6 +1,6 @@
 import { Problem } from '../core/problem.ts'
 import type { Desk } from '../service/desk.ts'
-import { listOrganizations } from '../service/organizations.ts'
+import { listOrganizations } from '../service/people/people.ts'
 
 /** The organisation a person means, by name or id; nothing where none is meant. */
 export async function namedOrganization(named: string | undefined, desk: Desk): Promise<{ organizationId?: string }> {

@@ -1,8 +1,8 @@
 import type { Agent, Conversation } from '../core/agent.ts'
-import { listConversations } from '../service/conversations.ts'
+import { findConversation } from '../service/agents/agents.ts'
+import { listConversations } from '../service/conversations/conversations.ts'
 import type { Desk } from '../service/desk.ts'
-import { findConversation } from '../service/find-agent.ts'
-import { listRuns } from '../service/show-run.ts'
+import { listRuns } from '../service/runs/runs.ts'
 
 /** Where the talk stopped: the conversation with an unfinished turn, or else the one spoken in last. */
 export async function lastConversation(agent: Agent, desk: Desk): Promise<Conversation> {

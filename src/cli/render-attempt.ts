@@ -1,7 +1,7 @@
 import type { Cooldown } from '../core/credential.ts'
 import type { TurnEvent } from '../core/event.ts'
 import type { RunSettings } from '../core/run.ts'
-import type { RunWords } from '../service/run-words.ts'
+import type { RunWords } from '../service/runs/run-words.ts'
 import { costText, handleOf, usageText } from './render-bill.ts'
 import { remedyText } from './render-chunk.ts'
 import { safeText } from './terminal.ts'

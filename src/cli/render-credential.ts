@@ -1,4 +1,4 @@
-import type { CredentialState, PoolMember } from '../service/list-providers.ts'
+import type { CredentialState, PoolMember } from '../service/providers/providers.ts'
 import { ageText } from './render-run.ts'
 import { timeJson } from './run-json.ts'
 import { type Look, safeText } from './terminal.ts'

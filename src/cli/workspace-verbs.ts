@@ -1,9 +1,15 @@
 import type { ConversationId } from '../core/id.ts'
 import type { ProcessOutput, ProcessState, WorkspaceGlance, WorkspaceState } from '../ports/workspaces.ts'
 import type { Desk } from '../service/desk.ts'
-import { type ListedWorkspace, listWorkspaces } from '../service/list-workspaces.ts'
-import { endProcess, removeWorkspace } from '../service/remove-workspace.ts'
-import { type ProcessQuestion, showProcess, showWorkspace } from '../service/show-workspace.ts'
+import {
+  endProcess,
+  type ListedWorkspace,
+  listWorkspaces,
+  type ProcessQuestion,
+  removeWorkspace,
+  showProcess,
+  showWorkspace,
+} from '../service/workspaces/workspaces.ts'
 
 /** A workspace as it is shown to people. Its folder is told to those who run the server. */
 export type ShownWorkspace = {

@@ -3,8 +3,8 @@ import type { OrganizationId, RunId } from '../core/id.ts'
 import type { ClaimedCallback } from '../ports/callback-store.ts'
 import { type Outbound, RefusedFetch } from '../ports/safe-fetch.ts'
 import type { Desk } from '../service/desk.ts'
-import { showRun } from '../service/show-run.ts'
-import { waitForRun } from '../service/wait-for-run.ts'
+import { showRun } from '../service/runs/runs.ts'
+import { waitForRun } from '../service/runs/watch-run.ts'
 import { callbackBody } from './letta/callback-body.ts'
 
 export type CallingBack = {

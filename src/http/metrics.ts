@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { countRuns, turnsHere } from '../service/count-runs.ts'
 import type { Desk } from '../service/desk.ts'
+import { countRuns, turnsHere } from '../service/runs/runs.ts'
 
 export type Metrics = {
   streams: { opened(): void; closed(): void }

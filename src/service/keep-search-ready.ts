@@ -1,6 +1,6 @@
 import type { World } from '../engine/world.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
-import { newEmbedding } from './embed-texts.ts'
+import { newEmbedding } from './search/embed-texts.ts'
 
 const TICK_MS = 2_000
 /** Not at once: a command that is over in a moment is spared it. */

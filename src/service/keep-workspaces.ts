@@ -1,9 +1,9 @@
 import type { RunId } from '../core/id.ts'
 import type { Workspaces } from '../ports/workspaces.ts'
 import type { Desk } from './desk.ts'
-import { endOfCancelled, endWhatIsOver } from './end-cancelled.ts'
-import { removeOwnerless, type UnheardOf } from './remove-ownerless.ts'
-import { newWakeUps } from './wake-conversations.ts'
+import { endOfCancelled, endWhatIsOver } from './workspaces/end-processes.ts'
+import { removeOwnerless, type UnheardOf } from './workspaces/remove-ownerless.ts'
+import { newWakeUps } from './workspaces/wake-conversations.ts'
 
 const TICK_MS = 1_000
 /** Rarely: it is for what a crash left behind, and whoever is looked at does not fall asleep. */

@@ -7,7 +7,7 @@ import { renderStory } from '../../src/cli/render-story.ts'
 import { PLAIN } from '../../src/cli/terminal.ts'
 import type { TurnEvent } from '../../src/core/event.ts'
 import type { Run, RunSettings } from '../../src/core/run.ts'
-import type { RunWords } from '../../src/service/run-words.ts'
+import type { RunWords } from '../../src/service/runs/run-words.ts'
 
 const settings: RunSettings = {
   ...{ targets: ['openai/big', 'house/small'], maxSteps: 5, maxDurationMs: 1, streamTokens: true },

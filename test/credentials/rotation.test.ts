@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { DEFAULT_ORGANIZATION as ORGANIZATION } from '../../src/core/id.ts'
 import { Problem } from '../../src/core/problem.ts'
-import { rotateKey } from '../../src/service/rotate-secret-key.ts'
+import { rotateKey } from '../../src/service/credentials/rotate-secret-key.ts'
 import { type GivenPool, givenPool, secretOf } from './given-pool.ts'
 
 const noWait = { sleep: () => Promise.resolve() }

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { DEFAULT_ORGANIZATION as ORGANIZATION } from '../../src/core/id.ts'
-import { addCredential } from '../../src/service/add-credential.ts'
-import { listCredentials } from '../../src/service/list-credentials.ts'
-import { refreshCredential } from '../../src/service/refresh-credential.ts'
-import { removeCredential } from '../../src/service/remove-credential.ts'
+import {
+  addCredential,
+  listCredentials,
+  refreshCredential,
+  removeCredential,
+} from '../../src/service/credentials/credentials.ts'
 import { choose, forever, givenPool, granted } from './given-pool.ts'
 import { startTokenEndpoint } from './token-endpoint.ts'
 

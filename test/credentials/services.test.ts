@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem, type ProblemKind } from '../../src/core/problem.ts'
-import { addCredential } from '../../src/service/add-credential.ts'
-import { clearCooldowns } from '../../src/service/clear-cooldowns.ts'
-import { listCooldowns } from '../../src/service/list-cooldowns.ts'
-import { listCredentials } from '../../src/service/list-credentials.ts'
-import { refreshCredential } from '../../src/service/refresh-credential.ts'
-import { removeCredential } from '../../src/service/remove-credential.ts'
+import { clearCooldowns, listCooldowns } from '../../src/service/credentials/cooldowns.ts'
+import {
+  addCredential,
+  listCredentials,
+  refreshCredential,
+  removeCredential,
+} from '../../src/service/credentials/credentials.ts'
 import { forever, givenPool, NOW, rest, secretOf } from './given-pool.ts'
 
 const LATER = NOW + 100 * 365 * 86_400_000

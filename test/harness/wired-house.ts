@@ -13,8 +13,8 @@ import {
 } from '../../src/providers/credentials/credential-pool.ts'
 import { environmentSources } from '../../src/providers/credentials/environment-keys.ts'
 import { type ProviderWish, providerSet } from '../../src/providers/provider-set.ts'
-import { type AddCredential, addCredential } from '../../src/service/add-credential.ts'
-import { listCooldowns } from '../../src/service/list-cooldowns.ts'
+import { listCooldowns } from '../../src/service/credentials/cooldowns.ts'
+import { type AddCredential, addCredential } from '../../src/service/credentials/credentials.ts'
 import { type House, type HouseOptions, openHouse } from './house.ts'
 import { type JumpingClock, newJumpingClock } from './jumping-clock.ts'
 

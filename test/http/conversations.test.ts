@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { checkStore } from '../../src/service/check-store.ts'
+import { checkStore } from '../../src/service/store/check-store.ts'
 import { success } from '../../src/tools/define-tool.ts'
 import { queueModel, says } from '../harness/queue-model.ts'
 import { gate, tool } from '../harness/tools.ts'

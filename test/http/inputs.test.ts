@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ModelRequest } from '../../src/ports/model.ts'
-import { checkStore } from '../../src/service/check-store.ts'
+import { checkStore } from '../../src/service/store/check-store.ts'
 import { success } from '../../src/tools/define-tool.ts'
 import { tool } from '../harness/tools.ts'
 import { serveHouse } from './resource-house.ts'

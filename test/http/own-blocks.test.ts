@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Letta } from '@letta-ai/letta-client'
-import { checkStore } from '../../src/service/check-store.ts'
+import { checkStore } from '../../src/service/store/check-store.ts'
 import { serveHouse } from './resource-house.ts'
 import { type Heard, heard } from './send-modes.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Letta } from '@letta-ai/letta-client'
 import { openApp } from '../../src/app.ts'
-import { createAgent } from '../../src/service/create-agent.ts'
+import { createAgent } from '../../src/service/agents/create-agent.ts'
 import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts'
 import { type Started, startHoldfast } from '../cli/holdfast.ts'
 

@@ -4,7 +4,7 @@ import { openApp } from '../../src/app.ts'
 import { startServer } from '../../src/http/server.ts'
 import { StorageError } from '../../src/ports/storage-error.ts'
 import type { Store } from '../../src/ports/store.ts'
-import { createAgent } from '../../src/service/create-agent.ts'
+import { createAgent } from '../../src/service/agents/create-agent.ts'
 import { newHome } from '../cli/holdfast.ts'
 import { KEY } from './served.ts'
 

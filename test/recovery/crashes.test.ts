@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Store } from '../../src/ports/store.ts'
-import { checkStore } from '../../src/service/check-store.ts'
+import { checkStore } from '../../src/service/store/check-store.ts'
 import type { Recorded } from '../../src/simulator/recorder.ts'
 import type { Script } from '../../src/simulator/script.ts'
 import { tool } from '../harness/tools.ts'

@@ -5,10 +5,13 @@ import { type TestContext, test } from 'node:test'
 import { realClock } from '../../src/config/real-clock.ts'
 import type { ConversationId } from '../../src/core/id.ts'
 import type { ToolOutcome } from '../../src/core/tool-call.ts'
-import { changeContext } from '../../src/service/compact-conversation.ts'
-import { createConversation, findConversationById } from '../../src/service/conversations.ts'
-import { deleteConversation } from '../../src/service/delete-conversation.ts'
-import { sendMessage } from '../../src/service/send-message.ts'
+import { changeContext } from '../../src/service/conversations/compact-conversation.ts'
+import {
+  createConversation,
+  deleteConversation,
+  findConversationById,
+} from '../../src/service/conversations/conversations.ts'
+import { sendMessage } from '../../src/service/messages/send-message.ts'
 import { lacks } from '../harness/programs.ts'
 import { given } from '../recovery/talk.ts'
 import { until } from '../workspaces/house.ts'

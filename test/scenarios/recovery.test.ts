@@ -93,7 +93,7 @@ test('a crash during the model call repeats the call, resets the text that was s
     },
   })
   const runId = await house.send('hello')
-  const { watchRun } = await import('../../src/service/watch-run.ts')
+  const { watchRun } = await import('../../src/service/runs/watch-run.ts')
   for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.desk)) {
     if (chunk.message_type === 'assistant_message') {
       streaming.open()

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Letta } from '@letta-ai/letta-client'
-import { waitForRun } from '../../src/service/wait-for-run.ts'
+import { waitForRun } from '../../src/service/runs/watch-run.ts'
 import { lacks } from '../harness/programs.ts'
 import { serveApp, workspaceAgent } from './served-app.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cancelRun } from '../../src/service/cancel-run.ts'
+import { cancelRun } from '../../src/service/runs/runs.ts'
 import { lacks } from '../harness/programs.ts'
 import { until } from './house.ts'
 import { BACKGROUND, FOREVER, running, runningOf } from './running.ts'

@@ -1,5 +1,5 @@
-import { listMessages } from '../../service/list-messages.ts'
-import { listRuns } from '../../service/show-run.ts'
+import { listMessages } from '../../service/messages/messages.ts'
+import { listRuns } from '../../service/runs/runs.ts'
 import { renderMessage } from '../render-message.ts'
 import { runLine } from '../render-run.ts'
 import type { Talk } from './talk.ts'

@@ -1,5 +1,5 @@
 import type { Agent } from '../../core/agent.ts'
-import { findAgent, listAgents } from '../../service/find-agent.ts'
+import { findAgent, listAgents } from '../../service/agents/agents.ts'
 import { type Context, printJson, withApp } from '../context.ts'
 import { FIRST_MODEL } from '../first-agent.ts'
 import { withHouse } from '../house.ts'

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../core/audit.ts'
 import { Problem } from '../../core/problem.ts'
-import { listAudit } from '../../service/audit.ts'
+import { listAudit } from '../../service/people/audit.ts'
 import { type Context, printJson, withApp } from '../context.ts'
 import { namedOrganization } from '../named-organization.ts'
 import { timeJson } from '../run-json.ts'

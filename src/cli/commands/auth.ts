@@ -2,18 +2,19 @@ import type { CredentialId } from '../../core/credential.ts'
 import { Problem } from '../../core/problem.ts'
 import type { DeviceOutcome } from '../../ports/credential-care.ts'
 import type { Refreshed } from '../../ports/credentials.ts'
-import { addCredential } from '../../service/add-credential.ts'
-import { addToken } from '../../service/add-token.ts'
-import { findCredential } from '../../service/credential-desk.ts'
+import { listCooldowns } from '../../service/credentials/cooldowns.ts'
+import {
+  addCredential,
+  findCredential,
+  listCredentials,
+  type Renewed,
+  removeCredential,
+  renewCredentials,
+} from '../../service/credentials/credentials.ts'
+import { rotateKey } from '../../service/credentials/rotate-secret-key.ts'
+import { addToken, signIn } from '../../service/credentials/sign-in.ts'
 import type { Desk } from '../../service/desk.ts'
-import { requireProviderName } from '../../service/find-provider.ts'
-import { listCooldowns } from '../../service/list-cooldowns.ts'
-import { listCredentials } from '../../service/list-credentials.ts'
-import { poolMembers } from '../../service/list-providers.ts'
-import { removeCredential } from '../../service/remove-credential.ts'
-import { type Renewed, renewCredentials } from '../../service/renew-credentials.ts'
-import { rotateKey } from '../../service/rotate-secret-key.ts'
-import { signIn } from '../../service/sign-in.ts'
+import { poolMembers, requireProviderName } from '../../service/providers/providers.ts'
 import { type Context, printJson, withApp } from '../context.ts'
 import { INTERRUPTED } from '../exit-codes.ts'
 import { confirmed, secretFromKeyboard, secretFromPipe } from '../read-secret.ts'

@@ -1,6 +1,6 @@
 import type { RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import { listMessages } from '../../service/list-messages.ts'
+import { listMessages } from '../../service/messages/messages.ts'
 import { chatHistory } from '../chat/chat-history.ts'
 import { type Keyboard, pipedKeyboard, terminalKeyboard } from '../chat/keyboard.ts'
 import { runSlash } from '../chat/slash-commands.ts'

@@ -1,5 +1,5 @@
 import type { Price } from '../../core/price.ts'
-import { type KnownModel, listModels, type ModelsOfProvider } from '../../service/list-models.ts'
+import { type KnownModel, listModels, type ModelsOfProvider } from '../../service/providers/models.ts'
 import { type Context, printJson, withApp } from '../context.ts'
 import { stoppable } from '../stoppable.ts'
 import { type Look, safeText, shortened } from '../terminal.ts'

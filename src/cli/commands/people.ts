@@ -1,5 +1,10 @@
-import { createOrganization, listOrganizations } from '../../service/organizations.ts'
-import { createUser, deleteUser, listUsers } from '../../service/users.ts'
+import {
+  createOrganization,
+  createUser,
+  deleteUser,
+  listOrganizations,
+  listUsers,
+} from '../../service/people/people.ts'
 import { type Context, printJson, withApp } from '../context.ts'
 import { namedOrganization } from '../named-organization.ts'
 import { timeJson } from '../run-json.ts'

@@ -1,11 +1,15 @@
 import type { Cooldown } from '../../core/credential.ts'
 import { ENDING_OF_FAILURE } from '../../core/failure.ts'
-import { clearCooldowns } from '../../service/clear-cooldowns.ts'
-import { findProvider, SCRIPTED } from '../../service/find-provider.ts'
-import { listCooldowns } from '../../service/list-cooldowns.ts'
-import { type ListedProvider, listProviders, type ProviderState } from '../../service/list-providers.ts'
-import { runWords } from '../../service/run-words.ts'
-import { type TestResult, testProvider } from '../../service/test-provider.ts'
+import { clearCooldowns, listCooldowns } from '../../service/credentials/cooldowns.ts'
+import {
+  findProvider,
+  type ListedProvider,
+  listProviders,
+  type ProviderState,
+  SCRIPTED,
+} from '../../service/providers/providers.ts'
+import { type TestResult, testProvider } from '../../service/providers/test-provider.ts'
+import { runWords } from '../../service/runs/run-words.ts'
 import { type Context, printJson, withApp } from '../context.ts'
 import { EXIT_OF_STOP } from '../exit-codes.ts'
 import { credentialJson, credentialLine, untilText } from '../render-credential.ts'

@@ -1,7 +1,7 @@
 import { type ConversationId, parseId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
+import { findAgent } from '../../service/agents/agents.ts'
 import type { Desk } from '../../service/desk.ts'
-import { findAgent } from '../../service/find-agent.ts'
 import { type Context, printJson } from '../context.ts'
 import { withHouse } from '../house.ts'
 import { lastConversation } from '../pick-conversation.ts'

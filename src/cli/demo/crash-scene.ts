@@ -1,5 +1,5 @@
-import { runWords } from '../../service/run-words.ts'
-import { listRuns, showRun } from '../../service/show-run.ts'
+import { runWords } from '../../service/runs/run-words.ts'
+import { listRuns, showRun } from '../../service/runs/runs.ts'
 import { withApp } from '../context.ts'
 import { renderStory } from '../render-story.ts'
 import { playChat } from './child.ts'

@@ -1,11 +1,11 @@
-import { attachBlock, blocksOf, detachBlock, findBlockOf } from '../../service/agent-blocks.ts'
-import { updateBlock } from '../../service/blocks.ts'
-import { findAgent } from '../../service/find-agent.ts'
+import { attachBlock, blocksOf, detachBlock, findBlockOf } from '../../service/agents/agent-blocks.ts'
+import { findAgent } from '../../service/agents/agents.ts'
+import { updateBlock } from '../../service/memory/blocks.ts'
 import type { Routes } from '../routes.ts'
-import { agentState, EVERYTHING } from './agent-state.ts'
 import { listQuery, paged } from './list-query.ts'
 import { idIn, parsed, requireAgent } from './parse.ts'
-import { blockChangeBody, changeFrom, wireBlock } from './wire-block.ts'
+import { agentState, EVERYTHING } from './wire/agent-state.ts'
+import { blockChangeBody, changeFrom, wireBlock } from './wire/block.ts'
 
 const BLOCKS = '/v1/agents/:agent_id/core-memory/blocks'
 

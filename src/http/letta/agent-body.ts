@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { parseTarget } from '../../core/target.ts'
 import { saidInput } from './send-body.ts'
 import { toolRuleBody } from './tool-rule-body.ts'
-import { newBlockBody, record } from './wire-block.ts'
+import { newBlockBody, record } from './wire/block.ts'
 
 const name = z.string().min(1).max(500)
 const ids = z.array(z.string()).max(1000)

@@ -2,12 +2,12 @@ import type { Agent } from '../../core/agent.ts'
 import { estimateTokens } from '../../core/compaction.ts'
 import { toModelHistory } from '../../core/history.ts'
 import type { MessageBody } from '../../core/message.ts'
-import { toolsOf } from '../../service/agent-tools.ts'
-import { promptOf } from '../../service/compile-prompt.ts'
+import { toolsOf } from '../../service/agents/agent-tools.ts'
+import { findConversation } from '../../service/agents/agents.ts'
+import { promptOf } from '../../service/conversations/prompt.ts'
 import type { Desk } from '../../service/desk.ts'
-import { findConversation } from '../../service/find-agent.ts'
 import { windowOf } from './model-handle.ts'
-import { wireMessages } from './wire-message.ts'
+import { wireMessages } from './wire/message.ts'
 
 /** What stands in the model's view of the default conversation, and about how much room each part takes. */
 export async function contextOverview(agent: Agent, desk: Desk) {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { createBlock, deleteBlock, findBlock, listBlocks, updateBlock } from '../../service/blocks.ts'
-import { searchAgents } from '../../service/list-agents.ts'
+import { searchAgents } from '../../service/agents/agents.ts'
+import { createBlock, deleteBlock, findBlock, listBlocks, updateBlock } from '../../service/memory/blocks.ts'
 import type { Routes } from '../routes.ts'
-import { agentStates, includeQuery, includesOf } from './agent-state.ts'
 import { listQuery, pageOf } from './list-query.ts'
 import { flag, idIn, parsed, texts } from './parse.ts'
-import { blockChangeBody, changeFrom, newBlockBody, newBlockFrom, wireBlock } from './wire-block.ts'
+import { agentStates, includeQuery, includesOf } from './wire/agent-state.ts'
+import { blockChangeBody, changeFrom, newBlockBody, newBlockFrom, wireBlock } from './wire/block.ts'
 
 const blockListQuery = listQuery().extend({
   label: z.string().optional(),

@@ -1,11 +1,11 @@
 import type { Agent } from '../../core/agent.ts'
 import type { CompactionSettings } from '../../core/compaction.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
-import { changeContext } from '../../service/compact-conversation.ts'
-import { countContext } from '../../service/count-context.ts'
+import { changeContext } from '../../service/conversations/compact-conversation.ts'
+import { countContext } from '../../service/conversations/prompt.ts'
 import type { Desk } from '../../service/desk.ts'
-import { showRun } from '../../service/show-run.ts'
-import { waitForRun } from '../../service/wait-for-run.ts'
+import { showRun } from '../../service/runs/runs.ts'
+import { waitForRun } from '../../service/runs/watch-run.ts'
 import { failedRun, refuse } from './errors.ts'
 
 export type Compacting = {

@@ -1,8 +1,8 @@
 import type { Agent, Conversation } from '../../core/agent.ts'
 import { parseId } from '../../core/id.ts'
-import { findConversationById } from '../../service/conversations.ts'
+import { findAgent } from '../../service/agents/agents.ts'
+import { findConversationById } from '../../service/conversations/conversations.ts'
 import type { Desk } from '../../service/desk.ts'
-import { findAgent } from '../../service/find-agent.ts'
 import { refuse } from './errors.ts'
 import { conversationOf, requireAgent } from './parse.ts'
 

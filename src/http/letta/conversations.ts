@@ -3,11 +3,16 @@ import type { ConversationDetails } from '../../core/agent.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { TargetHandle } from '../../core/target.ts'
 import type { ConversationFilter } from '../../ports/store.ts'
-import { recompilePrompt } from '../../service/compile-prompt.ts'
-import { createConversation, searchConversations, standingOf, updateConversation } from '../../service/conversations.ts'
-import { deleteConversation } from '../../service/delete-conversation.ts'
+import {
+  createConversation,
+  deleteConversation,
+  forkConversation,
+  searchConversations,
+  standingOf,
+  updateConversation,
+} from '../../service/conversations/conversations.ts'
+import { recompilePrompt } from '../../service/conversations/prompt.ts'
 import type { Desk } from '../../service/desk.ts'
-import { forkConversation } from '../../service/fork-conversation.ts'
 import type { Routes } from '../routes.ts'
 import { requireConversation } from './conversation-address.ts'
 import { registerConversationMessageRoutes } from './conversation-messages.ts'
@@ -17,8 +22,8 @@ import { positionOf } from './message-page.ts'
 import { activeRuns, CANCEL_WAIT_MS, cancelAll } from './messages.ts'
 import { requireModel } from './model-handle.ts'
 import { flag, parsed, requireAgent } from './parse.ts'
-import { record } from './wire-block.ts'
-import { wireConversation } from './wire-conversation.ts'
+import { record } from './wire/block.ts'
+import { wireConversation } from './wire/conversation.ts'
 
 const CONVERSATIONS = '/v1/conversations'
 const CONVERSATION = `${CONVERSATIONS}/:conversation_id`

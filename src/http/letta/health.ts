@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { checkReady } from '../../service/check-ready.ts'
 import type { Desk } from '../../service/desk.ts'
+import { checkReady } from '../../service/store/check-ready.ts'
 
 /** Reached without a key: a supervisor needs none, and what the API looks like is no secret. */
 export const OPEN_PATHS: ReadonlySet<string> = new Set(['/v1/health', '/v1/ready', '', '/docs', '/openapi.json'])

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { McpPlace, McpSecrets } from '../../core/mcp-server.ts'
-import type { McpServerChange, NewMcpServer, ShownMcpServer } from '../../service/mcp-servers.ts'
+import type { McpServerChange, NewMcpServer, ShownMcpServer } from '../../service/tools/mcp-servers.ts'
 
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/, 'is not the name of a header')
 /** What a header can hold, or a value as it was shown, with the dots it was shortened by. */

@@ -8,8 +8,8 @@ import {
   type Refreshed,
   refreshMcpServer,
   updateMcpServer,
-} from '../../service/mcp-servers.ts'
-import { runStoredTool } from '../../service/run-tool.ts'
+} from '../../service/tools/mcp-servers.ts'
+import { runStoredTool } from '../../service/tools/run-tool.ts'
 import type { Routes } from '../routes.ts'
 import { HttpFault, NO_RETRY } from './errors.ts'
 import {
@@ -22,7 +22,7 @@ import {
 } from './mcp-server-body.ts'
 import { idIn, parsed } from './parse.ts'
 import { runAsked, runBody, wireRan } from './run-tool.ts'
-import { wireTool } from './wire-tool.ts'
+import { wireTool } from './wire/tool.ts'
 
 const SERVERS = '/v1/mcp-servers'
 const ONE = `${SERVERS}/:mcp_server_id`

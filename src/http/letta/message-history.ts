@@ -1,11 +1,11 @@
 import type { Conversation } from '../../core/agent.ts'
 import type { ConversationId, MessageId } from '../../core/id.ts'
 import type { MessagePage } from '../../ports/store.ts'
-import { promptOf } from '../../service/compile-prompt.ts'
+import { promptOf } from '../../service/conversations/prompt.ts'
 import type { Desk } from '../../service/desk.ts'
-import { listMessages } from '../../service/list-messages.ts'
+import { listMessages } from '../../service/messages/messages.ts'
 import { type MessageQuery, positionOf, SYSTEM_POSITION } from './message-page.ts'
-import { systemSlice, type WireMessage, wireMessages } from './wire-message.ts'
+import { systemSlice, type WireMessage, wireMessages } from './wire/message.ts'
 
 /**
  * The messages of an agent: always in the order of time; the order asked for only says which end of it is taken, and so

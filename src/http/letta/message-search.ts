@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { parseId } from '../../core/id.ts'
 import type { ListPage } from '../../ports/memory-store.ts'
-import { findConversationById } from '../../service/conversations.ts'
+import { findConversationById } from '../../service/conversations/conversations.ts'
 import type { Desk } from '../../service/desk.ts'
-import { type FoundMessage, listAllMessages, searchMessages } from '../../service/search-messages.ts'
+import { type FoundMessage, listAllMessages, searchMessages } from '../../service/messages/messages.ts'
 import type { Routes } from '../routes.ts'
 import { refuse } from './errors.ts'
 import { messageNamed, messageQuery } from './message-page.ts'
 import { parsed, requireAgent } from './parse.ts'
 import { PATIENCE_MS } from './passages.ts'
-import { ofTypes, wireDate, wireMessages } from './wire-message.ts'
+import { ofTypes, wireDate, wireMessages } from './wire/message.ts'
 
 /** Messages of whichever agent. */
 export function registerMessageSearchRoutes(routes: Routes): void {

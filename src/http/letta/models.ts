@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseTarget, type TargetHandle } from '../../core/target.ts'
 import type { Desk } from '../../service/desk.ts'
-import { type KnownModel, listModels } from '../../service/list-models.ts'
+import { type KnownModel, listModels } from '../../service/providers/models.ts'
 import type { Routes } from '../routes.ts'
 import { endpointType, USUAL_WINDOW } from './model-handle.ts'
 import { parsed, texts } from './parse.ts'

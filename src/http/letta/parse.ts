@@ -14,8 +14,8 @@ import {
   type ToolId,
 } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
+import { findAgent, findConversation } from '../../service/agents/agents.ts'
 import type { Desk } from '../../service/desk.ts'
-import { findAgent, findConversation } from '../../service/find-agent.ts'
 import { HttpFault, refuse } from './errors.ts'
 
 /** A caller's value as the schema says it, or a 422 that names what is wrong and where. */

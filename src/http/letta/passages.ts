@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Passage } from '../../core/passage.ts'
-import { deletePassage, insertPassage, listPassages, searchPassages } from '../../service/passages.ts'
+import { deletePassage, insertPassage, listPassages, searchPassages } from '../../service/memory/passages.ts'
 import type { Routes } from '../routes.ts'
 import { listQuery, pageOf } from './list-query.ts'
 import { flag, idIn, limit, parsed, requireAgent, texts } from './parse.ts'
-import { wireDate } from './wire-message.ts'
+import { wireDate } from './wire/message.ts'
 
 const PASSAGES = '/v1/agents/:agent_id/archival-memory'
 

@@ -1,6 +1,6 @@
-import type { RunStory } from '../../service/show-run.ts'
-import { ofTypes, wireMessages } from './wire-message.ts'
-import { usageOf } from './wire-run.ts'
+import type { RunStory } from '../../service/runs/runs.ts'
+import { ofTypes, wireMessages } from './wire/message.ts'
+import { usageOf } from './wire/run.ts'
 
 /** What a run brought about, as whoever waited for it is told: without what was said to it. */
 export function runResponse({ run, messages, steps, events }: RunStory, types: string[] | undefined) {

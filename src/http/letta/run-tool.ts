@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
-import type { RanTool, RunTool } from '../../service/run-tool.ts'
+import type { RanTool, RunTool } from '../../service/tools/run-tool.ts'
 
 export const runBody = z.object({ args: z.record(z.string(), z.json()).nullish() })
 

@@ -3,7 +3,7 @@ import type { Conversation } from '../../core/agent.ts'
 import type { Verdict } from '../../core/approval.ts'
 import type { InputPart } from '../../core/message.ts'
 import type { ClientTool } from '../../core/run.ts'
-import type { NewInput } from '../../service/send-message.ts'
+import type { NewInput } from '../../service/messages/send-message.ts'
 import { refuse } from './errors.ts'
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() })

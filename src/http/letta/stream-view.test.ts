@@ -4,7 +4,7 @@ import type { Chunk } from '../../core/chunk.ts'
 import type { MessageId } from '../../core/id.ts'
 import { answerOfRequest, approvalRequestId, sliceOtid } from './slice-ids.ts'
 import { newStreamView, type StreamEvent, type ViewOptions } from './stream-view.ts'
-import { wireMessages } from './wire-message.ts'
+import { wireMessages } from './wire/message.ts'
 
 const RUN = 'run-3c6a1fb0-1111-4111-8111-111111111111'
 const ANSWER: MessageId = 'message-3c6a1fb0-2222-4222-8222-2222222222ff'

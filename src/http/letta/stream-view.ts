@@ -10,7 +10,7 @@ import {
   returnSlice,
   type WireMessage,
   wireDate,
-} from './wire-message.ts'
+} from './wire/message.ts'
 
 /** One event for the client. A named one is ours and skipped by it, `error` excepted. */
 export type StreamEvent = {

@@ -2,12 +2,11 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { RunId } from '../../core/id.ts'
-import { cancelRun } from '../../service/cancel-run.ts'
 import type { Desk } from '../../service/desk.ts'
-import { type OpenedStream, openStream } from '../../service/open-stream.ts'
-import { watchOpened } from '../../service/watch-run.ts'
+import { cancelRun } from '../../service/runs/runs.ts'
+import { type OpenedStream, openStream, watchOpened } from '../../service/runs/watch-run.ts'
 import { newStreamView, type StreamEvent } from './stream-view.ts'
-import { ofTypes, wireDate } from './wire-message.ts'
+import { ofTypes, wireDate } from './wire/message.ts'
 
 export type StreamWishes = {
   /** What the client has seen. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listTags } from '../../service/list-agents.ts'
+import { listTags } from '../../service/agents/agents.ts'
 import type { Routes } from '../routes.ts'
 import { limit, parsed } from './parse.ts'
 

@@ -2,23 +2,23 @@ import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
-import { searchTools } from '../../service/search-tools.ts'
 import {
   createTool,
   deleteTool,
   findTool,
   listTools,
   type NewTool,
+  searchTools,
   type ToolChange,
   updateTool,
   upsertTool,
-} from '../../service/tools.ts'
+} from '../../service/tools/tools.ts'
 import type { Routes } from '../routes.ts'
 import { refuse } from './errors.ts'
 import { listQuery, paged } from './list-query.ts'
 import { flag, idIn, parsed, texts } from './parse.ts'
-import { record } from './wire-block.ts'
-import { wireTool } from './wire-tool.ts'
+import { record } from './wire/block.ts'
+import { wireTool } from './wire/tool.ts'
 
 const FIELDS = {
   source_type: z.enum(['python', 'typescript', 'json']).nullish(),

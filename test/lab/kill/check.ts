@@ -3,9 +3,9 @@ import { openApp } from '../../../src/app.ts'
 import type { LoggedEvent } from '../../../src/core/event.ts'
 import { type Message, textOf } from '../../../src/core/message.ts'
 import { isSettled, type Run } from '../../../src/core/run.ts'
-import { checkStore } from '../../../src/service/check-store.ts'
 import type { Desk } from '../../../src/service/desk.ts'
-import { watchRun } from '../../../src/service/watch-run.ts'
+import { watchRun } from '../../../src/service/runs/watch-run.ts'
+import { checkStore } from '../../../src/service/store/check-store.ts'
 import { readCommits, staleCommits } from './commits.ts'
 
 /** What a client of a killed process was told before it died. */

@@ -142,14 +142,14 @@ export const ENGINE_BUGS: PlantedBug[] = [
   },
   {
     name: 'a repeated answer opens another run',
-    file: 'service/answer-approval.ts',
+    file: 'service/approvals/answer-approval.ts',
     find: '  if (!stopped) return continuing.id\n',
     replace: '  if (!stopped && continuing.status === "created") return continuing.id\n',
     breaks: 'nothing happens twice: an approval is carried out once',
   },
   {
     name: 'the continuing run forgets what was not read',
-    file: 'service/answer-approval.ts',
+    file: 'service/approvals/answer-approval.ts',
     find: 'inputs: [...turn.pending, ...(followUps ?? [])]',
     replace: 'inputs: [...(followUps ?? [])]',
     breaks: 'nothing is lost: what was accepted is read',

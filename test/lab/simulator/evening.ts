@@ -1,11 +1,11 @@
 import type { RunId } from '../../../src/core/id.ts'
 import { isSettled, type Run } from '../../../src/core/run.ts'
-import { answerApproval } from '../../../src/service/answer-approval.ts'
-import { cancelRun } from '../../../src/service/cancel-run.ts'
-import { changeContext } from '../../../src/service/compact-conversation.ts'
-import { listApprovals } from '../../../src/service/list-approvals.ts'
-import { sendMessage } from '../../../src/service/send-message.ts'
-import { watchRun } from '../../../src/service/watch-run.ts'
+import { answerApproval } from '../../../src/service/approvals/answer-approval.ts'
+import { listApprovals } from '../../../src/service/approvals/approvals.ts'
+import { changeContext } from '../../../src/service/conversations/compact-conversation.ts'
+import { sendMessage } from '../../../src/service/messages/send-message.ts'
+import { cancelRun } from '../../../src/service/runs/runs.ts'
+import { watchRun } from '../../../src/service/runs/watch-run.ts'
 import { ask, type ClientParts } from './clients.ts'
 
 /** A cancel is carried out within this long when nothing is wrong; the slow tool would go on for seconds. */

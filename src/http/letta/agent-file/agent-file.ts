@@ -1,0 +1,168 @@
+import { z } from 'zod'
+import type { JsonObject } from '../../../core/json.ts'
+import { Problem } from '../../../core/problem.ts'
+import type { ImportAgent } from '../../../service/agents/agent-file.ts'
+import type { Desk } from '../../../service/desk.ts'
+import type { NewBlock } from '../../../service/memory/blocks.ts'
+import type { NewTool } from '../../../service/tools/tools.ts'
+import { readJson } from '../../json-body.ts'
+import { modelIn, newAgentBody, settingsFrom } from '../agent-body.ts'
+import { HttpFault, refuse } from '../errors.ts'
+import { requireModel } from '../model-handle.ts'
+import { parsed } from '../parse.ts'
+import { newBlockBody, newBlockFrom, record } from '../wire/block.ts'
+import { type FileMessage, fileMessage, type ReadMessage, readMessages } from './messages.ts'
+
+/** What whoever imports a file may say about it. */
+export type ImportWishes = {
+  name?: string
+  model?: string
+  embedding?: string
+  suffix: string
+  withMessages: boolean
+  secrets: Record<string, string>
+}
+
+/** The agents a file tells of, in our words; a 400 that says what is wrong with it and where. */
+export function readAgentFile(bytes: Buffer, wishes: ImportWishes, desk: Desk): ImportAgent[] {
+  const file = asFile(() => parsed(agentFile, documentIn(bytes), 'body'))
+  if (file.agents.length === 0) throw refuse(400, 'INVALID_ARGUMENT: there is no agent in this file')
+  if (wishes.name && file.agents.length > 1)
+    throw refuse(400, `INVALID_ARGUMENT: there are ${file.agents.length} agents in this file, and one name for them`)
+  return file.agents.map((agent, index) => asFile(() => readAgent(agent, file, wishes, desk), `agents.${index}`))
+}
+
+const MOST_DEPTH = 200
+
+/** Some files are the document encoded once more. */
+function documentIn(bytes: Buffer): unknown {
+  const document = readJson(bytes, MOST_DEPTH)
+  return typeof document === 'string' ? readJson(Buffer.from(document), MOST_DEPTH) : document
+}
+
+/** Whatever is wrong with a file is wrong with what was sent. */
+function asFile<T>(read: () => T, where = 'the file'): T {
+  try {
+    return read()
+  } catch (fault) {
+    if (fault instanceof Problem) throw refuse(400, `INVALID_ARGUMENT: ${where}: ${fault.message}`)
+    if (fault instanceof HttpFault && fault.answer.status === 422)
+      throw refuse(400, `INVALID_ARGUMENT: this is not an agent file that can be read here: ${fault.message}`)
+    throw fault
+  }
+}
+
+const fileTool = z.looseObject({
+  id: z.string(),
+  name: z.string().nullish(),
+  tool_type: z.string().nullish(),
+  source_type: z.string().nullish(),
+  source_code: z.string().nullish(),
+  json_schema: record.nullish(),
+  args_json_schema: record.nullish(),
+  description: z.string().nullish(),
+  tags: z.array(z.string()).nullish(),
+  return_char_limit: z.int().min(1).nullish(),
+  default_requires_approval: z.boolean().nullish(),
+  enable_parallel_execution: z.boolean().nullish(),
+})
+
+const fileAgent = newAgentBody.extend({
+  id: z.string(),
+  messages: z.array(fileMessage).max(1_000_000).nullish(),
+  in_context_message_ids: z.array(z.string()).nullish(),
+  passages: z
+    .array(z.object({ text: z.string().min(1), tags: z.array(z.string()).nullish(), created_at: z.string().nullish() }))
+    .nullish(),
+})
+
+const list = z.array(z.unknown()).nullish()
+
+const agentFile = z.object({
+  agents: z.array(fileAgent).max(1000),
+  blocks: z.array(newBlockBody.and(z.object({ id: z.string() }))).nullish(),
+  tools: z.array(fileTool).nullish(),
+  ...{ groups: list, files: list, sources: list, mcp_servers: list, skills: list },
+})
+
+type AgentFile = z.output<typeof agentFile>
+type FileAgent = AgentFile['agents'][number]
+
+function readAgent(agent: FileAgent, file: AgentFile, wishes: ImportWishes, desk: Desk): ImportAgent {
+  const model = requireModel(wishes.model ?? modelIn(agent), desk)
+  const tools = (agent.tool_ids ?? []).map((id) => named(file.tools ?? [], id))
+  const blocks = (agent.block_ids ?? []).map((id) => named(file.blocks ?? [], id))
+  const secrets = { ...agent.secrets, ...agent.tool_exec_environment_variables, ...wishes.secrets }
+  const settings = settingsFrom(
+    { ...agent, ...(wishes.embedding ? { embedding: wishes.embedding } : {}) },
+    { agentType: agent.agent_type ?? 'letta_v1_agent' },
+  )
+  const left = leftOut(file)
+  const { messages, contextStart } = wishes.withMessages ? historyOf(agent) : { messages: [], contextStart: 0 }
+  return {
+    ...{ name: wishes.name ?? `${agent.name ?? 'imported'}${wishes.suffix}`, system: agent.system ?? '', model },
+    settings: { ...settings, ...(left.length > 0 ? { notImported: left } : {}) },
+    blocks: [...blocks, ...(agent.memory_blocks ?? [])].map((block): NewBlock => newBlockFrom(block)),
+    ...{ tags: agent.tags ?? [], messages, contextStart, secrets },
+    tools: [...(agent.tools ?? []), ...tools.flatMap(nameOf)],
+    sources: tools.filter(isSource).map(sourceOf),
+    passages: (agent.passages ?? []).map(({ text, tags, created_at }) => {
+      const at = created_at ? Date.parse(created_at) : Number.NaN
+      return { text, tags: tags ?? [], ...(Number.isNaN(at) ? {} : { createdAt: at }) }
+    }),
+  }
+}
+
+function named<T extends { id: string }>(items: readonly T[], id: string): T {
+  const item = items.find((one) => one.id === id)
+  if (item) return item
+  throw new Problem('invalid', `it has ${id}, which is not in the file`)
+}
+
+type FileTool = z.output<typeof fileTool>
+
+const nameOf = ({ name, json_schema }: FileTool): string[] => {
+  const stated = name ?? json_schema?.name
+  return typeof stated === 'string' ? [stated] : []
+}
+
+const isSource = ({ tool_type, source_code }: FileTool): boolean =>
+  Boolean(source_code) && (tool_type === 'custom' || !tool_type)
+
+function sourceOf(tool: FileTool): NewTool {
+  const [name] = nameOf(tool)
+  const schema: JsonObject = { ...tool.json_schema, ...(name ? { name } : {}) }
+  return {
+    ...{ sourceCode: tool.source_code!, sourceType: tool.source_type ?? 'python', jsonSchema: schema },
+    ...(tool.args_json_schema ? { argsSchema: tool.args_json_schema } : {}),
+    ...(tool.description ? { description: tool.description } : {}),
+    ...(tool.tags ? { tags: tool.tags } : {}),
+    ...(tool.return_char_limit ? { returnCharLimit: tool.return_char_limit } : {}),
+    ...{ needsApproval: tool.default_requires_approval ?? false, parallel: tool.enable_parallel_execution ?? false },
+  }
+}
+
+/** What the model is no longer shown stands before what it is; what it was told first is compiled anew. */
+function historyOf(agent: FileAgent): { messages: ReadMessage[]; contextStart: number } {
+  const all = agent.messages ?? []
+  const shown = agent.in_context_message_ids ?? all.flatMap(({ id }) => id ?? [])
+  const byId = new Map(all.flatMap((message) => (message.id ? [[message.id, message] as const] : [])))
+  const inView = shown.flatMap((id) => byId.get(id) ?? [])
+  const prompt = inView[0]?.role === 'system' ? inView[0] : undefined
+  const isShown = new Set<FileMessage>(inView)
+  const earlier = readMessages(all.filter((message) => !isShown.has(message)))
+  const view = readMessages(inView.filter((message) => message !== prompt))
+  const replaces = { from: 0, to: Math.max(earlier.length - 1, 0) }
+  const messages = [...earlier, ...view].map(
+    ({ body, ...at }): ReadMessage => ({ body: body.role === 'summary' ? { ...body, replaces } : body, ...at }),
+  )
+  return { messages, contextStart: earlier.length }
+}
+
+/** Told on the agent, so that nobody looks for it in vain. */
+function leftOut(file: AgentFile): string[] {
+  return (['groups', 'files', 'sources', 'mcp_servers', 'skills'] as const).flatMap((kind) => {
+    const count = file[kind]?.length ?? 0
+    return count > 0 ? [`${kind}: ${count}`] : []
+  })
+}

@@ -1,0 +1,234 @@
+import type { Conversation } from '../../../core/agent.ts'
+import { type MessageId, type RunId, type StepId, stepOfAnswer } from '../../../core/id.ts'
+import { systemMessageId } from '../../../core/memory-prompt.ts'
+import {
+  type ApprovalBody,
+  type AssistantBody,
+  type ImagePart,
+  type InputBody,
+  type InputPart,
+  type Message,
+  NO_RUN,
+  type SummaryBody,
+  type ToolBody,
+} from '../../../core/message.ts'
+import type { Decision, ToolCall, ToolOutcome } from '../../../core/tool-call.ts'
+import { approvalRequestId, sliceOtid } from '../slice-ids.ts'
+
+/** What the official client calls a message: one slice of a stored one. */
+export type WireMessage = Common & { message_type: string } & Record<string, unknown>
+
+export type Common = {
+  id: string
+  date: string
+  name: string | null
+  otid: string | null
+  sender_id: string | null
+  step_id: string | null
+  is_err: boolean | null
+  seq_id: number | null
+  run_id: string | null
+}
+
+export type Origin = { at: number; runId?: RunId; stepId?: StepId; seq?: number }
+
+/** History as the client reads it, in order. */
+export function wireMessages(messages: readonly Message[]): WireMessage[] {
+  const tools = new Map<string, string>()
+  return messages.flatMap((message) => {
+    if (message.body.role === 'assistant') for (const call of message.body.calls) tools.set(call.callId, call.tool)
+    return slicesOf(message, (callId) => tools.get(callId))
+  })
+}
+
+function slicesOf(message: Message, toolOf: (callId: string) => string | undefined): WireMessage[] {
+  const { id, body, runId, stepId, createdAt } = message
+  const origin: Origin = { at: createdAt, ...(runId === NO_RUN ? {} : { runId }), ...(stepId ? { stepId } : {}) }
+  switch (body.role) {
+    case 'user':
+    case 'system':
+      return [inputSlice(id, body, origin)]
+    case 'assistant':
+      return answerSlices(id, body, origin)
+    case 'tool':
+      return [returnSlice(id, resultsOf(body, toolOf), origin)]
+    case 'approval':
+      return [responseSlice(id, body, origin)]
+    case 'summary':
+      return [summarySlice(id, body, origin)]
+  }
+}
+
+export const common = (id: string, { at, runId, stepId, seq }: Origin, otid: string | null): Common => ({
+  ...{ id, date: wireDate(at), name: null, otid, sender_id: null },
+  ...{ step_id: stepId ?? null, is_err: null, seq_id: seq ?? null, run_id: runId ?? null },
+})
+
+/** ISO-8601 in whole seconds, with the offset spelled out. Most are of the second that was asked for last. */
+export function wireDate(at: number): string {
+  const second = Math.floor(at / 1_000)
+  if (second !== dated.second) dated = { second, text: `${new Date(at).toISOString().slice(0, 19)}+00:00` }
+  return dated.text
+}
+
+let dated = { second: Number.NaN, text: '' }
+
+function inputSlice(id: MessageId, { role, content, otid, name }: InputBody, origin: Origin): WireMessage {
+  const message_type = role === 'user' ? 'user_message' : 'system_message'
+  return {
+    ...common(id, origin, otid ?? sliceOtid(id, 0)),
+    ...{ name: name ?? null, message_type, content: wireContent(content) },
+  }
+}
+
+/** What the model is told first, as the message it is to clients. */
+export function systemSlice({ id, createdAt }: Pick<Conversation, 'id' | 'createdAt'>, text: string): WireMessage {
+  const body: InputBody = { role: 'system', content: [{ type: 'text', text }] }
+  return inputSlice(systemMessageId(id), body, { at: createdAt })
+}
+
+function wireContent(content: readonly InputPart[]): unknown {
+  const [first, second] = content
+  if (first?.type === 'text' && !second) return first.text
+  return content.map((part) => {
+    if (part.type === 'text') return { type: 'text', text: part.text, signature: null }
+    const { source } = part
+    if ('url' in source) return { type: 'image', source: { type: 'url', url: source.url } }
+    const { mediaType, data } = source
+    return { type: 'image', source: { type: 'base64', media_type: mediaType, data, detail: null } }
+  })
+}
+
+/** What an answer says, in pieces of one kind. Thought that cannot be read is told, and numbered, behind the rest. */
+function answerSlices(id: MessageId, { content, calls }: AssistantBody, origin: Origin): WireMessage[] {
+  const pieces: ContentPiece[] = []
+  let hidden = 0
+  for (const part of content) {
+    if (part.type === 'encrypted-reasoning') continue
+    if (part.type === 'redacted-reasoning') {
+      hidden++
+      continue
+    }
+    const last = pieces.at(-1)
+    const signature = part.type === 'reasoning' ? part.signature : undefined
+    if (last?.kind === part.type) last.text += part.text
+    else pieces.push({ kind: part.type, text: part.text })
+    if (signature) pieces.at(-1)!.signature = signature
+  }
+  const told = pieces.filter(({ kind, text }) => (kind === 'text' ? text !== '' : text.trim() !== ''))
+  const free = calls.filter((call) => !call.needsApproval)
+  const guarded = calls.filter((call) => call.needsApproval)
+  const slices = [
+    ...told.map((piece, slice) => contentSlice(id, { ...piece, slice }, origin)),
+    ...(free.length > 0 ? [callsSlice(id, { calls: free.map(wireCall), slice: told.length }, origin)] : []),
+  ]
+  const concealed = Array.from({ length: hidden }, (_, index) => hiddenSlice(id, slices.length + index, origin))
+  const request = guarded.length > 0 ? [requestSlice(id, guarded.map(wireCall), origin)] : []
+  return [...concealed, ...slices, ...request]
+}
+
+export type ContentPiece = { kind: 'text' | 'reasoning'; text: string; signature?: string }
+
+export function contentSlice(
+  id: MessageId,
+  { kind, text, slice, signature }: ContentPiece & { slice: number },
+  origin: Origin,
+): WireMessage {
+  const fields = common(id, origin, sliceOtid(id, slice))
+  if (kind === 'text') return { ...fields, message_type: 'assistant_message', content: text }
+  return {
+    ...fields,
+    ...{ message_type: 'reasoning_message', source: 'reasoner_model', reasoning: text, signature: signature ?? null },
+  }
+}
+
+const hiddenSlice = (id: MessageId, slice: number, origin: Origin): WireMessage => ({
+  ...common(id, origin, sliceOtid(id, slice)),
+  ...{ message_type: 'hidden_reasoning_message', state: 'redacted', hidden_reasoning: null },
+})
+
+export type WireCall = { name: string; arguments: string; tool_call_id: string }
+
+const wireCall = ({ callId, tool, input }: ToolCall): WireCall => ({
+  ...{ name: tool, arguments: JSON.stringify(input), tool_call_id: callId },
+})
+
+export const callsSlice = (
+  id: MessageId,
+  { calls, slice }: { calls: WireCall[]; slice: number },
+  origin: Origin,
+): WireMessage => ({
+  ...common(id, origin, sliceOtid(id, slice)),
+  ...{ message_type: 'tool_call_message', tool_call: calls[0]!, tool_calls: calls },
+})
+
+export function requestSlice(answerId: MessageId, calls: WireCall[], origin: Origin): WireMessage {
+  const id = approvalRequestId(answerId)
+  const otid = id.slice('message-'.length)
+  return {
+    ...common(id, { stepId: stepOfAnswer(answerId), ...origin }, otid),
+    ...{ message_type: 'approval_request_message', tool_call: calls[0]!, tool_calls: calls },
+  }
+}
+
+export type WireResult = Pick<ToolOutcome, 'callId' | 'status' | 'output' | 'images'> & { tool: string | undefined }
+
+const resultsOf = ({ outcomes }: ToolBody, toolOf: (callId: string) => string | undefined): WireResult[] =>
+  outcomes.map(({ spill: _, ...outcome }) => ({ ...outcome, tool: toolOf(outcome.callId) }))
+
+export function returnSlice(id: MessageId, results: WireResult[], origin: Origin): WireMessage {
+  const returns = results.map(({ callId, status, output, images }) => ({
+    ...{ type: 'tool', tool_return: wireOutput(output, images), status: status === 'success' ? 'success' : 'error' },
+    ...{ tool_call_id: callId, stdout: null, stderr: null },
+  }))
+  const { type: _, ...first } = { ...returns[0]!, tool_return: results[0]!.output }
+  return {
+    ...common(id, origin, sliceOtid(id, 0)),
+    ...{ name: results[0]?.tool ?? null, message_type: 'tool_return_message', ...first, tool_returns: returns },
+  }
+}
+
+/** Text, unless there are images: then all of it in parts. */
+const wireOutput = (output: string, images: readonly ImagePart[] = []): unknown =>
+  images.length === 0 ? output : wireContent([{ type: 'text', text: output }, ...images])
+
+function responseSlice(id: MessageId, { decisions }: ApprovalBody, origin: Origin): WireMessage {
+  const approvals = decisions.map(wireDecision)
+  const word = decisions.find((decision) => decision.verdict !== 'result')
+  return {
+    ...common(id, origin, sliceOtid(id, 0)),
+    ...{ message_type: 'approval_response_message', approvals },
+    approve: word ? word.verdict === 'approve' : null,
+    approval_request_id: decisions[0]?.callId ?? null,
+    reason: word?.verdict === 'deny' ? (word.reason ?? null) : null,
+  }
+}
+
+function wireDecision(decision: Decision) {
+  const tool_call_id = decision.callId
+  switch (decision.verdict) {
+    case 'approve':
+      return { type: 'approval', tool_call_id, approve: true, reason: null }
+    case 'deny':
+      return { type: 'approval', tool_call_id, approve: false, reason: decision.reason ?? null }
+    case 'result':
+      return {
+        ...{ type: 'tool', tool_call_id, tool_return: wireOutput(decision.output, decision.images) },
+        status: decision.status,
+        ...{ stdout: null, stderr: null },
+      }
+  }
+}
+
+const summarySlice = (id: MessageId, { text }: Pick<SummaryBody, 'text'>, origin: Origin): WireMessage => ({
+  ...common(id, origin, sliceOtid(id, 0)),
+  ...{ message_type: 'summary_message', summary: text, compaction_stats: null },
+})
+
+/** The request for approval a waiting answer makes, as `pending_approval` of an agent tells it. */
+export const pendingRequest = (message: Message): WireMessage | undefined =>
+  wireMessages([message]).find(({ message_type }) => message_type === 'approval_request_message')
+
+/** Filters name content; what says how a stream goes on is never left out. */
+export const ofTypes = (types: readonly string[] | undefined) => (message: { message_type: string }) =>
+  !types || types.includes(message.message_type)

@@ -1,0 +1,116 @@
+import type { Agent, AgentSettings } from '../../core/agent.ts'
+import { MEMORY_TOOLS, WORKSPACE_TOOLS } from '../../core/base-tools.ts'
+import { type Block, cleanText } from '../../core/block.ts'
+import type { BlockId } from '../../core/id.ts'
+import { compilePrompt } from '../../core/memory-prompt.ts'
+import { inputBody, type NewMessage, NO_RUN } from '../../core/message.ts'
+import { Problem } from '../../core/problem.ts'
+import { isTargetHandle, type TargetHandle } from '../../core/target.ts'
+import type { Desk } from '../desk.ts'
+import { blockFrom, findBlock, type NewBlock } from '../memory/blocks.ts'
+import type { NewInput } from '../messages/send-message.ts'
+import { knownNames } from '../tools/tools.ts'
+import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
+
+export type CreateAgent = {
+  name: string
+  system?: string
+  model: string
+  fallback?: string[]
+  /** By name; without any, all that make sense for it and work in our own rows alone. */
+  tools?: string[]
+  /** What becomes of names that nothing answers to: the agent is not made, or it says what it lacks. */
+  unknownTools?: 'refuse' | 'note'
+  settings?: AgentSettings
+  blocks?: NewBlock[]
+  blockIds?: BlockId[]
+  tags?: string[]
+  /** What was said before it was made, in order. */
+  messages?: NewInput[]
+  secrets?: Secrets
+}
+
+const DEFAULT_SYSTEM = 'You are a helpful assistant. Use your tools when they help; say so when one fails.'
+
+/** Makes an agent and its default conversation. */
+export async function createAgent(request: CreateAgent, desk: Desk): Promise<Agent> {
+  const { store, clock, randomness } = desk.world
+  const name = cleanText(request.name).trim()
+  if (name === '') throw new Problem('invalid', 'An agent needs a name.')
+  const [model, ...fallback] = [request.model, ...(request.fallback ?? [])].map(requireHandle)
+  const newBlocks = (request.blocks ?? []).map((block) => blockFrom(block, desk))
+  const shared = await blocksNamed(request.blockIds ?? [], desk)
+  const blocks = withoutTwins([...newBlocks, ...shared])
+  const { tools, settings } = await chooseTools(request, { desk, hasMemory: blocks.length > 0 })
+  const now = clock.now()
+  const id = `agent-${randomness.uuid()}` as const
+  const bare: Agent = {
+    id,
+    organizationId: desk.organizationId,
+    name,
+    system: cleanText(request.system ?? DEFAULT_SYSTEM),
+    model: model!,
+    fallback,
+    tools,
+    ...(settings ? { settings } : {}),
+    createdAt: now,
+    updatedAt: now,
+  }
+  const agent = request.secrets ? withSecrets(bare, sealSecrets(id, request.secrets, desk)) : bare
+  const messages = (request.messages ?? []).map(
+    (input): NewMessage => ({
+      ...{ id: `message-${randomness.uuid()}`, runId: NO_RUN, createdAt: now },
+      body: inputBody({ ...input, messageId: 'message-' }),
+    }),
+  )
+  const conversation = { id: `conv-${randomness.uuid()}` as const, isDefault: true, nextPosition: messages.length }
+  await store.agents.create(agent, conversation.id, {
+    ...{ newBlocks, blockIds: blocks.map(({ id }) => id), tags: request.tags ?? [], messages },
+    prompt: compilePrompt({ agent, conversation, blocks, passageCount: 0, passageTags: [], at: now }),
+  })
+  return agent
+}
+
+type Chosen = { tools: string[]; settings?: AgentSettings }
+
+async function chooseTools(
+  { tools: wanted, unknownTools = 'refuse', settings }: CreateAgent,
+  { desk, hasMemory }: { desk: Desk; hasMemory: boolean },
+): Promise<Chosen> {
+  const given = settings ? { settings } : {}
+  const all = desk.world.tools.names()
+  if (!wanted) return { tools: usualTools(all, { hasMemory }), ...given }
+  const names = [...new Set(wanted)]
+  const found = await knownNames(names, desk)
+  const missing = names.filter((name) => !found.includes(name))
+  if (missing.length === 0) return { tools: found, ...given }
+  if (unknownTools === 'note') return { tools: found, settings: { ...settings, missingTools: missing } }
+  throw new Problem('invalid', `No such tool: ${missing.join(', ')}. Available: ${all.join(', ')}.`)
+}
+
+const usualTools = (all: readonly string[], { hasMemory }: { hasMemory: boolean }): string[] =>
+  all.filter((name) => !WORKSPACE_TOOLS.includes(name) && (hasMemory || !MEMORY_TOOLS.includes(name)))
+
+/** All of them, or none: an agent is never made with half its memory. */
+export async function blocksNamed(ids: readonly BlockId[], desk: Desk): Promise<Block[]> {
+  const blocks: Block[] = []
+  for (const id of new Set(ids)) blocks.push(await findBlock(id, desk))
+  return blocks
+}
+
+export function withoutTwins(blocks: readonly Block[]): Block[] {
+  const labels = new Set<string>()
+  for (const { label } of blocks) {
+    if (labels.has(label)) throw new Problem('conflict', `An agent cannot have two blocks labelled "${label}".`)
+    labels.add(label)
+  }
+  return [...blocks]
+}
+
+export function requireHandle(handle: string): TargetHandle {
+  if (isTargetHandle(handle)) return handle
+  throw new Problem(
+    'invalid',
+    `"${handle}" is not a model handle. Write provider/model, for example scripted/friendly.`,
+  )
+}

@@ -1,0 +1,51 @@
+import { undecidedCalls } from '../../core/approval.ts'
+import type { ConversationId, MessageId, RunId } from '../../core/id.ts'
+import type { Run } from '../../core/run.ts'
+import type { ToolCall } from '../../core/tool-call.ts'
+import { foldTurn } from '../../core/turn.ts'
+import type { Desk } from '../desk.ts'
+
+export type OpenApproval = { runId: RunId; answerId: MessageId; calls: ToolCall[] }
+
+/** What this conversation waits for, if it waits for somebody's word. */
+export async function findOpenApproval(conversationId: ConversationId, desk: Desk): Promise<OpenApproval | undefined> {
+  const { store } = desk.world
+  const [run] = await store.runs.list(desk.organizationId, { conversationId, waiting: true }, { limit: 1 })
+  if (!run) return undefined
+  const turn = foldTurn((await store.events.read(run.id, 0)).map(({ event }) => event))
+  const calls = undecidedCalls(turn)
+  return turn.step && calls.length > 0 ? { runId: run.id, answerId: turn.step.answerId, calls } : undefined
+}
+
+/** How far back an answer to an approval is recognised as one that was given before. */
+const RECENT = 50
+
+/** The run that waited for a word on exactly these calls and has it. */
+export async function findAnsweredApproval(
+  conversationId: ConversationId,
+  callIds: readonly string[],
+  desk: Desk,
+): Promise<RunId | undefined> {
+  if (callIds.length === 0) return undefined
+  const page = { limit: RECENT, take: 'newest' } as const
+  const recent = await desk.world.store.messages.list(desk.organizationId, conversationId, page)
+  const asked = new Set(callIds)
+  const answered = recent.findLast(({ body }) => {
+    if (body.role !== 'approval' || body.decisions.length !== asked.size) return false
+    return body.decisions.every(({ callId }) => asked.has(callId))
+  })
+  return answered?.runId
+}
+
+export type PendingApproval = { run: Run; calls: ToolCall[] }
+
+/** What waits for a person, oldest first. */
+export async function listApprovals(desk: Desk): Promise<PendingApproval[]> {
+  const { store } = desk.world
+  const waiting = await store.runs.list(desk.organizationId, { waiting: true }, { limit: 1000 })
+  const pending = waiting.reverse().map(async (run) => {
+    const events = await store.events.read(run.id, 0)
+    return { run, calls: undecidedCalls(foldTurn(events.map(({ event }) => event))) }
+  })
+  return Promise.all(pending)
+}

@@ -1,0 +1,63 @@
+import { type Agent, chainOf } from '../../core/agent.ts'
+import { compactionOf } from '../../core/agent-compaction.ts'
+import { COMPACTION, type CompactionSettings } from '../../core/compaction.ts'
+import type { ConversationId, RunId } from '../../core/id.ts'
+import { Problem } from '../../core/problem.ts'
+import type { Entry } from '../../core/projection.ts'
+import type { RunSettings } from '../../core/run.ts'
+import type { Desk } from '../desk.ts'
+import { refusal } from '../messages/send-message.ts'
+
+export type ChangeContext = {
+  agent: Agent
+  conversationId: ConversationId
+  task: NonNullable<RunSettings['task']>
+  compaction?: Partial<CompactionSettings>
+  /** What happens when something runs there; by default it waits for its turn. */
+  policy?: 'enqueue' | 'reject'
+}
+
+/**
+ * Makes room in what the model sees of a conversation: by a summary, or by forgetting all of it. It takes the conversation
+ * as any run does, after what runs or waits there; the messages stay readable. The run says what became of it.
+ */
+export async function changeContext(request: ChangeContext, desk: Desk): Promise<RunId> {
+  const { engine, world, defaults, organizationId } = desk
+  if (!engine) throw new Problem('home-owned', 'Another process runs the agents of this home. Ask it there.')
+  const { agent, conversationId, task, compaction, policy = 'enqueue' } = request
+  const settings: RunSettings = {
+    ...{
+      targets: chainOf(agent, defaults.fallback),
+      maxSteps: defaults.maxSteps,
+      maxDurationMs: defaults.maxDurationMs,
+    },
+    ...{ streamTokens: false, onGuarded: 'deny', approvalTtlMs: defaults.approvalTtlMs, task },
+    compaction: { ...(compactionOf(agent) ?? COMPACTION), ...compaction },
+  }
+  const at = world.clock.now()
+  const entry = (event: Entry['event']): Entry => ({ event, at, changes: [] })
+  const opened = await world.store.runs.open({
+    run: {
+      id: `run-${world.randomness.uuid()}`,
+      ...{ organizationId, agentId: agent.id, conversationId, background: false, createdAt: at, metadata: {} },
+    },
+    entry: entry({ type: 'input-accepted', v: 1, inputs: [], settings }),
+    policy,
+    interruption: entry({ type: 'cancel-requested', v: 1, cause: 'interrupt' }),
+    steering: entry({ type: 'input-steered', v: 1, inputs: [] }),
+  })
+  switch (opened.type) {
+    case 'opened':
+      engine.dispatcher.wake('queue')
+      return opened.run.id
+    case 'no-conversation':
+      throw new Problem('not-found', `There is no conversation ${conversationId}.`)
+    case 'refused':
+      throw await refusal(opened, { desk, organizationId })
+    case 'steered':
+    case 'repeated':
+    case 'key-conflict':
+    case 'otid-conflict':
+      throw new Error(`a run without input or key was ${opened.type}`)
+  }
+}

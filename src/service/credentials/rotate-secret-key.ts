@@ -1,0 +1,82 @@
+import { Problem } from '../../core/problem.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { CredentialStore, Sealed } from '../../ports/credential-store.ts'
+import type { McpServerStore } from '../../ports/mcp-store.ts'
+import type { SecretKeys } from '../../ports/secret-box.ts'
+import type { AgentStore } from '../../ports/store.ts'
+
+export type RotateKey = {
+  keys: SecretKeys
+  credentials: Pick<CredentialStore, 'sealedPage' | 'reseal'>
+  mcpServers: Pick<McpServerStore, 'sealedPage' | 'reseal'>
+  agents: Pick<AgentStore, 'sealedPage' | 'reseal'>
+  clock: Pick<Clock, 'sleep'>
+}
+
+const PAGE = 100
+/** Long enough for a process that sealed with the old key just before the change to have committed. */
+const GRACE_MS = 2_000
+
+/**
+ * A new key, everything sealed anew, the old key dropped. Stopped anywhere in between, all keys that are still needed
+ * are in the file, and the next rotation finishes the work.
+ */
+export async function rotateKey({
+  keys,
+  credentials,
+  mcpServers,
+  agents,
+  clock,
+}: RotateKey): Promise<{ resealed: number }> {
+  const old = keys.addKey()
+  const resealEach = async () =>
+    (await resealAll(keys, credentials)) + (await resealAll(keys, mcpServers)) + (await resealAll(keys, agents))
+  let resealed = await resealEach()
+  for (let late = 1; late > 0; resealed += late) {
+    await clock.sleep(GRACE_MS)
+    late = await resealEach()
+  }
+  keys.dropKeys(old)
+  return { resealed }
+}
+
+type SealedRows<Id extends string> = {
+  sealedPage(after: number, limit: number): Promise<{ number: number; id: Id; sealed: Sealed }[]>
+  reseal(id: Id, from: Sealed, to: Sealed): Promise<boolean>
+}
+
+/** Answers with how many were not sealed with the current key. */
+async function resealAll<Id extends string>(keys: SecretKeys, rows: SealedRows<Id>): Promise<number> {
+  let found = 0
+  let after = 0
+  for (;;) {
+    const page = await rows.sealedPage(after, PAGE)
+    for (const { id, sealed } of page) {
+      if (isCurrent(keys, sealed)) continue
+      found++
+      // If it changed meanwhile, the next look finds what is left to do.
+      await rows.reseal(id, sealed, sealedAnew(keys, id, sealed))
+    }
+    if (page.length < PAGE) return found
+    after = page.at(-1)!.number
+  }
+}
+
+const isCurrent = (keys: SecretKeys, { secret, refreshToken }: Sealed): boolean =>
+  keys.isCurrent(secret) && (refreshToken === undefined || keys.isCurrent(refreshToken))
+
+function sealedAnew({ box }: SecretKeys, id: string, { secret, refreshToken }: Sealed): Sealed {
+  const anew = (sealed: string): string => {
+    const plain = box.open(sealed, id)
+    // The old key must stay: it may be the only one that opens this, once the right file is back.
+    if (plain === undefined)
+      throw new Problem(
+        'conflict',
+        `The secret of ${id} cannot be opened with the keys of this home, so no key was dropped. Bring back the key file ` +
+          'it was sealed with, or remove it, and rotate again.',
+        { credential: id },
+      )
+    return box.seal(plain, id)
+  }
+  return { secret: anew(secret), ...(refreshToken === undefined ? {} : { refreshToken: anew(refreshToken) }) }
+}

@@ -1,0 +1,81 @@
+import { Problem } from '../../core/problem.ts'
+import type { DeviceFlow } from '../../ports/credential-care.ts'
+import type { Desk } from '../desk.ts'
+import { requireProviderName } from '../providers/providers.ts'
+import { addCredential, type ListedCredential, requireCare } from './credentials.ts'
+
+export type SignIn = { provider: string; label?: string; signal: AbortSignal }
+
+/** Begins a login with a code, where the vendor has one. Nothing is kept before the person is done. */
+export async function signIn({ provider, label, signal }: SignIn, desk: Desk): Promise<DeviceFlow> {
+  const care = requireCare(desk)
+  requireProviderName(provider, desk)
+  const started = await care.startDeviceFlow(provider, { label: label?.trim() || 'default', signal })
+  switch (started.type) {
+    case 'started':
+      return started.flow
+    case 'unsupported':
+      throw new Problem(
+        'invalid',
+        `${provider} has no login with a code. Add a key: \`holdfast auth add ${provider}\`.`,
+      )
+    case 'failed':
+      throw new Problem('unavailable', `The login at ${provider} could not begin: ${started.detail}.`)
+  }
+}
+
+export type AddToken = {
+  provider: string
+  label?: string
+  /** The JSON a token endpoint answered with. */
+  answer: string
+  /** For a provider whose flow is not known here: where its tokens are renewed, and as whom. */
+  tokenUrl?: string
+  clientId?: string
+  onSameLabel?: 'replace'
+}
+
+/** Keeps tokens that somebody got elsewhere; from then on they are renewed by themselves. */
+export async function addToken(request: AddToken, desk: Desk): Promise<ListedCredential> {
+  const { provider, label, answer, tokenUrl, clientId, onSameLabel } = request
+  const { access_token, refresh_token, expires_in, expires_at } = fieldsOf(answer)
+  if (typeof access_token !== 'string' || typeof refresh_token !== 'string')
+    throw new Problem(
+      'invalid',
+      'The answer of a token endpoint has an access_token and a refresh_token; this has not.',
+    )
+  const hasFlow = desk.directory?.loginNames().includes(provider) ?? false
+  if (!hasFlow && tokenUrl === undefined)
+    throw new Problem('invalid', `How tokens of ${provider} are renewed is not known here: say where with --token-url.`)
+  const expiresAt = expiryOf(expires_in, expires_at, desk.world.clock.now())
+  return addCredential(
+    {
+      ...{ provider, secret: access_token, refreshToken: refresh_token },
+      oauth: {
+        flow: hasFlow ? provider : 'generic',
+        ...(tokenUrl === undefined ? {} : { tokenUrl }),
+        ...(clientId === undefined ? {} : { clientId }),
+      },
+      ...(label === undefined ? {} : { label }),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(onSameLabel ? { onSameLabel } : {}),
+    },
+    desk,
+  )
+}
+
+function fieldsOf(answer: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(answer)
+    if (parsed !== null && typeof parsed === 'object') return parsed as Record<string, unknown>
+  } catch {
+    // Told below; the text is a secret and is not repeated.
+  }
+  throw new Problem('invalid', 'What was given is no JSON object, as a token endpoint answers with.')
+}
+
+/** `expires_in` is seconds from now, `expires_at` seconds since 1970. */
+function expiryOf(expiresIn: unknown, expiresAt: unknown, now: number): number | undefined {
+  if (typeof expiresIn === 'number') return now + expiresIn * 1_000
+  return typeof expiresAt === 'number' ? expiresAt * 1_000 : undefined
+}

@@ -1,0 +1,137 @@
+import { type Agent, chainOf } from '../../core/agent.ts'
+import type { Failure } from '../../core/failure.ts'
+import type { Price } from '../../core/price.ts'
+import { type ModelNotes, parseTarget, type Target } from '../../core/target.ts'
+import type { Choice } from '../../ports/credentials.ts'
+import type { ListedModel } from '../../ports/provider-directory.ts'
+import { listAgents } from '../agents/agents.ts'
+import type { Desk } from '../desk.ts'
+import { findProvider, keyAdvice, type ListedProvider, listProviders, NO_KEY, SCRIPTED } from './providers.ts'
+
+export type ListModels = { provider?: string; signal: AbortSignal }
+
+/** `learnt`: the provider said so when a request was too long. `stated`: its list says so, and nothing else does. */
+export type WindowSource = 'learnt' | 'config' | 'table' | 'stated'
+
+export type KnownModel = {
+  handle: string
+  window?: { tokens: number; from: WindowSource }
+  maxOutput?: number
+  price?: Price
+  /** Takes no images in tool results, as a failure taught. */
+  textOnlyResults?: true
+  usedBy: string[]
+  /** False: an agent counts on it, and the provider's list does not name it. */
+  isListed: boolean
+}
+
+export type ModelsOfProvider = {
+  provider: string
+  /** Why the provider could not be asked for its list; what agents use is named all the same. */
+  failure?: Failure
+  advice?: string
+  models: KnownModel[]
+}
+
+/** What is configured and what it serves: every provider is asked for its list, all at once and not for long. */
+export async function listModels({ provider, signal }: ListModels, desk: Desk): Promise<ModelsOfProvider[]> {
+  const wanted = provider === undefined ? undefined : findProvider(provider, desk)
+  const [providers, agents, notes] = await Promise.all([
+    listProviders(desk),
+    listAgents(desk),
+    desk.world.store.modelNotes.list(desk.organizationId),
+  ])
+  const known: Known = { agents, notes, desk }
+  const asked = providers.filter((one) => (wanted ? one.name === provider : isWorthAsking(one)))
+  const answers = await Promise.all(asked.map((one) => modelsOf(one, signal, known)))
+  // A server on this machine that nobody configured is shown if it is there.
+  const shown = answers.filter(
+    (_, index) => wanted || asked[index]!.state !== 'not-configured' || !answers[index]!.failure,
+  )
+  return wanted === undefined || wanted === SCRIPTED ? [scripted(known), ...shown] : shown
+}
+
+/** Nobody knows the models of a provider whose key is missing; a local server may simply be there. */
+const isWorthAsking = ({ state, needsKey }: ListedProvider): boolean => state !== 'not-configured' || !needsKey
+
+type Known = { agents: Agent[]; notes: (Target & { notes: ModelNotes })[]; desk: Desk }
+
+async function modelsOf(provider: ListedProvider, signal: AbortSignal, known: Known): Promise<ModelsOfProvider> {
+  const { desk } = known
+  const { name } = provider
+  const answer = await askForList(provider, signal, desk)
+  const listed = answer.models ?? []
+  const inUse = targetsInUse(known).filter((target) => target.provider === name)
+  const unlisted = inUse.filter(({ model }) => !listed.some((entry) => entry.model === model))
+  const models = [
+    ...listed.map((entry) => knownModel(name, entry, { ...known, isListed: true })),
+    ...unlisted.map(({ model }) => knownModel(name, { model }, { ...known, isListed: false })),
+  ].sort((one, other) => other.usedBy.length - one.usedBy.length || (one.handle < other.handle ? -1 : 1))
+  if (!answer.failure) return { provider: name, models }
+  const advice =
+    answer.failure === NO_KEY ? keyAdvice(provider) : desk.world.models.find(name)?.adviceFor?.(answer.failure.kind)
+  return { provider: name, failure: answer.failure, ...(advice ? { advice } : {}), models }
+}
+
+type Asked = { models: ListedModel[]; failure?: never } | { models?: never; failure: Failure }
+
+async function askForList({ name, needsKey }: ListedProvider, signal: AbortSignal, desk: Desk): Promise<Asked> {
+  const choice = await desk.world.credentials.choose(name, { setAside: [], at: desk.world.clock.now(), signal })
+  const refusal = refusalOf(choice, name)
+  if (refusal) return { failure: refusal }
+  if (choice.type === 'none' && needsKey) return { failure: NO_KEY }
+  const grant = choice.type === 'granted' ? { grant: choice.grant } : {}
+  const answer = await desk.directory!.listModels(name, { ...grant, signal })
+  return answer.type === 'models' ? { models: answer.models } : { failure: answer.failure }
+}
+
+/** Why a pool has nobody to send, in the words of the engine. */
+export function refusalOf(choice: Choice, provider: string): Failure | undefined {
+  if (choice.type === 'spent') return { kind: 'auth-rejected', detail: choice.detail }
+  if (choice.type !== 'cooling') return undefined
+  const end = new Date(choice.until).toISOString()
+  const detail = `every credential of ${provider} rests until ${end} (${choice.reason}: ${choice.detail})`
+  return { kind: 'cooling-down', detail }
+}
+
+function knownModel(provider: string, listed: ListedModel, known: Known & { isListed: boolean }): KnownModel {
+  const { model } = listed
+  const { agents, notes, desk, isListed } = known
+  const handle = `${provider}/${model}`
+  const facts = desk.directory?.factsOf({ provider, model }) ?? {}
+  const learnt = notes.find((note) => note.provider === provider && note.model === model)?.notes ?? {}
+  const window: KnownModel['window'] = learnt.window
+    ? { tokens: learnt.window, from: 'learnt' }
+    : facts.window !== undefined
+      ? { tokens: facts.window, from: facts.windowFrom ?? 'table' }
+      : listed.window === undefined
+        ? undefined
+        : { tokens: listed.window, from: 'stated' }
+  const maxOutput = facts.maxOutput ?? listed.maxOutput
+  const price = listed.price ?? desk.directory?.priceOf({ provider, model })
+  const usedBy = agents.filter((agent) => chainOf(agent, desk.defaults.fallback).some((one) => one === handle))
+  return {
+    handle,
+    ...(window ? { window } : {}),
+    ...(maxOutput === undefined ? {} : { maxOutput }),
+    ...(price ? { price } : {}),
+    ...(learnt.textOnlyResults ? { textOnlyResults: true as const } : {}),
+    usedBy: usedBy.map(({ name }) => name),
+    isListed,
+  }
+}
+
+const scripted = (known: Known): ModelsOfProvider => ({
+  provider: SCRIPTED,
+  models: [knownModel(SCRIPTED, { model: 'friendly' }, { ...known, isListed: true })],
+})
+
+/** Every target that an agent or the configuration counts on. */
+export function targetsInUse({ agents, desk: { defaults } }: Pick<Known, 'agents' | 'desk'>): Target[] {
+  const handles = [
+    ...agents.flatMap((agent) => chainOf(agent, defaults.fallback)),
+    ...(defaults.model ? [defaults.model] : []),
+    ...(defaults.fallback ?? []),
+  ]
+  return [...new Set(handles)].flatMap((handle) => parseTarget(handle) ?? [])
+}

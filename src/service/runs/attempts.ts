@@ -1,0 +1,101 @@
+import { summaryTargets } from '../../core/compaction.ts'
+import type { Cooldown } from '../../core/credential.ts'
+import type { LoggedEvent, Usage } from '../../core/event.ts'
+import type { Failure } from '../../core/failure.ts'
+import { costOf } from '../../core/price.ts'
+import type { RunSettings } from '../../core/run.ts'
+import { parseTarget } from '../../core/target.ts'
+import type { Desk } from '../desk.ts'
+import { runWords } from './run-words.ts'
+import { showRun } from './runs.ts'
+
+/** One request to a model: what came of it, what was done about it, and what it cost. */
+export type RunAttempt = {
+  at: number
+  target: string
+  purpose: 'answer' | 'summary'
+  usage?: Usage
+  /** US dollars; absent where no price is known. */
+  cost?: number
+  /** What a person calls the key it was made with. */
+  credential?: string
+} & ({ outcome: 'answered' } | (FailedAttempt & { outcome: 'failed' }))
+
+export type FailedAttempt = {
+  kind: string
+  detail: string
+  remedy: string
+  waitMs?: number
+  nextTarget?: string
+  /** What the provider said of it. */
+  said: Pick<Failure, 'status' | 'code' | 'requestId'>
+  advice?: string
+  /** It may have cost something nobody told us of. */
+  mayHaveCost: boolean
+  cooldown?: Pick<Cooldown, 'until' | 'reason' | 'scope'>
+}
+
+/** What a run went through, in order. */
+export async function listAttempts(id: string, desk: Desk): Promise<RunAttempt[]> {
+  const { events } = await showRun(id, desk)
+  const first = events[0]?.event
+  if (first?.type !== 'input-accepted') return []
+  const words = await runWords(desk)
+  return events.flatMap((logged) => {
+    const attempt = attemptOf(logged, first.settings, desk)
+    const id = 'credentialId' in logged.event ? logged.event.credentialId : undefined
+    return attempt ? [{ ...attempt, ...(id ? { credential: words.credential(id) } : {}) }] : []
+  })
+}
+
+function attemptOf({ at, event }: LoggedEvent, settings: RunSettings, desk: Desk): RunAttempt | undefined {
+  switch (event.type) {
+    case 'answer-received': {
+      const target = settings.targets[event.target] ?? ''
+      return { at, target, purpose: 'answer', outcome: 'answered', ...charged(target, event.usage, desk) }
+    }
+    case 'context-compacted': {
+      const target = summaryTargets(settings)[event.target] ?? ''
+      return { at, target, purpose: 'summary', outcome: 'answered', ...charged(target, event.usage, desk) }
+    }
+    case 'attempt-failed': {
+      const { purpose = 'answer', failure, remedy, waitMs, nextTarget, cooldown } = event
+      const { status, code, requestId, advice } = failure
+      const targets = purpose === 'summary' ? summaryTargets(settings) : settings.targets
+      const target = targets[event.target] ?? ''
+      const next = nextTarget === undefined ? undefined : targets[nextTarget]
+      return {
+        ...{ at, target, purpose, outcome: 'failed', kind: failure.kind, detail: failure.detail, remedy },
+        said: {
+          ...(status === undefined ? {} : { status }),
+          ...(code === undefined ? {} : { code }),
+          ...(requestId === undefined ? {} : { requestId }),
+        },
+        mayHaveCost: failure.mayHaveBeenAccepted === true && !event.usage,
+        ...(advice ? { advice } : {}),
+        ...(cooldown ? { cooldown } : {}),
+        ...(waitMs === undefined ? {} : { waitMs }),
+        ...(next === undefined ? {} : { nextTarget: next }),
+        ...(event.usage ? charged(target, event.usage, desk) : {}),
+      }
+    }
+    case 'input-accepted':
+    case 'input-steered':
+    case 'answer-cut':
+    case 'tool-started':
+    case 'tool-ended':
+    case 'approval-answered':
+    case 'cancel-requested':
+    case 'worker-lost':
+    case 'fault-met':
+    case 'turn-ended':
+      return undefined
+  }
+}
+
+function charged(handle: string, usage: Usage, { directory }: Desk): { usage: Usage; cost?: number } {
+  const target = parseTarget(handle)
+  const price = target && directory?.priceOf(target)
+  const cost = price && costOf(usage, price)
+  return cost === undefined ? { usage } : { usage, cost }
+}

@@ -1,0 +1,128 @@
+import type { Agent } from '../../core/agent.ts'
+import type { Failure, FailureKind } from '../../core/failure.ts'
+import type { AgentId } from '../../core/id.ts'
+import { handleOf, type Target } from '../../core/target.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Embeddings } from '../../ports/embeddings.ts'
+import type { NewVector, VectorShelf, WaitingText } from '../../ports/memory-store.ts'
+import type { Store } from '../../ports/store.ts'
+import { embeddingOf } from './find-both-ways.ts'
+
+type Parts = {
+  vectors: VectorShelf
+  agents: Pick<Store['agents'], 'get'>
+  embeddings: Embeddings
+  clock: Pick<Clock, 'now'>
+}
+
+export type Embedding = {
+  /** Embeds what waits, until nothing does that could be embedded now. */
+  work(signal: AbortSignal): Promise<void>
+}
+
+const PAGE = 64
+const MOST_PAGES = 20
+/** Of one text: models take about 8,000 tokens, and the beginning says what it is about. */
+const MOST_CHARACTERS = 16_000
+/** For scripts of which a sign is a token or two. */
+const FEWEST_CHARACTERS = 3_000
+/** Vectors of a model that is not asked for any more, and texts committed out of order, are looked for so often. */
+const REVIEW_EVERY_MS = 10 * 60_000
+const FIRST_REST_MS = 5_000
+const LONGEST_REST_MS = 10 * 60_000
+
+/** The text itself is what is refused: another time would not help. */
+const OF_THE_TEXT: ReadonlySet<FailureKind> = new Set([
+  ...(['context-overflow', 'payload-too-large', 'invalid-request', 'content-refused'] as const),
+])
+
+/** Gives texts their vectors, behind everything else: they are found by their words from the moment they are kept. */
+export function newEmbedding({ vectors, agents, embeddings, clock }: Parts): Embedding {
+  const resting = new Map<string, { until: number; restMs: number }>()
+  let doneUpTo = 0
+  let reviewAt = 0
+
+  async function work(signal: AbortSignal): Promise<void> {
+    if (clock.now() >= reviewAt) await review()
+    let after = doneUpTo
+    let passedOver: number | undefined
+    for (let page = 0; page < MOST_PAGES && !signal.aborted; page++) {
+      const waiting = await vectors.waiting(after, PAGE)
+      for (const { target, texts } of await byTarget(waiting)) {
+        const isKept = target === undefined || (!isResting(target) && (await embedAll(target, texts, signal)))
+        if (!isKept) passedOver ??= texts[0]!.number - 1
+      }
+      after = waiting.at(-1)?.number ?? after
+      if (waiting.length < PAGE) break
+    }
+    doneUpTo = passedOver ?? after
+  }
+
+  async function review(): Promise<void> {
+    for (const { organizationId, agentId, model } of await vectors.models()) {
+      const agent = await agents.get(organizationId, agentId)
+      const wanted = agent && embeddingOf(agent, embeddings)
+      if (wanted && handleOf(wanted) !== model) await vectors.drop(agentId, model)
+    }
+    doneUpTo = 0
+    reviewAt = clock.now() + REVIEW_EVERY_MS
+  }
+
+  async function byTarget(waiting: WaitingText[]) {
+    const known = new Map<AgentId, Agent | undefined>()
+    const groups = new Map<string, { target: Target | undefined; texts: WaitingText[] }>()
+    for (const text of waiting) {
+      const { agentId, organizationId } = text
+      if (!known.has(agentId)) known.set(agentId, await agents.get(organizationId, agentId))
+      const target = embeddingOf(known.get(agentId), embeddings)
+      const name = target ? handleOf(target) : ''
+      const group = groups.get(name) ?? { target, texts: [] }
+      group.texts.push(text)
+      groups.set(name, group)
+    }
+    return groups.values()
+  }
+
+  const isResting = (target: Target): boolean => (resting.get(handleOf(target))?.until ?? 0) > clock.now()
+
+  function rest(target: Target, { retryAfterMs }: Failure): void {
+    const before = resting.get(handleOf(target))?.restMs ?? FIRST_REST_MS / 2
+    const restMs = Math.min(LONGEST_REST_MS, Math.max(before * 2, retryAfterMs ?? 0))
+    resting.set(handleOf(target), { until: clock.now() + restMs, restMs })
+  }
+
+  /** False: some still wait. */
+  async function embedAll(target: Target, waiting: WaitingText[], signal: AbortSignal): Promise<boolean> {
+    const model = handleOf(target)
+    const texts = waiting.map(({ text }) => text.slice(0, MOST_CHARACTERS).toWellFormed())
+    const answer = await embeddings.embedder.embed(target, texts, { purpose: 'storage', signal })
+    if (answer.type === 'vectors') {
+      resting.delete(model)
+      const results = waiting.map(
+        ({ number, agentId }, index): NewVector => ({
+          ...{ number, agentId, model, result: { type: 'vector', vector: answer.vectors[index]! } },
+        }),
+      )
+      await vectors.keep(results)
+      return true
+    }
+    const { failure } = answer
+    if (!OF_THE_TEXT.has(failure.kind)) {
+      if (!signal.aborted) rest(target, failure)
+      return false
+    }
+    if (waiting.length > 1) {
+      // One of them is at fault: alone, it is refused alone.
+      for (const text of waiting) if (!(await embedAll(target, [text], signal))) return false
+      return true
+    }
+    const { number, agentId, organizationId, text } = waiting[0]!
+    if (text.length > FEWEST_CHARACTERS)
+      return embedAll(target, [{ number, agentId, organizationId, text: text.slice(0, FEWEST_CHARACTERS) }], signal)
+    const detail = `${failure.kind}: ${failure.detail}`.slice(0, 500)
+    await vectors.keep([{ number, agentId, model, result: { type: 'refused', detail } }])
+    return true
+  }
+
+  return { work }
+}

@@ -1,0 +1,88 @@
+import type { Agent } from '../../core/agent.ts'
+import type { AgentId, OrganizationId } from '../../core/id.ts'
+import { fuseRankings, searchTerms } from '../../core/search-terms.ts'
+import { handleOf, parseTarget, type Target } from '../../core/target.ts'
+import type { Embeddings } from '../../ports/embeddings.ts'
+import type { Meaning } from '../../ports/memory-store.ts'
+import type { Store } from '../../ports/store.ts'
+
+export type Ranked<T> = { item: T; wordRank?: number; vectorRank?: number; score: number }
+
+export type Found<T> = {
+  found: Ranked<T>[]
+  mode: 'words' | 'words and meaning'
+  /** Why meaning was not looked at although a model is configured for it. */
+  fallback?: string
+}
+
+type Question<T> = {
+  text: string
+  limit: number
+  signal: AbortSignal
+  byWords(limit: number): Promise<T[]>
+  byMeaning(meaning: Meaning, limit: number): Promise<T[]>
+  keyOf(item: T): string
+}
+
+/** What each ranking contributes; with fewer, what is good in both would be missed. */
+const LEAST_CANDIDATES = 50
+
+/** By words, and by meaning where a model is configured that answers; never refused because of that model. */
+export async function findBothWays<T>(
+  question: Question<T>,
+  { target, embeddings }: { target: Target | undefined; embeddings: Embeddings | undefined },
+): Promise<Found<T>> {
+  const { text, limit, byWords, keyOf } = question
+  if (!target || !embeddings || searchTerms(text).length === 0)
+    return { found: ranked([await byWords(limit)], keyOf), mode: 'words' }
+  const candidates = Math.max(limit, LEAST_CANDIDATES)
+  const [words, meant] = await Promise.all([
+    byWords(candidates),
+    meantBy({ ...question, limit: candidates }, target, embeddings),
+  ])
+  if (meant.type === 'failed')
+    return { found: ranked([words], keyOf).slice(0, limit), mode: 'words', fallback: meant.detail }
+  return { found: ranked([words, meant.items], keyOf).slice(0, limit), mode: 'words and meaning' }
+}
+
+type Meant<T> = { type: 'found'; items: T[] } | { type: 'failed'; detail: string }
+
+async function meantBy<T>(
+  { text, limit, signal, byMeaning }: Question<T>,
+  target: Target,
+  { embedder }: Embeddings,
+): Promise<Meant<T>> {
+  const answer = await embedder.embed(target, [text], { purpose: 'question', signal })
+  const model = handleOf(target)
+  if (answer.type === 'failure') {
+    const { kind, detail } = answer.failure
+    return { type: 'failed', detail: `${model} did not answer (${kind}): ${detail}` }
+  }
+  return { type: 'found', items: await byMeaning({ model, vector: answer.vectors[0]! }, limit) }
+}
+
+const ranked = <T>(rankings: T[][], keyOf: (item: T) => string): Ranked<T>[] =>
+  fuseRankings(rankings, keyOf).map(({ item, ranks: [wordRank, vectorRank], score }) => ({
+    ...{ item, score },
+    ...(wordRank === undefined ? {} : { wordRank }),
+    ...(vectorRank === undefined ? {} : { vectorRank }),
+  }))
+
+type Whose = { organizationId: OrganizationId; agentId?: AgentId }
+
+/** Who places what is looked for among the texts of this agent, or of all. */
+export async function targetFor(
+  { organizationId, agentId }: Whose,
+  { store, embeddings }: { store: Pick<Store, 'agents'>; embeddings: Embeddings | undefined },
+): Promise<Target | undefined> {
+  if (!embeddings) return undefined
+  const agent = agentId && (await store.agents.get(organizationId, agentId))
+  return embeddingOf(agent, embeddings)
+}
+
+/** The model that embeds what this agent keeps; undefined where nobody could be asked. */
+export function embeddingOf(agent: Agent | undefined, { embedder, usual }: Embeddings): Target | undefined {
+  const own = agent?.settings?.wire?.embedding
+  const wishes = [own, usual].flatMap((handle) => (typeof handle === 'string' ? (parseTarget(handle) ?? []) : []))
+  return wishes.find((target) => embedder.serves(target))
+}

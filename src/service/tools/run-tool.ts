@@ -1,0 +1,88 @@
+import type { Agent } from '../../core/agent.ts'
+import type { AgentId, ConversationId } from '../../core/id.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { Problem } from '../../core/problem.ts'
+import type { StoredTool } from '../../core/stored-tool.ts'
+import { OVERTAKEN, type ToolWrite } from '../../core/tool-write.ts'
+import { agentTools, callable } from '../../engine/agent-tools.ts'
+import { executeCall } from '../../engine/execute-call.ts'
+import { callDigest } from '../../engine/resolve-calls.ts'
+import type { Tool } from '../../ports/tool.ts'
+import type { Desk } from '../desk.ts'
+
+export type RunTool = {
+  input: JsonObject
+  /** Whoever asked has gone. */
+  signal: AbortSignal
+  /** The caller says it asked before and did not hear the end: a tool that may run only once does not run again. */
+  isRepeat: boolean
+}
+
+export type RanTool = { status: 'success' | 'error'; output: string }
+
+/** A person runs a tool the agent has, as the agent would. Asking for it is the person's word: nothing waits for another. */
+export async function runAgentTool(agent: Agent, name: string, asked: RunTool & { desk: Desk }): Promise<RanTool> {
+  const { desk } = asked
+  const { store, tools, mcp } = desk.world
+  if (!agent.tools.includes(name)) throw new Problem('not-found', `Agent ${agent.name} has no tool named ${name}.`)
+  const stored = (names: string[]) => store.tools.named(desk.organizationId, names)
+  const tool = (await agentTools(agent, { tools, mcp, stored })).find(name)
+  if (!tool) throw new Problem('not-found', `There is no tool named ${name} any more.`)
+  const conversation = await store.conversations.defaultOf(desk.organizationId, agent.id)
+  if (!conversation) throw new Problem('not-found', `There is no agent ${agent.id}.`)
+  return runOnce(tool, { ...asked, agentId: agent.id, conversationId: conversation.id })
+}
+
+/** The same without an agent, for tools that need none. */
+export function runStoredTool(stored: StoredTool, asked: RunTool & { desk: Desk }): Promise<RanTool> {
+  const { mcp, randomness } = asked.desk.world
+  const nobody = { agentId: `agent-${randomness.uuid()}`, conversationId: `conv-${randomness.uuid()}` } as const
+  return runOnce(callable(stored, mcp), { ...asked, ...nobody })
+}
+
+type Asked = RunTool & { desk: Desk; agentId: AgentId; conversationId: ConversationId }
+
+async function runOnce(tool: Tool, asked: Asked): Promise<RanTool> {
+  const { input, signal, isRepeat, desk, agentId, conversationId } = asked
+  const { randomness, digest, clock, spill, tools } = desk.world
+  if (isRepeat && (tool.effects === 'once' || tool.effects === 'verifiable'))
+    throw new Problem('conflict', `${tool.name} may have run when it was first asked for. It did not run again.`)
+  const fault = tools.faultOf(tool, input)
+  if (fault !== undefined) return { status: 'error', output: `Invalid arguments for ${tool.name}: ${fault}` }
+  const { needsApproval, effects, parallel, name } = tool
+  const { outcome, writes } = await executeCall(
+    {
+      ...{ callId: `call-${randomness.uuid()}`, tool: name, input, digest: callDigest(digest, name, input) },
+      ...{ needsApproval, effects, parallel },
+    },
+    {
+      ...{ answerId: `message-${randomness.uuid()}`, runId: `run-${randomness.uuid()}`, agentId, conversationId },
+      ...{ organizationId: desk.organizationId, spill, clock, digest, signal },
+      tools: { ...tools, find: (wanted) => (wanted === name ? tool : undefined) },
+      progress: () => undefined,
+    },
+  )
+  for (const write of writes ?? []) if (!(await written(write, asked))) return { status: 'error', output: OVERTAKEN }
+  return { status: outcome.status === 'success' ? 'success' : 'error', output: outcome.output }
+}
+
+/** What the engine writes with a result in a turn. False: somebody else changed what the tool had read. */
+async function written(write: ToolWrite, { desk, agentId }: Asked): Promise<boolean> {
+  const { store, clock } = desk.world
+  const now = clock.now()
+  switch (write.type) {
+    case 'insert-passage': {
+      const { passageId: id, text, tags } = write
+      await store.passages.insert({ id, organizationId: desk.organizationId, agentId, text, tags, createdAt: now })
+      return true
+    }
+    case 'replace-block': {
+      let isCurrent = false
+      await store.blocks.update(desk.organizationId, write.blockId, (block) => {
+        isCurrent = block.version === write.version
+        return isCurrent ? { ...block, value: write.value, updatedAt: now } : block
+      })
+      return isCurrent
+    }
+  }
+}

@@ -1,0 +1,213 @@
+import { builtinToolType } from '../../core/base-tools.ts'
+import { parseId, type ToolId, uuidFrom } from '../../core/id.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { Problem } from '../../core/problem.ts'
+import type { StoredTool } from '../../core/stored-tool.ts'
+import { readPythonSource, readTypescriptName } from '../../core/tool-source.ts'
+import type { Tool } from '../../ports/tool.ts'
+import type { Desk } from '../desk.ts'
+
+export type NewTool = {
+  sourceCode: string
+  sourceType?: string
+  description?: string
+  jsonSchema?: JsonObject
+  argsSchema?: JsonObject
+  tags?: string[]
+  returnCharLimit?: number
+  needsApproval?: boolean
+  parallel?: boolean
+  wire?: JsonObject
+}
+
+export type ToolChange = Partial<NewTool>
+
+const RETURN_LIMIT = 50_000
+
+/** Every tool an agent of this organisation can have: our own, then those stored as source. */
+export async function listTools(desk: Desk): Promise<StoredTool[]> {
+  const { tools, store } = desk.world
+  const stored = await store.tools.all(desk.organizationId)
+  const own = tools.names().map((name) => builtinTool(tools.find(name)!, desk))
+  return [...own, ...stored.filter(({ name }) => !tools.find(name))]
+}
+
+export async function findTool(id: ToolId, desk: Desk): Promise<StoredTool> {
+  const { tools, store } = desk.world
+  const own = tools.names().find((name) => builtinToolId(name, desk) === id)
+  const tool = own ? builtinTool(tools.find(own)!, desk) : await store.tools.get(desk.organizationId, id)
+  if (tool) return tool
+  throw new Problem('not-found', `There is no tool ${id}.`)
+}
+
+/** The tools of these names, in their order; a name that nothing answers to is left out. */
+export async function namedTools(names: readonly string[], desk: Desk): Promise<StoredTool[]> {
+  const { tools, store } = desk.world
+  const unknown = names.filter((name) => !tools.find(name))
+  const stored = unknown.length > 0 ? await store.tools.named(desk.organizationId, unknown) : []
+  return names.flatMap((name) => {
+    const own = tools.find(name)
+    return own ? [builtinTool(own, desk)] : stored.filter((tool) => tool.name === name)
+  })
+}
+
+/** Which of these names a tool answers to, in their order. */
+export async function knownNames(names: readonly string[], desk: Desk): Promise<string[]> {
+  const { tools, store } = desk.world
+  const unknown = names.filter((name) => !tools.find(name))
+  const stored = unknown.length > 0 ? await store.tools.named(desk.organizationId, unknown) : []
+  return names.filter((name) => tools.find(name) || stored.some((tool) => tool.name === name))
+}
+
+export async function createTool(wish: NewTool, desk: Desk): Promise<StoredTool> {
+  const tool = toolFrom(wish, desk)
+  refuseBuiltin(tool.name, desk)
+  if ((await desk.world.store.tools.create(tool)) === 'created') return tool
+  throw new Problem('conflict', `There is a tool named ${tool.name} already. Use upsert to replace it.`)
+}
+
+/** Replaces the tool of the same name, or makes one. */
+export async function upsertTool(wish: NewTool, desk: Desk): Promise<StoredTool> {
+  const tool = toolFrom(wish, desk)
+  refuseBuiltin(tool.name, desk)
+  const [known] = await desk.world.store.tools.named(desk.organizationId, [tool.name])
+  if (!known) return createTool(wish, desk)
+  if (known.mcp) throw new Problem('conflict', `${tool.name} is the name of a tool of an MCP server.`)
+  return updateStored(known.id, ({ id, createdAt }) => ({ ...tool, id, createdAt }), desk)
+}
+
+export async function updateTool(id: ToolId, change: ToolChange, desk: Desk): Promise<StoredTool> {
+  const before = await findTool(id, desk)
+  refuseFixed(before)
+  const isRead = change.sourceCode !== undefined || change.jsonSchema !== undefined || change.argsSchema !== undefined
+  if (before.mcp && (isRead || change.description !== undefined))
+    throw new Problem('invalid', `What ${before.name} is and takes is said by its MCP server. Refresh that instead.`)
+  return updateStored(
+    id,
+    (tool) => {
+      const { jsonSchema: _, description: __, ...kept } = tool
+      const wire = tool.mcp ? tool.wire : (change.wire ?? tool.wire)
+      if (!isRead) return { ...tool, ...withoutAbsent(change), wire, updatedAt: desk.world.clock.now() }
+      const schema = change.jsonSchema ?? (change.sourceCode === undefined ? tool.jsonSchema : undefined)
+      const wish = { ...kept, ...withoutAbsent(change), ...(schema ? { jsonSchema: schema } : {}) }
+      return { ...toolFrom(wish, desk), id: tool.id, createdAt: tool.createdAt }
+    },
+    desk,
+  )
+}
+
+export async function deleteTool(id: ToolId, desk: Desk): Promise<void> {
+  const tool = await findTool(id, desk)
+  refuseFixed(tool)
+  await desk.world.store.tools.delete(desk.organizationId, id)
+}
+
+function refuseFixed({ name, toolType, mcp }: StoredTool): void {
+  if (toolType !== 'custom' && !mcp) throw new Problem('invalid', `The tool ${name} is part of the server.`)
+}
+
+async function updateStored(id: ToolId, edit: (tool: StoredTool) => StoredTool, desk: Desk): Promise<StoredTool> {
+  const updated = await desk.world.store.tools.update(desk.organizationId, id, (tool) => {
+    const edited = edit(tool)
+    if (edited.name !== tool.name) refuseBuiltin(edited.name, desk)
+    return edited
+  })
+  if (updated === 'name-taken') throw new Problem('conflict', 'There is another tool of the new name.')
+  if (!updated) throw new Problem('not-found', `There is no tool ${id}.`)
+  return updated
+}
+
+function refuseBuiltin(name: string, desk: Desk): void {
+  if (desk.world.tools.find(name)) throw new Problem('conflict', `${name} is the name of a tool of the server itself.`)
+}
+
+/** Ours have no row: their ids follow from their names, so that they are the same everywhere and for ever. */
+export function builtinToolId(name: string, { world }: Desk): ToolId {
+  return parseId('tool', `tool-${uuidFrom(world.digest(`builtin tool\n${name}`))}`)!
+}
+
+function builtinTool(tool: Tool, desk: Desk): StoredTool {
+  const { name, description, inputSchema, needsApproval, parallel, outputLimit } = tool
+  return {
+    ...{ id: builtinToolId(name, desk), organizationId: desk.organizationId, name, description },
+    ...{ toolType: builtinToolType(name), sourceType: 'typescript', sourceCode: '' },
+    jsonSchema: { name, description, parameters: inputSchema },
+    ...{ tags: [], returnCharLimit: outputLimit, needsApproval, parallel, wire: {}, createdAt: 0, updatedAt: 0 },
+  }
+}
+
+export function toolFrom(wish: NewTool, desk: Desk): StoredTool {
+  const { clock, randomness } = desk.world
+  const now = clock.now()
+  const { name, description, parameters } = described(wish)
+  return {
+    ...{ id: `tool-${randomness.uuid()}`, organizationId: desk.organizationId, name, toolType: 'custom' },
+    description,
+    ...{ sourceType: wish.sourceType ?? 'python', sourceCode: wish.sourceCode },
+    jsonSchema: { ...wish.jsonSchema, name, description, parameters },
+    ...(wish.argsSchema ? { argsSchema: wish.argsSchema } : {}),
+    ...{ tags: wish.tags ?? [], returnCharLimit: wish.returnCharLimit ?? RETURN_LIMIT },
+    ...{ needsApproval: wish.needsApproval ?? false, parallel: wish.parallel ?? false, wire: wish.wire ?? {} },
+    ...{ createdAt: now, updatedAt: now },
+  }
+}
+
+type Described = { name: string; description: string; parameters: JsonObject }
+
+/** A schema that is given counts; what it leaves open is read from the source. */
+function described({ sourceCode, sourceType = 'python', jsonSchema, argsSchema, description }: NewTool): Described {
+  const source = sourceType === 'python' ? readPythonSource(sourceCode) : undefined
+  const fromSource = source?.type === 'read' ? source : undefined
+  const named = sourceType === 'typescript' ? readTypescriptName(sourceCode) : fromSource?.name
+  const stated = typeof jsonSchema?.name === 'string' ? jsonSchema.name : undefined
+  if (stated && named && stated !== named)
+    throw new Problem('invalid', `The schema is for "${stated}", the last function of the source is "${named}".`)
+  const name = stated ?? named
+  if (!name) {
+    const reason = source?.type === 'unreadable' ? source.reason : 'no exported function was found'
+    throw new Problem('invalid', `The name of the tool cannot be read from its source: ${reason}. Give a json_schema.`)
+  }
+  if (!/^[A-Za-z_][\w-]{0,63}$/.test(name)) throw new Problem('invalid', `"${name}" cannot be the name of a tool.`)
+  const parameters = argsSchema ?? objectOf(jsonSchema?.parameters) ?? fromSource?.parameters
+  if (!parameters)
+    throw new Problem('invalid', `The parameters of ${name} cannot be read from its source. Give a json_schema.`)
+  const words = description ?? (typeof jsonSchema?.description === 'string' ? jsonSchema.description : undefined)
+  return { name, description: words ?? fromSource?.description ?? '', parameters }
+}
+
+const objectOf = (value: unknown): JsonObject | undefined =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : undefined
+
+const withoutAbsent = (change: ToolChange): ToolChange =>
+  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+
+export type ToolSearch = { query?: string; tags?: string[]; toolTypes?: string[]; limit: number }
+
+/** Best first: words of the name count more than those of the description. Without words all that fit, in order. */
+export async function searchTools(
+  { query = '', tags, toolTypes, limit }: ToolSearch,
+  desk: Desk,
+): Promise<StoredTool[]> {
+  const words = wordsOf(query)
+  const fitting = (await listTools(desk)).filter(
+    (tool) =>
+      (!tags?.length || tool.tags.some((tag) => tags.includes(tag))) &&
+      (!toolTypes?.length || toolTypes.includes(tool.toolType)),
+  )
+  return fitting
+    .map((tool) => ({ tool, score: words.length === 0 ? 1 : scoreOf(tool, words) }))
+    .filter(({ score }) => score > 0)
+    .sort((one, other) => other.score - one.score)
+    .slice(0, limit)
+    .map(({ tool }) => tool)
+}
+
+const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+
+const IN_NAME = 3
+
+function scoreOf({ name, description }: StoredTool, words: readonly string[]): number {
+  const title = name.toLowerCase()
+  const text = description.toLowerCase()
+  return words.reduce((sum, word) => sum + (title.includes(word) ? IN_NAME : 0) + (text.includes(word) ? 1 : 0), 0)
+}

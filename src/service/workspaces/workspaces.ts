@@ -1,0 +1,148 @@
+import type { Agent, Conversation } from '../../core/agent.ts'
+import type { AgentId, ConversationId } from '../../core/id.ts'
+import { Problem, type ProblemKind } from '../../core/problem.ts'
+import {
+  type OutputRange,
+  type ProcessOutput,
+  type ProcessState,
+  type Workspace,
+  WorkspaceError,
+  type WorkspaceFault,
+  type WorkspaceGlance,
+  type WorkspaceState,
+  type Workspaces,
+} from '../../ports/workspaces.ts'
+import type { Desk } from '../desk.ts'
+import { entryOf } from '../people/audit.ts'
+
+export type ListedWorkspace = ShownWorkspace<WorkspaceState | WorkspaceGlance>
+
+export type WorkspaceQuestion = {
+  agentId?: AgentId
+  limit: number
+  /** The conversation of the last one seen. */
+  after?: ConversationId
+}
+
+/** Those of the caller's own conversations, by conversation. Looking wakes none of them. */
+export async function listWorkspaces(
+  { agentId, limit, after }: WorkspaceQuestion,
+  desk: Desk,
+): Promise<ListedWorkspace[]> {
+  const { agents, conversations } = desk.world.store
+  const workspaces = requireWorkspaces(desk)
+  const known = new Map<AgentId, Agent | undefined>()
+  const found: ListedWorkspace[] = []
+  for (const id of (await telling(workspaces.list())).sort()) {
+    if (found.length === limit) break
+    if (after !== undefined && id <= after) continue
+    const conversation = await conversations.get(desk.organizationId, id)
+    if (!conversation || (agentId !== undefined && conversation.agentId !== agentId)) continue
+    const { agentId: owner } = conversation
+    if (!known.has(owner)) known.set(owner, await agents.get(desk.organizationId, owner))
+    const agent = known.get(owner)
+    const state = await telling(stateOf(id, workspaces))
+    if (agent && state) found.push({ agent, conversation, state })
+  }
+  return found
+}
+
+/** What runs and ran in one is told of those that are awake. */
+async function stateOf(id: ConversationId, workspaces: Workspaces): Promise<ListedWorkspace['state'] | undefined> {
+  const seen = await workspaces.glance(id)
+  return seen?.status === 'asleep' ? seen : workspaces.inspect(id)
+}
+
+/** What a conversation has on this machine: state, use, limits and processes. Somebody else's looks missing. */
+export async function showWorkspace(id: ConversationId, desk: Desk): Promise<ShownWorkspace> {
+  const { agent, conversation } = await findByConversation(id, desk)
+  const state = await telling(requireWorkspaces(desk).inspect(id))
+  if (state) return { agent, conversation, state }
+  throw noWorkspace(id)
+}
+
+export type ProcessQuestion = { conversationId: ConversationId; processId: string; range: OutputRange }
+
+/** How a process stands, with a piece of what it wrote. */
+export async function showProcess(
+  { conversationId, processId, range }: ProcessQuestion,
+  desk: Desk,
+): Promise<{ process: ProcessState; output: ProcessOutput }> {
+  const { conversation } = await findByConversation(conversationId, desk)
+  const workspace = await requireWorkspace(conversation, desk)
+  const process = await requireProcess(workspace, processId)
+  return { process, output: await telling(workspace.output(processId, range)) }
+}
+
+/** For good, with all that runs in it. The conversation stays; its next command finds an empty workspace. */
+export async function removeWorkspace(id: ConversationId, desk: Desk): Promise<void> {
+  await findByConversation(id, desk)
+  if (!(await telling(requireWorkspaces(desk).remove(id)))) throw noWorkspace(id)
+  await desk.world.store.audit.append(entryOf({ verb: 'workspace.remove', object: id }, desk))
+}
+
+export type EndProcess = { conversationId: ConversationId; processId: string }
+
+/** First politely, then for good; resolves with how it ended. One that has ended is left as it is. */
+export async function endProcess({ conversationId, processId }: EndProcess, desk: Desk): Promise<ProcessState> {
+  const { conversation } = await findByConversation(conversationId, desk)
+  const workspace = await requireWorkspace(conversation, desk)
+  const process = await requireProcess(workspace, processId)
+  if (process.ending) return process
+  const ended = await telling(workspace.kill(processId, 'asked'))
+  await desk.world.store.audit.append(entryOf({ verb: 'process.end', object: conversationId }, desk))
+  return ended
+}
+
+/** A workspace and whose it is. */
+export type ShownWorkspace<State = WorkspaceState> = { agent: Agent; conversation: Conversation; state: State }
+
+export function requireWorkspaces({ workspaces }: Desk): Workspaces {
+  if (workspaces) return workspaces
+  throw new Problem('unavailable', 'This process keeps no workspaces.')
+}
+
+/** The workspace of a conversation that is known to be the caller's. */
+export async function requireWorkspace({ id }: Conversation, desk: Desk): Promise<Workspace> {
+  const found = await telling(requireWorkspaces(desk).find(id))
+  if (found) return found
+  throw noWorkspace(id)
+}
+
+export const noWorkspace = (id: string): Problem =>
+  new Problem('not-found', `Conversation ${id} has no workspace; one is made when a tool first needs it.`)
+
+export async function requireProcess(workspace: Workspace, processId: string): Promise<ProcessState> {
+  const found = await telling(workspace.process(processId))
+  if (found) return found
+  throw new Problem('not-found', `There is no process "${processId.slice(0, 80)}" in this workspace.`)
+}
+
+const KIND_OF_FAULT: Record<WorkspaceFault, ProblemKind> = {
+  'missing-sandbox': 'unavailable',
+  unavailable: 'unavailable',
+  gone: 'not-found',
+  'unknown-process': 'not-found',
+}
+
+/** What a workspace cannot do, as a caller is told it. */
+export async function telling<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (fault) {
+    if (fault instanceof WorkspaceError) throw new Problem(KIND_OF_FAULT[fault.fault], fault.message)
+    throw fault
+  }
+}
+
+/** A conversation and whose it is. */
+export async function findByConversation(
+  id: ConversationId,
+  { world, organizationId }: Desk,
+): Promise<{ agent: Agent; conversation: Conversation }> {
+  const { agents, conversations } = world.store
+  const conversation = await conversations.get(organizationId, id)
+  const agent = conversation && (await agents.get(organizationId, conversation.agentId))
+  if (agent) return { agent, conversation }
+  throw new Problem('not-found', `There is no conversation ${id}.`)
+}
