@@ -12,6 +12,9 @@ export const TERMINATED = 143
 
 export const EXIT_OF_PROBLEM: Record<ProblemKind, number> = {
   invalid: USAGE,
+  'invalid-argument': USAGE,
+  immutable: USAGE,
+  'unsupported-type': USAGE,
   'not-found': 3,
   gone: 3,
   busy: 4,
@@ -20,6 +23,11 @@ export const EXIT_OF_PROBLEM: Record<ProblemKind, number> = {
   conflict: 4,
   'home-owned': 5,
   unavailable: 6,
+  'caller-left': 6,
+  'run-failed': 6,
+  'peer-timeout': 6,
+  'peer-failed': 6,
+  'not-served': 6,
 }
 
 export const EXIT_OF_STORAGE: Record<StorageFault, number> = {

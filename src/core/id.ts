@@ -16,7 +16,7 @@ export const DEFAULT_ORGANIZATION: OrganizationId = 'org-00000000-0000-4000-8000
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-type Prefix =
+export type IdPrefix =
   | 'org'
   | 'agent'
   | 'conv'
@@ -32,7 +32,7 @@ type Prefix =
   | 'mcp_server'
 
 /** The door for ids that come from outside: a caller's text becomes a typed id or nothing. */
-export function parseId<P extends Prefix>(prefix: P, text: string): `${P}-${string}` | undefined {
+export function parseId<P extends IdPrefix>(prefix: P, text: string): `${P}-${string}` | undefined {
   if (!text.startsWith(`${prefix}-`) || !UUID.test(text.slice(prefix.length + 1))) return undefined
   return text as `${P}-${string}`
 }

@@ -4,13 +4,13 @@ import type { Limits } from '../core/limits.ts'
 import { type Caller, covers, isOperator, type KeptKey, keyState } from '../core/people.ts'
 import type { Desk } from '../service/desk.ts'
 import { addressGroup } from './address-group.ts'
-import { type Need, needOf } from './admission-scope.ts'
 import { bearerOf, keyGuard } from './api-key.ts'
 import { keepAuditTrail } from './audit-trail.ts'
 import { type HeldKey, type KeyRing, newKeyRing, type Shown } from './key-ring.ts'
-import { OPEN_PATHS } from './letta/health.ts'
 import { isFromNeighbour } from './neighbours.ts'
+import type { Access } from './operation.ts'
 import { newBucket, newBuckets } from './rate-limit.ts'
+import { operationOf } from './register.ts'
 
 export type Admission = {
   /** The desk of whoever sent this request. */
@@ -65,7 +65,7 @@ export function admit(server: FastifyInstance, { desk, apiKey, isLocal, limits }
   function judge(request: FastifyRequest): Verdict | Promise<Verdict> {
     const { host, origin, authorization } = request.headers
     if (!isFromNeighbour({ host, origin }, { isLocal })) return STRANGE_NAME
-    if (OPEN_PATHS.has(pathOf(request))) return { type: 'enter' }
+    if (operationOf(request)?.scope === 'open') return { type: 'enter' }
     const shown = bearerOf(authorization)
     if (shown === undefined) return stranger(request)
     if (isHome(shown)) return asCaller(HOME, request)
@@ -90,7 +90,7 @@ export function admit(server: FastifyInstance, { desk, apiKey, isLocal, limits }
   }
 
   function asCaller(caller: Caller, request: FastifyRequest): Verdict {
-    const need = needOf(request.method, request.routeOptions.url ?? '')
+    const need = operationOf(request)?.scope ?? 'read'
     if (isAllowed(caller, need)) return { type: 'enter', caller }
     return { type: 'refuse', status: 403, detail: refusalOf(request, caller, need), who: caller }
   }
@@ -121,13 +121,6 @@ const STRANGE_NAME: Verdict = {
   who: {},
 }
 
-/** Without its query and without a slash at its end. */
-export function pathOf({ url }: FastifyRequest): string {
-  const query = url.indexOf('?')
-  const end = query < 0 ? url.length : query
-  return url.slice(0, url[end - 1] === '/' ? end - 1 : end)
-}
-
 const perMinute = (count: number) => ({ perSecond: count / 60, burst: count })
 
 const callerOf = ({ id: actor, organizationId, scope, userId }: KeptKey): Caller => ({
@@ -135,12 +128,14 @@ const callerOf = ({ id: actor, organizationId, scope, userId }: KeptKey): Caller
   ...(userId ? { userId } : {}),
 })
 
-const isAllowed = (caller: Caller, need: Need): boolean =>
-  need === 'operator' ? isOperator(caller) : covers(caller.scope, need)
+function isAllowed(caller: Caller, need: Access): boolean {
+  if (need === 'open') return true
+  return need === 'operator' ? isOperator(caller) : covers(caller.scope, need)
+}
 
 const ENDED = { valid: 'is not accepted.', revoked: 'was revoked.', expired: 'has expired.' }
 
-function refusalOf({ method, routeOptions }: FastifyRequest, { scope }: Caller, need: Need): string {
+function refusalOf({ method, routeOptions }: FastifyRequest, { scope }: Caller, need: Access): string {
   const what = `${method} ${routeOptions.url ?? 'this'}`
   if (need === 'operator') return `${what} is for administrators of the default organization only.`
   return `This key has the scope "${scope}"; ${what} needs "${need}".`

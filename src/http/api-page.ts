@@ -1,9 +1,10 @@
-import type { OpenApi, Operation, Parameter } from './openapi.ts'
+import type { DescribedOperation, JsonSchema, OpenApi, Parameter } from './openapi.ts'
 
 /** The API for people: one page without scripts or anything from elsewhere. Details open with the keyboard, too. */
-export function apiPage({ info, paths }: OpenApi): string {
+export function apiPage({ info, paths, components }: OpenApi, address: string): string {
   const groups = Object.groupBy(operationsIn(paths), ({ operation }) => operation.tags[0] ?? 'server')
   const names = Object.keys(groups).sort()
+  const shapes = Object.entries(components.schemas).sort(([one], [other]) => (one < other ? -1 : 1))
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -18,90 +19,154 @@ export function apiPage({ info, paths }: OpenApi): string {
 <header>
 <h1>${escaped(info.title)} <small>${escaped(info.version)}</small></h1>
 <p>${escaped(info.description)}</p>
-<p>For programs: <a href="/openapi.json">openapi.json</a>. The lines below need the key of the server:
-<code>export HOLDFAST_API_KEY=$(cat ~/.holdfast/api-key)</code></p>
-<nav aria-label="Groups">${names.map((name) => `<a href="#${escaped(name)}">${escaped(name)}</a>`).join(' ')}</nav>
+<p>For programs: <a href="/openapi.json">openapi.json</a>.</p>
+${firstAgent(address)}
+<nav aria-label="Groups">${names.map((name) => `<a href="#${escaped(name)}">${escaped(name)}</a>`).join(' ')}
+<a href="#shapes">shapes</a></nav>
 </header>
 <main id="routes">
-${names.map((name) => group(name, groups[name] ?? [])).join('\n')}
+${names.map((name) => group(name, groups[name] ?? [], address)).join('\n')}
+<section aria-labelledby="shapes">
+<h2 id="shapes">shapes</h2>
+${shapes.map(([name, schema]) => shape(name, schema)).join('\n')}
+</section>
 </main>
 </body>
 </html>
 `
 }
 
-type Listed = { method: string; path: string; operation: Operation }
+/** Three lines that lead from nothing to an answer. */
+const firstAgent = (address: string): string => `<h2>A first agent</h2>
+<p>The examples need the key of the server. These lines create an agent and talk to it:</p>
+<pre tabindex="0">${escaped(`export HOLDFAST_API_KEY=$(cat ~/.holdfast/api-key)
+agent=$(curl -s ${address}/v1/agents -H "Authorization: Bearer $HOLDFAST_API_KEY" \\
+  -H "Content-Type: application/json" -d '{"name": "ada", "model": "scripted/friendly"}' | grep -o 'agent-[0-9a-f-]*' | head -1)
+curl -s ${address}/v1/agents/$agent/messages -H "Authorization: Bearer $HOLDFAST_API_KEY" \\
+  -H "Content-Type: application/json" -d '{"input": "Hello"}'`)}</pre>`
+
+type Listed = { method: string; path: string; operation: DescribedOperation }
 
 const operationsIn = (paths: OpenApi['paths']): Listed[] =>
-  Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
-  )
+  Object.entries(paths)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+    )
 
-const group = (name: string, listed: readonly Listed[]): string => `<section aria-labelledby="${escaped(name)}">
+const group = (name: string, listed: readonly Listed[], address: string): string =>
+  `<section aria-labelledby="${escaped(name)}">
 <h2 id="${escaped(name)}">${escaped(name)}</h2>
-${listed.map(route).join('\n')}
+${listed.map((one) => route(one, address)).join('\n')}
 </section>`
 
-function route({ method, path, operation }: Listed): string {
+function route({ method, path, operation }: Listed, address: string): string {
   const { operationId, summary, parameters, requestBody } = operation
-  const schema = requestBody?.content['application/json'].schema
-  const fields = schema ? fieldsOf(schema) : []
+  const [type, body] = Object.entries(requestBody?.content ?? {})[0] ?? []
   return `<details id="${escaped(operationId)}">
 <summary><b class="${method.toLowerCase()}">${method}</b> <code>${escaped(path)}</code> <span>${escaped(summary)}</span></summary>
 ${parameters.length > 0 ? table('Parameters', parameters.map(parameterRow)) : ''}
-${fields.length > 0 ? table('Body', fields) : ''}
-<pre tabindex="0">${escaped(curlOf({ method, path, operation }))}</pre>
+${body ? table(`Body${type === 'application/json' ? '' : ` (${type})`}`, rowsOf(body.schema)) : ''}
+${answerTable(operation)}
+<pre tabindex="0">${escaped(curlOf({ method, path, operation }, address))}</pre>
+</details>`
+}
+
+function answerTable({ responses }: DescribedOperation): string {
+  const answer = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1]
+  const [type, content] = Object.entries(answer?.content ?? {})[0] ?? []
+  if (!content) return ''
+  const title = type === 'application/json' ? 'Answer' : `Answer (${type})`
+  const rows = rowsOf(content.schema)
+  return rows.length > 0
+    ? table(title, rows)
+    : `<p>${title}: ${typeText(content.schema)}${describe(content.schema)}</p>`
+}
+
+function shape(name: string, schema: JsonSchema): string {
+  const rows = rowsOf(schema)
+  return `<details id="shape-${escaped(name)}">
+<summary><code>${escaped(name)}</code> <span>${escaped(String(schema.description ?? ''))}</span></summary>
+${rows.length > 0 ? table('Fields', rows) : `<p>${typeText(schema)}</p>`}
 </details>`
 }
 
 const table = (title: string, rows: readonly string[]): string =>
-  `<table><caption>${title}</caption><tbody>${rows.join('')}</tbody></table>`
+  `<table><caption>${escaped(title)}</caption><tbody>${rows.join('')}</tbody></table>`
 
-const row = (name: string, what: string, isRequired: boolean): string =>
-  `<tr><th scope="row"><code>${escaped(name)}</code></th><td>${escaped(what)}${isRequired ? ', required' : ''}</td></tr>`
+const parameterRow = ({ name, in: where, required, schema, description }: Parameter): string =>
+  row(name, { ...schema, ...(description ? { description } : {}) }, { isRequired: required, note: where })
 
-const parameterRow = ({ name, in: where, required, schema }: Parameter): string =>
-  row(name, `${where}: ${typeText(schema)}`, required)
+type RowNotes = { isRequired: boolean; note?: string }
 
-type Schema = Record<string, unknown>
+/** A field: its type, its text, and the fields of the objects in it. */
+function row(name: string, schema: JsonSchema, { isRequired, note }: RowNotes): string {
+  const words = [...(note ? [note] : []), typeText(schema), ...(isRequired ? ['required'] : [])].join(', ')
+  const inner = innerObject(schema)
+  const nested = inner ? `<table><tbody>${rowsOf(inner).join('')}</tbody></table>` : ''
+  return `<tr><th scope="row"><code>${escaped(name)}</code></th><td>${words}${describe(schema)}${nested}</td></tr>`
+}
 
-function fieldsOf({ properties, required, allOf }: Schema): string[] {
+const describe = ({ description }: JsonSchema): string =>
+  typeof description === 'string' ? `<p>${escaped(description)}</p>` : ''
+
+function rowsOf(schema: JsonSchema): string[] {
+  const { properties, required, allOf } = schema
   const names = (required ?? []) as string[]
-  const own = Object.entries((properties ?? {}) as Record<string, Schema>)
-  const inner = ((allOf ?? []) as Schema[]).flatMap(fieldsOf)
-  return [...own.map(([name, schema]) => row(name, typeText(schema), names.includes(name))), ...inner]
+  const own = Object.entries((properties ?? {}) as Record<string, JsonSchema>)
+  const inherited = ((allOf ?? []) as JsonSchema[]).flatMap(rowsOf)
+  return [...own.map(([name, field]) => row(name, field, { isRequired: names.includes(name) })), ...inherited]
 }
 
-/** A schema in a few words; the whole of it is in openapi.json. */
-function typeText(schema: Schema): string {
-  const either = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined
-  if (either) return [...new Set(either.map(typeText))].filter((text) => text !== 'null').join(' or ')
-  if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
-  if ('const' in schema) return JSON.stringify(schema.const)
-  if (schema.type === 'array') return `list of ${typeText((schema.items ?? {}) as Schema)}`
-  if (Array.isArray(schema.allOf)) return typeText((schema.allOf as Schema[])[0] ?? {})
-  const types = [schema.type ?? 'anything'].flat().filter((one) => one !== 'null')
-  const type = types.join(' or ')
-  return 'default' in schema ? `${type}, usually ${JSON.stringify(schema.default)}` : type
+/** The object whose fields stand under a field: of it, of each item of a list, or of one of several choices. */
+function innerObject(schema: JsonSchema): JsonSchema | undefined {
+  if (schema.properties || schema.allOf) return schema
+  if (schema.type === 'array') return innerObject((schema.items ?? {}) as JsonSchema)
+  const objects = choicesOf(schema)
+    .map(innerObject)
+    .filter((one) => one !== undefined)
+  return objects.length === 1 ? objects[0] : undefined
 }
 
-function curlOf({ method, path, operation: { requestBody } }: Listed): string {
+const choicesOf = ({ anyOf, oneOf }: JsonSchema): JsonSchema[] => (anyOf ?? oneOf ?? []) as JsonSchema[]
+
+/** A schema in a few words, as HTML; the whole of it is in openapi.json. */
+function typeText(schema: JsonSchema): string {
+  const type = plainType(schema)
+  return 'default' in schema ? `${type}, usually <code>${escaped(JSON.stringify(schema.default))}</code>` : type
+}
+
+function plainType(schema: JsonSchema): string {
+  if (typeof schema.$ref === 'string') return shapeLink(schema.$ref)
+  const choices = choicesOf(schema)
+  if (choices.length > 0) return [...new Set(choices.map(plainType))].join(' or ')
+  if (Array.isArray(schema.enum)) return schema.enum.map(literal).join(' | ')
+  if ('const' in schema) return literal(schema.const)
+  if (schema.type === 'array') return `list of ${plainType((schema.items ?? {}) as JsonSchema)}`
+  if (Array.isArray(schema.allOf)) return plainType((schema.allOf as JsonSchema[])[0] ?? {})
+  const values = schema.additionalProperties as JsonSchema | undefined
+  if (values && !schema.properties && Object.keys(values).length > 0) return `object of ${plainType(values)}`
+  return escaped([schema.type ?? 'any JSON'].flat().join(' or '))
+}
+
+const literal = (value: unknown): string => `<code>${escaped(JSON.stringify(value))}</code>`
+
+function shapeLink(reference: string): string {
+  const name = reference.slice(reference.lastIndexOf('/') + 1)
+  return `<a href="#shape-${escaped(name)}">${escaped(name)}</a>`
+}
+
+function curlOf({ method, path, operation: { requestBody } }: Listed, address: string): string {
   const verb = method === 'GET' ? '' : ` -X ${method}`
-  const body = requestBody ? ` \\\n  -H "Content-Type: application/json" -d '${exampleOf(path)}'` : ''
-  return `curl -sN${verb} http://127.0.0.1:8283${path} \\\n  -H "Authorization: Bearer $HOLDFAST_API_KEY"${body}`
+  return `curl -sN${verb} ${address}${path} \\\n  -H "Authorization: Bearer $HOLDFAST_API_KEY"${sent(requestBody)}`
 }
 
-/** What a first try would say; the table says what else may be in it. */
-const EXAMPLES: readonly (readonly [path: RegExp, body: string])[] = [
-  [/\/v1\/holdfast\/.*messages$/, '{"text": "Hello"}'],
-  [/\/messages(\/stream|\/async)?$/, '{"input": "Hello"}'],
-  [/\/agents$/, '{"name": "ada", "model": "scripted/friendly"}'],
-  [/\/blocks$/, '{"label": "human", "value": "Ada likes tea."}'],
-  [/\/archival-memory$/, '{"text": "Ada likes tea."}'],
-  [/\/stream$/, '{"starting_after": 0}'],
-]
-
-const exampleOf = (path: string): string => EXAMPLES.find(([pattern]) => pattern.test(path))?.[1] ?? '{}'
+function sent(requestBody: DescribedOperation['requestBody']): string {
+  const [type, body] = Object.entries(requestBody?.content ?? {})[0] ?? []
+  if (!body) return ''
+  if (type !== 'application/json') return ' \\\n  -F file=@agent.af'
+  return ` \\\n  -H "Content-Type: application/json" -d '${JSON.stringify(body.example ?? {}).replaceAll("'", "'\\''")}'`
+}
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
@@ -124,5 +189,6 @@ table { border-collapse: collapse; margin: .5rem 0; width: 100% } caption { text
 th, td { text-align: left; vertical-align: top; padding: .2rem .75rem .2rem 0; border-top: 1px solid var(--line) }
 th { font-weight: normal; width: 16rem } td { overflow-wrap: anywhere }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
+td table { margin: .25rem 0 .5rem } td p { margin: 0; color: var(--quiet) }
 .skip { position: absolute; left: -99rem } .skip:focus { position: static }
 `

@@ -4,12 +4,7 @@ import { DEFAULT_ORGANIZATION } from '../core/id.ts'
 import type { Caller } from '../core/people.ts'
 import type { Desk } from '../service/desk.ts'
 import { newBucket } from './rate-limit.ts'
-
-/** Written by the verbs themselves, in the transaction of what they did. What was refused is written here. */
-const SELF_TOLD = /^\/v1\/(keys|users|organizations|workspaces)(\/|$)/
-
-/** Beside every delete: who may come in, where agents reach out to, and what people allowed. */
-const ACCOUNTED = /^\/v1\/(keys|users|organizations|mcp-servers|approvals)(\/|$)/
+import { operationOf } from './register.ts'
 
 const ID = /^[a-z]+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -72,11 +67,9 @@ export function keepAuditTrail(server: FastifyInstance, desk: Desk): AuditTrail 
 }
 
 function isDeed(request: FastifyRequest, status: number): boolean {
-  const { method } = request
-  if (method === 'GET' || method === 'HEAD') return false
-  const route = request.routeOptions.url ?? ''
-  if (status < 400 && SELF_TOLD.test(route)) return false
-  return method === 'DELETE' || ACCOUNTED.test(route) || answersApproval(request.body)
+  const audit = operationOf(request)?.audit ?? 'none'
+  if (audit === 'none') return answersApproval(request.body)
+  return audit === 'by-request' || status >= 400
 }
 
 /** An approval is answered where messages are sent. */

@@ -1,4 +1,4 @@
-import { refuse } from './letta/errors.ts'
+import { Problem } from '../core/problem.ts'
 
 /** A JSON body as a caller sent it. No body is an empty one: some clients name the type of nothing. */
 export function readJson(body: Buffer, maxDepth: number): unknown {
@@ -12,7 +12,7 @@ function text(body: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {
-    throw refuse(422, 'body: is not valid UTF-8')
+    throw new Problem('invalid', 'body: is not valid UTF-8')
   }
 }
 
@@ -20,7 +20,21 @@ function parse(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch (fault) {
-    throw refuse(422, `body: is not valid JSON: ${(fault as Error).message.slice(0, 200)}`)
+    throw new Problem('invalid', `body: is not valid JSON: ${(fault as Error).message.slice(0, 200)}`)
+  }
+}
+
+/** A form as one object: its files and its fields, without the empty ones. */
+export async function readForm(body: Buffer, contentType: string): Promise<Record<string, unknown>> {
+  const form = await formIn(body, contentType)
+  return Object.fromEntries([...form.entries()].filter(([, value]) => value !== ''))
+}
+
+async function formIn(body: Buffer, contentType: string): Promise<FormData> {
+  try {
+    return await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
+  } catch {
+    throw new Problem('invalid', 'body: is not a form that can be read')
   }
 }
 
@@ -28,7 +42,7 @@ function parse(json: string): unknown {
 function tidy(root: unknown, maxDepth: number): void {
   let level: unknown[] = [root]
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > maxDepth) throw refuse(422, `body: is nested deeper than ${maxDepth} levels`)
+    if (depth > maxDepth) throw new Problem('invalid', `body: is nested deeper than ${maxDepth} levels`)
     const next: unknown[] = []
     for (const value of level) {
       if (value === null || typeof value !== 'object') continue

@@ -1,18 +1,26 @@
 import { z } from 'zod'
-import { ROUTE_WORDS } from './openapi-words.ts'
-import type { DescribedRoute } from './routes.ts'
+import type { Operation } from './operation.ts'
 
-type JsonSchema = Record<string, unknown>
+export type JsonSchema = Record<string, unknown>
 
-export type Parameter = { name: string; in: 'path' | 'query'; required: boolean; schema: JsonSchema }
+export type Parameter = {
+  name: string
+  in: 'path' | 'query'
+  required: boolean
+  description?: string
+  schema: JsonSchema
+}
 
-export type Operation = {
+type Content = Record<string, { schema: JsonSchema; example?: unknown }>
+
+export type DescribedOperation = {
   operationId: string
   summary: string
   tags: string[]
+  security?: []
   parameters: Parameter[]
-  requestBody?: { required: boolean; content: { 'application/json': { schema: JsonSchema } } }
-  responses: Record<string, unknown>
+  requestBody?: { required: boolean; content: Content }
+  responses: Record<string, { description: string; content?: Content }>
 }
 
 export type OpenApi = {
@@ -20,24 +28,26 @@ export type OpenApi = {
   info: { title: string; version: string; description: string }
   servers: { url: string }[]
   security: Record<string, string[]>[]
-  paths: Record<string, Record<string, Operation>>
+  paths: Record<string, Record<string, DescribedOperation>>
   components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, unknown> }
 }
 
-/** The API as the routes themselves know it: their schemas are the ones requests are checked with. */
-export function openApiOf(routes: readonly DescribedRoute[], version: string): OpenApi {
-  const schemas: Record<string, JsonSchema> = { Error: ERROR }
+/** The API as its operations declare it: the schemas are the ones that requests are checked with. */
+export function openApiOf(operations: readonly Operation[], version: string): OpenApi {
+  const schemas: Components = {}
   const paths: OpenApi['paths'] = {}
-  for (const route of [...routes].sort((one, other) => (one.path < other.path ? -1 : 1))) {
-    const path = wirePath(route.path)
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, schemas) }
+  for (const operation of [...operations].sort((one, other) => (one.path < other.path ? -1 : 1))) {
+    const path = operation.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][operation.method.toLowerCase()] = describe(operation, schemas)
   }
   return {
     openapi: '3.1.0',
     info: {
-      ...{ title: 'Holdfast', version },
+      title: 'Holdfast',
+      version,
       description:
-        'Agents that stay alive: nothing is lost, stuck, done twice or hidden. Both spellings of a path serve, with and without a slash at its end.',
+        'Agents that stay alive: nothing is lost, stuck, done twice or hidden. Both spellings of a path are served, with and without a slash at its end.',
     },
     servers: [{ url: '/' }],
     security: [{ key: [] }],
@@ -46,73 +56,105 @@ export function openApiOf(routes: readonly DescribedRoute[], version: string): O
   }
 }
 
-const wirePath = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
+type Components = OpenApi['components']['schemas']
 
-function operationOf(
-  { method, path, summary, body, query, group }: DescribedRoute,
-  schemas: OpenApi['components']['schemas'],
-) {
+function describe(operation: Operation, schemas: Components): DescribedOperation {
+  const { method, path, summary, group, params, query, body, consumes, example, scope } = operation
   const operationId = `${method.toLowerCase()}${path.replaceAll(/\W+/g, '_')}`
-  const jsonOf = (schema: z.ZodType) => jsonSchema(schema, { name: operationId, schemas })
-  const inPath = [...path.matchAll(/:(\w+)/g)].map(
-    ([, name]): Parameter => ({ name: name!, in: 'path', required: true, schema: { type: 'string' } }),
-  )
-  const operation: Operation = {
+  const jsonOf = (schema: z.ZodType, io: 'input' | 'output') => jsonSchema(schema, { io, name: operationId, schemas })
+  return {
     operationId,
-    summary: summary ?? ROUTE_WORDS[`${method} ${path}`] ?? `${method} ${wirePath(path)}`,
+    summary,
     tags: [group ?? path.split('/')[2] ?? 'server'],
-    parameters: [...inPath, ...(query ? queryParameters(jsonOf(query)) : [])],
-    ...(body ? { requestBody: bodyOf(body, jsonOf(body)) } : {}),
-    responses: RESPONSES,
+    ...(scope === 'open' ? { security: [] } : {}),
+    parameters: [
+      ...(params ? parametersOf(jsonOf(params, 'input'), 'path') : []),
+      ...(query ? parametersOf(jsonOf(query, 'input'), 'query') : []),
+    ],
+    ...(body
+      ? {
+          requestBody: {
+            required: !body.safeParse({}).success,
+            content: {
+              [consumes]: { schema: jsonOf(body, 'input'), ...(example === undefined ? {} : { example }) },
+            },
+          },
+        }
+      : {}),
+    responses: responsesOf(operation, jsonOf(operation.answer, 'output'), jsonOf(errorSchema, 'output')),
   }
-  return operation
 }
 
-const bodyOf = (body: z.ZodType, schema: JsonSchema) => ({
-  required: !body.safeParse({}).success,
-  content: { 'application/json': { schema } },
-})
-
-function queryParameters({ properties = {}, required = [] }: JsonSchema): Parameter[] {
+function parametersOf({ properties = {}, required = [] }: JsonSchema, place: Parameter['in']): Parameter[] {
   const names = required as string[]
-  return Object.entries(properties as Record<string, JsonSchema>).map(([name, schema]) => ({
-    ...{ name, in: 'query' as const, required: names.includes(name), schema },
+  return Object.entries(properties as Record<string, JsonSchema>).map(([name, { description, ...schema }]) => ({
+    name,
+    in: place,
+    required: names.includes(name),
+    ...(typeof description === 'string' ? { description } : {}),
+    schema,
   }))
 }
 
-type Place = { name: string; schemas: OpenApi['components']['schemas'] }
+const errorSchema = z
+  .object({
+    detail: z.json().describe('What was wrong and where; for some conflicts an object with a code.'),
+    trace_id: z.string().optional(),
+    run_id: z.string().optional(),
+  })
+  .meta({ id: 'Error', description: 'What every answer with a status of 400 or more looks like.' })
 
-/** What a caller may send. Parts that refer to themselves get a place of their own, where the document can find them. */
-function jsonSchema(schema: z.ZodType, { name, schemas }: Place): JsonSchema {
-  const made = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-  const { $schema: _, $defs = {}, ...rest } = made as JsonSchema & { $defs?: Record<string, JsonSchema> }
+function responsesOf({ answer, produces, streams }: Operation, schema: JsonSchema, error: JsonSchema) {
+  const refusal = { content: { 'application/json': { schema: error } } }
+  return {
+    ...successOf({ answer, produces, streams }, schema),
+    '4XX': { description: 'A mistake of the caller, or a state it must know about.', ...refusal },
+    '5XX': { description: 'A failure of this server or of a model; 503 passes by itself.', ...refusal },
+  }
+}
+
+function successOf(
+  { answer, produces, streams }: Pick<Operation, 'answer' | 'produces' | 'streams'>,
+  schema: JsonSchema,
+): DescribedOperation['responses'] {
+  if (answer instanceof z.ZodNever) return {}
+  if (answer instanceof z.ZodUndefined) return { '204': { description: 'Done.' } }
+  switch (streams) {
+    case 'never':
+      return { '200': { description: 'Done.', content: { [produces]: { schema } } } }
+    case 'always':
+      return {
+        '200': { description: 'The data of each server-sent event.', content: { 'text/event-stream': { schema } } },
+      }
+    case 'on-request':
+      return {
+        '200': {
+          description: 'Done, or server-sent events where a stream is asked for.',
+          content: { [produces]: { schema }, 'text/event-stream': { schema: { type: 'string' } } },
+        },
+      }
+  }
+}
+
+type Target = { io: 'input' | 'output'; name: string; schemas: Components }
+
+/**
+ * A schema as JSON Schema. Named parts (`.meta({ id })`) become components under their own name, parts that hold
+ * themselves under the name of the operation, where the document can find them.
+ */
+function jsonSchema(schema: z.ZodType, { io, name, schemas }: Target): JsonSchema {
+  // As a property, a schema that is named itself is a reference, too.
+  const made = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as JsonSchema
+  const { $defs = {}, properties } = made as { $defs?: Components; properties: { it: JsonSchema } }
+  const nameOf = (key: string) => (key.startsWith('__') ? `${name}.${key}` : key)
   const moved = (value: JsonSchema): JsonSchema =>
-    JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', `"#/components/schemas/${name}.`))
-  for (const [key, part] of Object.entries($defs)) schemas[`${name}.${key}`] = moved(part)
-  return moved(rest)
-}
-
-const ERROR: JsonSchema = {
-  type: 'object',
-  properties: {
-    detail: { description: 'What was wrong and where; for some conflicts an object with a code.' },
-    trace_id: { type: 'string' },
-    run_id: { type: 'string' },
-  },
-  required: ['detail'],
-}
-
-const RESPONSES = {
-  '200': {
-    description: 'Done. What is told as it happens comes as server-sent events.',
-    content: { 'application/json': { schema: {} }, 'text/event-stream': { schema: { type: 'string' } } },
-  },
-  '4XX': {
-    description: 'A mistake of the caller, or a state it must know about',
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-  },
-  '5XX': {
-    description: 'A failure of ours or of a model; 503 passes by itself',
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-  },
+    JSON.parse(
+      JSON.stringify(value).replaceAll(
+        /"#\/\$defs\/([^"]+)"/g,
+        (_, key: string) => `"#/components/schemas/${nameOf(key)}"`,
+      ),
+    )
+  for (const [key, { id: _, ...part }] of Object.entries($defs)) schemas[nameOf(key)] ??= moved(part)
+  const { id: _, ...rest } = moved(properties.it)
+  return rest
 }

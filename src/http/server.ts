@@ -1,23 +1,22 @@
-import { type FastifyInstance, fastify } from 'fastify'
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import { type Limits, USUAL_LIMITS } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
 import type { Desk } from '../service/desk.ts'
 import { keepAccessLog, logFault } from './access-log.ts'
-import { admit, pathOf } from './admission.ts'
-import { registerApiDescription } from './api-description.ts'
+import { admit } from './admission.ts'
+import { newApiDescription } from './api-description.ts'
 import { keyDigest } from './api-key.ts'
 import { keepCallingBack } from './call-back.ts'
-import { readJson } from './json-body.ts'
-import { answerOf, type ErrorAnswer, refuse } from './letta/errors.ts'
-import { registerHealthRoutes } from './letta/health.ts'
-import { registerMessageRoutes } from './letta/messages.ts'
-import { comesLater } from './letta/not-served.ts'
-import { registerResourceRoutes } from './letta/resources.ts'
-import { registerRunRoutes } from './letta/runs.ts'
-import { registerStepRoutes } from './letta/steps.ts'
+import { answerOf, type ErrorAnswer } from './errors.ts'
+import { newQuietStreams } from './event-stream.ts'
+import { readForm, readJson } from './json-body.ts'
+import { LETTA_ERRORS } from './letta/errors.ts'
 import { newMetrics } from './metrics.ts'
 import { isLoopback } from './neighbours.ts'
-import { routesOf } from './routes.ts'
+import { comesLater } from './not-served.ts'
+import { newReadiness } from './readiness.ts'
+import { operationOf, registerOperations } from './register.ts'
+import { SURFACES } from './surfaces.ts'
 
 export type ServerOptions = {
   desk: Desk
@@ -68,6 +67,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const draining = new AbortController()
   const callbacks = keepCallingBack({ desk, report })
   server.decorate('serving', {
+    version,
+    metrics,
+    isReady: newReadiness(desk),
+    description: newApiDescription(
+      SURFACES.flatMap(({ operations }) => operations),
+      version,
+    ),
+    quietStreams: newQuietStreams(),
     callbacks,
     closing: closing.signal,
     draining: draining.signal,
@@ -76,19 +83,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     recheckKeys: () => ring.recheck(),
   })
 
-  server.removeAllContentTypeParsers()
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
-    try {
-      done(null, readJson(body as Buffer, limits.jsonDepth))
-    } catch (fault) {
-      done(fault as Error)
-    }
-  })
-  server.addContentTypeParser(FORM, { parseAs: 'buffer', bodyLimit: FILE_LIMIT }, (request, body, done) => {
-    const isFile = pathOf(request) === '/v1/agents/import'
-    if (isFile) done(null, body)
-    else done(refuse(415, 'Send application/json.'))
-  })
+  readBodies(server, limits)
   const secrets = [apiKey, ...(options.secrets ?? [])]
   const reportAndLog: typeof report = (fault, where) => {
     report(fault, where)
@@ -96,6 +91,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   answerErrors(server, reportAndLog, limits)
   const { deskOf, ring } = admit(server, { desk, apiKey, isLocal: isLoopback(host), limits })
+  refuseWhileDraining(server)
   // Hooks of every request say `done`: a promise each would cost more than what they do.
   server.addHook('onSend', (_, reply, payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close')
@@ -107,17 +103,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     done()
   })
 
-  registerHealthRoutes(server, desk, version)
-  const routes = routesOf(server, deskOf)
-  registerResourceRoutes(routes)
-  registerMessageRoutes(routes)
-  registerRunRoutes(routes)
-  registerStepRoutes(routes)
-  registerApiDescription(server, routes.described, version)
-  server.get('/metrics', async (_, reply) => {
-    const { type, text } = await metrics.page()
-    return reply.type(type).send(text)
-  })
+  registerOperations(server, SURFACES, deskOf)
 
   server.server.maxConnections = limits.connections
   await server.listen({ host, port }).catch(async (fault) => {
@@ -150,6 +136,40 @@ function requireKey({ apiKey, host }: ServerOptions): void {
   )
 }
 
+/** JSON everywhere, and forms where an operation takes one. */
+function readBodies(server: FastifyInstance, limits: Limits): void {
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, readJson(body as Buffer, limits.jsonDepth))
+    } catch (fault) {
+      done(fault as Error)
+    }
+  })
+  server.addContentTypeParser(
+    FORM,
+    { parseAs: 'buffer', bodyLimit: FILE_LIMIT },
+    async (request: FastifyRequest, body: Buffer) => {
+      if (operationOf(request)?.consumes !== FORM) throw new Problem('unsupported-type', 'Send application/json.')
+      return readForm(body, request.headers['content-type'] ?? '')
+    },
+  )
+  server.addHook('preValidation', (request, _, done) => {
+    const isForm = request.headers['content-type']?.startsWith(FORM) ?? false
+    if (operationOf(request)?.consumes !== FORM || isForm) return done()
+    done(new Problem('unsupported-type', 'Send multipart/form-data with the agent file as `file`.'))
+  })
+}
+
+/** Requests that came before are still answered. A new one is sent to the next process. */
+function refuseWhileDraining(server: FastifyInstance): void {
+  server.addHook('onRequest', (request, reply, done) => {
+    if (!server.serving.draining.aborted || operationOf(request)?.scope === 'open') return done()
+    const detail = 'The server is stopping. Try again in a moment.'
+    void reply.code(503).header('retry-after', '1').send({ detail })
+  })
+}
+
 /** Fastify's own refusals, by what the client expects of them. */
 const ownWords = ({ bodyBytes }: Limits): Record<string, ErrorAnswer> => ({
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, body: { detail: `The body is larger than ${bodyBytes} bytes.` } },
@@ -165,7 +185,8 @@ function answerErrors(server: FastifyInstance, report: ServerOptions['report'], 
     return reply.code(501).send({ detail: `Holdfast does not serve this yet: ${what}.` })
   })
   server.setErrorHandler(async (fault: Error & { code?: string; statusCode?: number }, request, reply) => {
-    const known = answerOf(fault) ?? words[fault.code ?? ''] ?? mistakeOf(fault)
+    const table = request.routeOptions.config?.errors ?? LETTA_ERRORS
+    const known = answerOf(fault, table) ?? words[fault.code ?? ''] ?? mistakeOf(fault)
     if (known) {
       const { status, body, headers } = known
       return reply

@@ -1,9 +1,20 @@
 import 'fastify'
 import type { Caller } from '../core/people.ts'
 import type { CallingBack } from './call-back.ts'
+import type { ErrorTable } from './errors.ts'
+import type { QuietStreams } from './event-stream.ts'
+import type { Metrics } from './metrics.ts'
+import type { Operation } from './operation.ts'
 
 /** What routes share with the server they are registered at. */
 export type Serving = {
+  version: string
+  metrics: Pick<Metrics, 'page'>
+  /** Whether runs can be accepted. */
+  isReady(): Promise<boolean>
+  /** What is served, for programs and for people who reach this server at an address. */
+  description: { document(): string; page(address: string): string }
+  quietStreams: QuietStreams
   /** Aborted when the server begins to close: streams end without an end, so that clients come back. */
   closing: AbortSignal
   /** Aborted when nothing new is accepted any more; what is being answered goes on. */
@@ -19,6 +30,10 @@ export type Serving = {
 declare module 'fastify' {
   interface FastifyInstance {
     serving: Serving
+  }
+  interface FastifyContextConfig {
+    operation?: Operation
+    errors?: ErrorTable
   }
   interface FastifyRequest {
     /** Undefined where no key is needed. */

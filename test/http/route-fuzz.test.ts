@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { OpenApi, Operation } from '../../src/http/openapi.ts'
+import type { DescribedOperation, OpenApi } from '../../src/http/openapi.ts'
 import { checkStore } from '../../src/service/store/check-store.ts'
 import { queueModel, says } from '../harness/queue-model.ts'
 import { serveHouse } from './resource-house.ts'
 import { valuesOf } from './schema-values.ts'
 import { KEY } from './served.ts'
 
-type Route = { method: string; path: string; operation: Operation }
+type Route = { method: string; path: string; operation: DescribedOperation }
 
 /** These take the keys of the house, or its people, away from the test. */
 const LEFT_ALONE = /^\/v1\/(keys|users|organizations|admin)/
@@ -72,7 +72,7 @@ const wishFor =
     const { parameters, requestBody } = route.operation
     const inPath = parameters.filter((one) => one.in === 'path').map(({ name }) => name)
     const inQuery = parameters.filter((one) => one.in === 'query')
-    const schema = requestBody?.content['application/json'].schema
+    const schema = requestBody?.content['application/json']?.schema
     return fc
       .record({
         // What is deleted cannot be tried any more.

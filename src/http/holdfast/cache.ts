@@ -1,18 +1,12 @@
-import type { Routes } from '../routes.ts'
+import { operation } from '../operation.ts'
+import { cacheSchema, wireCache } from './wire/cache.ts'
 
-/** What this process keeps warm between turns. For operators. */
-export function registerCacheRoutes(routes: Routes): void {
-  routes.get(
-    '/v1/cache',
-    async (_, { world }) => {
-      const state = world.warm?.state()
-      if (!state) return { conversations: 0 }
-      const { entries, bytes, active, limits, hits, misses, evictions } = state
-      return {
-        ...{ conversations: entries, bytes, in_a_turn: active, hits, misses, evictions },
-        limits: { conversations: limits.entries, bytes: limits.bytes, idle_seconds: limits.idleMs / 1_000 },
-      }
-    },
-    { summary: 'Conversations this process keeps warm, and how often that was of use' },
-  )
-}
+const showCache = operation({
+  route: 'GET /v1/cache',
+  scope: 'operator',
+  summary: 'Shows how many conversations this process keeps warm, with hits and misses',
+  answer: cacheSchema,
+  handle: (_, { world }) => wireCache(world.warm?.state()),
+})
+
+export const cacheOperations = [showCache]

@@ -1,83 +1,95 @@
 import { z } from 'zod'
-import { type ConversationId, parseId } from '../../core/id.ts'
 import { createAgent } from '../../service/agents/create-agent.ts'
 import { sendMessage } from '../../service/messages/send-message.ts'
 import { findByConversation } from '../../service/workspaces/workspaces.ts'
-import { refuse } from '../letta/errors.ts'
-import { parsed } from '../letta/parse.ts'
-import { requireRun } from '../letta/runs.ts'
+import { id } from '../field.ts'
+import { requireRun, runPath } from '../letta/addressed.ts'
 import { streamRun } from '../letta/stream.ts'
-import type { Routes } from '../routes.ts'
+import { operation } from '../operation.ts'
+import { chunkSchema } from './wire/chunk.ts'
+import { madeAgentSchema, sentSchema } from './wire/command.ts'
 
 /** What the command line asks of the server that owns its home, where the official client has no words for it. */
-export function registerCommandRoutes(routes: Routes): void {
-  routes.post(
-    '/v1/holdfast/agents',
-    async ({ body }, desk) => {
-      const { system, tools, ...asked } = parsed(agentBody, body, 'body')
-      const request = { ...asked, ...(system ? { system } : {}), ...(tools ? { tools } : {}) }
-      const { id, name } = await createAgent(request, desk)
-      return { id, name }
-    },
-    {
-      summary: 'Makes an agent with a chain of models; without tools it has all but those of workspaces',
-      body: agentBody,
-    },
-  )
-
-  routes.post(
-    '/v1/holdfast/conversations/:conversation_id/messages',
-    async ({ params, body }, desk) => {
-      const { agent, conversation } = await findByConversation(conversationIn(params), desk)
-      const { text, otid, on_guarded, stream_tokens } = parsed(textBody, body, 'body')
-      const { type, runId } = await sendMessage(
-        {
-          ...{ agent, conversationId: conversation.id, content: [{ type: 'text' as const, text }] },
-          ...{ metadata: { run_type: 'command' }, ...(otid ? { otid } : {}) },
-          ...(on_guarded ? { onGuarded: on_guarded } : {}),
-          ...(stream_tokens === undefined ? {} : { streamTokens: stream_tokens }),
-        },
-        desk,
-      )
-      return { type, run_id: runId }
-    },
-    { summary: 'Says something and answers at once with its run; behind others it waits its turn', body: textBody },
-  )
-
-  routes.get(
-    '/v1/runs/:run_id/chunks',
-    async ({ params, query }, desk, reply) => {
-      const { id: runId } = await requireRun(params, desk)
-      const { starting_after } = parsed(chunkQuery, query, 'query')
-      await streamRun(reply, { runId, after: starting_after, view: 'chunks', pings: false }, desk)
-      return reply
-    },
-    { summary: 'The stream of a run as it is kept, every chunk with its number', query: chunkQuery },
-  )
-}
-
-const agentBody = z.object({
-  name: z.string().min(1).max(500),
-  model: z.string(),
-  fallback: z.array(z.string()).max(100).optional().default([]),
-  system: z.string().optional(),
-  tools: z.array(z.string()).max(1000).optional(),
+const createAgentWithChain = operation({
+  route: 'POST /v1/holdfast/agents',
+  scope: 'agent',
+  summary: 'Creates an agent with a failover chain; without `tools` it has all but those of workspaces',
+  body: z.object({
+    name: z.string().min(1).max(500),
+    model: z.string().describe('The first model, as provider/model.'),
+    fallback: z
+      .array(z.string())
+      .max(100)
+      .optional()
+      .default([])
+      .describe('The models to use when the first one fails, in order.'),
+    system: z.string().optional().describe('The system prompt.'),
+    tools: z.array(z.string()).max(1000).optional().describe('Names of tools.'),
+  }),
+  example: { name: 'ada', model: 'scripted/friendly' },
+  answer: madeAgentSchema,
+  async handle({ body: { system, tools, ...rest } }, desk) {
+    const request = { ...rest, ...(system ? { system } : {}), ...(tools ? { tools } : {}) }
+    const agent = await createAgent(request, desk)
+    return { id: agent.id, name: agent.name }
+  },
 })
 
-const textBody = z.object({
-  text: z.string(),
-  /** A repeat under the same name attaches to the run of the first. */
-  otid: z.string().min(1).max(200).optional(),
-  /** Whether calls that need approval wait for a person or are declined. */
-  on_guarded: z.enum(['ask', 'deny']).optional(),
-  stream_tokens: z.boolean().optional(),
+const sendText = operation({
+  route: 'POST /v1/holdfast/conversations/:conversation_id/messages',
+  scope: 'agent',
+  summary: 'Sends text and answers at once with its run; behind others it waits for its turn',
+  params: { conversation_id: id('conv').describe('The id of a conversation.') },
+  body: z.object({
+    text: z.string(),
+    otid: z.string().min(1).max(200).optional().describe('A repeat with the same otid attaches to the first run.'),
+    on_guarded: z
+      .enum(['ask', 'deny'])
+      .optional()
+      .describe('Whether calls that need approval wait for a person or are denied.'),
+    stream_tokens: z.boolean().optional().describe('Whether the stream of the run has tokens or whole steps.'),
+  }),
+  example: { text: 'Hello' },
+  answer: sentSchema,
+  async handle({ params, body: { text, otid, on_guarded, stream_tokens } }, desk) {
+    const { agent, conversation } = await findByConversation(params.conversation_id, desk)
+    const { type, runId } = await sendMessage(
+      {
+        agent,
+        conversationId: conversation.id,
+        content: [{ type: 'text', text }],
+        metadata: { run_type: 'command' },
+        ...(otid ? { otid } : {}),
+        ...(on_guarded ? { onGuarded: on_guarded } : {}),
+        ...(stream_tokens === undefined ? {} : { streamTokens: stream_tokens }),
+      },
+      desk,
+    )
+    return { type, run_id: runId }
+  },
 })
 
-const chunkQuery = z.object({ starting_after: z.coerce.number().int().min(0).optional().default(0) })
+const streamChunks = operation({
+  route: 'GET /v1/runs/:run_id/chunks',
+  scope: 'read',
+  summary: 'Streams a run as it is kept, every chunk with its number',
+  params: runPath,
+  query: z.object({
+    starting_after: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .default(0)
+      .describe('The number of the last chunk the reader has.'),
+  }),
+  answer: chunkSchema,
+  streams: 'always',
+  async handle({ params, query, reply }, desk) {
+    const { id: runId } = await requireRun(params.run_id, desk)
+    await streamRun(reply, { runId, after: query.starting_after, view: 'chunks', pings: false }, desk)
+    return reply
+  },
+})
 
-function conversationIn(params: unknown): ConversationId {
-  const { conversation_id: text } = params as { conversation_id: string }
-  const id = parseId('conv', text)
-  if (id) return id
-  throw refuse(422, `path.conversation_id: "${text.slice(0, 80)}" is not the id of a conversation`)
-}
+export const commandOperations = [createAgentWithChain, sendText, streamChunks]

@@ -1,66 +1,75 @@
 import { z } from 'zod'
-import { type ApiKey, SCOPES } from '../../core/people.ts'
+import { SCOPES } from '../../core/people.ts'
 import { createKey, findKey, listKeys, revokeKey } from '../../service/people/keys.ts'
-import { parsed } from '../letta/parse.ts'
-import { wireDate } from '../letta/wire/message.ts'
-import type { Routes } from '../routes.ts'
-import { given, ofOrganization, organizationQuery } from './of-organization.ts'
+import { operation } from '../operation.ts'
+import { organizationIn, organizationQuery } from './organization.ts'
+import { keySchema, newKeySchema, wireKey, wireNewKey } from './wire/key.ts'
 
-/** Who may come in. For administrators. */
-export function registerKeyRoutes(routes: Routes): void {
-  routes.post(
-    '/v1/keys',
-    async ({ body }, desk, reply) => {
-      const { name, scope, organization_id, user_id, expires_at } = parsed(newKeyBody, body, 'body')
-      const { key, secret } = await createKey(
-        {
-          ...{ name, scope, ...given({ organizationId: organization_id, userId: user_id }) },
-          ...(expires_at ? { expiresAt: Date.parse(expires_at) } : {}),
-        },
-        desk,
-      )
-      reply.header('cache-control', 'no-store')
-      return { ...wireKey(key), key: secret }
-    },
-    { summary: 'Makes a key, which is told here and never again', body: newKeyBody },
-  )
+const keyPath = { key_id: z.string().describe('The id of a key.') }
 
-  routes.get('/v1/keys', async ({ query }, desk) => (await listKeys(ofOrganization(query), desk)).map(wireKey), {
-    summary: 'All keys, newest first, revoked ones included',
-    query: organizationQuery,
-  })
-
-  routes.get(
-    '/v1/keys/:key_id',
-    async ({ params, query }, desk) => wireKey(await findKey({ id: idOf(params), ...ofOrganization(query) }, desk)),
-    { summary: 'One key', query: organizationQuery },
-  )
-
-  routes.delete(
-    '/v1/keys/:key_id',
-    async ({ params, query, server }, desk) => {
-      const key = await revokeKey({ id: idOf(params), ...ofOrganization(query) }, desk)
-      await server.serving.recheckKeys()
-      return wireKey(key)
-    },
-    { summary: 'Revokes a key; what it holds open ends', query: organizationQuery },
-  )
-}
-
-const newKeyBody = z.object({
-  name: z.string().min(1).max(200),
-  scope: z.enum(SCOPES),
-  organization_id: z.string().nullish(),
-  user_id: z.string().nullish(),
-  expires_at: z.iso.datetime({ offset: true }).nullish(),
+const createKeyOperation = operation({
+  route: 'POST /v1/keys',
+  scope: 'admin',
+  summary: 'Creates a key; this answer is the only place that shows it',
+  audit: 'by-verb',
+  body: z.object({
+    name: z.string().min(1).max(200).describe('What the key is for.'),
+    scope: z.enum(SCOPES).describe('What it may do: read, work with agents, or administer.'),
+    organization_id: z.string().nullish().describe('Another organization, for operators.'),
+    user_id: z.string().nullish().describe('The user it belongs to.'),
+    expires_at: z.iso.datetime({ offset: true }).nullish().describe('When it ends; never if left out.'),
+  }),
+  example: { name: 'laptop', scope: 'agent' },
+  answer: newKeySchema,
+  async handle({ body: { name, scope, user_id, expires_at, ...rest }, reply }, desk) {
+    const { key, secret } = await createKey(
+      {
+        name,
+        scope,
+        ...organizationIn(rest),
+        ...(user_id ? { userId: user_id } : {}),
+        ...(expires_at ? { expiresAt: Date.parse(expires_at) } : {}),
+      },
+      desk,
+    )
+    reply.header('cache-control', 'no-store')
+    return wireNewKey(key, secret)
+  },
 })
 
-const idOf = (params: unknown): string => (params as { key_id: string }).key_id
-
-const wireKey = (key: ApiKey) => ({
-  ...{ id: key.id, name: key.name, scope: key.scope, prefix: key.prefix },
-  ...{ organization_id: key.organizationId, user_id: key.userId ?? null },
-  created_at: wireDate(key.createdAt),
-  expires_at: key.expiresAt === undefined ? null : wireDate(key.expiresAt),
-  revoked_at: key.revokedAt === undefined ? null : wireDate(key.revokedAt),
+const listKeysOperation = operation({
+  route: 'GET /v1/keys',
+  scope: 'admin',
+  summary: 'Lists all keys, newest first, revoked ones included',
+  query: organizationQuery,
+  answer: z.array(keySchema),
+  handle: async ({ query }, desk) => (await listKeys(organizationIn(query), desk)).map(wireKey),
 })
+
+const showKey = operation({
+  route: 'GET /v1/keys/:key_id',
+  scope: 'admin',
+  summary: 'Shows a key',
+  params: keyPath,
+  query: organizationQuery,
+  answer: keySchema,
+  handle: async ({ params, query }, desk) =>
+    wireKey(await findKey({ id: params.key_id, ...organizationIn(query) }, desk)),
+})
+
+const revokeKeyOperation = operation({
+  route: 'DELETE /v1/keys/:key_id',
+  scope: 'admin',
+  summary: 'Revokes a key and ends its open requests',
+  audit: 'by-verb',
+  params: keyPath,
+  query: organizationQuery,
+  answer: keySchema,
+  async handle({ params, query, request }, desk) {
+    const key = await revokeKey({ id: params.key_id, ...organizationIn(query) }, desk)
+    await request.server.serving.recheckKeys()
+    return wireKey(key)
+  },
+})
+
+export const keyOperations = [createKeyOperation, listKeysOperation, showKey, revokeKeyOperation]

@@ -1,49 +1,94 @@
+import { z } from 'zod'
 import { attachBlock, blocksOf, detachBlock, findBlockOf } from '../../service/agents/agent-blocks.ts'
 import { findAgent } from '../../service/agents/agents.ts'
 import { updateBlock } from '../../service/memory/blocks.ts'
-import type { Routes } from '../routes.ts'
-import { listQuery, paged } from './list-query.ts'
-import { idIn, parsed, requireAgent } from './parse.ts'
+import { operation } from '../operation.ts'
+import { ownedQuery, paged } from '../paging.ts'
+import { agentPath, blockPath, requireAgent } from './addressed.ts'
+import { agentSchema, memorySchema } from './wire/agent-schema.ts'
 import { agentState, EVERYTHING } from './wire/agent-state.ts'
-import { blockChangeBody, changeFrom, wireBlock } from './wire/block.ts'
+import { blockChangeBody, blockSchema, changeFrom, wireBlock } from './wire/block.ts'
 
-const BLOCKS = '/v1/agents/:agent_id/core-memory/blocks'
+const labelPath = { ...agentPath, label: z.string().describe('The label of the block, such as `human`.') }
 
-export function registerAgentBlockRoutes(routes: Routes): void {
-  routes.get(BLOCKS, async ({ params, query }, desk) => {
-    const blocks = await blocksOf(await requireAgent(params, desk), desk)
-    return paged(blocks, parsed(listQuery(1000), { order: 'asc', ...(query as object) }, 'query')).map(wireBlock)
-  })
+const listAgentBlocks = operation({
+  route: 'GET /v1/agents/:agent_id/core-memory/blocks',
+  scope: 'read',
+  summary: 'Lists the memory blocks of an agent',
+  params: agentPath,
+  query: ownedQuery,
+  answer: z.array(blockSchema),
+  async handle({ params, query }, desk) {
+    const blocks = await blocksOf(await requireAgent(params.agent_id, desk), desk)
+    return paged(blocks, query).map(wireBlock)
+  },
+})
 
-  routes.get(`${BLOCKS}/:label`, async ({ params }, desk) =>
-    wireBlock(await findBlockOf(await requireAgent(params, desk), labelOf(params), desk)),
-  )
+const showAgentBlock = operation({
+  route: 'GET /v1/agents/:agent_id/core-memory/blocks/:label',
+  scope: 'read',
+  summary: 'Shows a memory block of an agent by its label',
+  params: labelPath,
+  answer: blockSchema,
+  handle: async ({ params }, desk) =>
+    wireBlock(await findBlockOf(await requireAgent(params.agent_id, desk), params.label, desk)),
+})
 
-  routes.patch(
-    `${BLOCKS}/:label`,
-    async ({ params, body }, desk) => {
-      const block = await findBlockOf(await requireAgent(params, desk), labelOf(params), desk)
-      return wireBlock(await updateBlock(block.id, changeFrom(parsed(blockChangeBody, body, 'body')), desk))
-    },
-    { body: blockChangeBody },
-  )
+const changeAgentBlock = operation({
+  route: 'PATCH /v1/agents/:agent_id/core-memory/blocks/:label',
+  scope: 'agent',
+  summary: 'Changes a memory block of an agent by its label',
+  params: labelPath,
+  body: blockChangeBody,
+  example: { value: 'The user is called Ada and likes coffee.' },
+  answer: blockSchema,
+  async handle({ params, body }, desk) {
+    const block = await findBlockOf(await requireAgent(params.agent_id, desk), params.label, desk)
+    return wireBlock(await updateBlock(block.id, changeFrom(body), desk))
+  },
+})
 
-  routes.patch(`${BLOCKS}/attach/:block_id`, async ({ params }, desk) => {
-    const agent = await requireAgent(params, desk)
-    await attachBlock(agent, idIn.block(params), desk)
+const attachAgentBlock = operation({
+  route: 'PATCH /v1/agents/:agent_id/core-memory/blocks/attach/:block_id',
+  scope: 'agent',
+  summary: 'Attaches a block to an agent',
+  params: { ...agentPath, ...blockPath },
+  answer: agentSchema,
+  async handle({ params }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    await attachBlock(agent, params.block_id, desk)
     return agentState(await findAgent(agent.id, desk), EVERYTHING, desk)
-  })
+  },
+})
 
-  routes.patch(`${BLOCKS}/detach/:block_id`, async ({ params }, desk) => {
-    const agent = await requireAgent(params, desk)
-    await detachBlock(agent, idIn.block(params), desk)
+const detachAgentBlock = operation({
+  route: 'PATCH /v1/agents/:agent_id/core-memory/blocks/detach/:block_id',
+  scope: 'agent',
+  summary: 'Detaches a block from an agent',
+  params: { ...agentPath, ...blockPath },
+  answer: agentSchema,
+  async handle({ params }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    await detachBlock(agent, params.block_id, desk)
     return agentState(await findAgent(agent.id, desk), EVERYTHING, desk)
-  })
+  },
+})
 
-  routes.get('/v1/agents/:agent_id/core-memory', async ({ params }, desk) => {
-    const agent = await requireAgent(params, desk)
-    return (await agentState(agent, EVERYTHING, desk)).memory
-  })
-}
+const showMemory = operation({
+  route: 'GET /v1/agents/:agent_id/core-memory',
+  scope: 'read',
+  summary: 'Shows the memory of an agent',
+  params: agentPath,
+  answer: memorySchema,
+  handle: async ({ params }, desk) =>
+    (await agentState(await requireAgent(params.agent_id, desk), EVERYTHING, desk)).memory,
+})
 
-const labelOf = (params: unknown): string => (params as { label: string }).label
+export const agentBlockOperations = [
+  listAgentBlocks,
+  showAgentBlock,
+  changeAgentBlock,
+  attachAgentBlock,
+  detachAgentBlock,
+  showMemory,
+]

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import type { AgentSettings } from '../../core/agent.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { parseTarget } from '../../core/target.ts'
+import { id, record } from '../field.ts'
 import { saidInput } from './send-body.ts'
 import { toolRuleBody } from './tool-rule-body.ts'
-import { newBlockBody, record } from './wire/block.ts'
+import { newBlockBody } from './wire/block.ts'
 
 const name = z.string().min(1).max(500)
-const ids = z.array(z.string()).max(1000)
 const rules = z.array(toolRuleBody).max(1000)
 
 const compaction = z.looseObject({
@@ -15,43 +15,98 @@ const compaction = z.looseObject({
     .string()
     .refine((text) => parseTarget(text) !== undefined, 'must be provider/model')
     .nullish(),
-  prompt: z.string().nullish(),
-  mode: z.enum(['sliding_window', 'all', 'self_compact_sliding_window', 'self_compact_all']).nullish(),
-  sliding_window_percentage: z.number().gt(0).max(1).nullish(),
-  clip_chars: z.number().int().min(1).nullish(),
+  prompt: z.string().nullish().describe('Instructions for the model that writes the summary.'),
+  mode: z
+    .enum(['sliding_window', 'all', 'self_compact_sliding_window', 'self_compact_all'])
+    .nullish()
+    .describe(
+      '`all` replaces everything, `sliding_window` the oldest part; the `self_` modes use the model of the agent.',
+    ),
+  sliding_window_percentage: z
+    .number()
+    .gt(0)
+    .max(1)
+    .nullish()
+    .describe('Share of the context that a sliding window replaces at least, from 0 to 1.'),
+  clip_chars: z.number().int().min(1).nullish().describe('Most characters of the summary.'),
 })
 
 /** Kept and given back; some of it does nothing here yet. */
 const WIRE = {
-  model_settings: record.nullish(),
-  compaction_settings: record.and(compaction).nullish(),
-  context_window_limit: z.number().int().min(1).nullish(),
-  message_buffer_autoclear: z.boolean().nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
-  response_format: record.nullish(),
-  embedding: z.string().nullish(),
-  embedding_config: record.nullish(),
-  enable_sleeptime: z.boolean().nullish(),
-  max_files_open: z.number().int().min(0).max(1000).nullish(),
-  per_file_view_window_char_limit: z.number().int().min(0).nullish(),
-  max_tokens: z.number().int().min(1).nullish(),
-  enable_reasoner: z.boolean().nullish(),
+  model_settings: record.nullish().describe('Accepted and ignored. Returned as sent.'),
+  compaction_settings: record
+    .and(compaction)
+    .nullish()
+    .describe('How conversations of the agent are summarized when they no longer fit.'),
+  context_window_limit: z
+    .number()
+    .int()
+    .min(1)
+    .nullish()
+    .describe('Accepted and ignored. Returned as sent, also as `llm_config.context_window`.'),
+  message_buffer_autoclear: z.boolean().nullish().describe('Accepted and ignored. Returned as sent.'),
+  parallel_tool_calls: z.boolean().nullish().describe('Accepted and ignored. Returned in `model_settings`.'),
+  response_format: record.nullish().describe('Accepted and ignored. Returned as sent.'),
+  embedding: z
+    .string()
+    .nullish()
+    .describe(
+      'Embedding model of the agent as provider/model. Without it, or when no provider serves it, that of the server.',
+    ),
+  embedding_config: record.nullish().describe('Accepted and ignored. Returned as sent.'),
+  enable_sleeptime: z.boolean().nullish().describe('Accepted and ignored. Returned as sent.'),
+  max_files_open: z.number().int().min(0).max(1000).nullish().describe('Accepted and ignored. Returned as sent.'),
+  per_file_view_window_char_limit: z
+    .number()
+    .int()
+    .min(0)
+    .nullish()
+    .describe('Accepted and ignored. Returned as sent.'),
+  max_tokens: z.number().int().min(1).nullish().describe('Accepted and ignored. Returned in `llm_config`.'),
+  enable_reasoner: z.boolean().nullish().describe('Accepted and ignored. Returned in `llm_config`.'),
 }
 
 const COMMON = {
-  system: z.string().nullish(),
-  model: z.string().nullish(),
-  llm_config: record.nullish(),
-  tool_ids: ids.nullish(),
-  block_ids: ids.nullish(),
-  tags: z.array(z.string().min(1)).max(200).nullish(),
-  tool_rules: rules.nullish(),
-  description: z.string().nullish(),
-  metadata: record.nullish(),
-  timezone: z.string().nullish(),
-  hidden: z.boolean().nullish(),
-  secrets: z.record(z.string(), z.string()).nullish(),
-  tool_exec_environment_variables: z.record(z.string(), z.string()).nullish(),
+  system: z.string().nullish().describe('Instructions that begin the system prompt; memory is added to them.'),
+  model: z
+    .string()
+    .nullish()
+    .describe(
+      'Model that writes the summary, as provider/model. `letta/auto`, or none, is that of the agent. The `self_` modes use that of the agent.',
+    ),
+  llm_config: record
+    .nullish()
+    .describe(
+      'Deprecated: `handle`, or `model_endpoint_type` and `model`, is read when `model` is not sent. The rest is ignored.',
+    ),
+  tool_ids: z
+    .array(id('tool'))
+    .max(1000)
+    .nullish()
+    .describe('Tools by their ids. In a change: in place of all tools of the agent.'),
+  block_ids: z
+    .array(id('block'))
+    .max(1000)
+    .nullish()
+    .describe('Existing blocks by their ids. In a change: in place of all blocks of the agent.'),
+  tags: z
+    .array(z.string().min(1))
+    .max(200)
+    .nullish()
+    .describe('Tags of the agent. In a change: in place of all its tags.'),
+  tool_rules: rules.nullish().describe('Rules about when tools are called. In a change: in place of all its rules.'),
+  description: z.string().nullish().describe('What the agent is for.'),
+  metadata: record.nullish().describe('Data of the application, stored as it is sent.'),
+  timezone: z.string().nullish().describe('Accepted and ignored. Returned as sent.'),
+  hidden: z.boolean().nullish().describe('Accepted and ignored. Returned as sent.'),
+  secrets: z
+    .record(z.string(), z.string())
+    .nullish()
+    .describe('Secrets by name, stored encrypted. No tool reads them yet. In a change: in place of all its secrets.'),
+  tool_exec_environment_variables: z
+    .record(z.string(), z.string())
+    .nullish()
+    .describe('Deprecated spelling of `secrets`.'),
   ...WIRE,
 }
 
@@ -61,18 +116,32 @@ const AGENT_TYPES = [
 ] as const
 
 export const newAgentBody = z.object({
-  name: name.nullish(),
-  agent_type: z.enum(AGENT_TYPES).nullish(),
-  memory_blocks: z.array(newBlockBody).max(200).nullish(),
-  tools: z.array(z.string()).max(1000).nullish(),
-  include_base_tools: z.boolean().nullish(),
-  initial_message_sequence: z.array(saidInput).max(10_000).nullish(),
+  name: name.nullish().describe('Name of the agent. A new agent without one gets a generated name.'),
+  agent_type: z
+    .enum(AGENT_TYPES)
+    .nullish()
+    .describe(
+      'Kind of the agent: it decides how blocks are written into the prompt. `react_agent` and `workflow_agent` have none there.',
+    ),
+  memory_blocks: z.array(newBlockBody).max(200).nullish().describe('Blocks to make with the agent.'),
+  tools: z
+    .array(z.string())
+    .max(1000)
+    .nullish()
+    .describe('Names of tools. A name that does not exist is listed in `metadata.missing_tools`.'),
+  include_base_tools: z.boolean().nullish().describe('Whether the agent gets the base tools, too. True without it.'),
+  initial_message_sequence: z
+    .array(saidInput)
+    .max(10_000)
+    .nullish()
+    .describe('Messages that the default conversation begins with.'),
   ...COMMON,
 })
 
 export const agentChangeBody = z.object({ name: name.nullish(), ...COMMON })
 
-type Change = z.output<typeof agentChangeBody>
+/** What an agent file may say, too: there, ids are names that hold only inside the file. */
+type Change = Omit<z.output<typeof agentChangeBody>, 'tool_ids' | 'block_ids'>
 
 /** The settings after this request; what it leaves out or says null for stays as it is. */
 export function settingsFrom(body: Change, before: AgentSettings): AgentSettings {

@@ -1,72 +1,109 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { AgentId } from '../../core/id.ts'
+import { Problem } from '../../core/problem.ts'
 import { attachTool, detachTool, setApproval, toolsOf } from '../../service/agents/agent-tools.ts'
 import { findAgent } from '../../service/agents/agents.ts'
 import type { Desk } from '../../service/desk.ts'
 import { runAgentTool } from '../../service/tools/run-tool.ts'
-import type { Routes } from '../routes.ts'
-import { refuse } from './errors.ts'
-import { listQuery, paged } from './list-query.ts'
-import { flag, idIn, parsed, requireAgent } from './parse.ts'
-import { runAsked, runBody, wireRan } from './run-tool.ts'
+import { flag } from '../field.ts'
+import { operation } from '../operation.ts'
+import { ownedQuery, paged } from '../paging.ts'
+import { agentPath, requireAgent, toolPath } from './addressed.ts'
+import { runAsked, runBody } from './run-tool.ts'
+import { agentSchema } from './wire/agent-schema.ts'
 import { agentState, EVERYTHING, isSdk } from './wire/agent-state.ts'
-import { wireTool } from './wire/tool.ts'
+import { ranToolSchema, wireRan } from './wire/ran-tool.ts'
+import { toolSchema, wireTool } from './wire/tool.ts'
 
-const TOOLS = '/v1/agents/:agent_id/tools'
+const namedPath = { ...agentPath, tool_name: z.string().describe('The name of the tool.') }
 
-/** The client sends the second spelling. */
-const approvalBody = z.object({
-  requires_approval: z.boolean().nullish(),
-  body_requires_approval: z.boolean().nullish(),
+/** Clients of the first generation get the agent back; the official one reads nothing. */
+const changedSchema = agentSchema.nullable()
+
+const listAgentTools = operation({
+  route: 'GET /v1/agents/:agent_id/tools',
+  scope: 'read',
+  summary: 'Lists the tools of an agent',
+  params: agentPath,
+  query: ownedQuery,
+  answer: z.array(toolSchema),
+  async handle({ params, query }, desk) {
+    const tools = await toolsOf(await requireAgent(params.agent_id, desk), desk)
+    return paged(tools, query).map(wireTool)
+  },
 })
-const approvalQuery = z.object({ requires_approval: flag.optional() })
 
-export function registerAgentToolRoutes(routes: Routes): void {
-  routes.get(TOOLS, async ({ params, query }, desk) => {
-    const tools = await toolsOf(await requireAgent(params, desk), desk)
-    return paged(tools, parsed(listQuery(1000), { order: 'asc', ...(query as object) }, 'query')).map(wireTool)
-  })
+const attachAgentTool = operation({
+  route: 'PATCH /v1/agents/:agent_id/tools/attach/:tool_id',
+  scope: 'agent',
+  summary: 'Attaches a tool to an agent',
+  params: { ...agentPath, ...toolPath },
+  answer: changedSchema,
+  async handle({ params, request }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    await attachTool(agent, params.tool_id, desk)
+    return changed(agent.id, request, desk)
+  },
+})
 
-  routes.patch(`${TOOLS}/attach/:tool_id`, async ({ params, headers }, desk, reply) => {
-    const agent = await requireAgent(params, desk)
-    await attachTool(agent, idIn.tool(params), desk)
-    return answer(reply, { isNull: isSdk(headers), agentId: agent.id }, desk)
-  })
+const detachAgentTool = operation({
+  route: 'PATCH /v1/agents/:agent_id/tools/detach/:tool_id',
+  scope: 'agent',
+  summary: 'Detaches a tool from an agent',
+  params: { ...agentPath, ...toolPath },
+  answer: changedSchema,
+  async handle({ params, request }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    await detachTool(agent, params.tool_id, desk)
+    return changed(agent.id, request, desk)
+  },
+})
 
-  routes.patch(`${TOOLS}/detach/:tool_id`, async ({ params, headers }, desk, reply) => {
-    const agent = await requireAgent(params, desk)
-    await detachTool(agent, idIn.tool(params), desk)
-    return answer(reply, { isNull: isSdk(headers), agentId: agent.id }, desk)
-  })
+const runAgentToolOperation = operation({
+  route: 'POST /v1/agents/:agent_id/tools/:tool_name/run',
+  scope: 'agent',
+  summary: 'Runs a tool of an agent by hand',
+  params: namedPath,
+  body: runBody,
+  example: { args: {} },
+  answer: ranToolSchema,
+  async handle({ params, body, request, reply }, desk) {
+    const asked = runAsked(body, { headers: request.headers, raw: reply.raw })
+    const agent = await requireAgent(params.agent_id, desk)
+    return wireRan(await runAgentTool(agent, params.tool_name, { ...asked, desk }))
+  },
+})
 
-  routes.post(
-    `${TOOLS}/:tool_name/run`,
-    async ({ params, body, headers }, desk, { raw }) => {
-      const asked = runAsked(parsed(runBody, body, 'body'), { headers, raw })
-      const agent = await requireAgent(params, desk)
-      return wireRan(await runAgentTool(agent, (params as { tool_name: string }).tool_name, { ...asked, desk }))
-    },
-    { body: runBody },
-  )
+const setToolApproval = operation({
+  route: 'PATCH /v1/agents/:agent_id/tools/approval/:tool_name',
+  scope: 'agent',
+  summary: 'Says whether a tool of an agent needs approval',
+  params: namedPath,
+  query: z.object({ requires_approval: flag.optional().describe('The same as in the body.') }),
+  body: z.object({
+    requires_approval: z.boolean().nullish().describe('Whether each call waits for a person.'),
+    body_requires_approval: z.boolean().nullish().describe('The spelling the official client sends.'),
+  }),
+  example: { requires_approval: true },
+  answer: changedSchema,
+  async handle({ params, query, body, request }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    const isRequired = body.requires_approval ?? body.body_requires_approval ?? query.requires_approval
+    if (isRequired === undefined) throw new Problem('invalid', 'body.requires_approval: must be true or false')
+    await setApproval({ agent, tool: params.tool_name, isRequired }, desk)
+    return changed(agent.id, request, desk)
+  },
+})
 
-  routes.patch(
-    `${TOOLS}/approval/:tool_name`,
-    async ({ params, body, query, headers }, desk, reply) => {
-      const agent = await requireAgent(params, desk)
-      const said = parsed(approvalBody, body, 'body')
-      const asked = parsed(approvalQuery, query, 'query')
-      const isRequired = said.requires_approval ?? said.body_requires_approval ?? asked.requires_approval
-      if (isRequired === undefined) throw refuse(422, 'body.requires_approval: must be true or false')
-      const tool = (params as { tool_name: string }).tool_name
-      await setApproval({ agent, tool, isRequired }, desk)
-      return answer(reply, { isNull: isSdk(headers), agentId: agent.id }, desk)
-    },
-    { body: approvalBody, query: approvalQuery },
-  )
-}
+export const agentToolOperations = [
+  listAgentTools,
+  attachAgentTool,
+  detachAgentTool,
+  runAgentToolOperation,
+  setToolApproval,
+]
 
-/** Clients of the first generation get the agent back. */
-async function answer(reply: FastifyReply, { isNull, agentId }: { isNull: boolean; agentId: string }, desk: Desk) {
-  if (isNull) return reply.type('application/json').send('null')
-  return agentState(await findAgent(agentId, desk), EVERYTHING, desk)
+async function changed(agentId: AgentId, { headers }: FastifyRequest, desk: Desk) {
+  return isSdk(headers) ? null : agentState(await findAgent(agentId, desk), EVERYTHING, desk)
 }

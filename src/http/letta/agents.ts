@@ -1,164 +1,202 @@
 import { z } from 'zod'
 import { BASE_TOOLS } from '../../core/base-tools.ts'
-import { type BlockId, parseId, type ToolId } from '../../core/id.ts'
+import type { ToolId } from '../../core/id.ts'
 import type { AgentFilter } from '../../ports/memory-store.ts'
 import { countAgents, deleteAgent, findConversation, searchAgents, updateAgent } from '../../service/agents/agents.ts'
 import { createAgent } from '../../service/agents/create-agent.ts'
 import { recompilePrompt } from '../../service/conversations/prompt.ts'
 import type { Desk } from '../../service/desk.ts'
 import { findTool } from '../../service/tools/tools.ts'
-import type { Routes } from '../routes.ts'
+import { flag, texts } from '../field.ts'
+import { operation } from '../operation.ts'
+import { listQuery, pageOf } from '../paging.ts'
+import { agentPath, requireAgent } from './addressed.ts'
 import { agentChangeBody, modelIn, newAgentBody, secretsIn, settingsFrom } from './agent-body.ts'
-import { contextOverview } from './agent-context.ts'
-import { refuse } from './errors.ts'
-import { listQuery, pageOf } from './list-query.ts'
-import { CANCEL_WAIT_MS } from './messages.ts'
+import { CANCEL_WAIT_MS } from './cancel.ts'
 import { requireModel } from './model-handle.ts'
-import { flag, parsed, requireAgent, texts } from './parse.ts'
 import { newInput } from './send-body.ts'
-import { agentState, agentStates, EVERYTHING, includeOnly, includeQuery, includesOf } from './wire/agent-state.ts'
+import { agentSchema } from './wire/agent-schema.ts'
+import { agentState, agentStates, EVERYTHING, includeOnly, includesOf } from './wire/agent-state.ts'
 import { newBlockFrom } from './wire/block.ts'
+import { contextOverview, contextSchema } from './wire/context.ts'
+import { deletedSchema } from './wire/deleted.ts'
 
 const SORTS = ['created_at', 'updated_at', 'last_run_completion'] as const
 
 const agentListQuery = listQuery().extend({
-  ...includeQuery,
-  name: z.string().optional(),
-  query_text: z.string().optional(),
-  tags: texts.pipe(z.array(z.string()).max(16)).optional(),
-  match_all_tags: flag.optional(),
-  order_by: z.enum(SORTS).optional(),
-  sort_by: z.enum(SORTS).optional(),
-  last_stop_reason: z.string().optional(),
+  ...includeOnly.shape,
+  name: z.string().optional().describe('Agents of exactly this name.'),
+  query_text: z.string().optional().describe('Agents whose name contains this text.'),
+  tags: texts.pipe(z.array(z.string()).max(16)).optional().describe('Agents with any of these tags.'),
+  match_all_tags: flag.optional().describe('Agents with all of the tags instead of any.'),
+  order_by: z.enum(SORTS).optional().describe('What the list is ordered by.'),
+  sort_by: z.enum(SORTS).optional().describe('The older spelling of `order_by`.'),
+  last_stop_reason: z.string().optional().describe('Agents whose last run ended for this reason.'),
 })
 
-const recompileQuery = z.object({ dry_run: flag.default(false), update_timestamp: flag.optional() })
+const recompileQuery = z.object({
+  dry_run: flag.default(false).describe('Answers with the prompt and keeps the old one.'),
+  update_timestamp: flag.optional().describe('Accepted and ignored.'),
+})
 
-export function registerAgentRoutes(routes: Routes): void {
-  routes.post(
-    '/v1/agents',
-    async ({ body }, desk) => {
-      const asked = parsed(newAgentBody, body, 'body')
-      const agentType = asked.agent_type ?? 'letta_v1_agent'
-      const base = asked.include_base_tools === false ? [] : BASE_TOOLS
-      const chosen = await namesOf(asked.tool_ids ?? [], desk)
-      const secrets = secretsIn(asked)
-      const agent = await createAgent(
-        {
-          name: asked.name ?? `agent-${desk.world.randomness.uuid().slice(0, 8)}`,
-          model: requireModel(modelIn(asked), desk),
-          ...(asked.system ? { system: asked.system } : {}),
-          ...{ tools: [...base, ...(asked.tools ?? []), ...chosen], unknownTools: 'note' },
-          settings: { ...settingsFrom(asked, {}), agentType },
-          blocks: (asked.memory_blocks ?? []).map(newBlockFrom),
-          ...{ blockIds: blockIdsOf(asked.block_ids ?? []), tags: asked.tags ?? [] },
-          messages: (asked.initial_message_sequence ?? []).map(newInput),
-          ...(secrets ? { secrets } : {}),
-        },
-        desk,
-      )
-      return agentState(agent, EVERYTHING, desk)
-    },
-    { body: newAgentBody },
-  )
+const createAgentOperation = operation({
+  route: 'POST /v1/agents',
+  scope: 'agent',
+  summary: 'Creates an agent with its memory and tools',
+  body: newAgentBody,
+  example: {
+    name: 'ada',
+    model: 'scripted/friendly',
+    memory_blocks: [{ label: 'human', value: 'The user is called Ada and likes tea.' }],
+  },
+  answer: agentSchema,
+  async handle({ body }, desk) {
+    const base = body.include_base_tools === false ? [] : BASE_TOOLS
+    const chosen = await toolNames(body.tool_ids ?? [], desk)
+    const secrets = secretsIn(body)
+    const agent = await createAgent(
+      {
+        name: body.name ?? `agent-${desk.world.randomness.uuid().slice(0, 8)}`,
+        model: requireModel(modelIn(body), desk),
+        ...(body.system ? { system: body.system } : {}),
+        tools: [...base, ...(body.tools ?? []), ...chosen],
+        unknownTools: 'note',
+        settings: { ...settingsFrom(body, {}), agentType: body.agent_type ?? 'letta_v1_agent' },
+        blocks: (body.memory_blocks ?? []).map(newBlockFrom),
+        blockIds: body.block_ids ?? [],
+        tags: body.tags ?? [],
+        messages: (body.initial_message_sequence ?? []).map(newInput),
+        ...(secrets ? { secrets } : {}),
+      },
+      desk,
+    )
+    return agentState(agent, EVERYTHING, desk)
+  },
+})
 
-  routes.get(
-    '/v1/agents',
-    async ({ query, headers }, desk) => {
-      const asked = parsed(agentListQuery, query, 'query')
-      const agents = await searchAgents(filterOf(asked), pageOf(asked), desk)
-      return agentStates(agents, includesOf(asked, headers), desk)
-    },
-    { query: agentListQuery },
-  )
+const listAgentsOperation = operation({
+  route: 'GET /v1/agents',
+  scope: 'read',
+  summary: 'Lists agents',
+  query: agentListQuery,
+  answer: z.array(agentSchema),
+  async handle({ query, request }, desk) {
+    const agents = await searchAgents(filterOf(query), pageOf(query), desk)
+    return agentStates(agents, includesOf(query, request.headers), desk)
+  },
+})
 
-  routes.get('/v1/agents/count', (_, desk) => countAgents(desk))
+const countAgentsOperation = operation({
+  route: 'GET /v1/agents/count',
+  scope: 'read',
+  summary: 'Counts agents',
+  answer: z.int(),
+  handle: (_, desk) => countAgents(desk),
+})
 
-  routes.get(
-    '/v1/agents/:agent_id',
-    async ({ params, query, headers }, desk) => {
-      const asked = parsed(includeOnly, query, 'query')
-      return agentState(await requireAgent(params, desk), includesOf(asked, headers), desk)
-    },
-    { query: includeOnly },
-  )
+const showAgent = operation({
+  route: 'GET /v1/agents/:agent_id',
+  scope: 'read',
+  summary: 'Shows an agent, with the parts that are asked for',
+  params: agentPath,
+  query: includeOnly,
+  answer: agentSchema,
+  handle: async ({ params, query, request }, desk) =>
+    agentState(await requireAgent(params.agent_id, desk), includesOf(query, request.headers), desk),
+})
 
-  routes.patch(
-    '/v1/agents/:agent_id',
-    async ({ params, body }, desk) => {
-      const agent = await requireAgent(params, desk)
-      const asked = parsed(agentChangeBody, body, 'body')
-      const model = modelIn(asked)
-      const secrets = secretsIn(asked)
-      const updated = await updateAgent(
-        {
-          agent,
-          ...(asked.name ? { name: asked.name } : {}),
-          ...(asked.system === null || asked.system === undefined ? {} : { system: asked.system }),
-          ...(model === undefined ? {} : { model: requireModel(model, desk) }),
-          ...(asked.tool_ids ? { tools: await namesOf(asked.tool_ids, desk) } : {}),
-          ...(asked.tags ? { tags: asked.tags } : {}),
-          ...(asked.block_ids ? { blockIds: blockIdsOf(asked.block_ids) } : {}),
-          settings: (before) => settingsFrom(asked, before),
-          ...(secrets ? { secrets } : {}),
-        },
-        desk,
-      )
-      return agentState(updated, EVERYTHING, desk)
-    },
-    { body: agentChangeBody },
-  )
+const changeAgent = operation({
+  route: 'PATCH /v1/agents/:agent_id',
+  scope: 'agent',
+  summary: 'Changes an agent; fields that are left out stay as they are',
+  params: agentPath,
+  body: agentChangeBody,
+  example: { description: 'Answers questions about tea.' },
+  answer: agentSchema,
+  async handle({ params, body }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    const model = modelIn(body)
+    const secrets = secretsIn(body)
+    const updated = await updateAgent(
+      {
+        agent,
+        ...(body.name ? { name: body.name } : {}),
+        ...(body.system === null || body.system === undefined ? {} : { system: body.system }),
+        ...(model === undefined ? {} : { model: requireModel(model, desk) }),
+        ...(body.tool_ids ? { tools: await toolNames(body.tool_ids, desk) } : {}),
+        ...(body.tags ? { tags: body.tags } : {}),
+        ...(body.block_ids ? { blockIds: body.block_ids } : {}),
+        settings: (before) => settingsFrom(body, before),
+        ...(secrets ? { secrets } : {}),
+      },
+      desk,
+    )
+    return agentState(updated, EVERYTHING, desk)
+  },
+})
 
-  routes.delete('/v1/agents/:agent_id', async ({ params }, desk) => {
-    const agent = await requireAgent(params, desk)
+const removeAgent = operation({
+  route: 'DELETE /v1/agents/:agent_id',
+  scope: 'agent',
+  summary: 'Cancels the runs of an agent and deletes it with its conversations',
+  params: agentPath,
+  answer: deletedSchema,
+  async handle({ params }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
     await deleteAgent(agent, desk, AbortSignal.timeout(CANCEL_WAIT_MS))
     return { message: `Agent id=${agent.id} successfully deleted` }
-  })
+  },
+})
 
-  routes.get('/v1/agents/:agent_id/context', async ({ params }, desk) =>
-    contextOverview(await requireAgent(params, desk), desk),
-  )
+const showContext = operation({
+  route: 'GET /v1/agents/:agent_id/context',
+  scope: 'read',
+  summary: 'Shows what the model sees now, and how large it is',
+  params: agentPath,
+  answer: contextSchema,
+  handle: async ({ params }, desk) => contextOverview(await requireAgent(params.agent_id, desk), desk),
+})
 
-  routes.post(
-    '/v1/agents/:agent_id/recompile',
-    async ({ params, query }, desk, reply) => {
-      const agent = await requireAgent(params, desk)
-      const { dry_run: dryRun } = parsed(recompileQuery, query, 'query')
-      const { id: conversationId } = await findConversation(agent, undefined, desk)
-      const text = await recompilePrompt({ conversationId, dryRun }, desk)
-      return reply.type('application/json').send(JSON.stringify(text))
-    },
-    { query: recompileQuery },
-  )
-}
+const recompile = operation({
+  route: 'POST /v1/agents/:agent_id/recompile',
+  scope: 'agent',
+  summary: 'Compiles the system prompt from the memory as it is now',
+  params: agentPath,
+  query: recompileQuery,
+  answer: z.string().describe('The system prompt.'),
+  async handle({ params, query }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    const { id: conversationId } = await findConversation(agent, undefined, desk)
+    return recompilePrompt({ conversationId, dryRun: query.dry_run }, desk)
+  },
+})
 
-function filterOf(asked: z.output<typeof agentListQuery>): AgentFilter {
-  const sortBy = asked.order_by ?? asked.sort_by
+export const agentOperations = [
+  createAgentOperation,
+  listAgentsOperation,
+  countAgentsOperation,
+  showAgent,
+  changeAgent,
+  removeAgent,
+  showContext,
+  recompile,
+]
+
+function filterOf(query: z.output<typeof agentListQuery>): AgentFilter {
+  const sortBy = query.order_by ?? query.sort_by
   return {
-    ...(asked.name ? { name: asked.name } : {}),
-    ...(asked.query_text ? { text: asked.query_text } : {}),
-    ...(asked.tags ? { tags: asked.tags, allTags: asked.match_all_tags ?? false } : {}),
-    ...(asked.last_stop_reason
-      ? { lastStopReason: asked.last_stop_reason as NonNullable<AgentFilter['lastStopReason']> }
+    ...(query.name ? { name: query.name } : {}),
+    ...(query.query_text ? { text: query.query_text } : {}),
+    ...(query.tags ? { tags: query.tags, allTags: query.match_all_tags ?? false } : {}),
+    ...(query.last_stop_reason
+      ? { lastStopReason: query.last_stop_reason as NonNullable<AgentFilter['lastStopReason']> }
       : {}),
     ...(sortBy ? { sortBy } : {}),
   }
 }
 
-function blockIdsOf(ids: readonly string[]): BlockId[] {
-  return ids.map((id, index) => {
-    const block = parseId('block', id)
-    if (block) return block
-    throw refuse(422, `body.block_ids.${index}: must be block- and a lower-case UUID of version 4`)
-  })
-}
-
-async function namesOf(ids: readonly string[], desk: Desk): Promise<string[]> {
+async function toolNames(ids: readonly ToolId[], desk: Desk): Promise<string[]> {
   const names: string[] = []
-  for (const [index, text] of ids.entries()) {
-    const id: ToolId | undefined = parseId('tool', text)
-    if (!id) throw refuse(422, `body.tool_ids.${index}: must be tool- and a lower-case UUID of version 4`)
-    names.push((await findTool(id, desk)).name)
-  }
+  for (const id of ids) names.push((await findTool(id, desk)).name)
   return names
 }

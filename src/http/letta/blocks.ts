@@ -1,75 +1,112 @@
 import { z } from 'zod'
 import { searchAgents } from '../../service/agents/agents.ts'
 import { createBlock, deleteBlock, findBlock, listBlocks, updateBlock } from '../../service/memory/blocks.ts'
-import type { Routes } from '../routes.ts'
-import { listQuery, pageOf } from './list-query.ts'
-import { flag, idIn, parsed, texts } from './parse.ts'
-import { agentStates, includeQuery, includesOf } from './wire/agent-state.ts'
-import { blockChangeBody, changeFrom, newBlockBody, newBlockFrom, wireBlock } from './wire/block.ts'
+import { flag, texts } from '../field.ts'
+import { operation } from '../operation.ts'
+import { listQuery, pageOf } from '../paging.ts'
+import { blockPath } from './addressed.ts'
+import { agentSchema } from './wire/agent-schema.ts'
+import { agentStates, includeOnly, includesOf } from './wire/agent-state.ts'
+import { blockChangeBody, blockSchema, changeFrom, newBlockBody, newBlockFrom, wireBlock } from './wire/block.ts'
 
 const blockListQuery = listQuery().extend({
-  label: z.string().optional(),
-  name: z.string().optional(),
-  label_search: z.string().optional(),
-  value_search: z.string().optional(),
-  description_search: z.string().optional(),
-  templates_only: flag.optional(),
-  tags: texts.pipe(z.array(z.string()).max(16)).optional(),
-  match_all_tags: flag.optional(),
-  connected_to_agents_count_gt: z.coerce.number().int().optional(),
-  connected_to_agents_count_lt: z.coerce.number().int().optional(),
+  label: z.string().optional().describe('Blocks of exactly this label.'),
+  name: z.string().optional().describe('Blocks of exactly this template name.'),
+  label_search: z.string().optional().describe('Blocks whose label contains this text.'),
+  value_search: z.string().optional().describe('Blocks whose value contains this text.'),
+  description_search: z.string().optional().describe('Blocks whose description contains this text.'),
+  templates_only: flag.optional().describe('Templates only.'),
+  tags: texts.pipe(z.array(z.string()).max(16)).optional().describe('Blocks with any of these tags.'),
+  match_all_tags: flag.optional().describe('Blocks with all of the tags instead of any.'),
+  connected_to_agents_count_gt: z.coerce.number().int().optional().describe('Blocks that more agents have.'),
+  connected_to_agents_count_lt: z.coerce.number().int().optional().describe('Blocks that fewer agents have.'),
 })
 
-export function registerBlockRoutes(routes: Routes): void {
-  routes.post(
-    '/v1/blocks',
-    async ({ body }, desk) => wireBlock(await createBlock(newBlockFrom(parsed(newBlockBody, body, 'body')), desk)),
-    { body: newBlockBody },
-  )
+const createBlockOperation = operation({
+  route: 'POST /v1/blocks',
+  scope: 'agent',
+  summary: 'Creates a block that agents can share',
+  body: newBlockBody,
+  example: { label: 'human', value: 'Ada likes tea.' },
+  answer: blockSchema,
+  handle: async ({ body }, desk) => wireBlock(await createBlock(newBlockFrom(body), desk)),
+})
 
-  routes.get(
-    '/v1/blocks',
-    async ({ query }, desk) => {
-      const asked = parsed(blockListQuery, query, 'query')
-      const blocks = await listBlocks(filterOf(asked), pageOf(asked), desk)
-      return blocks.map(wireBlock)
-    },
-    { query: blockListQuery },
-  )
+const listBlocksOperation = operation({
+  route: 'GET /v1/blocks',
+  scope: 'read',
+  summary: 'Lists blocks',
+  query: blockListQuery,
+  answer: z.array(blockSchema),
+  handle: async ({ query }, desk) => (await listBlocks(filterOf(query), pageOf(query), desk)).map(wireBlock),
+})
 
-  routes.get('/v1/blocks/:block_id', async ({ params }, desk) => wireBlock(await findBlock(idIn.block(params), desk)))
+const showBlock = operation({
+  route: 'GET /v1/blocks/:block_id',
+  scope: 'read',
+  summary: 'Shows a block',
+  params: blockPath,
+  answer: blockSchema,
+  handle: async ({ params }, desk) => wireBlock(await findBlock(params.block_id, desk)),
+})
 
-  routes.patch(
-    '/v1/blocks/:block_id',
-    async ({ params, body }, desk) =>
-      wireBlock(await updateBlock(idIn.block(params), changeFrom(parsed(blockChangeBody, body, 'body')), desk)),
-    { body: blockChangeBody },
-  )
+const changeBlock = operation({
+  route: 'PATCH /v1/blocks/:block_id',
+  scope: 'agent',
+  summary: 'Changes a block for all agents that have it',
+  params: blockPath,
+  body: blockChangeBody,
+  example: { value: 'Ada likes coffee.' },
+  answer: blockSchema,
+  handle: async ({ params, body }, desk) => wireBlock(await updateBlock(params.block_id, changeFrom(body), desk)),
+})
 
-  routes.delete('/v1/blocks/:block_id', async ({ params }, desk, reply) => {
-    await deleteBlock(idIn.block(params), desk)
-    return reply.type('application/json').send('null')
-  })
+const removeBlock = operation({
+  route: 'DELETE /v1/blocks/:block_id',
+  scope: 'agent',
+  summary: 'Deletes a block and takes it from all agents',
+  params: blockPath,
+  answer: z.null(),
+  async handle({ params }, desk) {
+    await deleteBlock(params.block_id, desk)
+    return null
+  },
+})
 
-  routes.get('/v1/blocks/:block_id/agents', async ({ params, query, headers }, desk) => {
-    const block = await findBlock(idIn.block(params), desk)
-    const asked = parsed(listQuery().extend(includeQuery), query, 'query')
-    const agents = await searchAgents({ blockId: block.id }, pageOf(asked), desk)
-    return agentStates(agents, includesOf(asked, headers), desk)
-  })
-}
+const listAgentsOfBlock = operation({
+  route: 'GET /v1/blocks/:block_id/agents',
+  scope: 'read',
+  summary: 'Lists the agents that have a block',
+  params: blockPath,
+  query: listQuery().extend(includeOnly.shape),
+  answer: z.array(agentSchema),
+  async handle({ params, query, request }, desk) {
+    const block = await findBlock(params.block_id, desk)
+    const agents = await searchAgents({ blockId: block.id }, pageOf(query), desk)
+    return agentStates(agents, includesOf(query, request.headers), desk)
+  },
+})
 
-function filterOf(asked: z.output<typeof blockListQuery>) {
-  const { label, name, tags } = asked
+export const blockOperations = [
+  createBlockOperation,
+  listBlocksOperation,
+  showBlock,
+  changeBlock,
+  removeBlock,
+  listAgentsOfBlock,
+]
+
+function filterOf(query: z.output<typeof blockListQuery>) {
+  const { label, name, tags } = query
   return {
     ...(label ? { label } : {}),
     ...(name ? { name } : {}),
-    ...(asked.label_search ? { labelText: asked.label_search } : {}),
-    ...(asked.value_search ? { valueText: asked.value_search } : {}),
-    ...(asked.description_search ? { descriptionText: asked.description_search } : {}),
-    ...(asked.templates_only ? { isTemplate: true } : {}),
-    ...(tags ? { tags, allTags: asked.match_all_tags ?? false } : {}),
-    ...(asked.connected_to_agents_count_gt === undefined ? {} : { agentsOver: asked.connected_to_agents_count_gt }),
-    ...(asked.connected_to_agents_count_lt === undefined ? {} : { agentsUnder: asked.connected_to_agents_count_lt }),
+    ...(query.label_search ? { labelText: query.label_search } : {}),
+    ...(query.value_search ? { valueText: query.value_search } : {}),
+    ...(query.description_search ? { descriptionText: query.description_search } : {}),
+    ...(query.templates_only ? { isTemplate: true } : {}),
+    ...(tags ? { tags, allTags: query.match_all_tags ?? false } : {}),
+    ...(query.connected_to_agents_count_gt === undefined ? {} : { agentsOver: query.connected_to_agents_count_gt }),
+    ...(query.connected_to_agents_count_lt === undefined ? {} : { agentsUnder: query.connected_to_agents_count_lt }),
   }
 }

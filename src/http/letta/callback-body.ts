@@ -1,6 +1,6 @@
 import type { RunStory } from '../../service/runs/runs.ts'
-import { runResponse } from './run-response.ts'
 import { typesOf, wireRun } from './wire/run.ts'
+import { runResponse } from './wire/run-response.ts'
 
 /** What is sent to whoever asked to be called back: how the run ended, and all of what came of it. */
 export function callbackBody(story: RunStory): string {

@@ -1,14 +1,46 @@
+import { z } from 'zod'
 import type { Agent } from '../../core/agent.ts'
 import type { CompactionSettings } from '../../core/compaction.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
+import { Problem } from '../../core/problem.ts'
 import { changeContext } from '../../service/conversations/compact-conversation.ts'
 import { countContext } from '../../service/conversations/prompt.ts'
 import type { Desk } from '../../service/desk.ts'
 import { showRun } from '../../service/runs/runs.ts'
 import { waitForRun } from '../../service/runs/watch-run.ts'
-import { failedRun, refuse } from './errors.ts'
+import { failedRun } from './errors.ts'
 
-export type Compacting = {
+export const compactBody = z.object({
+  compaction_settings: z
+    .object({
+      mode: z
+        .enum(['sliding_window', 'all', 'self_compact_all', 'self_compact_sliding_window'])
+        .nullish()
+        .describe('Whether the newest messages stay as they are.'),
+      model: z.string().nullish().describe('The model that summarizes, as provider/model.'),
+      prompt: z.string().nullish().describe('What that model is told to do.'),
+      clip_chars: z.int().min(1).nullish().describe('The longest summary.'),
+      sliding_window_percentage: z.number().gt(0).max(1).nullish().describe('The part of the context that is kept.'),
+    })
+    .nullish()
+    .describe('How to summarize, for this request only.'),
+})
+
+export function compactionOf(
+  settings: z.output<typeof compactBody>['compaction_settings'],
+): Partial<CompactionSettings> {
+  const { mode, model, prompt, clip_chars, sliding_window_percentage } = settings ?? {}
+  return {
+    ...(mode ? { mode } : {}),
+    // The vendor's name for "you choose": the agent's own model.
+    ...(model && model !== 'letta/auto' ? { model } : {}),
+    ...(prompt ? { prompt } : {}),
+    ...(clip_chars ? { clipChars: clip_chars } : {}),
+    ...(sliding_window_percentage ? { slidingWindowPercentage: sliding_window_percentage } : {}),
+  }
+}
+
+type Compacting = {
   agent: Agent
   conversationId: ConversationId
   compaction?: Partial<CompactionSettings>
@@ -22,14 +54,14 @@ const SYSTEM_MESSAGE = 1
 export async function compactNow(compacting: Compacting, desk: Desk) {
   const { conversationId } = compacting
   const before = await countContext(conversationId, desk)
-  if (before === 0) throw refuse(400, 'INVALID_ARGUMENT: there is nothing to summarize in this conversation')
+  if (before === 0) throw new Problem('invalid-argument', 'there is nothing to summarize in this conversation')
   const runId = await changeContext({ ...compacting, task: 'compact' }, desk)
   await endOf(runId, desk)
   const { events } = await showRun(runId, desk)
   const compacted = events.find(({ event }) => event.type === 'context-compacted')?.event
   const after = await countContext(conversationId, desk)
   if (compacted?.type !== 'context-compacted' || after >= before)
-    throw refuse(400, 'INVALID_ARGUMENT: summarizing did not make this conversation shorter')
+    throw new Problem('invalid-argument', 'summarizing did not make this conversation shorter')
   return {
     summary: compacted.text,
     num_messages_before: before + SYSTEM_MESSAGE,

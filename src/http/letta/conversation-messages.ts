@@ -1,82 +1,108 @@
 import { z } from 'zod'
 import type { Conversation } from '../../core/agent.ts'
 import { parseId, type RunId } from '../../core/id.ts'
+import { Problem } from '../../core/problem.ts'
 import type { Desk } from '../../service/desk.ts'
 import { findRun, findRunByOtid, listRuns } from '../../service/runs/runs.ts'
-import type { Routes } from '../routes.ts'
-import { compactNow } from './compact.ts'
-import { requireConversation } from './conversation-address.ts'
-import { refuse } from './errors.ts'
+import { operation } from '../operation.ts'
+import { agentQuery, conversationPath, requireConversation } from './addressed.ts'
+import { compactBody, compactionOf, compactNow } from './compact.ts'
 import { newestFirst } from './message-history.ts'
 import { messageQuery } from './message-page.ts'
-import { compactBody, compactionOf } from './messages.ts'
-import { parsed } from './parse.ts'
-import { resumeBody, resumeWishes } from './runs.ts'
-import { sendAndAnswer } from './send.ts'
+import { resumeBody, resumeOptions } from './resume.ts'
+import { sendAndStream, sendAndWait } from './send.ts'
 import { sendBody, withModelOf } from './send-body.ts'
 import { streamRun } from './stream.ts'
+import { compactedSchema } from './wire/compacted.ts'
 import { ofTypes } from './wire/message.ts'
+import { messageSchema } from './wire/message-schema.ts'
+import { responseSchema } from './wire/run-response.ts'
+import { streamEventSchema } from './wire/stream-event.ts'
 
-const CONVERSATION = '/v1/conversations/:conversation_id'
+/** A sender that finds the conversation busy is told so and does not wait. */
+const sendToConversation = operation({
+  route: 'POST /v1/conversations/:conversation_id/messages',
+  scope: 'agent',
+  summary: 'Sends to a conversation in which nothing runs, and streams the turn unless `streaming` is false',
+  params: conversationPath,
+  query: agentQuery,
+  body: sendBody,
+  example: { input: 'Hello' },
+  answer: responseSchema,
+  streams: 'on-request',
+  async handle({ params, query, body, request, reply }, desk) {
+    const agentId = body.agent_id ?? query.agent_id
+    const { agent, conversation } = await requireConversation(params.conversation_id, agentId, desk)
+    const answer = (body.streaming ?? true) ? sendAndStream : sendAndWait
+    return answer(
+      { request, reply },
+      {
+        agent,
+        conversationId: conversation.id,
+        policy: 'reject',
+        body: withModelOf(conversation, body),
+        runType: conversation.isDefault ? 'send_message' : 'send_conversation_message',
+      },
+      desk,
+    )
+  },
+})
 
-/** Sending to one conversation and reading it. Whoever finds it busy is told so and does not wait. */
-export function registerConversationMessageRoutes(routes: Routes): void {
-  routes.post(
-    `${CONVERSATION}/messages`,
-    async (request, desk, reply) => {
-      const body = parsed(sendBody, request.body, 'body')
-      const { agent_id } = parsed(agentQuery, request.query, 'query')
-      const { agent, conversation } = await requireConversation(request.params, body.agent_id ?? agent_id, desk)
-      const isStream = body.streaming ?? true
-      if (!isStream && (body.stream_tokens || body.background))
-        throw refuse(422, 'body: `stream_tokens` and `background` need `streaming: true`')
-      return sendAndAnswer(
-        { request, reply },
-        {
-          ...{ agent, conversationId: conversation.id, mode: isStream ? 'stream' : 'blocking', policy: 'reject' },
-          body: withModelOf(conversation, body),
-          runType: conversation.isDefault ? 'send_message' : 'send_conversation_message',
-        },
-        desk,
-      )
-    },
-    { body: sendBody, query: agentQuery },
-  )
+const listConversationMessages = operation({
+  route: 'GET /v1/conversations/:conversation_id/messages',
+  scope: 'read',
+  summary: 'Lists the messages of a conversation',
+  params: conversationPath,
+  query: messageQuery.extend(agentQuery.shape),
+  answer: z.array(messageSchema),
+  async handle({ params, query }, desk) {
+    const { conversation } = await requireConversation(params.conversation_id, query.agent_id, desk)
+    const messages = await newestFirst(conversation, query, desk)
+    return messages.filter(ofTypes(query.include_return_message_types))
+  },
+})
 
-  routes.get(`${CONVERSATION}/messages`, async ({ params, query }, desk) => {
-    const asked = parsed(messageQuery.extend(agentQuery.shape), query, 'query')
-    const { conversation } = await requireConversation(params, asked.agent_id, desk)
-    const messages = await newestFirst(conversation, asked, desk)
-    return messages.filter(ofTypes(asked.include_return_message_types))
-  })
+const resumeConversation = operation({
+  route: 'POST /v1/conversations/:conversation_id/stream',
+  scope: 'read',
+  summary: 'Streams the active run of a conversation from where the reader is',
+  params: conversationPath,
+  query: agentQuery,
+  body: resumeBody,
+  example: { starting_after: 0 },
+  answer: streamEventSchema,
+  streams: 'always',
+  async handle({ params, query, body, reply }, desk) {
+    const agentId = body.agent_id ?? query.agent_id
+    const { conversation } = await requireConversation(params.conversation_id, agentId, desk)
+    const runId = await runToResume(conversation, body, desk)
+    await streamRun(reply, { runId, ...resumeOptions(body) }, desk)
+    return reply
+  },
+})
 
-  routes.post(
-    `${CONVERSATION}/stream`,
-    async ({ params, query, body }, desk, reply) => {
-      const asked = parsed(resumeBody, body, 'body')
-      const { agent_id } = parsed(agentQuery, query, 'query')
-      const { conversation } = await requireConversation(params, asked.agent_id ?? agent_id, desk)
-      const runId = await runToResume(conversation, asked, desk)
-      await streamRun(reply, { runId, ...resumeWishes(asked) }, desk)
-      return reply
-    },
-    { body: resumeBody, query: agentQuery },
-  )
+const compactConversation = operation({
+  route: 'POST /v1/conversations/:conversation_id/compact',
+  scope: 'agent',
+  summary: 'Summarizes a conversation now',
+  params: conversationPath,
+  query: agentQuery,
+  body: compactBody.extend(agentQuery.shape),
+  answer: compactedSchema,
+  async handle({ params, query, body }, desk) {
+    const agentId = body.agent_id ?? query.agent_id
+    const { agent, conversation } = await requireConversation(params.conversation_id, agentId, desk)
+    const compaction = compactionOf(body.compaction_settings)
+    return compactNow({ agent, conversationId: conversation.id, compaction, policy: 'reject' }, desk)
+  },
+})
 
-  routes.post(
-    `${CONVERSATION}/compact`,
-    async ({ params, query, body }, desk) => {
-      const asked = parsed(compactBody.extend(agentQuery.shape), body, 'body')
-      const { agent_id } = parsed(agentQuery, query, 'query')
-      const { agent, conversation } = await requireConversation(params, asked.agent_id ?? agent_id, desk)
-      const compaction = compactionOf(asked.compaction_settings)
-      return compactNow({ agent, conversationId: conversation.id, compaction, policy: 'reject' }, desk)
-    },
-    { query: agentQuery },
-  )
-}
-
-const agentQuery = z.object({ agent_id: z.string().nullish() })
+export const conversationMessageOperations = [
+  sendToConversation,
+  listConversationMessages,
+  resumeConversation,
+  compactConversation,
+]
 
 /** A reader may be faster than the request whose otid it knows. */
 const OTID_WAITS_MS = [0, 250, 500, 1_000]
@@ -91,7 +117,7 @@ async function runToResume(
     const runId = parseId('run', run_id)
     const run = runId && (await findRun(runId, desk))
     if (run?.conversationId === conversationId) return run.id
-    throw refuse(404, `NOT_FOUND: there is no run ${run_id.slice(0, 80)} in this conversation`)
+    throw new Problem('not-found', `there is no run ${run_id.slice(0, 80)} in this conversation`)
   }
   if (otid) {
     for (const wait of OTID_WAITS_MS) {
@@ -99,9 +125,9 @@ async function runToResume(
       const runId = await findRunByOtid(conversationId, otid, desk)
       if (runId) return runId
     }
-    throw refuse(404, `NOT_FOUND: no run of this conversation was told "${otid.slice(0, 80)}"`)
+    throw new Problem('not-found', `no run of this conversation was told "${otid.slice(0, 80)}"`)
   }
   const [active] = await listRuns({ conversationId, statuses: ['created', 'running'] }, 1, desk)
   if (active) return active.id
-  throw refuse(400, 'INVALID_ARGUMENT: No active runs found for this conversation.')
+  throw new Problem('invalid-argument', 'No active runs found for this conversation.')
 }

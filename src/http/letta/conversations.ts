@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ConversationDetails } from '../../core/agent.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
+import { Problem } from '../../core/problem.ts'
 import type { TargetHandle } from '../../core/target.ts'
 import type { ConversationFilter } from '../../ports/store.ts'
 import {
@@ -13,96 +14,175 @@ import {
 } from '../../service/conversations/conversations.ts'
 import { recompilePrompt } from '../../service/conversations/prompt.ts'
 import type { Desk } from '../../service/desk.ts'
-import type { Routes } from '../routes.ts'
-import { requireConversation } from './conversation-address.ts'
-import { registerConversationMessageRoutes } from './conversation-messages.ts'
-import { refuse } from './errors.ts'
-import { listQuery, pageOf } from './list-query.ts'
+import { date, flag, record } from '../field.ts'
+import { operation } from '../operation.ts'
+import { listQuery, pageOf } from '../paging.ts'
+import { agentQuery, conversationPath, requireAgentNamed, requireConversation } from './addressed.ts'
+import { activeRuns, CANCEL_WAIT_MS, cancelAll } from './cancel.ts'
 import { positionOf } from './message-page.ts'
-import { activeRuns, CANCEL_WAIT_MS, cancelAll } from './messages.ts'
 import { requireModel } from './model-handle.ts'
-import { flag, parsed, requireAgent } from './parse.ts'
-import { record } from './wire/block.ts'
-import { wireConversation } from './wire/conversation.ts'
+import { cancelledSchema } from './wire/cancelled.ts'
+import { conversationSchema, wireConversation } from './wire/conversation.ts'
 
-const CONVERSATIONS = '/v1/conversations'
-const CONVERSATION = `${CONVERSATIONS}/:conversation_id`
+const ARCHIVED = { unarchived: 'never', archived: 'only', all: 'too' } as const
 
-export function registerConversationRoutes(routes: Routes): void {
-  routes.post(
-    CONVERSATIONS,
-    async ({ query, body }, desk) => {
-      const { agent_id } = parsed(agentQuery, query, 'query')
-      if (!agent_id) throw refuse(422, 'query.agent_id: a conversation needs the agent it is with')
-      const agent = await requireAgent({ agent_id }, desk)
-      const asked = parsed(newBody, body, 'body')
-      const details = { ...detailsFrom(asked, {}, desk), ...(asked.hidden ? { hidden: true } : {}) }
-      const ownLabels = asked.isolated_block_labels ?? []
-      return told(await createConversation(agent, desk, { ...details, ownLabels }), desk)
-    },
-    { body: newBody, query: agentQuery },
-  )
+const conversationListQuery = listQuery().extend({
+  agent_id: z.string().optional().describe('Conversations of this agent only.'),
+  summary_search: z.string().optional().describe('Conversations whose summary contains this text.'),
+  order_by: z
+    .enum(['created_at', 'last_run_completion', 'last_message_at'])
+    .optional()
+    .describe('What the list is ordered by.'),
+  archive_status: z
+    .enum(['unarchived', 'archived', 'all'])
+    .optional()
+    .describe('Whether archived ones are listed; usually they are not.'),
+})
 
-  routes.get(
-    CONVERSATIONS,
-    async ({ query }, desk) => {
-      const asked = parsed(conversationListQuery, query, 'query')
-      const agent = asked.agent_id ? await requireAgent({ agent_id: asked.agent_id }, desk) : undefined
-      const filter: ConversationFilter = {
-        ...(agent ? { agentId: agent.id } : {}),
-        ...(asked.summary_search ? { text: asked.summary_search } : {}),
-        ...(asked.order_by ? { sortBy: asked.order_by } : {}),
-        archived: ARCHIVED[asked.archive_status ?? 'unarchived'],
-      }
-      const found = await searchConversations(filter, pageOf(asked), desk)
-      return Promise.all(found.map((conversation) => told(conversation, desk)))
-    },
-    { query: conversationListQuery },
-  )
+const SUMMARY_LIMIT = 100_000
 
-  routes.get(
-    CONVERSATION,
-    async ({ params, query }, desk) => {
-      const { agent_id } = parsed(agentQuery, query, 'query')
-      return told((await requireConversation(params, agent_id, desk)).conversation, desk)
-    },
-    { query: agentQuery },
-  )
+const COMMON = {
+  summary: z.string().max(SUMMARY_LIMIT).nullish().describe('A title for people.'),
+  description: z.string().max(SUMMARY_LIMIT).nullish().describe('What the conversation is about, for people.'),
+  model: z.string().nullish().describe('A model for this conversation alone, as provider/model.'),
+  model_settings: record.nullish().describe('Kept and returned; it has no effect yet.'),
+  context_window_limit: z.int().min(1).nullish().describe('Kept and returned; it has no effect yet.'),
+}
 
-  routes.patch(
-    CONVERSATION,
-    async ({ params, query, body }, desk) => {
-      const asked = parsed(changeBody, body, 'body')
-      const { conversation } = await requireConversation(params, agentIn(query, body), desk)
-      const { archived, last_message_at } = asked
-      const updated = await updateConversation(
-        conversation.id,
-        {
-          details: (before) => detailsFrom(asked, before, desk),
-          ...(typeof archived === 'boolean' ? { isArchived: archived } : {}),
-          ...(last_message_at ? { lastMessageAt: Date.parse(last_message_at) } : {}),
-        },
-        desk,
-      )
-      return told(updated, desk)
-    },
-    { body: changeBody },
-  )
+const newBody = z.object({
+  ...COMMON,
+  hidden: z.boolean().nullish().describe('Lists leave it out.'),
+  isolated_block_labels: z
+    .array(z.string())
+    .max(1000)
+    .nullish()
+    .describe('Blocks of the agent of which this conversation gets a copy of its own.'),
+})
 
-  routes.delete(CONVERSATION, async ({ params, query }, desk) => {
-    const { conversation } = await requireConversation(params, agentIn(query, undefined), desk)
+const changeBody = z.object({
+  ...COMMON,
+  archived: z.boolean().nullish().describe('Moves it to the archive, or back.'),
+  last_message_at: date.nullish().describe('When something was said last, for lists ordered by it.'),
+})
+
+const FORK = { message_id: z.string().nullish().describe('The last message of the past that is copied.') }
+const FORK_HIDDEN = 'Lists leave the new conversation out.'
+
+const createConversationOperation = operation({
+  route: 'POST /v1/conversations',
+  scope: 'agent',
+  summary: 'Begins a conversation with an agent',
+  query: agentQuery,
+  body: newBody,
+  example: { summary: 'About tea' },
+  answer: conversationSchema,
+  async handle({ query, body }, desk) {
+    if (!query.agent_id) throw new Problem('invalid', 'query.agent_id: a conversation needs the agent it is with')
+    const agent = await requireAgentNamed(query.agent_id, desk)
+    const details = { ...detailsFrom(body, {}, desk), ...(body.hidden ? { hidden: true } : {}) }
+    const ownLabels = body.isolated_block_labels ?? []
+    return shown(await createConversation(agent, desk, { ...details, ownLabels }), desk)
+  },
+})
+
+const listConversationsOperation = operation({
+  route: 'GET /v1/conversations',
+  scope: 'read',
+  summary: 'Lists conversations',
+  query: conversationListQuery,
+  answer: z.array(conversationSchema),
+  async handle({ query }, desk) {
+    const agent = query.agent_id ? await requireAgentNamed(query.agent_id, desk) : undefined
+    const filter: ConversationFilter = {
+      ...(agent ? { agentId: agent.id } : {}),
+      ...(query.summary_search ? { text: query.summary_search } : {}),
+      ...(query.order_by ? { sortBy: query.order_by } : {}),
+      archived: ARCHIVED[query.archive_status ?? 'unarchived'],
+    }
+    const found = await searchConversations(filter, pageOf(query), desk)
+    return Promise.all(found.map((conversation) => shown(conversation, desk)))
+  },
+})
+
+const showConversation = operation({
+  route: 'GET /v1/conversations/:conversation_id',
+  scope: 'read',
+  summary: 'Shows a conversation',
+  params: conversationPath,
+  query: agentQuery,
+  answer: conversationSchema,
+  async handle({ params, query }, desk) {
+    const { conversation } = await requireConversation(params.conversation_id, query.agent_id, desk)
+    return shown(conversation, desk)
+  },
+})
+
+const changeConversation = operation({
+  route: 'PATCH /v1/conversations/:conversation_id',
+  scope: 'agent',
+  summary: 'Changes a conversation; fields that are left out stay, null removes them',
+  params: conversationPath,
+  query: agentQuery,
+  body: changeBody.extend(agentQuery.shape),
+  example: { summary: 'About tea' },
+  answer: conversationSchema,
+  async handle({ params, query, body }, desk) {
+    const agentId = query.agent_id ?? body.agent_id
+    const { conversation } = await requireConversation(params.conversation_id, agentId, desk)
+    const { archived, last_message_at } = body
+    const updated = await updateConversation(
+      conversation.id,
+      {
+        details: (before) => detailsFrom(body, before, desk),
+        ...(typeof archived === 'boolean' ? { isArchived: archived } : {}),
+        ...(last_message_at ? { lastMessageAt: Date.parse(last_message_at) } : {}),
+      },
+      desk,
+    )
+    return shown(updated, desk)
+  },
+})
+
+const removeConversation = operation({
+  route: 'DELETE /v1/conversations/:conversation_id',
+  scope: 'agent',
+  summary: 'Cancels the runs of a conversation and deletes it',
+  params: conversationPath,
+  query: agentQuery,
+  answer: z.null(),
+  async handle({ params, query }, desk) {
+    const { conversation } = await requireConversation(params.conversation_id, query.agent_id, desk)
     await deleteConversation(conversation, desk, AbortSignal.timeout(CANCEL_WAIT_MS))
     return null
-  })
+  },
+})
 
-  routes.post(`${CONVERSATION}/cancel`, async ({ params, query, body }, desk) => {
-    const { conversation } = await requireConversation(params, agentIn(query, body), desk)
+const cancelConversation = operation({
+  route: 'POST /v1/conversations/:conversation_id/cancel',
+  scope: 'agent',
+  summary: 'Cancels the active runs of a conversation',
+  params: conversationPath,
+  query: agentQuery,
+  body: agentQuery,
+  answer: cancelledSchema,
+  async handle({ params, query, body }, desk) {
+    const agentId = query.agent_id ?? body.agent_id
+    const { conversation } = await requireConversation(params.conversation_id, agentId, desk)
     return cancelAll(await activeRuns({ conversationId: conversation.id }, desk), desk)
-  })
+  },
+})
 
-  routes.post(`${CONVERSATION}/fork`, async ({ params, query, body }, desk) => {
-    const asked = parsed(forkQuery, { ...(body as object), ...(query as object) }, 'query')
-    const { conversation } = await requireConversation(params, asked.agent_id, desk)
+const forkConversationOperation = operation({
+  route: 'POST /v1/conversations/:conversation_id/fork',
+  scope: 'agent',
+  summary: 'Begins another conversation with the same past',
+  params: conversationPath,
+  query: agentQuery.extend({ ...FORK, hidden: flag.optional().describe(FORK_HIDDEN) }),
+  body: agentQuery.extend({ ...FORK, hidden: z.union([flag, z.boolean()]).optional().describe(FORK_HIDDEN) }),
+  answer: conversationSchema,
+  async handle({ params, query, body }, desk) {
+    const asked = { ...body, ...query }
+    const { conversation } = await requireConversation(params.conversation_id, asked.agent_id, desk)
     const upTo = asked.message_id ? await positionOf(asked.message_id, conversation.id, desk) : undefined
     const fork = await forkConversation(
       {
@@ -112,75 +192,40 @@ export function registerConversationRoutes(routes: Routes): void {
       },
       desk,
     )
-    return told(fork, desk)
-  })
+    return shown(fork, desk)
+  },
+})
 
-  routes.post(
-    `${CONVERSATION}/recompile`,
-    async ({ params, query, body }, desk, reply) => {
-      const { dry_run: dryRun } = parsed(recompileQuery, query, 'query')
-      const { conversation } = await requireConversation(params, agentIn(query, body), desk)
-      const text = await recompilePrompt({ conversationId: conversation.id, dryRun }, desk)
-      return reply.type('application/json').send(JSON.stringify(text))
-    },
-    { query: recompileQuery },
-  )
+const recompileConversation = operation({
+  route: 'POST /v1/conversations/:conversation_id/recompile',
+  scope: 'agent',
+  summary: 'Compiles the system prompt of a conversation from the memory as it is now',
+  params: conversationPath,
+  query: agentQuery.extend({
+    dry_run: flag.default(false).describe('Answers with the prompt and keeps the old one.'),
+  }),
+  body: agentQuery,
+  answer: z.string().describe('The system prompt.'),
+  async handle({ params, query, body }, desk) {
+    const agentId = query.agent_id ?? body.agent_id
+    const { conversation } = await requireConversation(params.conversation_id, agentId, desk)
+    return recompilePrompt({ conversationId: conversation.id, dryRun: query.dry_run }, desk)
+  },
+})
 
-  registerConversationMessageRoutes(routes)
-}
+export const conversationOperations = [
+  createConversationOperation,
+  listConversationsOperation,
+  showConversation,
+  changeConversation,
+  removeConversation,
+  cancelConversation,
+  forkConversationOperation,
+  recompileConversation,
+]
 
-const told = async (conversation: Parameters<typeof wireConversation>[0], desk: Desk) =>
+const shown = async (conversation: Parameters<typeof wireConversation>[0], desk: Desk) =>
   wireConversation(conversation, await standingOf(conversation.id, desk))
-
-const agentQuery = z.object({ agent_id: z.string().nullish() })
-const forkQuery = agentQuery.extend({
-  message_id: z.string().nullish(),
-  hidden: z.union([flag, z.boolean()]).optional(),
-})
-const recompileQuery = z.object({ dry_run: flag.default(false) })
-
-/** The client names the agent of a default conversation in either. */
-export function agentIn(query: unknown, body: unknown): string | undefined {
-  return (
-    parsed(agentQuery, query, 'query').agent_id ??
-    (body ? parsed(agentQuery, body, 'body').agent_id : null) ??
-    undefined
-  )
-}
-
-const ARCHIVED = { unarchived: 'never', archived: 'only', all: 'too' } as const
-
-const conversationListQuery = listQuery().extend({
-  agent_id: z.string().optional(),
-  summary_search: z.string().optional(),
-  order_by: z.enum(['created_at', 'last_run_completion', 'last_message_at']).optional(),
-  archive_status: z.enum(['unarchived', 'archived', 'all']).optional(),
-})
-
-const SUMMARY_LIMIT = 100_000
-
-const COMMON = {
-  summary: z.string().max(SUMMARY_LIMIT).nullish(),
-  description: z.string().max(SUMMARY_LIMIT).nullish(),
-  model: z.string().nullish(),
-  model_settings: record.nullish(),
-  context_window_limit: z.int().min(1).nullish(),
-}
-
-const newBody = z.object({
-  ...COMMON,
-  hidden: z.boolean().nullish(),
-  isolated_block_labels: z.array(z.string()).max(1000).nullish(),
-})
-
-const changeBody = z.object({
-  ...COMMON,
-  archived: z.boolean().nullish(),
-  last_message_at: z
-    .string()
-    .refine((text) => !Number.isNaN(Date.parse(text)), 'must be a date in ISO 8601')
-    .nullish(),
-})
 
 type Common = z.output<z.ZodObject<typeof COMMON>>
 

@@ -1,77 +1,68 @@
 import type { ErrorType, RunError } from '../../core/failure.ts'
 import type { MessageId, RunId } from '../../core/id.ts'
-import { Problem, type ProblemKind } from '../../core/problem.ts'
+import { Problem } from '../../core/problem.ts'
 import type { StopReason } from '../../core/run.ts'
-import { StorageError } from '../../ports/storage-error.ts'
+import type { ErrorAnswer, ErrorTable } from '../errors.ts'
 import { approvalRequestId } from './slice-ids.ts'
 
-export type ErrorAnswer = { status: number; body: Record<string, unknown>; headers?: Record<string, string> }
+/** The official client repeats what fails unless it is told that this would not help. */
+const NO_RETRY = { 'x-should-retry': 'false' }
+const SOON = { 'retry-after': '1' }
 
-/** An answer that is an error, made where it is known to be one. */
-export class HttpFault extends Error {
-  readonly answer: ErrorAnswer
-  constructor(answer: ErrorAnswer) {
-    super(typeof answer.body.detail === 'string' ? answer.body.detail : `HTTP ${answer.status}`)
-    this.name = 'HttpFault'
-    this.answer = answer
-  }
+/** Statuses and texts as the official client knows them. */
+export const LETTA_ERRORS: ErrorTable = {
+  invalid: plain(422),
+  'invalid-argument': prefixed(400, 'INVALID_ARGUMENT'),
+  'not-found': prefixed(404, 'NOT_FOUND'),
+  gone: plain(410),
+  busy: conflict,
+  conflict,
+  'pending-approval': pendingApproval,
+  'queue-full': ({ message, details }) => ({ status: 429, body: withRun({ detail: message }, details), headers: SOON }),
+  immutable: plain(405),
+  'unsupported-type': plain(415),
+  'caller-left': plain(499),
+  'run-failed': failedRunAnswer,
+  'peer-timeout': plain(408, NO_RETRY),
+  'peer-failed': ({ message, details }) => ({
+    status: 502,
+    body: { error: { type: details.type, message: details.what, detail: message }, detail: message },
+    headers: NO_RETRY,
+  }),
+  'not-served': plain(501, NO_RETRY),
+  'home-owned': plain(503, SOON),
+  unavailable: plain(503, SOON),
 }
 
-export const refuse = (status: number, detail: string): HttpFault => new HttpFault({ status, body: { detail } })
-
-/** The client repeats what fails unless it is told that this would not help. */
-export const NO_RETRY = { 'x-should-retry': 'false' }
-
-const STATUS_OF_PROBLEM: Record<ProblemKind, number> = {
-  'not-found': 404,
-  invalid: 422,
-  busy: 409,
-  'pending-approval': 409,
-  'queue-full': 429,
-  conflict: 409,
-  gone: 410,
-  'home-owned': 503,
-  unavailable: 503,
+function plain(status: number, headers?: Record<string, string>) {
+  return ({ message }: Problem): ErrorAnswer => ({
+    status,
+    body: { detail: message },
+    ...(headers ? { headers } : {}),
+  })
 }
 
-/** What the client is told of a fault; undefined for one that is ours and tells nothing. */
-export function answerOf(fault: unknown): ErrorAnswer | undefined {
-  if (fault instanceof HttpFault) return fault.answer
-  if (fault instanceof Problem) return problemAnswer(fault)
-  if (fault instanceof StorageError) {
-    const detail = 'The store cannot be used at the moment. Try again in a moment.'
-    return { status: 503, body: { detail }, headers: { 'retry-after': '1' } }
-  }
-  return undefined
+function prefixed(status: number, prefix: string) {
+  return ({ message }: Problem): ErrorAnswer => ({ status, body: { detail: `${prefix}: ${message}` } })
 }
 
-function problemAnswer({ kind, message, details }: Problem): ErrorAnswer {
-  const status = STATUS_OF_PROBLEM[kind]
-  const run_id = details.runId
-  switch (kind) {
-    case 'pending-approval': {
-      const answerId = typeof details.answerId === 'string' ? (details.answerId as MessageId) : undefined
-      const detail = {
-        ...{ code: 'PENDING_APPROVAL', message: `CONFLICT: ${message}` },
-        pending_request_id: answerId ? approvalRequestId(answerId) : null,
-        ...{ tool_call_ids: details.callIds ?? [], run_id: run_id ?? null },
-      }
-      return { status, body: { detail }, headers: NO_RETRY }
-    }
-    case 'busy':
-    case 'conflict':
-      return { status, body: { detail: `CONFLICT: ${message}`, ...(run_id ? { run_id } : {}) }, headers: NO_RETRY }
-    case 'queue-full':
-      return { status, body: { detail: message, ...(run_id ? { run_id } : {}) }, headers: { 'retry-after': '1' } }
-    case 'home-owned':
-    case 'unavailable':
-      return { status, body: { detail: message }, headers: { 'retry-after': '1' } }
-    case 'not-found':
-      return { status, body: { detail: `NOT_FOUND: ${message}` } }
-    case 'invalid':
-    case 'gone':
-      return { status, body: { detail: message } }
+function conflict({ message, details }: Problem): ErrorAnswer {
+  return { status: 409, body: withRun({ detail: `CONFLICT: ${message}` }, details), headers: NO_RETRY }
+}
+
+const withRun = (body: Record<string, unknown>, { runId }: Problem['details']): Record<string, unknown> =>
+  runId ? { ...body, run_id: runId } : body
+
+function pendingApproval({ message, details }: Problem): ErrorAnswer {
+  const { answerId, callIds, runId } = details
+  const detail = {
+    code: 'PENDING_APPROVAL',
+    message: `CONFLICT: ${message}`,
+    pending_request_id: typeof answerId === 'string' ? approvalRequestId(answerId as MessageId) : null,
+    tool_call_ids: callIds ?? [],
+    run_id: runId ?? null,
   }
+  return { status: 409, body: { detail }, headers: NO_RETRY }
 }
 
 const STATUS_OF_ERROR: Record<ErrorType, number> = {
@@ -86,15 +77,24 @@ const STATUS_OF_ERROR: Record<ErrorType, number> = {
   time_limit: 504,
 }
 
-/** How a blocking request tells that its run failed. The ladder was walked to its end: the client need not repeat it. */
-export function failedRun(error: RunError, { runId, stopReason }: { runId: RunId; stopReason: StopReason }): HttpFault {
-  const { errorType, message, detail } = error
-  const isBroke = stopReason === 'insufficient_credits'
-  const status = isBroke ? 402 : STATUS_OF_ERROR[errorType]
-  const type = isBroke ? 'llm_insufficient_credits' : errorType
-  return new HttpFault({
-    status,
-    body: { error: { type, message, detail: detail ?? null }, detail: message, run_id: runId, stop_reason: stopReason },
+/** The recovery ladder was walked to its end, so the client need not repeat the request. */
+function failedRunAnswer({ message, details }: Problem): ErrorAnswer {
+  const isBroke = details.stopReason === 'insufficient_credits'
+  const type = isBroke ? 'llm_insufficient_credits' : details.errorType
+  return {
+    status: isBroke ? 402 : STATUS_OF_ERROR[details.errorType as ErrorType],
+    body: {
+      error: { type, message, detail: details.detail ?? null },
+      detail: message,
+      run_id: details.runId,
+      stop_reason: details.stopReason,
+    },
     headers: NO_RETRY,
-  })
+  }
+}
+
+/** How a request that waited for a run tells that the run failed. */
+export function failedRun(error: RunError, { runId, stopReason }: { runId: RunId; stopReason: StopReason }): Problem {
+  const { errorType, message, detail } = error
+  return new Problem('run-failed', message, { errorType, runId, stopReason, ...(detail ? { detail } : {}) })
 }

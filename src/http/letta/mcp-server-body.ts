@@ -1,20 +1,24 @@
 import { z } from 'zod'
-import type { McpPlace, McpSecrets } from '../../core/mcp-server.ts'
+import type { McpPlace } from '../../core/mcp-server.ts'
 import type { McpServerChange, NewMcpServer, ShownMcpServer } from '../../service/tools/mcp-servers.ts'
 
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/, 'is not the name of a header')
 /** What a header can hold, or a value as it was shown, with the dots it was shortened by. */
 const headerValue = z.string().regex(/^…?[\t\x20-\x7e\x80-\xff]*$/, 'cannot be sent in a header')
-const variables = z.record(z.string().min(1), z.string())
+const variables = z
+  .record(z.string().min(1), z.string())
+  .describe('Environment variables of the program, stored encrypted.')
 
 const addressFields = {
-  auth_header: headerName.nullish(),
-  auth_token: headerValue.nullish(),
-  custom_headers: z.record(headerName, headerValue).nullish(),
+  auth_header: headerName.nullish().describe('Header that carries the token; `Authorization` without it.'),
+  auth_token: headerValue
+    .nullish()
+    .describe('Token of the server, stored encrypted. A bare token in `Authorization` is sent as a bearer token.'),
+  custom_headers: z.record(headerName, headerValue).nullish().describe('Headers of every request, stored encrypted.'),
 }
-const url = z.string().min(1).max(2_000)
-const command = z.string().min(1)
-const args = z.array(z.string())
+const url = z.string().min(1).max(2_000).describe('URL of the server.')
+const command = z.string().min(1).describe('Program that is the server. Holdfast stores it and does not start it yet.')
+const args = z.array(z.string()).describe('Arguments of the program.')
 
 /** Clients may leave the type out: whoever names a command means a program. */
 const typed = (value: unknown): unknown => {
@@ -34,7 +38,12 @@ const newConfig = z.preprocess(
   ]),
 )
 
-const serverName = z.string().trim().min(1).max(200)
+const serverName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .describe('Name of the server; its tools have the tag `mcp:` and this name.')
 
 export const newServerBody = z.object({ server_name: serverName, config: newConfig })
 
@@ -95,32 +104,3 @@ function changedSecrets(
   const said = type === 'stdio' ? { env } : { token: auth_token === '' ? null : auth_token, headers: custom_headers }
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
 }
-
-export function wireMcpServer({ id, name, place, shown, contact }: ShownMcpServer) {
-  const common = { id, server_name: name, mcp_server_type: place.type, connection: wireContact(contact) }
-  if (place.type === 'stdio') return { ...common, command: place.command, args: place.args, env: shown.env ?? null }
-  return { ...common, server_url: place.url, ...wireSecrets(place.authHeader, shown) }
-}
-
-const wireSecrets = (authHeader: string | undefined, { token, headers }: McpSecrets) => ({
-  auth_header: authHeader ?? (token === undefined ? null : 'Authorization'),
-  auth_token: token ?? null,
-  custom_headers: headers ?? null,
-})
-
-/** Not known to the client, which ignores it: people look for it. */
-function wireContact(contact: ShownMcpServer['contact']) {
-  switch (contact.state) {
-    case 'reached':
-      return { state: 'reached', checked_at: new Date(contact.at).toISOString(), detail: null }
-    case 'failed':
-      return { state: 'failed', checked_at: new Date(contact.at).toISOString(), detail: contact.detail }
-    case 'not-asked':
-      return { state: 'not_asked', checked_at: null, detail: 'It was changed since its tools were read. Refresh it.' }
-    case 'waits-for-sandbox':
-      return { state: 'waits_for_sandbox', checked_at: null, detail: NO_SANDBOX_YET }
-  }
-}
-
-export const NO_SANDBOX_YET =
-  'A stdio server is a program. This server keeps its description and starts it once there is a sandbox for it.'

@@ -2,19 +2,18 @@ import { z } from 'zod'
 import { type ConversationId, type MessageId, parseId } from '../../core/id.ts'
 import { systemMessageId } from '../../core/memory-prompt.ts'
 import type { Message } from '../../core/message.ts'
+import { Problem } from '../../core/problem.ts'
 import type { Desk } from '../../service/desk.ts'
 import { findMessage } from '../../service/messages/messages.ts'
-import { refuse } from './errors.ts'
-import { limit, texts } from './parse.ts'
+import { limit, texts } from '../field.ts'
+import { cursors } from '../paging.ts'
 import { answerOfRequest } from './slice-ids.ts'
 
 export const messageQuery = z.object({
-  after: z.string().optional(),
-  before: z.string().optional(),
+  ...cursors,
   limit: limit(100),
-  order: z.enum(['asc', 'desc']).optional(),
-  include_return_message_types: texts.optional(),
-  conversation_id: z.string().optional(),
+  include_return_message_types: texts.optional().describe('Messages of these types only, such as `user_message`.'),
+  conversation_id: z.string().optional().describe('Messages of this conversation; usually the default one.'),
 })
 
 export type MessageQuery = z.output<typeof messageQuery>
@@ -37,11 +36,11 @@ export async function positionOf(
 ): Promise<number | undefined> {
   if (cursor === undefined) return undefined
   const id = parseId('message', cursor)
-  if (!id) throw refuse(422, `query: "${cursor.slice(0, 80)}" is not the id of a message`)
+  if (!id) throw new Problem('invalid', `query: "${cursor.slice(0, 80)}" is not the id of a message`)
   if (id === systemMessageId(conversationId)) return SYSTEM_POSITION
   const message = await messageNamed(id, desk, conversationId)
   if (message) return message.position
-  throw refuse(404, `NOT_FOUND: there is no message ${id} in this conversation`)
+  throw new Problem('not-found', `there is no message ${id} in this conversation`)
 }
 
 /** A page of messages that are all at hand: those of one run or one step. Cursors are in the order of time. */
@@ -50,7 +49,7 @@ export function pageOf(messages: readonly Message[], query: MessageQuery): Messa
     if (cursor === undefined) return undefined
     const id = parseId('message', cursor)
     const index = messages.findIndex((message) => message.id === id || (id && message.id === answerOfRequest(id)))
-    if (index < 0) throw refuse(404, `NOT_FOUND: there is no message ${cursor.slice(0, 80)} here`)
+    if (index < 0) throw new Problem('not-found', `there is no message ${cursor.slice(0, 80)} here`)
     return index
   }
   const isNewestFirst = query.order === 'desc'

@@ -1,155 +1,177 @@
 import { z } from 'zod'
-import type { CompactionSettings } from '../../core/compaction.ts'
-import { parseId, type RunId } from '../../core/id.ts'
-import { isSettled } from '../../core/run.ts'
-import type { RunFilter } from '../../ports/store.ts'
+import { type AgentId, parseId, type RunId } from '../../core/id.ts'
+import { Problem } from '../../core/problem.ts'
 import type { Desk } from '../../service/desk.ts'
-import { cancelRun, listRuns } from '../../service/runs/runs.ts'
-import { waitForRun } from '../../service/runs/watch-run.ts'
-import type { Routes } from '../routes.ts'
-import { compactNow, resetNow } from './compact.ts'
-import { HttpFault, NO_RETRY, refuse } from './errors.ts'
+import { operation } from '../operation.ts'
+import { agentPath, conversationOf, messagePath, requireAgent } from './addressed.ts'
+import { activeRuns, cancelAll } from './cancel.ts'
+import { compactBody, compactionOf, compactNow, resetNow } from './compact.ts'
 import { chronological, systemMessage } from './message-history.ts'
 import { messageNamed, messageQuery } from './message-page.ts'
-import { conversationOf, idIn, parsed, requireAgent } from './parse.ts'
-import { type SendMode, sendAndAnswer } from './send.ts'
+import { type Sending, sendAndStream, sendAndWait, sendInBackground } from './send.ts'
 import { type SendBody, sendBody, withModelOf } from './send-body.ts'
+import { cancelledSchema } from './wire/cancelled.ts'
+import { compactedSchema } from './wire/compacted.ts'
 import { ofTypes, wireMessages } from './wire/message.ts'
+import { messageSchema } from './wire/message-schema.ts'
+import { runSchema } from './wire/run.ts'
+import { responseSchema } from './wire/run-response.ts'
+import { streamEventSchema } from './wire/stream-event.ts'
 
-/** Sending to an agent, and what was said with it. */
-export function registerMessageRoutes(routes: Routes): void {
-  const send = (path: string, runType: string, modeOf: (body: SendBody) => SendMode) =>
-    routes.post(
-      path,
-      async (request, desk, reply) => {
-        const agent = await requireAgent(request.params, desk)
-        const body = parsed(sendBody, request.body, 'body')
-        const mode = modeOf(body)
-        if (mode === 'blocking' && (body.stream_tokens || body.background))
-          throw refuse(422, 'body: `stream_tokens` and `background` need `streaming: true`')
-        const conversation = await conversationOf(agent, undefined, desk)
-        const place = { agent, conversationId: conversation.id, body: withModelOf(conversation, body) }
-        const sending = { ...place, mode, policy: 'enqueue', runType } as const
-        return sendAndAnswer({ request, reply }, sending, desk)
-      },
-      { body: sendBody },
-    )
-  send('/v1/agents/:agent_id/messages', 'send_message', ({ streaming }) => (streaming ? 'stream' : 'blocking'))
-  send('/v1/agents/:agent_id/messages/stream', 'send_message_streaming', () => 'stream')
-  send('/v1/agents/:agent_id/messages/async', 'send_message_async', () => 'async')
+const EXAMPLE = { input: 'Hello' }
 
-  routes.get(
-    '/v1/agents/:agent_id/messages',
-    async ({ params, query }, desk) => {
-      const agent = await requireAgent(params, desk)
-      const asked = parsed(messageQuery, query, 'query')
-      const conversation = await conversationOf(agent, asked.conversation_id, desk)
-      const messages = await chronological(conversation, asked, desk)
-      return messages.filter(ofTypes(asked.include_return_message_types))
-    },
-    { query: messageQuery },
-  )
-
-  routes.post(
-    '/v1/agents/:agent_id/messages/cancel',
-    async ({ params, body }, desk) => {
-      const agent = await requireAgent(params, desk)
-      const { run_ids } = parsed(cancelBody, body, 'body')
-      const active = run_ids?.length ? run_ids.map(requireRunId) : await activeRuns({ agentId: agent.id }, desk)
-      return cancelAll(active, desk)
-    },
-    { body: cancelBody },
-  )
-
-  routes.patch('/v1/agents/:agent_id/reset-messages', async ({ params }, desk) => {
-    const agent = await requireAgent(params, desk)
-    await resetNow({ agent, conversationId: (await conversationOf(agent, undefined, desk)).id }, desk)
-    return null
-  })
-
-  routes.post(
-    '/v1/agents/:agent_id/summarize',
-    async ({ params, body }, desk) => {
-      const agent = await requireAgent(params, desk)
-      const { compaction_settings } = parsed(compactBody, body, 'body')
-      const { id: conversationId } = await conversationOf(agent, undefined, desk)
-      return compactNow({ agent, conversationId, compaction: compactionOf(compaction_settings) }, desk)
-    },
-    { body: compactBody },
-  )
-
-  routes.patch('/v1/agents/:agent_id/messages/:message_id', async () => {
-    throw refuse(405, 'Messages are immutable: what was said stays as it was said.')
-  })
-
-  routes.get('/v1/messages/:message_id', async ({ params }, desk) => {
-    const id = idIn.message(params)
-    const message = await messageNamed(id, desk)
-    if (message) return wireMessages([message])
-    const system = await systemMessage(id, desk)
-    if (system) return [system]
-    throw refuse(404, `NOT_FOUND: there is no message ${id}`)
-  })
-}
-
-const cancelBody = z.object({ run_ids: z.array(z.string()).nullish() })
-
-export const compactBody = z.object({
-  compaction_settings: z
-    .object({
-      mode: z.enum(['sliding_window', 'all', 'self_compact_all', 'self_compact_sliding_window']).nullish(),
-      model: z.string().nullish(),
-      prompt: z.string().nullish(),
-      clip_chars: z.int().min(1).nullish(),
-      sliding_window_percentage: z.number().gt(0).max(1).nullish(),
-    })
-    .nullish(),
+const send = operation({
+  route: 'POST /v1/agents/:agent_id/messages',
+  scope: 'agent',
+  summary: 'Sends to an agent and answers when the turn is over, or streams it with `streaming: true`',
+  params: agentPath,
+  body: sendBody,
+  example: EXAMPLE,
+  answer: responseSchema,
+  streams: 'on-request',
+  async handle({ params, body, request, reply }, desk) {
+    const sending = await sendingTo(params.agent_id, body, 'send_message', desk)
+    const answer = body.streaming ? sendAndStream : sendAndWait
+    return answer({ request, reply }, sending, desk)
+  },
 })
 
-export function compactionOf(
-  settings: z.output<typeof compactBody>['compaction_settings'],
-): Partial<CompactionSettings> {
-  const { mode, model, prompt, clip_chars, sliding_window_percentage } = settings ?? {}
+const sendStreaming = operation({
+  route: 'POST /v1/agents/:agent_id/messages/stream',
+  scope: 'agent',
+  summary: 'Sends to an agent and streams the turn as it happens',
+  params: agentPath,
+  body: sendBody,
+  example: EXAMPLE,
+  answer: streamEventSchema,
+  streams: 'always',
+  handle: async ({ params, body, request, reply }, desk) =>
+    sendAndStream({ request, reply }, await sendingTo(params.agent_id, body, 'send_message_streaming', desk), desk),
+})
+
+const sendAsync = operation({
+  route: 'POST /v1/agents/:agent_id/messages/async',
+  scope: 'agent',
+  summary: 'Sends to an agent and answers at once with the run',
+  params: agentPath,
+  body: sendBody,
+  example: EXAMPLE,
+  answer: runSchema,
+  handle: async ({ params, body, request, reply }, desk) =>
+    sendInBackground({ request, reply }, await sendingTo(params.agent_id, body, 'send_message_async', desk), desk),
+})
+
+const listAgentMessages = operation({
+  route: 'GET /v1/agents/:agent_id/messages',
+  scope: 'read',
+  summary: 'Lists the messages of an agent',
+  params: agentPath,
+  query: messageQuery,
+  answer: z.array(messageSchema),
+  async handle({ params, query }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    const conversation = await conversationOf(agent, query.conversation_id, desk)
+    const messages = await chronological(conversation, query, desk)
+    return messages.filter(ofTypes(query.include_return_message_types))
+  },
+})
+
+const cancelAgentRuns = operation({
+  route: 'POST /v1/agents/:agent_id/messages/cancel',
+  scope: 'agent',
+  summary: 'Cancels the active runs of an agent',
+  params: agentPath,
+  body: z.object({
+    run_ids: z.array(z.string()).nullish().describe('These runs only; usually all that are active.'),
+  }),
+  answer: cancelledSchema,
+  async handle({ params, body: { run_ids } }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    const active = run_ids?.length ? run_ids.map(requireRunId) : await activeRuns({ agentId: agent.id }, desk)
+    return cancelAll(active, desk)
+  },
+})
+
+const resetMessages = operation({
+  route: 'PATCH /v1/agents/:agent_id/reset-messages',
+  scope: 'agent',
+  summary: 'Empties the context of the default conversation',
+  params: agentPath,
+  answer: z.null(),
+  async handle({ params }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    await resetNow({ agent, conversationId: (await conversationOf(agent, undefined, desk)).id }, desk)
+    return null
+  },
+})
+
+const summarize = operation({
+  route: 'POST /v1/agents/:agent_id/summarize',
+  scope: 'agent',
+  summary: 'Summarizes the default conversation now',
+  params: agentPath,
+  body: compactBody,
+  answer: compactedSchema,
+  async handle({ params, body }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    const { id: conversationId } = await conversationOf(agent, undefined, desk)
+    return compactNow({ agent, conversationId, compaction: compactionOf(body.compaction_settings) }, desk)
+  },
+})
+
+const changeMessage = operation({
+  route: 'PATCH /v1/agents/:agent_id/messages/:message_id',
+  scope: 'agent',
+  summary: 'Refused with 405: messages are immutable',
+  params: { agent_id: z.string(), message_id: z.string() },
+  answer: z.never(),
+  async handle() {
+    throw new Problem('immutable', 'Messages are immutable: what was said stays as it was said.')
+  },
+})
+
+const showMessage = operation({
+  route: 'GET /v1/messages/:message_id',
+  scope: 'read',
+  summary: 'Shows a message, which may have several parts',
+  params: messagePath,
+  answer: z.array(messageSchema),
+  async handle({ params: { message_id } }, desk) {
+    const message = await messageNamed(message_id, desk)
+    if (message) return wireMessages([message])
+    const system = await systemMessage(message_id, desk)
+    if (system) return [system]
+    throw new Problem('not-found', `there is no message ${message_id}`)
+  },
+})
+
+export const messageOperations = [
+  send,
+  sendStreaming,
+  sendAsync,
+  listAgentMessages,
+  cancelAgentRuns,
+  resetMessages,
+  summarize,
+  changeMessage,
+  showMessage,
+]
+
+/** A message to an agent goes to its default conversation; behind others it waits for its turn. */
+async function sendingTo(agentId: AgentId, body: SendBody, runType: string, desk: Desk): Promise<Sending> {
+  const agent = await requireAgent(agentId, desk)
+  const conversation = await conversationOf(agent, undefined, desk)
   return {
-    ...(mode ? { mode } : {}),
-    // The vendor's name for "you choose": the agent's own model.
-    ...(model && model !== 'letta/auto' ? { model } : {}),
-    ...(prompt ? { prompt } : {}),
-    ...(clip_chars ? { clipChars: clip_chars } : {}),
-    ...(sliding_window_percentage ? { slidingWindowPercentage: sliding_window_percentage } : {}),
+    agent,
+    conversationId: conversation.id,
+    body: withModelOf(conversation, body),
+    policy: 'enqueue',
+    runType,
   }
 }
 
 function requireRunId(text: string): RunId {
   const id = parseId('run', text)
   if (id) return id
-  throw refuse(400, `INVALID_ARGUMENT: "${text.slice(0, 80)}" is not the id of a run`)
-}
-
-/** What goes on, is queued or waits for somebody's word. */
-export async function activeRuns(where: Pick<RunFilter, 'agentId' | 'conversationId'>, desk: Desk): Promise<RunId[]> {
-  const going = await listRuns({ ...where, statuses: ['created', 'running'] }, 100, desk)
-  const waiting = await listRuns({ ...where, waiting: true }, 100, desk)
-  return [...going, ...waiting].map(({ id }) => id)
-}
-
-/** A cancelled run is over within this, unless a tool takes its time to stop. */
-export const CANCEL_WAIT_MS = 8_000
-
-/** Cancels these and waits for their ends: what is told is what became of them. */
-export async function cancelAll(runIds: readonly RunId[], desk: Desk): Promise<Record<string, string>> {
-  if (runIds.length === 0)
-    throw new HttpFault({
-      status: 409,
-      body: { detail: 'CONFLICT: there are no active runs to cancel' },
-      headers: NO_RETRY,
-    })
-  const told = runIds.map(async (id) => {
-    const run = await cancelRun(id, desk)
-    if (isSettled(run)) return [id, run.status === 'cancelled' ? 'cancelled' : 'failed'] as const
-    const ended = await waitForRun(id, desk, AbortSignal.timeout(CANCEL_WAIT_MS))
-    const isOver = ended.status !== 'created' && ended.status !== 'running'
-    return [id, !isOver || ended.status === 'cancelled' ? 'cancelled' : 'failed'] as const
-  })
-  return Object.fromEntries(await Promise.all(told))
+  throw new Problem('invalid-argument', `"${text.slice(0, 80)}" is not the id of a run`)
 }

@@ -1,6 +1,6 @@
+import { Problem } from '../../core/problem.ts'
 import { isTargetHandle, parseTarget, type TargetHandle } from '../../core/target.ts'
 import type { Desk } from '../../service/desk.ts'
-import { refuse } from './errors.ts'
 
 /** What some clients send for "whatever you think best". */
 const ANY = 'letta/auto'
@@ -9,13 +9,13 @@ const ANY = 'letta/auto'
 export function requireModel(named: string | undefined, desk: Desk): TargetHandle {
   const handle = named === undefined || named === ANY ? desk.defaults.model : named
   if (handle === undefined)
-    throw refuse(400, 'INVALID_ARGUMENT: An agent needs a model, and this server has no default one. Send "model".')
+    throw new Problem('invalid-argument', 'An agent needs a model, and this server has no default one. Send "model".')
   if (!isTargetHandle(handle))
-    throw refuse(400, `INVALID_ARGUMENT: "${handle.slice(0, 200)}" is not a model handle. Write provider/model.`)
+    throw new Problem('invalid-argument', `"${handle.slice(0, 200)}" is not a model handle. Write provider/model.`)
   const { provider } = parseTarget(handle)!
   if (desk.world.models.find(provider)) return handle
   const known = (desk.directory?.list() ?? []).map(({ name }) => `${name}/…`)
-  throw refuse(404, `NOT_FOUND: Handle ${handle.slice(0, 200)} not found, must be one of [${known.join(', ')}]`)
+  throw new Problem('not-found', `Handle ${handle.slice(0, 200)} not found, must be one of [${known.join(', ')}]`)
 }
 
 /** Names of vendors as the client knows them; what it does not know speaks OpenAI's dialect. */

@@ -1,133 +1,143 @@
 import { z } from 'zod'
-import type { Passage } from '../../core/passage.ts'
 import { deletePassage, insertPassage, listPassages, searchPassages } from '../../service/memory/passages.ts'
-import type { Routes } from '../routes.ts'
-import { listQuery, pageOf } from './list-query.ts'
-import { flag, idIn, limit, parsed, requireAgent, texts } from './parse.ts'
-import { wireDate } from './wire/message.ts'
+import { date, flag, id, limit, texts } from '../field.ts'
+import { operation } from '../operation.ts'
+import { listQuery, pageOf } from '../paging.ts'
+import { agentPath, requireAgent, requireAgentNamed } from './addressed.ts'
+import { deletedSchema } from './wire/deleted.ts'
+import {
+  passageSchema,
+  passageSearchSchema,
+  passagesSearchSchema,
+  wireFoundPassages,
+  wirePassage,
+  wirePassageSearch,
+} from './wire/passage.ts'
 
-const PASSAGES = '/v1/agents/:agent_id/archival-memory'
-
-/** Whoever would embed the question has this long; then the words alone count. */
-export const PATIENCE_MS = 5_000
-const MODES = { words: 'fts', 'words and meaning': 'hybrid' }
+/** An embedding model has this long to embed a query; then the words alone count. */
+export const EMBED_WAIT_MS = 5_000
 
 const tags = z.array(z.string().min(1)).max(16)
-const moment = z
-  .string()
-  .refine((text) => !Number.isNaN(Date.parse(text)), 'must be a time in ISO 8601')
-  .transform((text) => Date.parse(text))
+const moment = date.transform((text) => Date.parse(text))
 
-const newPassageBody = z.object({ text: z.string().min(1), tags: tags.nullish(), created_at: moment.nullish() })
-
-const searchQuery = z.object({
-  query: z.string(),
-  tags: texts.pipe(tags).optional(),
-  tag_match_mode: z.enum(['any', 'all']).optional(),
-  top_k: limit(10, 100),
-  start_datetime: moment.optional(),
-  end_datetime: moment.optional(),
+const createPassage = operation({
+  route: 'POST /v1/agents/:agent_id/archival-memory',
+  scope: 'agent',
+  summary: 'Adds a passage to the archival memory of an agent',
+  params: agentPath,
+  body: z.object({
+    text: z.string().min(1).describe('What the agent is to remember.'),
+    tags: tags.nullish().describe('Words to find it by.'),
+    created_at: moment.nullish().describe('When it happened; now if left out.'),
+  }),
+  example: { text: 'Ada likes tea.', tags: ['ada'] },
+  answer: z.array(passageSchema),
+  async handle({ params, body }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    const { text, tags: given, created_at: createdAt } = body
+    const passage = { agent, text, ...(given ? { tags: given } : {}), ...(createdAt ? { createdAt } : {}) }
+    return [wirePassage(await insertPassage(passage, desk))]
+  },
 })
 
-/** Of all agents, or of one; an archive is that of its agent. */
-const searchAllBody = z.object({
-  query: z.string().nullish(),
-  agent_id: z.string().nullish(),
-  archive_id: z.string().nullish(),
-  tags: tags.nullish(),
-  tag_match_mode: z.enum(['any', 'all']).nullish(),
-  limit: z.int().min(1).max(100).nullish(),
-  start_date: moment.nullish(),
-  end_date: moment.nullish(),
-})
-
-export function registerPassageRoutes(routes: Routes): void {
-  routes.post(
-    PASSAGES,
-    async ({ params, body }, desk) => {
-      const agent = await requireAgent(params, desk)
-      const { text, tags: said, created_at } = parsed(newPassageBody, body, 'body')
-      const wish = { agent, text, ...(said ? { tags: said } : {}), ...(created_at ? { createdAt: created_at } : {}) }
-      return [wirePassage(await insertPassage(wish, desk))]
-    },
-    { body: newPassageBody },
-  )
-
-  routes.get(PASSAGES, async ({ params, query }, desk) => {
-    const agent = await requireAgent(params, desk)
-    const asked = parsed(
-      listQuery(100).extend({ search: z.string().optional(), ascending: flag.default(true) }),
-      query,
-      'query',
-    )
-    const page = { ...pageOf(asked), ...(asked.search ? { text: asked.search } : {}) }
+const listPassagesOperation = operation({
+  route: 'GET /v1/agents/:agent_id/archival-memory',
+  scope: 'read',
+  summary: 'Lists the passages of an agent',
+  params: agentPath,
+  query: listQuery(100).extend({
+    search: z.string().optional().describe('Passages that contain this text.'),
+    ascending: flag.default(true).describe('Oldest first; `order` wins over it.'),
+  }),
+  answer: z.array(passageSchema),
+  async handle({ params, query }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    const page = { ...pageOf(query), ...(query.search ? { text: query.search } : {}) }
     return (await listPassages(agent, page, desk)).map(wirePassage)
-  })
-
-  routes.get(
-    `${PASSAGES}/search`,
-    async ({ params, query }, desk) => {
-      const agent = await requireAgent(params, desk)
-      const asked = parsed(searchQuery, query, 'query')
-      const { found, mode, fallback } = await searchPassages(
-        agent,
-        {
-          signal: AbortSignal.timeout(PATIENCE_MS),
-          ...{ text: asked.query, limit: asked.top_k, tagMatch: asked.tag_match_mode ?? 'any' },
-          ...(asked.tags ? { tags: asked.tags } : {}),
-          ...(asked.start_datetime === undefined ? {} : { from: asked.start_datetime }),
-          ...(asked.end_datetime === undefined ? {} : { to: asked.end_datetime }),
-        },
-        desk,
-      )
-      const results = found.map(({ item: { id, text, createdAt, tags: said } }) => ({
-        ...{ id, content: text, timestamp: wireDate(createdAt), tags: said },
-      }))
-      return { results, count: results.length, search_mode: MODES[mode], ...(fallback ? { notice: fallback } : {}) }
-    },
-    { query: searchQuery },
-  )
-
-  routes.post(
-    '/v1/passages/search',
-    async ({ body }, desk) => {
-      const asked = parsed(searchAllBody, body, 'body')
-      const agentId = asked.agent_id ?? asked.archive_id?.replace(/^archive-/, 'agent-')
-      const agent = agentId ? await requireAgent({ agent_id: agentId }, desk) : undefined
-      const { found, fallback } = await searchPassages(
-        agent,
-        {
-          signal: AbortSignal.timeout(PATIENCE_MS),
-          ...{ text: asked.query ?? '', limit: asked.limit ?? 50, tagMatch: asked.tag_match_mode ?? 'any' },
-          ...(asked.tags ? { tags: asked.tags } : {}),
-          ...(asked.start_date ? { from: asked.start_date } : {}),
-          ...(asked.end_date ? { to: asked.end_date } : {}),
-        },
-        desk,
-      )
-      return found.map(({ item, score, wordRank, vectorRank }) => ({
-        ...{ passage: wirePassage(item), score },
-        metadata: {
-          ...{ fts_rank: wordRank ?? null, vector_rank: vectorRank ?? null },
-          ...(fallback ? { notice: fallback } : {}),
-        },
-      }))
-    },
-    { body: searchAllBody },
-  )
-
-  routes.delete(`${PASSAGES}/:memory_id`, async ({ params }, desk) => {
-    const agent = await requireAgent(params, desk)
-    const id = idIn.passage(params)
-    await deletePassage(agent, id, desk)
-    return { message: `Memory id=${id} successfully deleted` }
-  })
-}
-
-const wirePassage = ({ id, text, tags: said, createdAt, agentId }: Passage) => ({
-  ...{ id, text, tags: said, embedding: null, embedding_config: null, metadata: {}, is_deleted: false },
-  // An agent has one archive, which is made with it.
-  archive_id: `archive-${agentId.slice('agent-'.length)}`,
-  ...{ file_id: null, file_name: null, source_id: null, created_by_id: null, last_updated_by_id: null },
-  ...{ created_at: wireDate(createdAt), updated_at: null },
+  },
 })
+
+const searchAgentPassages = operation({
+  route: 'GET /v1/agents/:agent_id/archival-memory/search',
+  scope: 'read',
+  summary: 'Searches the passages of an agent',
+  params: agentPath,
+  query: z.object({
+    query: z.string().describe('The words, or the meaning, to look for.'),
+    tags: texts.pipe(tags).optional().describe('Passages with these tags only.'),
+    tag_match_mode: z.enum(['any', 'all']).optional().describe('Whether one of the tags is enough; usually it is.'),
+    top_k: limit(10, 100),
+    start_datetime: moment.optional().describe('Passages of this time or later.'),
+    end_datetime: moment.optional().describe('Passages of this time or earlier.'),
+  }),
+  answer: passageSearchSchema,
+  async handle({ params, query }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    const search = {
+      signal: AbortSignal.timeout(EMBED_WAIT_MS),
+      text: query.query,
+      limit: query.top_k,
+      tagMatch: query.tag_match_mode ?? 'any',
+      ...(query.tags ? { tags: query.tags } : {}),
+      ...(query.start_datetime === undefined ? {} : { from: query.start_datetime }),
+      ...(query.end_datetime === undefined ? {} : { to: query.end_datetime }),
+    }
+    return wirePassageSearch(await searchPassages(agent, search, desk))
+  },
+})
+
+const searchAllPassages = operation({
+  route: 'POST /v1/passages/search',
+  scope: 'read',
+  summary: 'Searches the passages of all agents',
+  body: z.object({
+    query: z.string().nullish().describe('The words, or the meaning, to look for.'),
+    agent_id: z.string().nullish().describe('Passages of this agent only.'),
+    archive_id: z.string().nullish().describe('The archive of an agent, which has the same number as the agent.'),
+    tags: tags.nullish().describe('Passages with these tags only.'),
+    tag_match_mode: z.enum(['any', 'all']).nullish().describe('Whether one of the tags is enough; usually it is.'),
+    limit: z.int().min(1).max(100).nullish().describe('The most results; usually 50.'),
+    start_date: moment.nullish().describe('Passages of this time or later.'),
+    end_date: moment.nullish().describe('Passages of this time or earlier.'),
+  }),
+  example: { query: 'tea' },
+  answer: passagesSearchSchema,
+  async handle({ body }, desk) {
+    const agentId = body.agent_id ?? body.archive_id?.replace(/^archive-/, 'agent-')
+    const agent = agentId ? await requireAgentNamed(agentId, desk) : undefined
+    const result = await searchPassages(
+      agent,
+      {
+        signal: AbortSignal.timeout(EMBED_WAIT_MS),
+        text: body.query ?? '',
+        limit: body.limit ?? 50,
+        tagMatch: body.tag_match_mode ?? 'any',
+        ...(body.tags ? { tags: body.tags } : {}),
+        ...(body.start_date ? { from: body.start_date } : {}),
+        ...(body.end_date ? { to: body.end_date } : {}),
+      },
+      desk,
+    )
+    return wireFoundPassages(result)
+  },
+})
+
+const removePassage = operation({
+  route: 'DELETE /v1/agents/:agent_id/archival-memory/:memory_id',
+  scope: 'agent',
+  summary: 'Deletes a passage',
+  params: { ...agentPath, memory_id: id('passage').describe('The id of a passage.') },
+  answer: deletedSchema,
+  async handle({ params }, desk) {
+    await deletePassage(await requireAgent(params.agent_id, desk), params.memory_id, desk)
+    return { message: `Memory id=${params.memory_id} successfully deleted` }
+  },
+})
+
+export const passageOperations = [
+  createPassage,
+  listPassagesOperation,
+  searchAgentPassages,
+  searchAllPassages,
+  removePassage,
+]

@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
-import type { RanTool, RunTool } from '../../service/tools/run-tool.ts'
+import type { RunTool } from '../../service/tools/run-tool.ts'
 
-export const runBody = z.object({ args: z.record(z.string(), z.json()).nullish() })
+export const runBody = z.object({
+  args: z.record(z.string(), z.json()).nullish().describe('The arguments, by name.'),
+})
 
 /** What a request to run a tool asks for. Whoever hangs up stops it. */
 export function runAsked(
@@ -18,8 +20,3 @@ export function runAsked(
     isRepeat: Number(headers['x-stainless-retry-count'] ?? 0) > 0,
   }
 }
-
-export const wireRan = ({ status, output }: RanTool) => ({
-  ...{ status, func_return: output, stdout: [], stderr: status === 'error' ? [output] : [] },
-  ...{ agent_state: null, sandbox_config_fingerprint: null },
-})

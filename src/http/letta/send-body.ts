@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { Conversation } from '../../core/agent.ts'
 import type { Verdict } from '../../core/approval.ts'
 import type { InputPart } from '../../core/message.ts'
+import { Problem } from '../../core/problem.ts'
 import type { ClientTool } from '../../core/run.ts'
 import type { NewInput } from '../../service/messages/send-message.ts'
-import { refuse } from './errors.ts'
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() })
 const imagePart = z.object({
@@ -18,16 +18,25 @@ const content = z.union([z.string(), z.array(z.discriminatedUnion('type', [textP
 
 const said = z.object({
   type: z.literal('message'),
-  role: z.enum(['user', 'system', 'assistant']),
+  role: z
+    .enum(['user', 'system', 'assistant'])
+    .describe('Who speaks. `assistant` puts words into the mouth of the model and is text only.'),
   content,
-  otid: z.string().min(1).max(200).nullish(),
-  name: z.string().nullish(),
+  otid: z
+    .string()
+    .min(1)
+    .max(200)
+    .nullish()
+    .describe('Id that the client chooses. A message sent again under the same id attaches to the run of the first.'),
+  name: z.string().nullish().describe('Name of the sender, passed on to models that take names.'),
 })
 
 const result = z.object({
-  tool_call_id: z.string(),
-  tool_return: z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart]))]),
-  status: z.enum(['success', 'error']).default('success'),
+  tool_call_id: z.string().describe('Id of the call.'),
+  tool_return: z
+    .union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart]))])
+    .describe('Result of the call: text, or a list of texts and images.'),
+  status: z.enum(['success', 'error']).default('success').describe('Whether the call succeeded.'),
 })
 const word = z.object({ tool_call_id: z.string(), approve: z.boolean(), reason: z.string().nullish() })
 
@@ -39,11 +48,11 @@ const approvalEntry = z.union([
 
 const approval = z.object({
   type: z.literal('approval'),
-  approvals: z.array(approvalEntry).nullish(),
+  approvals: z.array(approvalEntry).nullish().describe('A decision or a result for each call that waits.'),
   /** Deprecated, and still sent. */
-  approve: z.boolean().nullish(),
-  approval_request_id: z.string().nullish(),
-  reason: z.string().nullish(),
+  approve: z.boolean().nullish().describe('Deprecated: one decision for all calls that wait.'),
+  approval_request_id: z.string().nullish().describe('Deprecated: the request or call that `approve` answers.'),
+  reason: z.string().nullish().describe('Deprecated: why `approve` is false; the model reads it.'),
 })
 const toolReturn = z.object({ type: z.literal('tool_return'), tool_returns: z.array(result).min(1) })
 
@@ -59,35 +68,73 @@ function typed(value: unknown): unknown {
 }
 
 const clientTool = z.object({
-  name: z.string().min(1).max(128),
-  description: z.string().nullish(),
-  parameters: z.record(z.string(), z.json()).nullish(),
+  name: z
+    .string()
+    .min(1)
+    .max(128)
+    .describe('Name the model calls the tool by. It goes before a tool of the agent with the same name.'),
+  description: z.string().nullish().describe('What the model reads about the tool.'),
+  parameters: z.record(z.string(), z.json()).nullish().describe('JSON Schema of the arguments.'),
 })
 
 const clientSkill = z.object({
-  name: z.string().min(1),
-  description: z.string().nullish(),
-  location: z.string().nullish(),
+  name: z.string().min(1).describe('Name of the skill.'),
+  description: z.string().nullish().describe('What the model reads about the skill.'),
+  location: z.string().nullish().describe('Where the client keeps the skill; the model reads it.'),
 })
 
 /** What every route that sends accepts. Unknown fields are ignored: newer clients have some. */
 export const sendBody = z.object({
-  messages: z.array(input).max(1000).nullish(),
-  input: content.nullish(),
-  agent_id: z.string().nullish(),
-  streaming: z.boolean().nullish(),
-  stream_tokens: z.boolean().nullish(),
-  background: z.boolean().nullish(),
-  include_pings: z.boolean().nullish(),
-  include_compaction_messages: z.boolean().nullish(),
-  include_return_message_types: z.array(z.string()).nullish(),
-  max_steps: z.int().min(1).max(10_000).nullish(),
-  override_model: z.string().nullish(),
-  override_system: z.string().nullish(),
-  client_tools: z.array(clientTool).max(500).nullish(),
-  client_skills: z.array(clientSkill).max(500).nullish(),
-  cancel_on_disconnect: z.boolean().nullish(),
-  callback_url: z.string().max(2048).nullish(),
+  messages: z
+    .array(input)
+    .max(1000)
+    .nullish()
+    .describe('Messages to send, or first the answer to calls that wait, and then messages. Either this or `input`.'),
+  input: content.nullish().describe('Short form of one user message. Either this or `messages`.'),
+  agent_id: z.string().nullish().describe('Agent whose conversation `default` means. Only for conversation routes.'),
+  streaming: z
+    .boolean()
+    .nullish()
+    .describe('Whether the answer is a stream of events. False without it; true on conversation routes.'),
+  stream_tokens: z
+    .boolean()
+    .nullish()
+    .describe('Whether the stream sends text as the model writes it, in place of whole messages.'),
+  background: z
+    .boolean()
+    .nullish()
+    .describe(
+      'Marks the run as a background run, for the filter of runs. Every run outlives its connection. Streams only.',
+    ),
+  include_pings: z
+    .boolean()
+    .nullish()
+    .describe(
+      'Whether the stream sends `ping` events while nothing happens; comments without it. True without a value.',
+    ),
+  include_compaction_messages: z
+    .boolean()
+    .nullish()
+    .describe('Whether the stream sends summaries as messages that the official client shows.'),
+  include_return_message_types: z
+    .array(z.string())
+    .nullish()
+    .describe('Message types to return, such as `assistant_message`. All without it.'),
+  max_steps: z.int().min(1).max(10_000).nullish().describe('Most steps of the run.'),
+  override_model: z.string().nullish().describe('Model for this run, as provider/model.'),
+  override_system: z.string().nullish().describe('System prompt for this run, in place of that of the agent.'),
+  client_tools: z
+    .array(clientTool)
+    .max(500)
+    .nullish()
+    .describe('Tools that the client runs. Their calls wait until the client sends results.'),
+  client_skills: z
+    .array(clientSkill)
+    .max(500)
+    .nullish()
+    .describe('Skills of the client that the model reads about in this run.'),
+  cancel_on_disconnect: z.boolean().nullish().describe('Whether the run is cancelled when the client disconnects.'),
+  callback_url: z.string().max(2048).nullish().describe('Webhook that Holdfast calls when the run has ended.'),
 })
 
 export type SendBody = z.output<typeof sendBody>
@@ -108,10 +155,10 @@ export type Wholesale = { approve: boolean; reason?: string; requestId?: string 
 export function saidIn({ messages, input: short }: SendBody): Said {
   const hasShort = short !== undefined && short !== null
   if (hasShort === Array.isArray(messages))
-    throw refuse(422, 'body: send either `input` or `messages`, and not both of them')
+    throw new Problem('invalid', 'body: send either `input` or `messages`, and not both of them')
   if (hasShort) return { type: 'inputs', inputs: [{ role: 'user', content: partsOf(short) }] }
   const [first, ...rest] = messages ?? []
-  if (!first) throw refuse(422, 'body.messages: must hold at least one message')
+  if (!first) throw new Problem('invalid', 'body.messages: must hold at least one message')
   if (first.type === 'message') return { type: 'inputs', inputs: [first, ...rest].map(newInput) }
   const followUps = rest.map(newInput)
   if (first.type === 'tool_return') return { type: 'answer', verdicts: first.tool_returns.map(resultOf), followUps }
@@ -119,17 +166,18 @@ export function saidIn({ messages, input: short }: SendBody): Said {
 }
 
 export function newInput(one: z.output<typeof input>, index: number): NewInput {
-  if (one.type !== 'message') throw refuse(422, `body.messages.${index}: only the first message may be an approval`)
+  if (one.type !== 'message')
+    throw new Problem('invalid', `body.messages.${index}: only the first message may be an approval`)
   const { role, otid, name } = one
   const parts = partsOf(one.content)
   if (role === 'assistant' && parts.some(({ type }) => type === 'image'))
-    throw refuse(422, `body.messages.${index}.content: what an assistant said is text`)
+    throw new Problem('invalid', `body.messages.${index}.content: what an assistant said is text`)
   return { role, content: parts, ...(otid ? { otid } : {}), ...(name ? { name } : {}) }
 }
 
 function answersOf({ approvals, approve, approval_request_id, reason }: z.output<typeof approval>) {
   if (approvals && approvals.length > 0) return { verdicts: approvals.map(verdictOf) }
-  if (typeof approve !== 'boolean') throw refuse(422, 'body.messages.0: an approval needs `approvals`')
+  if (typeof approve !== 'boolean') throw new Problem('invalid', 'body.messages.0: an approval needs `approvals`')
   const wholesale: Wholesale = {
     approve,
     ...(reason ? { reason } : {}),

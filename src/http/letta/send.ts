@@ -14,70 +14,81 @@ import { acceptCallback } from '../../service/messages/callbacks.ts'
 import { type NewInput, sendInputs, type Wishes } from '../../service/messages/send-message.ts'
 import { cancelRun, markAnswered, showRun } from '../../service/runs/runs.ts'
 import { waitForRun } from '../../service/runs/watch-run.ts'
-import { failedRun, refuse } from './errors.ts'
-import { runResponse } from './run-response.ts'
+import { failedRun } from './errors.ts'
 import { clientToolsOf, type Said, type SendBody, saidIn, skillsIn } from './send-body.ts'
 import { approvalRequestId } from './slice-ids.ts'
 import { streamRun } from './stream.ts'
 import { wireRun } from './wire/run.ts'
+import { runResponse } from './wire/run-response.ts'
 
-/** `blocking` answers with the whole response, `async` with the run, `stream` with its events. */
-export type SendMode = 'blocking' | 'async' | 'stream'
+/** How a request is answered; whatever it is, the run goes on without the caller. */
+type SendMode = 'blocking' | 'async' | 'stream'
 
 export type Sending = {
   agent: Agent
   conversationId: ConversationId
   body: SendBody
-  mode: SendMode
   /** What happens when the conversation is busy. */
   policy: AdmissionPolicy
   /** How the run remembers which route opened it. */
   runType: string
 }
 
-/** Every route that sends comes here: accept, then answer in the way that was asked for. */
-export async function sendAndAnswer(
-  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-  sending: Sending,
-  desk: Desk,
-): Promise<unknown> {
-  const { body, mode } = sending
-  const runId = await accept(request, sending, desk)
-  if (body.callback_url) request.server.serving.callbacks.expect(runId, desk.organizationId)
-  reply.header('x-run-id', runId)
-  const onSent = () => void markAnswered(runId, desk)
-  switch (mode) {
-    case 'stream':
-      await streamRun(
-        reply,
-        {
-          ...{
-            runId,
-            onSent,
-            pings: body.include_pings ?? true,
-            compactions: body.include_compaction_messages ?? false,
-          },
-          ...(body.include_return_message_types ? { types: body.include_return_message_types } : {}),
-          cancelOnDisconnect: body.cancel_on_disconnect ?? false,
-        },
-        desk,
-      )
-      return reply
-    // Only a whole answer counts as one: whoever was told to come back is to find this run again.
-    case 'async': {
-      const run = wireRun((await showRun(runId, desk)).run)
-      reply.raw.once('finish', onSent)
-      return run
-    }
-    case 'blocking': {
-      const response = await wholeResponse({ reply, runId, body }, desk)
-      reply.raw.once('finish', onSent)
-      return response
-    }
-  }
+type Exchange = { request: FastifyRequest; reply: FastifyReply }
+
+/** Sends and answers with the events of the run. */
+export async function sendAndStream(exchange: Exchange, sending: Sending, desk: Desk): Promise<FastifyReply> {
+  const { reply } = exchange
+  const { body } = sending
+  const { runId, onSent } = await accept(exchange, { ...sending, mode: 'stream' }, desk)
+  await streamRun(
+    reply,
+    {
+      runId,
+      onSent,
+      pings: body.include_pings ?? true,
+      compactions: body.include_compaction_messages ?? false,
+      ...(body.include_return_message_types ? { types: body.include_return_message_types } : {}),
+      cancelOnDisconnect: body.cancel_on_disconnect ?? false,
+    },
+    desk,
+  )
+  return reply
 }
 
-async function accept(request: FastifyRequest, sending: Sending, desk: Desk): Promise<RunId> {
+/** Sends and answers at once with the run. */
+export async function sendInBackground(exchange: Exchange, sending: Sending, desk: Desk) {
+  const { runId, onSent } = await accept(exchange, { ...sending, mode: 'async' }, desk)
+  const run = wireRun((await showRun(runId, desk)).run)
+  // Only a whole answer counts as one: a caller that was told to come back finds this run again.
+  exchange.reply.raw.once('finish', onSent)
+  return run
+}
+
+/** Sends and answers with all that the run brought about, when it is over. */
+export async function sendAndWait(exchange: Exchange, sending: Sending, desk: Desk) {
+  const { body } = sending
+  if (body.stream_tokens || body.background)
+    throw new Problem('invalid', 'body: `stream_tokens` and `background` need `streaming: true`')
+  const { runId, onSent } = await accept(exchange, { ...sending, mode: 'blocking' }, desk)
+  const response = await wholeResponse({ reply: exchange.reply, runId, body }, desk)
+  exchange.reply.raw.once('finish', onSent)
+  return response
+}
+
+type Accepted = { runId: RunId; onSent(): void }
+
+/** Every route that sends comes here. When it resolves, the message is on disk. */
+async function accept({ request, reply }: Exchange, sending: Moded, desk: Desk): Promise<Accepted> {
+  const runId = await openRun(request, sending, desk)
+  if (sending.body.callback_url) request.server.serving.callbacks.expect(runId, desk.organizationId)
+  reply.header('x-run-id', runId)
+  return { runId, onSent: () => void markAnswered(runId, desk) }
+}
+
+type Moded = Sending & { mode: SendMode }
+
+async function openRun(request: FastifyRequest, sending: Moded, desk: Desk): Promise<RunId> {
   const said = saidIn(sending.body)
   const wishes = wishesOf(sending, desk)
   if (said.type === 'answer') return answer({ said, sending, wishes }, desk)
@@ -85,7 +96,11 @@ async function accept(request: FastifyRequest, sending: Sending, desk: Desk): Pr
   const retries = Number(request.headers['x-stainless-retry-count'] ?? 0)
   const sent = await sendInputs(
     {
-      ...{ ...wishes, agent, conversationId, policy, inputs: said.inputs },
+      ...wishes,
+      agent,
+      conversationId,
+      policy,
+      inputs: said.inputs,
       request: { isRetry: retries > 0, fingerprint: fingerprintOf(request, desk) },
     },
     desk,
@@ -100,7 +115,7 @@ function fingerprintOf(request: FastifyRequest, { world }: Desk): string {
   return world.digest([key, path, canonicalJson((request.body ?? {}) as Json)].join('\n'))
 }
 
-function wishesOf({ body, mode, runType }: Sending, desk: Desk): Wishes {
+function wishesOf({ body, mode, runType }: Moded, desk: Desk): Wishes {
   const { max_steps, override_model, override_system, background, callback_url } = body
   const clientTools = clientToolsOf(body)
   const addendum = skillsIn(body)
@@ -120,15 +135,16 @@ function wishesOf({ body, mode, runType }: Sending, desk: Desk): Wishes {
 
 function requireModel(handle: string, { world }: Desk): TargetHandle {
   const target = parseTarget(handle)
-  if (!target) throw refuse(400, `INVALID_ARGUMENT: override_model must be provider/model, not "${handle}"`)
-  if (!world.models.find(target.provider)) throw refuse(404, `NOT_FOUND: Handle ${handle} not found: no such provider`)
+  if (!target) throw new Problem('invalid-argument', `override_model must be provider/model, not "${handle}"`)
+  if (!world.models.find(target.provider))
+    throw new Problem('not-found', `Handle ${handle} not found: no such provider`)
   return handle as TargetHandle
 }
 
 type Answering = { said: Extract<Said, { type: 'answer' }>; sending: Sending; wishes: Wishes }
 
 const NOTHING_WAITS =
-  'INVALID_ARGUMENT: Cannot process approval response: No tool call is currently awaiting approval. ' +
+  'Cannot process approval response: No tool call is currently awaiting approval. ' +
   'Please send a regular message to interact with the agent.'
 
 async function answer({ said, sending, wishes }: Answering, desk: Desk): Promise<RunId> {
@@ -139,12 +155,15 @@ async function answer({ said, sending, wishes }: Answering, desk: Desk): Promise
   const isOfOpen = open?.calls.some(({ callId }) => callIds.includes(callId))
   const earlier = isOfOpen ? undefined : await findAnsweredApproval(conversationId, callIds, desk)
   const runId = earlier ?? open?.runId
-  if (!runId) throw refuse(400, NOTHING_WAITS)
+  if (!runId) throw new Problem('invalid-argument', NOTHING_WAITS)
   const { streamTokens, background, maxSteps, clientTools, metadata, callback } = wishes
   try {
     return await answerApproval(
       {
-        ...{ runId, verdicts, followUps: inputsOf(said.followUps, desk), reminder: [keepAlive(desk)] },
+        runId,
+        verdicts,
+        followUps: inputsOf(said.followUps, desk),
+        reminder: [keepAlive(desk)],
         wishes: {
           ...(streamTokens === undefined ? {} : { streamTokens }),
           ...(background === undefined ? {} : { background }),
@@ -158,8 +177,8 @@ async function answer({ said, sending, wishes }: Answering, desk: Desk): Promise
     )
   } catch (fault) {
     if (!(fault instanceof Problem)) throw fault
-    if (fault.kind === 'invalid') throw refuse(400, `INVALID_ARGUMENT: ${fault.message}`)
-    if (fault.kind === 'conflict') throw refuse(400, NOTHING_WAITS)
+    if (fault.kind === 'invalid') throw new Problem('invalid-argument', fault.message)
+    if (fault.kind === 'conflict') throw new Problem('invalid-argument', NOTHING_WAITS)
     throw fault
   }
 }
@@ -172,7 +191,7 @@ function verdictsFor({ answerId, calls }: Open, { verdicts, wholesale }: Answeri
   const { approve, reason, requestId } = wholesale
   const known = [approvalRequestId(answerId), answerId, ...calls.map(({ callId }) => callId)]
   if (requestId !== undefined && !known.includes(requestId))
-    throw refuse(400, `INVALID_ARGUMENT: Invalid tool call IDs. Expected '${known[0]}', but received '${requestId}'.`)
+    throw new Problem('invalid-argument', `Invalid tool call IDs. Expected '${known[0]}', but received '${requestId}'.`)
   return calls.map(({ callId }): Verdict => {
     if (approve) return { callId, verdict: 'approve' }
     return { callId, verdict: 'deny', ...(reason ? { reason } : {}) }
@@ -194,7 +213,7 @@ function keepAlive({ world }: Desk): Input {
 async function wholeResponse(
   { reply, runId, body }: { reply: FastifyReply; runId: RunId; body: SendBody },
   desk: Desk,
-): Promise<unknown> {
+) {
   const gone = new AbortController()
   const leave = () => {
     if (!reply.raw.writableFinished) gone.abort()
@@ -204,12 +223,14 @@ async function wholeResponse(
   reply.raw.off('close', leave)
   if (gone.signal.aborted) {
     if (body.cancel_on_disconnect) await cancelRun(runId, desk)
-    throw refuse(499, 'Client disconnected')
+    throw new Problem('caller-left', 'Client disconnected')
   }
   const isOver = run.status !== 'created' && run.status !== 'running'
   if (!isOver) {
-    reply.header('retry-after', '1')
-    throw refuse(503, `The server is stopping. The run goes on when it is back: ask for ${runId}, or send this again.`)
+    throw new Problem(
+      'unavailable',
+      `The server is stopping. The run goes on when it is back: ask for ${runId}, or send this again.`,
+    )
   }
   const stopReason = run.stopReason ?? 'error'
   if (run.status === 'failed' && run.error && stopReason !== 'max_tokens_exceeded')

@@ -1,16 +1,10 @@
 import type { Chunk, NumberedChunk } from '../../core/chunk.ts'
 import { type MessageId, type RunId, stepOfAnswer } from '../../core/id.ts'
+import { wireDate } from '../wire-date.ts'
 import { sliceOtid } from './slice-ids.ts'
-import {
-  type ContentPiece,
-  callsSlice,
-  contentSlice,
-  type Origin,
-  requestSlice,
-  returnSlice,
-  type WireMessage,
-  wireDate,
-} from './wire/message.ts'
+import { type ContentPiece, callsSlice, contentSlice, type Origin, requestSlice, returnSlice } from './wire/message.ts'
+import type { WireStreamEvent } from './wire/stream-event.ts'
+import { wireUsage } from './wire/usage.ts'
 
 /** One event for the client. A named one is ours and skipped by it, `error` excepted. */
 export type StreamEvent = {
@@ -18,7 +12,7 @@ export type StreamEvent = {
   /** What ends a stream is told to whoever asks, also past its end. */
   isTerminal: boolean
   name?: string
-  data: { message_type: string } & Record<string, unknown>
+  data: WireStreamEvent & Record<string, unknown>
 }
 
 export type ViewOptions = {
@@ -41,7 +35,7 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
   let blank = ''
   let held: { piece: ContentPiece; seq: number } | undefined
   /** The first piece of this slice as it was told: the others differ in three words. */
-  let like: WireMessage | undefined
+  let like: ReturnType<typeof contentSlice> | undefined
   let returns: Extract<Chunk, { message_type: 'tool_return_message' }>[] = []
   let stopReason: string | undefined
 
@@ -96,10 +90,10 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
     return []
   }
 
-  function pieceOf(piece: ContentPiece, seq: number): WireMessage {
+  function pieceOf(piece: ContentPiece, seq: number): StreamEvent['data'] {
     like ??= contentSlice(answerId!, { ...piece, slice }, origin(seq))
     const date = wireDate(options.now())
-    if (piece.kind === 'text') return { ...like, date, seq_id: seq, content: piece.text }
+    if (like.message_type === 'assistant_message') return { ...like, date, seq_id: seq, content: piece.text }
     return { ...like, date, seq_id: seq, reasoning: piece.text }
   }
 
@@ -167,18 +161,3 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
 
   return { take: ({ number, chunk }) => (chunk.message_type === 'done' ? 'done' : told(chunk, number)) }
 }
-
-type UsageChunk = Omit<Extract<Chunk, { message_type: 'usage_statistics' }>, 'message_type'>
-
-export const wireUsage = (usage: UsageChunk, runId: RunId) => ({
-  message_type: 'usage_statistics' as const,
-  completion_tokens: usage.completion_tokens,
-  prompt_tokens: usage.prompt_tokens,
-  total_tokens: usage.total_tokens,
-  step_count: usage.step_count,
-  run_ids: [runId],
-  cached_input_tokens: usage.cached_input_tokens ?? null,
-  cache_write_tokens: usage.cache_write_tokens ?? null,
-  reasoning_tokens: usage.reasoning_tokens ?? null,
-  context_tokens: null,
-})

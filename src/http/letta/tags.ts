@@ -1,28 +1,28 @@
 import { z } from 'zod'
 import { listTags } from '../../service/agents/agents.ts'
-import type { Routes } from '../routes.ts'
-import { limit, parsed } from './parse.ts'
+import { limit } from '../field.ts'
+import { operation } from '../operation.ts'
 
-const tagQuery = z.object({
-  limit: limit(50),
-  after: z.string().optional(),
-  before: z.string().optional(),
-  order: z.enum(['asc', 'desc']).default('asc'),
-  query_text: z.string().optional(),
-  name: z.string().optional(),
+const listTagsOperation = operation({
+  route: 'GET /v1/tags',
+  scope: 'read',
+  summary: 'Lists the tags of agents',
+  query: z.object({
+    limit: limit(50),
+    after: z.string().optional().describe('The last tag of the page before.'),
+    before: z.string().optional().describe('The first tag of the page behind.'),
+    order: z.enum(['asc', 'desc']).default('asc').describe('By the alphabet, or against it.'),
+    query_text: z.string().optional().describe('Tags that contain this text.'),
+    name: z.string().optional().describe('The older spelling of `query_text`.'),
+  }),
+  answer: z.array(z.string()),
+  handle({ query: { query_text, name, after, before, ...page } }, desk) {
+    const text = query_text || name
+    return listTags(
+      { ...page, ...(text ? { text } : {}), ...(after ? { after } : {}), ...(before ? { before } : {}) },
+      desk,
+    )
+  },
 })
 
-export function registerTagRoutes(routes: Routes): void {
-  routes.get(
-    '/v1/tags',
-    async ({ query }, desk) => {
-      const { query_text, name, after, before, ...page } = parsed(tagQuery, query, 'query')
-      const text = query_text || name
-      return listTags(
-        { ...page, ...(text ? { text } : {}), ...(after ? { after } : {}), ...(before ? { before } : {}) },
-        desk,
-      )
-    },
-    { query: tagQuery },
-  )
-}
+export const tagOperations = [listTagsOperation]

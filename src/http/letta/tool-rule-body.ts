@@ -1,20 +1,36 @@
 import { z } from 'zod'
 
-const child = { tool_name: z.string().min(1), prompt_template: z.string().nullish() }
-const children = z.array(z.string())
+const rule = <T extends string>(type: T, text: string) =>
+  z
+    .looseObject({
+      type: z.literal(type),
+      tool_name: z.string().min(1).describe('Tool that the rule is about.'),
+      prompt_template: z.string().nullish().describe('Accepted and ignored. Returned as sent.'),
+    })
+    .describe(text)
 
-/** What each kind of rule needs; whatever else comes with one is kept as it came. */
+const children = z.array(z.string()).describe('Names of the tools that follow.')
+
+/** What each kind of rule needs; other fields are kept as they came. */
 export const toolRuleBody = z.discriminatedUnion('type', [
-  z.looseObject({ ...child, type: z.literal('run_first') }),
-  z.looseObject({ ...child, type: z.literal('exit_loop') }),
-  z.looseObject({ ...child, type: z.literal('continue_loop') }),
-  z.looseObject({ ...child, type: z.literal('requires_approval') }),
-  z.looseObject({ ...child, type: z.literal('required_before_exit') }),
-  z.looseObject({ ...child, type: z.literal('constrain_child_tools'), children }),
-  z.looseObject({ ...child, type: z.literal('parent_last_tool'), children }),
-  z.looseObject({ ...child, type: z.literal('max_count_per_step'), max_count_limit: z.number().int().min(1) }),
-  z.looseObject({
-    ...{ ...child, type: z.literal('conditional'), child_output_mapping: z.record(z.string(), z.string()) },
-    ...{ default_child: z.string().nullish(), require_output_mapping: z.boolean().nullish() },
+  rule('run_first', 'The turn begins with this tool (or another one with the same rule).'),
+  rule('exit_loop', 'The turn ends when this tool has succeeded.'),
+  rule('continue_loop', 'Accepted and ignored. Returned as sent.'),
+  rule('requires_approval', 'Calls of this tool wait for approval.'),
+  rule('required_before_exit', 'The turn does not end before this tool was called.'),
+  rule('constrain_child_tools', 'After this tool, only `children` can be called.').extend({ children }),
+  rule(
+    'parent_last_tool',
+    '`children` can be called only right after this tool, and right after it nothing else can.',
+  ).extend({ children }),
+  rule('max_count_per_step', 'This tool can be called at most `max_count_limit` times in a turn.').extend({
+    max_count_limit: z.number().int().min(1).describe('Most calls in a turn.'),
+  }),
+  rule('conditional', 'The result of this tool decides which tool can be called next.').extend({
+    child_output_mapping: z
+      .record(z.string(), z.string())
+      .describe('Result of the tool to the name of the tool that follows it.'),
+    default_child: z.string().nullish().describe('Tool that follows a result without a mapping.'),
+    require_output_mapping: z.boolean().nullish().describe('Whether no tool can follow a result without a mapping.'),
   }),
 ])

@@ -13,128 +13,198 @@ import {
   updateTool,
   upsertTool,
 } from '../../service/tools/tools.ts'
-import type { Routes } from '../routes.ts'
-import { refuse } from './errors.ts'
-import { listQuery, paged } from './list-query.ts'
-import { flag, idIn, parsed, texts } from './parse.ts'
-import { record } from './wire/block.ts'
-import { wireTool } from './wire/tool.ts'
+import { flag, record, texts } from '../field.ts'
+import { operation } from '../operation.ts'
+import { listQuery, paged } from '../paging.ts'
+import { toolPath } from './addressed.ts'
+import { toolSchema, toolSearchSchema, wireFoundTool, wireTool } from './wire/tool.ts'
 
 const FIELDS = {
-  source_type: z.enum(['python', 'typescript', 'json']).nullish(),
-  description: z.string().nullish(),
-  json_schema: record.nullish(),
-  args_json_schema: record.nullish(),
-  tags: z.array(z.string()).nullish(),
-  return_char_limit: z.number().int().min(1).max(1_000_000).nullish(),
-  default_requires_approval: z.boolean().nullish(),
-  enable_parallel_execution: z.boolean().nullish(),
-  pip_requirements: z.array(record).nullish(),
-  npm_requirements: z.array(record).nullish(),
-  metadata_: record.nullish(),
+  source_type: z
+    .enum(['python', 'typescript', 'json'])
+    .nullish()
+    .describe('Language of the source; `python` without it.'),
+  description: z
+    .string()
+    .nullish()
+    .describe('What the model reads about the tool. Without it, that of the schema or the source.'),
+  json_schema: record
+    .nullish()
+    .describe('Function definition: name, description, parameters. What it leaves out is read from the source.'),
+  args_json_schema: record
+    .nullish()
+    .describe('JSON Schema of the arguments, in place of the parameters of `json_schema`.'),
+  tags: z.array(z.string()).nullish().describe('Labels to find the tool by.'),
+  return_char_limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .nullish()
+    .describe('Most characters of a result that the model reads.'),
+  default_requires_approval: z
+    .boolean()
+    .nullish()
+    .describe('Whether calls need approval, unless the agent says otherwise.'),
+  enable_parallel_execution: z.boolean().nullish().describe('Whether calls of one step can run at the same time.'),
+  pip_requirements: z.array(record).nullish().describe('Accepted and ignored. Returned as sent.'),
+  npm_requirements: z.array(record).nullish().describe('Accepted and ignored. Returned as sent.'),
+  metadata_: record.nullish().describe('Data of the application, stored as it is sent.'),
 }
 
-const newToolBody = z.object({ source_code: z.string().min(1), ...FIELDS })
-const toolChangeBody = z.object({ source_code: z.string().min(1).nullish(), ...FIELDS })
+const source = z
+  .string()
+  .min(1)
+  .describe('Source of the tool. Holdfast stores it, reads name and arguments from it, and does not run it yet.')
+
+const newToolBody = z.object({ source_code: source, ...FIELDS })
+const toolChangeBody = z.object({ source_code: source.nullish(), ...FIELDS })
 
 const toolListQuery = listQuery().extend({
-  name: z.string().optional(),
-  names: texts.optional(),
-  tool_ids: texts.optional(),
-  search: z.string().optional(),
-  tool_types: texts.optional(),
-  exclude_tool_types: texts.optional(),
-  return_only_letta_tools: flag.optional(),
+  name: z.string().optional().describe('Exact name.'),
+  names: texts.optional().describe('Exact names.'),
+  tool_ids: texts.optional().describe('Ids of tools.'),
+  search: z.string().optional().describe('Text that the name or description contains, in any case.'),
+  tool_types: texts.optional().describe('Tool types to list, such as `custom` or `external_mcp`.'),
+  exclude_tool_types: texts.optional().describe('Tool types to leave out.'),
+  return_only_letta_tools: flag.optional().describe('Whether `custom` tools are left out.'),
 })
-
-export function registerToolRoutes(routes: Routes): void {
-  routes.post(
-    '/v1/tools',
-    async ({ body }, desk) =>
-      wireTool(await refusing(createTool(wishOf(parsed(newToolBody, body, 'body')) as NewTool, desk))),
-    { body: newToolBody },
-  )
-
-  routes.put(
-    '/v1/tools',
-    async ({ body }, desk) =>
-      wireTool(await refusing(upsertTool(wishOf(parsed(newToolBody, body, 'body')) as NewTool, desk))),
-    { body: newToolBody },
-  )
-
-  routes.get(
-    '/v1/tools',
-    async ({ query }, desk) => {
-      const asked = parsed(toolListQuery, query, 'query')
-      const tools = (await listTools(desk)).filter((tool) => isWanted(tool, asked))
-      return paged(tools, asked).map(wireTool)
-    },
-    { query: toolListQuery },
-  )
-
-  routes.get('/v1/tools/count', async (_, desk) => (await listTools(desk)).length)
-
-  routes.post(
-    '/v1/tools/search',
-    async ({ body }, desk) => {
-      const asked = parsed(searchBody, body, 'body')
-      const tools = await searchTools(
-        {
-          ...(asked.query ? { query: asked.query } : {}),
-          ...(asked.tags ? { tags: asked.tags } : {}),
-          ...(asked.tool_types ? { toolTypes: asked.tool_types } : {}),
-          limit: asked.limit,
-        },
-        desk,
-      )
-      return tools.map((tool, index) => ({
-        ...{ tool: wireTool(tool), combined_score: 1 / (index + 1), embedded_text: null },
-        ...{ fts_rank: index + 1, vector_rank: null },
-      }))
-    },
-    { body: searchBody },
-  )
-
-  routes.get('/v1/tools/:tool_id', async ({ params }, desk) => wireTool(await findTool(idIn.tool(params), desk)))
-
-  routes.patch(
-    '/v1/tools/:tool_id',
-    async ({ params, body }, desk) =>
-      wireTool(await refusing(updateTool(idIn.tool(params), wishOf(parsed(toolChangeBody, body, 'body')), desk))),
-    { body: toolChangeBody },
-  )
-
-  routes.delete('/v1/tools/:tool_id', async ({ params }, desk, reply) => {
-    await refusing(deleteTool(idIn.tool(params), desk))
-    return reply.type('application/json').send('null')
-  })
-}
 
 const searchBody = z.object({
-  query: z.string().nullish(),
-  limit: z.number().int().min(1).max(100).default(50),
-  tags: z.array(z.string()).nullish(),
-  tool_types: z.array(z.string()).nullish(),
+  query: z.string().nullish().describe('Words to search for in names and descriptions. All tools without it.'),
+  limit: z.number().int().min(1).max(100).default(50).describe('Most results.'),
+  tags: z.array(z.string()).nullish().describe('Tags of which the tool has at least one.'),
+  tool_types: z.array(z.string()).nullish().describe('Tool types to search.'),
 })
+
+const createToolOperation = operation({
+  route: 'POST /v1/tools',
+  scope: 'agent',
+  summary: 'Creates a tool from its source',
+  body: newToolBody,
+  example: { source_code: 'def double(number: int) -> int:\n    """Doubles a number."""\n    return 2 * number' },
+  answer: toolSchema,
+  handle: async ({ body }, desk) => wireTool(await refusing(createTool(toolFrom(body) as NewTool, desk))),
+})
+
+const upsertToolOperation = operation({
+  route: 'PUT /v1/tools',
+  scope: 'agent',
+  summary: 'Creates a tool, or replaces the one of its name',
+  body: newToolBody,
+  example: { source_code: 'def double(number: int) -> int:\n    """Doubles a number."""\n    return 2 * number' },
+  answer: toolSchema,
+  handle: async ({ body }, desk) => wireTool(await refusing(upsertTool(toolFrom(body) as NewTool, desk))),
+})
+
+const listToolsOperation = operation({
+  route: 'GET /v1/tools',
+  scope: 'read',
+  summary: 'Lists tools',
+  query: toolListQuery,
+  answer: z.array(toolSchema),
+  async handle({ query }, desk) {
+    const tools = (await listTools(desk)).filter((tool) => isWanted(tool, query))
+    return paged(tools, query).map(wireTool)
+  },
+})
+
+const countTools = operation({
+  route: 'GET /v1/tools/count',
+  scope: 'read',
+  summary: 'Counts tools',
+  answer: z.int(),
+  handle: async (_, desk) => (await listTools(desk)).length,
+})
+
+const searchToolsOperation = operation({
+  route: 'POST /v1/tools/search',
+  scope: 'read',
+  summary: 'Searches tools',
+  body: searchBody,
+  example: { query: 'search' },
+  answer: toolSearchSchema,
+  async handle({ body }, desk) {
+    const tools = await searchTools(
+      {
+        ...(body.query ? { query: body.query } : {}),
+        ...(body.tags ? { tags: body.tags } : {}),
+        ...(body.tool_types ? { toolTypes: body.tool_types } : {}),
+        limit: body.limit,
+      },
+      desk,
+    )
+    return tools.map(wireFoundTool)
+  },
+})
+
+const showTool = operation({
+  route: 'GET /v1/tools/:tool_id',
+  scope: 'read',
+  summary: 'Shows a tool',
+  params: toolPath,
+  answer: toolSchema,
+  handle: async ({ params }, desk) => wireTool(await findTool(params.tool_id, desk)),
+})
+
+const changeTool = operation({
+  route: 'PATCH /v1/tools/:tool_id',
+  scope: 'agent',
+  summary: 'Changes a tool; fields that are left out stay as they are',
+  params: toolPath,
+  body: toolChangeBody,
+  example: { description: 'Doubles a number.' },
+  answer: toolSchema,
+  handle: async ({ params, body }, desk) => wireTool(await refusing(updateTool(params.tool_id, toolFrom(body), desk))),
+})
+
+const removeTool = operation({
+  route: 'DELETE /v1/tools/:tool_id',
+  scope: 'agent',
+  summary: 'Deletes a tool',
+  params: toolPath,
+  answer: z.null(),
+  async handle({ params }, desk) {
+    await refusing(deleteTool(params.tool_id, desk))
+    return null
+  },
+})
+
+export const toolOperations = [
+  createToolOperation,
+  upsertToolOperation,
+  listToolsOperation,
+  countTools,
+  searchToolsOperation,
+  showTool,
+  changeTool,
+  removeTool,
+]
 
 /** What is wrong with a tool's source has always been a 400 here. */
 async function refusing<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (fault) {
-    if (fault instanceof Problem && fault.kind === 'invalid') throw refuse(400, `INVALID_ARGUMENT: ${fault.message}`)
+    if (fault instanceof Problem && fault.kind === 'invalid') throw new Problem('invalid-argument', fault.message)
     throw fault
   }
 }
 
-function wishOf(body: z.output<typeof toolChangeBody>): ToolChange {
+function toolFrom(body: z.output<typeof toolChangeBody>): ToolChange {
   const { pip_requirements, npm_requirements, metadata_ } = body
   const wire = present({ pip_requirements, npm_requirements, metadata_ }) as JsonObject
   return present({
-    ...{ sourceCode: body.source_code, sourceType: body.source_type, description: body.description },
-    ...{ jsonSchema: body.json_schema, argsSchema: body.args_json_schema, tags: body.tags },
-    ...{ returnCharLimit: body.return_char_limit, needsApproval: body.default_requires_approval },
-    ...{ parallel: body.enable_parallel_execution, wire: Object.keys(wire).length > 0 ? wire : undefined },
+    sourceCode: body.source_code,
+    sourceType: body.source_type,
+    description: body.description,
+    jsonSchema: body.json_schema,
+    argsSchema: body.args_json_schema,
+    tags: body.tags,
+    returnCharLimit: body.return_char_limit,
+    needsApproval: body.default_requires_approval,
+    parallel: body.enable_parallel_execution,
+    wire: Object.keys(wire).length > 0 ? wire : undefined,
   })
 }
 

@@ -5,12 +5,12 @@ import type { ImportAgent } from '../../../service/agents/agent-file.ts'
 import type { Desk } from '../../../service/desk.ts'
 import type { NewBlock } from '../../../service/memory/blocks.ts'
 import type { NewTool } from '../../../service/tools/tools.ts'
+import { record } from '../../field.ts'
 import { readJson } from '../../json-body.ts'
+import { parsed } from '../../parse.ts'
 import { modelIn, newAgentBody, settingsFrom } from '../agent-body.ts'
-import { HttpFault, refuse } from '../errors.ts'
 import { requireModel } from '../model-handle.ts'
-import { parsed } from '../parse.ts'
-import { newBlockBody, newBlockFrom, record } from '../wire/block.ts'
+import { newBlockBody, newBlockFrom } from '../wire/block.ts'
 import { type FileMessage, fileMessage, type ReadMessage, readMessages } from './messages.ts'
 
 /** What whoever imports a file may say about it. */
@@ -25,11 +25,13 @@ export type ImportWishes = {
 
 /** The agents a file tells of, in our words; a 400 that says what is wrong with it and where. */
 export function readAgentFile(bytes: Buffer, wishes: ImportWishes, desk: Desk): ImportAgent[] {
-  const file = asFile(() => parsed(agentFile, documentIn(bytes), 'body'))
-  if (file.agents.length === 0) throw refuse(400, 'INVALID_ARGUMENT: there is no agent in this file')
+  const file = refusing('this is not an agent file that can be read here', () =>
+    parsed(agentFile, documentIn(bytes), 'body'),
+  )
+  if (file.agents.length === 0) throw new Problem('invalid-argument', 'there is no agent in this file')
   if (wishes.name && file.agents.length > 1)
-    throw refuse(400, `INVALID_ARGUMENT: there are ${file.agents.length} agents in this file, and one name for them`)
-  return file.agents.map((agent, index) => asFile(() => readAgent(agent, file, wishes, desk), `agents.${index}`))
+    throw new Problem('invalid-argument', `there are ${file.agents.length} agents in this file, and one name for them`)
+  return file.agents.map((agent, index) => refusing(`agents.${index}`, () => readAgent(agent, file, wishes, desk)))
 }
 
 const MOST_DEPTH = 200
@@ -40,15 +42,13 @@ function documentIn(bytes: Buffer): unknown {
   return typeof document === 'string' ? readJson(Buffer.from(document), MOST_DEPTH) : document
 }
 
-/** Whatever is wrong with a file is wrong with what was sent. */
-function asFile<T>(read: () => T, where = 'the file'): T {
+/** A file that breaks a rule is an argument that cannot be used: the request itself is well formed. */
+function refusing<T>(what: string, read: () => T): T {
   try {
     return read()
   } catch (fault) {
-    if (fault instanceof Problem) throw refuse(400, `INVALID_ARGUMENT: ${where}: ${fault.message}`)
-    if (fault instanceof HttpFault && fault.answer.status === 422)
-      throw refuse(400, `INVALID_ARGUMENT: this is not an agent file that can be read here: ${fault.message}`)
-    throw fault
+    if (!(fault instanceof Problem) || fault.kind !== 'invalid') throw fault
+    throw new Problem('invalid-argument', `${what}: ${fault.message}`)
   }
 }
 
@@ -67,8 +67,11 @@ const fileTool = z.looseObject({
   enable_parallel_execution: z.boolean().nullish(),
 })
 
+/** In a file, ids are names that hold only inside it. */
 const fileAgent = newAgentBody.extend({
   id: z.string(),
+  tool_ids: z.array(z.string()).max(1000).nullish(),
+  block_ids: z.array(z.string()).max(1000).nullish(),
   messages: z.array(fileMessage).max(1_000_000).nullish(),
   in_context_message_ids: z.array(z.string()).nullish(),
   passages: z
@@ -82,7 +85,11 @@ const agentFile = z.object({
   agents: z.array(fileAgent).max(1000),
   blocks: z.array(newBlockBody.and(z.object({ id: z.string() }))).nullish(),
   tools: z.array(fileTool).nullish(),
-  ...{ groups: list, files: list, sources: list, mcp_servers: list, skills: list },
+  groups: list,
+  files: list,
+  sources: list,
+  mcp_servers: list,
+  skills: list,
 })
 
 type AgentFile = z.output<typeof agentFile>
@@ -100,10 +107,15 @@ function readAgent(agent: FileAgent, file: AgentFile, wishes: ImportWishes, desk
   const left = leftOut(file)
   const { messages, contextStart } = wishes.withMessages ? historyOf(agent) : { messages: [], contextStart: 0 }
   return {
-    ...{ name: wishes.name ?? `${agent.name ?? 'imported'}${wishes.suffix}`, system: agent.system ?? '', model },
+    name: wishes.name ?? `${agent.name ?? 'imported'}${wishes.suffix}`,
+    system: agent.system ?? '',
+    model,
     settings: { ...settings, ...(left.length > 0 ? { notImported: left } : {}) },
     blocks: [...blocks, ...(agent.memory_blocks ?? [])].map((block): NewBlock => newBlockFrom(block)),
-    ...{ tags: agent.tags ?? [], messages, contextStart, secrets },
+    tags: agent.tags ?? [],
+    messages,
+    contextStart,
+    secrets,
     tools: [...(agent.tools ?? []), ...tools.flatMap(nameOf)],
     sources: tools.filter(isSource).map(sourceOf),
     passages: (agent.passages ?? []).map(({ text, tags, created_at }) => {
@@ -133,12 +145,15 @@ function sourceOf(tool: FileTool): NewTool {
   const [name] = nameOf(tool)
   const schema: JsonObject = { ...tool.json_schema, ...(name ? { name } : {}) }
   return {
-    ...{ sourceCode: tool.source_code!, sourceType: tool.source_type ?? 'python', jsonSchema: schema },
+    sourceCode: tool.source_code!,
+    sourceType: tool.source_type ?? 'python',
+    jsonSchema: schema,
     ...(tool.args_json_schema ? { argsSchema: tool.args_json_schema } : {}),
     ...(tool.description ? { description: tool.description } : {}),
     ...(tool.tags ? { tags: tool.tags } : {}),
     ...(tool.return_char_limit ? { returnCharLimit: tool.return_char_limit } : {}),
-    ...{ needsApproval: tool.default_requires_approval ?? false, parallel: tool.enable_parallel_execution ?? false },
+    needsApproval: tool.default_requires_approval ?? false,
+    parallel: tool.enable_parallel_execution ?? false,
   }
 }
 

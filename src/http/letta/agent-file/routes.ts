@@ -1,112 +1,109 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { Problem } from '../../../core/problem.ts'
 import { exportAgent, type ImportAgent, importAgents } from '../../../service/agents/agent-file.ts'
 import type { Desk } from '../../../service/desk.ts'
-import type { Routes } from '../../routes.ts'
-import { refuse } from '../errors.ts'
-import { conversationOf, flag, parsed, requireAgent } from '../parse.ts'
+import { flag } from '../../field.ts'
+import { operation } from '../../operation.ts'
+import { agentPath, conversationOf, requireAgent } from '../addressed.ts'
+import { agentFileSchema, importedSchema } from '../wire/agent-file.ts'
 import { type ImportWishes, readAgentFile } from './agent-file.ts'
 import { documentOf } from './document.ts'
 
-/** Agents as files: to keep one, or to take it to another server. */
-export function registerAgentFileRoutes(routes: Routes): void {
-  routes.get(
-    '/v1/agents/:agent_id/export',
-    async ({ params, query }, desk) => {
-      const agent = await requireAgent(params, desk)
-      const asked = parsed(exportQuery, query, 'query')
-      if (asked.use_legacy_format)
-        throw refuse(400, 'INVALID_ARGUMENT: the legacy format is not written any more; leave use_legacy_format out')
-      const exported = await exportAgent(agent, await conversationOf(agent, asked.conversation_id, desk), desk)
-      return documentOf(asked.scrub_messages ? { ...exported, messages: [] } : exported, desk)
-    },
-    { query: exportQuery },
-  )
-
-  routes.post('/v1/agents/import', async ({ body, headers }, desk) => {
-    const form = await formOf(body, headers['content-type'])
-    const wishes = readAgentFile(form.file, wishesOf(form.fields, headers), desk)
-    return { agent_ids: await carriedOut(wishes, form.fields, desk) }
-  })
-}
-
-const exportQuery = z.object({
-  conversation_id: z.string().optional(),
-  scrub_messages: flag.optional(),
-  use_legacy_format: flag.optional(),
+const exportAgentFile = operation({
+  route: 'GET /v1/agents/:agent_id/export',
+  scope: 'read',
+  summary: 'Exports an agent as a file that can be imported elsewhere',
+  params: agentPath,
+  query: z.object({
+    conversation_id: z
+      .string()
+      .optional()
+      .describe('The conversation whose messages are exported; usually the default one.'),
+    scrub_messages: flag.optional().describe('Leaves the messages out.'),
+    use_legacy_format: flag.optional().describe('Refused: the legacy format is not written any more.'),
+  }),
+  answer: agentFileSchema,
+  async handle({ params, query }, desk) {
+    const agent = await requireAgent(params.agent_id, desk)
+    if (query.use_legacy_format)
+      throw new Problem('invalid-argument', 'the legacy format is not written any more; leave use_legacy_format out')
+    const exported = await exportAgent(agent, await conversationOf(agent, query.conversation_id, desk), desk)
+    return documentOf(query.scrub_messages ? { ...exported, messages: [] } : exported, desk)
+  },
 })
 
-/** What no agent can be made of is a fault of the file. */
-async function carriedOut(wishes: readonly ImportAgent[], fields: Fields, desk: Desk): Promise<string[]> {
-  const sameTool = (fields.override_existing_tools ?? true) ? 'replace' : 'keep'
+const formText = z.string().optional()
+
+const importForm = z.object({
+  file: z
+    .instanceof(Blob, { error: 'the agent file is missing' })
+    .meta({ type: 'string', format: 'binary', description: 'The agent file.' }),
+  append_copy_suffix: flag.optional().describe('Whether `_copy` is added to the name; usually it is.'),
+  override_existing_tools: flag.optional().describe('Whether tools of the same name are replaced; usually they are.'),
+  strip_messages: flag.optional().describe('Leaves the messages out.'),
+  name: formText.describe('A name for the agent, where the file has one agent.'),
+  override_name: formText.describe('The older spelling of `name`.'),
+  model: formText.describe('A model in place of the one in the file, as provider/model.'),
+  override_model_handle: formText.describe('The older spelling of `model`.'),
+  embedding: formText.describe('An embedding model in place of the one in the file.'),
+  override_embedding_handle: formText.describe('The older spelling of `embedding`.'),
+  secrets: formText.describe('A JSON object of secrets by name.'),
+  env_vars_json: formText.describe('The older spelling of `secrets`.'),
+})
+
+type Form = z.output<typeof importForm>
+
+const importAgentFile = operation({
+  route: 'POST /v1/agents/import',
+  scope: 'agent',
+  summary: 'Creates the agents of a file',
+  consumes: 'multipart/form-data',
+  body: importForm,
+  answer: importedSchema,
+  async handle({ body, request }, desk) {
+    const bytes = Buffer.from(await body.file.arrayBuffer())
+    const wishes = readAgentFile(bytes, wishesOf(body, request.headers), desk)
+    return { agent_ids: await carriedOut(wishes, body, desk) }
+  },
+})
+
+export const agentFileOperations = [exportAgentFile, importAgentFile]
+
+/** A file of which no agent can be made is an argument that cannot be used. */
+async function carriedOut(wishes: readonly ImportAgent[], form: Form, desk: Desk): Promise<string[]> {
+  const sameTool = (form.override_existing_tools ?? true) ? 'replace' : 'keep'
   try {
     return await importAgents(wishes, { sameTool }, desk)
   } catch (fault) {
     if (fault instanceof Problem && (fault.kind === 'invalid' || fault.kind === 'conflict'))
-      throw refuse(400, `INVALID_ARGUMENT: the file cannot be imported: ${fault.message}`)
+      throw new Problem('invalid-argument', `the file cannot be imported: ${fault.message}`)
     throw fault
   }
 }
 
-const formFlag = flag.optional()
-
-const formFields = z.object({
-  append_copy_suffix: formFlag,
-  override_existing_tools: formFlag,
-  strip_messages: formFlag,
-  name: z.string().optional(),
-  override_name: z.string().optional(),
-  model: z.string().optional(),
-  override_model_handle: z.string().optional(),
-  embedding: z.string().optional(),
-  override_embedding_handle: z.string().optional(),
-  secrets: z.string().optional(),
-  env_vars_json: z.string().optional(),
-})
-
-type Fields = z.output<typeof formFields>
-
-async function formOf(body: unknown, type: string | undefined): Promise<{ file: Buffer; fields: Fields }> {
-  if (!Buffer.isBuffer(body)) throw refuse(415, 'Send multipart/form-data with the agent file as `file`.')
-  const form = await readForm(body, type ?? '')
-  const file = form.get('file')
-  if (!(file instanceof Blob)) throw refuse(422, 'body.file: the agent file is missing')
-  const entries = [...form.entries()].filter(([, value]) => typeof value === 'string')
-  const fields = parsed(formFields, Object.fromEntries(entries.filter(([, value]) => value !== '')), 'body')
-  return { file: Buffer.from(await file.arrayBuffer()), fields }
-}
-
-async function readForm(body: Buffer, type: string): Promise<FormData> {
-  try {
-    return await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData()
-  } catch {
-    throw refuse(422, 'body: is not a form that can be read')
-  }
-}
-
-function wishesOf(fields: Fields, headers: Record<string, unknown>): ImportWishes {
-  const name = fields.name ?? fields.override_name
-  const model = fields.model ?? fields.override_model_handle
-  const header = headers['x-override-embedding-model']
-  const embedding = fields.embedding ?? fields.override_embedding_handle ?? header
+function wishesOf(form: Form, headers: IncomingHttpHeaders): ImportWishes {
+  const name = form.name ?? form.override_name
+  const model = form.model ?? form.override_model_handle
+  const embedding = form.embedding ?? form.override_embedding_handle ?? headers['x-override-embedding-model']
   return {
     ...(name ? { name } : {}),
     ...(model ? { model } : {}),
     ...(typeof embedding === 'string' ? { embedding } : {}),
-    suffix: (fields.append_copy_suffix ?? true) ? '_copy' : '',
-    withMessages: !fields.strip_messages,
-    secrets: { ...secretsIn(fields.env_vars_json), ...secretsIn(fields.secrets) },
+    suffix: (form.append_copy_suffix ?? true) ? '_copy' : '',
+    withMessages: !form.strip_messages,
+    secrets: { ...secretsIn(form.env_vars_json), ...secretsIn(form.secrets) },
   }
 }
 
 function secretsIn(text: string | undefined): Record<string, string> {
   if (text === undefined) return {}
-  const read = z.record(z.string(), z.string()).safeParse(safeJson(text))
+  const read = z.record(z.string(), z.string()).safeParse(jsonIn(text))
   if (read.success) return read.data
-  throw refuse(400, 'INVALID_ARGUMENT: secrets must be a JSON object of texts')
+  throw new Problem('invalid-argument', 'secrets must be a JSON object of texts')
 }
 
-function safeJson(text: string): unknown {
+function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

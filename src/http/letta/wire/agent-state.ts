@@ -10,11 +10,13 @@ import { toolsOf } from '../../../service/agents/agent-tools.ts'
 import { findConversation } from '../../../service/agents/agents.ts'
 import { standingOf } from '../../../service/conversations/conversations.ts'
 import type { Desk } from '../../../service/desk.ts'
+import { texts } from '../../field.ts'
+import { wireDate } from '../../wire-date.ts'
 import { endpointType, windowOf } from '../model-handle.ts'
-import { texts } from '../parse.ts'
+import type { WireAgent, WireLlmConfig, WireSecret } from './agent-schema.ts'
 import { wireBlock } from './block.ts'
 import { shownIds } from './conversation.ts'
-import { pendingRequest, wireDate } from './message.ts'
+import { pendingRequest } from './message.ts'
 import { wireTool } from './tool.ts'
 
 const PARTS = [
@@ -29,28 +31,34 @@ const PARTS = [
 ] as const
 type Part = (typeof PARTS)[number]
 
-/** The parts of an agent that are told only when they are asked for. */
+/** The parts of an agent that an answer holds only when the request includes them. */
 export type Includes = ReadonlySet<Part>
 
 export const EVERYTHING: Includes = new Set(PARTS)
 
-export const includeQuery = { include: texts.optional(), include_relationships: texts.optional() }
+const INCLUDE =
+  'Parts of the agent to return, such as `agent.blocks` or `agent.tools`. Without it, the official client gets none and other clients get all.'
+
+export const includeOnly = z.object({
+  include: texts.optional().describe(INCLUDE),
+  include_relationships: texts.optional().describe('Older spelling of `include`, such as `blocks` or `tools`.'),
+})
 
 export const isSdk = (headers: IncomingHttpHeaders): boolean => headers['x-stainless-package-version'] !== undefined
 
 type Asked = { include?: string[] | undefined; include_relationships?: string[] | undefined }
 
-/** The official client asks for what it wants; whoever is not it and says nothing gets everything. */
+/** The official client names the parts it wants; a request of another client that names none gets all of them. */
 export function includesOf({ include, include_relationships }: Asked, headers: IncomingHttpHeaders): Includes {
   const named = [...(include ?? []), ...(include_relationships ?? [])]
   if (named.length === 0) return isSdk(headers) ? new Set() : EVERYTHING
   return new Set(PARTS.filter((part) => named.includes(part) || named.includes(`agent.${part}`)))
 }
 
-export const agentStates = (agents: readonly Agent[], includes: Includes, desk: Desk) =>
+export const agentStates = (agents: readonly Agent[], includes: Includes, desk: Desk): Promise<WireAgent[]> =>
   Promise.all(agents.map((agent) => agentState(agent, includes, desk)))
 
-export async function agentState(agent: Agent, includes: Includes, desk: Desk) {
+export async function agentState(agent: Agent, includes: Includes, desk: Desk): Promise<WireAgent> {
   const { store } = desk.world
   const none = async <T>(): Promise<T[]> => []
   const [blocks, tools, tags, { conversation, standing }] = await Promise.all([
@@ -68,48 +76,75 @@ export async function agentState(agent: Agent, includes: Includes, desk: Desk) {
   const known = includes.has('secrets') ? secretsOf(agent, desk) : {}
   const secrets = known === 'unreadable' ? [] : wireSecrets(agent, known, desk)
   return {
-    ...{ id: agent.id, name: agent.name, system: agent.system, agent_type, description: settings.description ?? null },
+    id: agent.id,
+    name: agent.name,
+    system: agent.system,
+    agent_type,
+    description: settings.description ?? null,
     metadata: metadataOf(agent, known === 'unreadable'),
-    ...{ model: agent.model, embedding: wire.embedding ?? null, embedding_config: wire.embedding_config ?? null },
-    ...{
-      llm_config: llmConfig(agent, desk),
-      model_settings: modelSettings(agent),
-      response_format: wire.response_format ?? null,
-    },
+    model: agent.model,
+    embedding: wire.embedding ?? null,
+    embedding_config: wire.embedding_config ?? null,
+    llm_config: llmConfig(agent, desk),
+    model_settings: modelSettings(agent),
+    response_format: wire.response_format ?? null,
     compaction_settings: wire.compaction_settings ?? null,
     memory: { blocks: wireBlocks, file_blocks: [], agent_type, git_enabled: false, prompt_template: '' },
-    ...{ blocks: wireBlocks, tools: tools.map(wireTool), tags: tags?.get(agent.id) ?? [], sources: [] },
-    ...{ secrets, tool_exec_environment_variables: secrets, identities: [], identity_ids: [] },
+    blocks: wireBlocks,
+    tools: tools.map(wireTool),
+    tags: tags?.get(agent.id) ?? [],
+    sources: [],
+    secrets,
+    tool_exec_environment_variables: secrets,
+    identities: [],
+    identity_ids: [],
     tool_rules: toolRules(agent, desk),
     message_ids: shownIds(conversation, { context, isWaiting: waiting !== undefined }),
-    ...{ pending_approval: pending, managed_group: null, multi_agent_group: null },
+    pending_approval: pending,
+    managed_group: null,
+    multi_agent_group: null,
     last_stop_reason: lastRun.stopReason ?? null,
     last_run_completion: lastRun.completedAt === undefined ? null : wireDate(lastRun.completedAt),
     last_run_duration_ms: lastRun.durationMs ?? null,
-    ...{ timezone: settings.timezone ?? 'UTC', hidden: settings.hidden ?? null },
+    timezone: settings.timezone ?? 'UTC',
+    hidden: settings.hidden ?? null,
     message_buffer_autoclear: wire.message_buffer_autoclear ?? false,
-    ...{ enable_sleeptime: wire.enable_sleeptime ?? null, max_files_open: wire.max_files_open ?? null },
+    enable_sleeptime: wire.enable_sleeptime ?? null,
+    max_files_open: wire.max_files_open ?? null,
     per_file_view_window_char_limit: wire.per_file_view_window_char_limit ?? null,
-    ...{ project_id: null, template_id: null, base_template_id: null, deployment_id: null, entity_id: null },
-    ...{ created_at: wireDate(agent.createdAt), updated_at: wireDate(agent.updatedAt) },
-    ...{ created_by_id: null, last_updated_by_id: null },
+    project_id: null,
+    template_id: null,
+    base_template_id: null,
+    deployment_id: null,
+    entity_id: null,
+    created_at: wireDate(agent.createdAt),
+    updated_at: wireDate(agent.updatedAt),
+    created_by_id: null,
+    last_updated_by_id: null,
   }
 }
 
-const wireSecrets = (agent: Agent, secrets: Secrets, desk: Desk) =>
+const wireSecrets = (agent: Agent, secrets: Secrets, desk: Desk): WireSecret[] =>
   Object.entries(secrets).map(([key, value]) => ({
-    // They have no rows: their ids follow from their names.
-    ...{ id: `agent-env-${uuidFrom(desk.world.digest(`${agent.id}\n${key}`))}`, key, value, agent_id: agent.id },
-    ...{ description: null, created_at: null, updated_at: null, created_by_id: null, last_updated_by_id: null },
+    // Secrets have no rows: their ids follow from their names.
+    id: `agent-env-${uuidFrom(desk.world.digest(`${agent.id}\n${key}`))}`,
+    key,
+    value,
+    agent_id: agent.id,
+    description: null,
+    created_at: null,
+    updated_at: null,
+    created_by_id: null,
+    last_updated_by_id: null,
   }))
 
-/** Of its default conversation; one read, so that an approval that is told is also among the messages. */
+/** One read of the default conversation, so that a pending approval is also among the message ids. */
 async function whereItStands(agent: Agent, desk: Desk) {
   const conversation = await findConversation(agent, undefined, desk)
   return { conversation, standing: await standingOf(conversation.id, desk) }
 }
 
-/** What was asked for and is not there is said where people look. */
+/** The metadata also names what the request asked for and the agent does not have. */
 function metadataOf({ settings }: Agent, isSealedForGood: boolean): JsonObject | null {
   const { metadata, missingTools: tools = [], unkeptSecrets: secrets = [], notImported: left = [] } = settings ?? {}
   if (tools.length + secrets.length + left.length === 0 && !isSealedForGood) return metadata ?? null
@@ -122,7 +157,7 @@ function metadataOf({ settings }: Agent, isSealedForGood: boolean): JsonObject |
   }
 }
 
-/** A tool that asks first is told as a rule, whether the agent or the tool itself says so. */
+/** A tool that needs approval is listed as a rule, whether the agent or the tool itself requires it. */
 function toolRules({ tools, settings }: Agent, desk: Desk): JsonObject[] {
   const given = (settings?.wire?.tool_rules ?? []) as JsonObject[]
   const approvals = settings?.approvals ?? {}
@@ -131,19 +166,34 @@ function toolRules({ tools, settings }: Agent, desk: Desk): JsonObject[] {
   return [...given, ...rules]
 }
 
-function llmConfig(agent: Agent, desk: Desk): JsonObject {
+function llmConfig(agent: Agent, desk: Desk): WireLlmConfig {
   const { provider, model } = parseTarget(agent.model) ?? { provider: '', model: agent.model }
   const wire = agent.settings?.wire ?? {}
   const settings = modelSettings(agent)
   return {
-    ...{ model, handle: agent.model, provider_name: provider, provider_category: 'base' },
-    ...{ model_endpoint_type: endpointType(provider), model_endpoint: null, model_wrapper: null },
+    model,
+    handle: agent.model,
+    provider_name: provider,
+    provider_category: 'base',
+    model_endpoint_type: endpointType(provider),
+    model_endpoint: null,
+    model_wrapper: null,
     context_window: wire.context_window_limit ?? windowOf(agent.model, desk),
-    ...{ temperature: settings.temperature ?? 1, max_tokens: wire.max_tokens ?? settings.max_output_tokens ?? null },
-    ...{ parallel_tool_calls: settings.parallel_tool_calls ?? true, strict: settings.strict ?? false },
-    ...{ enable_reasoner: wire.enable_reasoner ?? true, reasoning_effort: null, max_reasoning_tokens: 0 },
-    ...{ put_inner_thoughts_in_kwargs: false, response_format: wire.response_format ?? null, display_name: null },
-    ...{ effort: null, verbosity: null, frequency_penalty: null, tier: null, compatibility_type: null },
+    temperature: settings.temperature ?? 1,
+    max_tokens: wire.max_tokens ?? settings.max_output_tokens ?? null,
+    parallel_tool_calls: settings.parallel_tool_calls ?? true,
+    strict: settings.strict ?? false,
+    enable_reasoner: wire.enable_reasoner ?? true,
+    reasoning_effort: null,
+    max_reasoning_tokens: 0,
+    put_inner_thoughts_in_kwargs: false,
+    response_format: wire.response_format ?? null,
+    display_name: null,
+    effort: null,
+    verbosity: null,
+    frequency_penalty: null,
+    tier: null,
+    compatibility_type: null,
   }
 }
 
@@ -152,5 +202,3 @@ function modelSettings({ model, settings }: Agent): JsonObject {
   const provider_type = endpointType(parseTarget(model)?.provider ?? '')
   return { provider_type, parallel_tool_calls: settings?.wire?.parallel_tool_calls ?? true, ...given }
 }
-
-export const includeOnly = z.object(includeQuery)

@@ -1,34 +1,83 @@
 import { z } from 'zod'
 import type { Block } from '../../../core/block.ts'
-import type { JsonObject } from '../../../core/json.ts'
 import type { BlockChange, NewBlock } from '../../../service/memory/blocks.ts'
+import { record } from '../../field.ts'
+import { alwaysNull } from './constant-field.ts'
+import { storedObject } from './stored-json.ts'
 
-export const wireBlock = (block: Block) => ({
-  ...{ id: block.id, value: block.value, limit: block.limit, label: block.label },
-  ...{ description: block.description ?? null, read_only: block.readOnly, metadata: block.metadata },
-  ...{ tags: block.tags, hidden: block.hidden ?? null, is_template: block.isTemplate },
-  ...{ template_name: block.templateName ?? null, template_id: null, base_template_id: null },
-  ...{ deployment_id: null, entity_id: null, project_id: null, preserve_on_migration: null },
-  ...{ created_by_id: null, last_updated_by_id: null },
+export const blockSchema = z
+  .object({
+    id: z.string(),
+    value: z.string().describe('Text of the block, as the prompt shows it.'),
+    limit: z.int().describe('Most characters the value can have.'),
+    label: z.string().describe('Name of the block in the prompt and in the memory tools.'),
+    description: z.string().nullable().describe('What the block is for; the prompt shows it to the model.'),
+    read_only: z.boolean().describe('Whether the memory tools of agents are refused to change the block.'),
+    metadata: storedObject.describe('Data of the application, stored as it was sent.'),
+    tags: z.array(z.string()).describe('Labels to find the block by.'),
+    hidden: z.boolean().nullable().describe('Mark of the application; Holdfast lists hidden blocks, too.'),
+    is_template: z.boolean().describe('Whether the block is marked as a template, for `templates_only`.'),
+    template_name: z.string().nullable().describe('Name of the template, for the filter `name`.'),
+    template_id: alwaysNull,
+    base_template_id: alwaysNull,
+    deployment_id: alwaysNull,
+    entity_id: alwaysNull,
+    project_id: alwaysNull,
+    preserve_on_migration: alwaysNull,
+    created_by_id: alwaysNull,
+    last_updated_by_id: alwaysNull,
+  })
+  .meta({ id: 'Block', description: 'A piece of memory in the prompt of one or more agents.' })
+
+export type WireBlock = z.output<typeof blockSchema>
+
+export const wireBlock = (block: Block): WireBlock => ({
+  id: block.id,
+  value: block.value,
+  limit: block.limit,
+  label: block.label,
+  description: block.description ?? null,
+  read_only: block.readOnly,
+  metadata: block.metadata,
+  tags: block.tags,
+  hidden: block.hidden ?? null,
+  is_template: block.isTemplate,
+  template_name: block.templateName ?? null,
+  template_id: null,
+  base_template_id: null,
+  deployment_id: null,
+  entity_id: null,
+  project_id: null,
+  preserve_on_migration: null,
+  created_by_id: null,
+  last_updated_by_id: null,
 })
 
-export const record = z.record(z.string(), z.json()).transform((value) => value as JsonObject)
+const LABEL = 'Name of the block in the prompt and in the memory tools; unique within an agent.'
+const VALUE = 'Text of the block, as the prompt shows it. At most `limit` characters.'
 
 const FIELDS = {
-  limit: z.number().int().min(1).max(10_000_000).nullish(),
-  description: z.string().nullish(),
-  read_only: z.boolean().nullish(),
-  tags: z.array(z.string()).max(100).nullish(),
-  metadata: record.nullish(),
-  hidden: z.boolean().nullish(),
-  template_name: z.string().nullish(),
-  is_template: z.boolean().nullish(),
+  limit: z.number().int().min(1).max(10_000_000).nullish().describe('Most characters the value can have.'),
+  description: z.string().nullish().describe('What the block is for; the prompt shows it to the model.'),
+  read_only: z.boolean().nullish().describe('Whether the memory tools of agents are refused to change the block.'),
+  tags: z.array(z.string()).max(100).nullish().describe('Labels to find the block by.'),
+  metadata: record.nullish().describe('Data of the application, stored as it is sent.'),
+  hidden: z
+    .boolean()
+    .nullish()
+    .describe('Mark of the application, stored and returned; lists show hidden blocks, too.'),
+  template_name: z.string().nullish().describe('Name of the template, for the filter `name` of lists.'),
+  is_template: z.boolean().nullish().describe('Marks the block as a template, for the filter `templates_only`.'),
 }
 
-export const newBlockBody = z.object({ label: z.string().min(1).max(200), value: z.string(), ...FIELDS })
+export const newBlockBody = z.object({
+  label: z.string().min(1).max(200).describe(LABEL),
+  value: z.string().describe(VALUE),
+  ...FIELDS,
+})
 export const blockChangeBody = z.object({
-  label: z.string().min(1).max(200).nullish(),
-  value: z.string().nullish(),
+  label: z.string().min(1).max(200).nullish().describe(LABEL),
+  value: z.string().nullish().describe(VALUE),
   ...FIELDS,
 })
 

@@ -13,22 +13,14 @@ import {
   type ToolBody,
 } from '../../../core/message.ts'
 import type { Decision, ToolCall, ToolOutcome } from '../../../core/tool-call.ts'
+import { wireDate } from '../../wire-date.ts'
 import { approvalRequestId, sliceOtid } from '../slice-ids.ts'
+import type { Common, WireCall, WireContent, WireDecision, WireMessage, WireReturn } from './message-schema.ts'
 
-/** What the official client calls a message: one slice of a stored one. */
-export type WireMessage = Common & { message_type: string } & Record<string, unknown>
+export type { WireMessage } from './message-schema.ts'
 
-export type Common = {
-  id: string
-  date: string
-  name: string | null
-  otid: string | null
-  sender_id: string | null
-  step_id: string | null
-  is_err: boolean | null
-  seq_id: number | null
-  run_id: string | null
-}
+/** A message of one kind. */
+type OfType<T extends WireMessage['message_type']> = Extract<WireMessage, { message_type: T }>
 
 export type Origin = { at: number; runId?: RunId; stepId?: StepId; seq?: number }
 
@@ -60,34 +52,33 @@ function slicesOf(message: Message, toolOf: (callId: string) => string | undefin
 }
 
 export const common = (id: string, { at, runId, stepId, seq }: Origin, otid: string | null): Common => ({
-  ...{ id, date: wireDate(at), name: null, otid, sender_id: null },
-  ...{ step_id: stepId ?? null, is_err: null, seq_id: seq ?? null, run_id: runId ?? null },
+  id,
+  date: wireDate(at),
+  name: null,
+  otid,
+  sender_id: null,
+  step_id: stepId ?? null,
+  is_err: null,
+  seq_id: seq ?? null,
+  run_id: runId ?? null,
 })
 
-/** ISO-8601 in whole seconds, with the offset spelled out. Most are of the second that was asked for last. */
-export function wireDate(at: number): string {
-  const second = Math.floor(at / 1_000)
-  if (second !== dated.second) dated = { second, text: `${new Date(at).toISOString().slice(0, 19)}+00:00` }
-  return dated.text
-}
-
-let dated = { second: Number.NaN, text: '' }
-
 function inputSlice(id: MessageId, { role, content, otid, name }: InputBody, origin: Origin): WireMessage {
-  const message_type = role === 'user' ? 'user_message' : 'system_message'
   return {
     ...common(id, origin, otid ?? sliceOtid(id, 0)),
-    ...{ name: name ?? null, message_type, content: wireContent(content) },
+    name: name ?? null,
+    message_type: role === 'user' ? 'user_message' : 'system_message',
+    content: wireContent(content),
   }
 }
 
-/** What the model is told first, as the message it is to clients. */
+/** The system prompt, which is a message to clients. */
 export function systemSlice({ id, createdAt }: Pick<Conversation, 'id' | 'createdAt'>, text: string): WireMessage {
   const body: InputBody = { role: 'system', content: [{ type: 'text', text }] }
   return inputSlice(systemMessageId(id), body, { at: createdAt })
 }
 
-function wireContent(content: readonly InputPart[]): unknown {
+function wireContent(content: readonly InputPart[]): WireContent {
   const [first, second] = content
   if (first?.type === 'text' && !second) return first.text
   return content.map((part) => {
@@ -99,7 +90,7 @@ function wireContent(content: readonly InputPart[]): unknown {
   })
 }
 
-/** What an answer says, in pieces of one kind. Thought that cannot be read is told, and numbered, behind the rest. */
+/** An answer in pieces of one kind. Hidden reasoning comes first and has the last numbers. */
 function answerSlices(id: MessageId, { content, calls }: AssistantBody, origin: Origin): WireMessage[] {
   const pieces: ContentPiece[] = []
   let hidden = 0
@@ -118,7 +109,7 @@ function answerSlices(id: MessageId, { content, calls }: AssistantBody, origin: 
   const told = pieces.filter(({ kind, text }) => (kind === 'text' ? text !== '' : text.trim() !== ''))
   const free = calls.filter((call) => !call.needsApproval)
   const guarded = calls.filter((call) => call.needsApproval)
-  const slices = [
+  const slices: WireMessage[] = [
     ...told.map((piece, slice) => contentSlice(id, { ...piece, slice }, origin)),
     ...(free.length > 0 ? [callsSlice(id, { calls: free.map(wireCall), slice: told.length }, origin)] : []),
   ]
@@ -133,41 +124,54 @@ export function contentSlice(
   id: MessageId,
   { kind, text, slice, signature }: ContentPiece & { slice: number },
   origin: Origin,
-): WireMessage {
+): OfType<'assistant_message' | 'reasoning_message'> {
   const fields = common(id, origin, sliceOtid(id, slice))
   if (kind === 'text') return { ...fields, message_type: 'assistant_message', content: text }
   return {
     ...fields,
-    ...{ message_type: 'reasoning_message', source: 'reasoner_model', reasoning: text, signature: signature ?? null },
+    message_type: 'reasoning_message',
+    source: 'reasoner_model',
+    reasoning: text,
+    signature: signature ?? null,
   }
 }
 
 const hiddenSlice = (id: MessageId, slice: number, origin: Origin): WireMessage => ({
   ...common(id, origin, sliceOtid(id, slice)),
-  ...{ message_type: 'hidden_reasoning_message', state: 'redacted', hidden_reasoning: null },
+  message_type: 'hidden_reasoning_message',
+  state: 'redacted',
+  hidden_reasoning: null,
 })
 
-export type WireCall = { name: string; arguments: string; tool_call_id: string }
-
 const wireCall = ({ callId, tool, input }: ToolCall): WireCall => ({
-  ...{ name: tool, arguments: JSON.stringify(input), tool_call_id: callId },
+  name: tool,
+  arguments: JSON.stringify(input),
+  tool_call_id: callId,
 })
 
 export const callsSlice = (
   id: MessageId,
   { calls, slice }: { calls: WireCall[]; slice: number },
   origin: Origin,
-): WireMessage => ({
+): OfType<'tool_call_message'> => ({
   ...common(id, origin, sliceOtid(id, slice)),
-  ...{ message_type: 'tool_call_message', tool_call: calls[0]!, tool_calls: calls },
+  message_type: 'tool_call_message',
+  tool_call: calls[0]!,
+  tool_calls: calls,
 })
 
-export function requestSlice(answerId: MessageId, calls: WireCall[], origin: Origin): WireMessage {
+export function requestSlice(
+  answerId: MessageId,
+  calls: WireCall[],
+  origin: Origin,
+): OfType<'approval_request_message'> {
   const id = approvalRequestId(answerId)
   const otid = id.slice('message-'.length)
   return {
     ...common(id, { stepId: stepOfAnswer(answerId), ...origin }, otid),
-    ...{ message_type: 'approval_request_message', tool_call: calls[0]!, tool_calls: calls },
+    message_type: 'approval_request_message',
+    tool_call: calls[0]!,
+    tool_calls: calls,
   }
 }
 
@@ -176,35 +180,54 @@ export type WireResult = Pick<ToolOutcome, 'callId' | 'status' | 'output' | 'ima
 const resultsOf = ({ outcomes }: ToolBody, toolOf: (callId: string) => string | undefined): WireResult[] =>
   outcomes.map(({ spill: _, ...outcome }) => ({ ...outcome, tool: toolOf(outcome.callId) }))
 
-export function returnSlice(id: MessageId, results: WireResult[], origin: Origin): WireMessage {
-  const returns = results.map(({ callId, status, output, images }) => ({
-    ...{ type: 'tool', tool_return: wireOutput(output, images), status: status === 'success' ? 'success' : 'error' },
-    ...{ tool_call_id: callId, stdout: null, stderr: null },
-  }))
-  const { type: _, ...first } = { ...returns[0]!, tool_return: results[0]!.output }
+export function returnSlice(id: MessageId, results: WireResult[], origin: Origin): OfType<'tool_return_message'> {
+  const first = results[0]!
   return {
     ...common(id, origin, sliceOtid(id, 0)),
-    ...{ name: results[0]?.tool ?? null, message_type: 'tool_return_message', ...first, tool_returns: returns },
+    name: first.tool ?? null,
+    message_type: 'tool_return_message',
+    tool_return: first.output,
+    status: wireStatus(first),
+    tool_call_id: first.callId,
+    stdout: null,
+    stderr: null,
+    tool_returns: results.map(wireReturn),
   }
 }
 
+const wireReturn = (result: WireResult): WireReturn => ({
+  type: 'tool',
+  tool_return: wireOutput(result.output, result.images),
+  status: wireStatus(result),
+  tool_call_id: result.callId,
+  stdout: null,
+  stderr: null,
+})
+
+const wireStatus = ({ status }: WireResult) => (status === 'success' ? 'success' : 'error')
+
 /** Text, unless there are images: then all of it in parts. */
-const wireOutput = (output: string, images: readonly ImagePart[] = []): unknown =>
+const wireOutput = (output: string, images: readonly ImagePart[] = []): WireContent =>
   images.length === 0 ? output : wireContent([{ type: 'text', text: output }, ...images])
 
-function responseSlice(id: MessageId, { decisions }: ApprovalBody, origin: Origin): WireMessage {
+function responseSlice(
+  id: MessageId,
+  { decisions }: ApprovalBody,
+  origin: Origin,
+): OfType<'approval_response_message'> {
   const approvals = decisions.map(wireDecision)
   const word = decisions.find((decision) => decision.verdict !== 'result')
   return {
     ...common(id, origin, sliceOtid(id, 0)),
-    ...{ message_type: 'approval_response_message', approvals },
+    message_type: 'approval_response_message',
+    approvals,
     approve: word ? word.verdict === 'approve' : null,
     approval_request_id: decisions[0]?.callId ?? null,
     reason: word?.verdict === 'deny' ? (word.reason ?? null) : null,
   }
 }
 
-function wireDecision(decision: Decision) {
+function wireDecision(decision: Decision): WireDecision {
   const tool_call_id = decision.callId
   switch (decision.verdict) {
     case 'approve':
@@ -213,22 +236,27 @@ function wireDecision(decision: Decision) {
       return { type: 'approval', tool_call_id, approve: false, reason: decision.reason ?? null }
     case 'result':
       return {
-        ...{ type: 'tool', tool_call_id, tool_return: wireOutput(decision.output, decision.images) },
+        type: 'tool',
+        tool_call_id,
+        tool_return: wireOutput(decision.output, decision.images),
         status: decision.status,
-        ...{ stdout: null, stderr: null },
+        stdout: null,
+        stderr: null,
       }
   }
 }
 
 const summarySlice = (id: MessageId, { text }: Pick<SummaryBody, 'text'>, origin: Origin): WireMessage => ({
   ...common(id, origin, sliceOtid(id, 0)),
-  ...{ message_type: 'summary_message', summary: text, compaction_stats: null },
+  message_type: 'summary_message',
+  summary: text,
+  compaction_stats: null,
 })
 
 /** The request for approval a waiting answer makes, as `pending_approval` of an agent tells it. */
-export const pendingRequest = (message: Message): WireMessage | undefined =>
-  wireMessages([message]).find(({ message_type }) => message_type === 'approval_request_message')
+export const pendingRequest = (message: Message): OfType<'approval_request_message'> | undefined =>
+  wireMessages([message]).find((slice) => slice.message_type === 'approval_request_message')
 
-/** Filters name content; what says how a stream goes on is never left out. */
+/** A filter by type. It applies to messages only: events about the stream itself always pass. */
 export const ofTypes = (types: readonly string[] | undefined) => (message: { message_type: string }) =>
   !types || types.includes(message.message_type)

@@ -1,0 +1,25 @@
+import { LETTA_ERRORS } from '../letta/errors.ts'
+import type { Surface } from '../surface.ts'
+import { approvalOperations } from './approvals.ts'
+import { auditOperations } from './audit.ts'
+import { cacheOperations } from './cache.ts'
+import { commandOperations } from './commands.ts'
+import { keyOperations } from './keys.ts'
+import { peopleOperations } from './people.ts'
+import { serverOperations } from './server.ts'
+import { workspaceOperations } from './workspaces.ts'
+
+/** What the official client has no words for. Errors look as they do there, so that one client reads both. */
+export const HOLDFAST: Surface = {
+  errors: LETTA_ERRORS,
+  operations: [
+    ...serverOperations,
+    ...approvalOperations,
+    ...commandOperations,
+    ...keyOperations,
+    ...peopleOperations,
+    ...auditOperations,
+    ...cacheOperations,
+    ...workspaceOperations,
+  ],
+}

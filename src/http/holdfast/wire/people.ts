@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import type { Organization, User } from '../../../core/people.ts'
+import { dateSchema, wireDate } from '../../wire-date.ts'
+
+export const organizationSchema = z
+  .object({ id: z.string(), name: z.string(), created_at: dateSchema })
+  .meta({ id: 'Organization', description: 'An owner of agents; other organizations see nothing of it.' })
+
+export const wireOrganization = ({ id, name, createdAt }: Organization): z.output<typeof organizationSchema> => ({
+  id,
+  name,
+  created_at: wireDate(createdAt),
+})
+
+export const userSchema = z
+  .object({ id: z.string(), name: z.string(), organization_id: z.string(), created_at: dateSchema })
+  .meta({ id: 'User', description: 'A person of an organization, to whom keys can belong.' })
+
+export const wireUser = ({ id, organizationId, name, createdAt }: User): z.output<typeof userSchema> => ({
+  id,
+  name,
+  organization_id: organizationId,
+  created_at: wireDate(createdAt),
+})

@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import { isOperator } from '../../../core/people.ts'
+import type { ProcessOutput, ProcessState, WorkspaceQuota } from '../../../ports/workspaces.ts'
+import type { Desk } from '../../../service/desk.ts'
+import { callerOf } from '../../../service/people/audit.ts'
+import type { ListedWorkspace } from '../../../service/workspaces/workspaces.ts'
+import { dateSchema, wireDate } from '../../wire-date.ts'
+
+const endingSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('exited'), code: z.int() }).describe('The process ended by itself.'),
+  z
+    .object({
+      type: z.literal('killed'),
+      signal: z.string(),
+      why: z
+        .enum(['asked', 'cancelled', 'timed-out', 'removed'])
+        .optional()
+        .describe('Why Holdfast ended it; absent when the signal came from inside the workspace.'),
+    })
+    .describe('A signal ended the process.'),
+  z
+    .object({ type: z.literal('over-limit'), limit: z.enum(['processes', 'memory', 'disk']) })
+    .describe('The process went over the quota of its workspace.'),
+  z.object({ type: z.literal('lost') }).describe('The machine or the sandbox ended under the process.'),
+])
+
+export const processSchema = z
+  .object({
+    id: z.string(),
+    command: z.string(),
+    run_id: z.string().describe('Run that started the process.'),
+    background: z.boolean().describe('Whether the agent goes on without waiting for the process.'),
+    started_at: dateSchema,
+    ended_at: dateSchema.nullable().describe('When the process ended; null while it runs.'),
+    ending: endingSchema.nullable().describe('How the process ended; null while it runs.'),
+    output_bytes: z.int().describe('Bytes of standard output and error that are kept.'),
+  })
+  .meta({ id: 'Process', description: 'A command in a workspace.' })
+
+export type WireProcess = z.output<typeof processSchema>
+
+export const wireProcess = (process: ProcessState): WireProcess => ({
+  id: process.processId,
+  command: process.command,
+  run_id: process.runId,
+  background: process.background,
+  started_at: wireDate(process.startedAt),
+  ended_at: process.endedAt === undefined ? null : wireDate(process.endedAt),
+  ending: process.ending ?? null,
+  output_bytes: process.outputBytes,
+})
+
+export const outputSchema = z.object({
+  text: z.string(),
+  from: z.int().describe('First byte of the page.'),
+  next: z.int().describe('Where the next page begins.'),
+  total: z.int().describe('Bytes that are kept in all.'),
+  dropped: z.int().describe('Bytes the process wrote beyond what is kept; they are lost.'),
+})
+
+export const wireOutput = ({ text, from, next, total, dropped }: ProcessOutput): z.output<typeof outputSchema> => ({
+  text,
+  from,
+  next,
+  total,
+  dropped,
+})
+
+export const processPageSchema = processSchema
+  .extend({ output: outputSchema.describe('A page of what the process wrote.') })
+  .meta({ id: 'ProcessPage', description: 'A command in a workspace with a page of its output.' })
+
+type ShownProcess = { process: ProcessState; output: ProcessOutput }
+
+export const wireProcessPage = ({ process, output }: ShownProcess): z.output<typeof processPageSchema> => ({
+  ...wireProcess(process),
+  output: wireOutput(output),
+})
+
+const amountsSchema = z.object({ disk_bytes: z.int(), memory_bytes: z.int(), processes: z.int() })
+
+export const workspaceSchema = z
+  .object({
+    conversation_id: z.string(),
+    agent_id: z.string(),
+    agent_name: z.string(),
+    organization_id: z.string(),
+    is_default: z.boolean().describe('Whether it belongs to the default conversation of the agent.'),
+    status: z.enum(['awake', 'asleep']).describe('`asleep` runs nothing and wakes when it is used.'),
+    containment: z.enum(['bubblewrap', 'local']).describe('What isolates it; `local` is no isolation.'),
+    created_at: dateSchema,
+    folder: z.string().optional().describe('Folder on the machine; shown to operators only.'),
+    quota: amountsSchema.describe('Most that the workspace can use.'),
+    usage: amountsSchema.nullable().describe('What the workspace uses; null while it is asleep.'),
+    processes: z.array(processSchema).nullable().describe('Processes of the workspace; null while it is asleep.'),
+  })
+  .meta({ id: 'Workspace', description: 'Terminal, processes and files of a conversation.' })
+
+export type WireWorkspace = z.output<typeof workspaceSchema>
+
+export const wireWorkspace = ({ agent, conversation, state }: ListedWorkspace, desk: Desk): WireWorkspace => ({
+  conversation_id: conversation.id,
+  agent_id: agent.id,
+  agent_name: agent.name,
+  organization_id: conversation.organizationId,
+  is_default: conversation.isDefault,
+  status: state.status,
+  containment: state.containment,
+  created_at: wireDate(state.createdAt),
+  // A path on the machine is of use to operators, and tells others more than they need.
+  ...(isOperator(callerOf(desk)) ? { folder: state.folder } : {}),
+  quota: wireAmounts(state.quota),
+  // Listing does not wake a workspace that is asleep.
+  usage: 'usage' in state ? wireAmounts(state.usage) : null,
+  processes: 'usage' in state ? state.processes.map(wireProcess) : null,
+})
+
+const wireAmounts = ({ diskBytes, memoryBytes, processes }: WorkspaceQuota): z.output<typeof amountsSchema> => ({
+  disk_bytes: diskBytes,
+  memory_bytes: memoryBytes,
+  processes,
+})

@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import type { Agent } from '../../../core/agent.ts'
+import { estimateTokens } from '../../../core/compaction.ts'
+import { toModelHistory } from '../../../core/history.ts'
+import type { MessageBody } from '../../../core/message.ts'
+import { toolsOf } from '../../../service/agents/agent-tools.ts'
+import { findConversation } from '../../../service/agents/agents.ts'
+import { promptOf } from '../../../service/conversations/prompt.ts'
+import type { Desk } from '../../../service/desk.ts'
+import { windowOf } from '../model-handle.ts'
+import { always } from './constant-field.ts'
+import { wireMessages } from './message.ts'
+import { messageSchema } from './message-schema.ts'
+import { storedObject } from './stored-json.ts'
+
+const countsSchema = z.object({
+  num_tokens_system: z.int().describe('Estimated tokens of the system prompt without memory.'),
+  num_tokens_core_memory: z.int().describe('Estimated tokens of the memory blocks.'),
+  num_tokens_summary_memory: z.int().describe('Estimated tokens of the summary of earlier messages.'),
+  num_tokens_functions_definitions: z.int().describe('Estimated tokens of the tool definitions.'),
+  num_tokens_messages: z.int().describe('Estimated tokens of the messages, without the summary.'),
+  num_tokens_external_memory_summary: always(0),
+})
+
+export const contextSchema = z
+  .object({
+    context_window_size_max: z.int().describe('Context window of the model in tokens.'),
+    context_window_size_current: z.int().describe('Estimated tokens in use: the sum of all `num_tokens` fields.'),
+    num_messages: z.int().describe('Messages in the context, the system prompt included.'),
+    num_archival_memory: z.int().describe('Passages in the archival memory of the agent.'),
+    num_recall_memory: z.int().describe('Messages that the conversation has stored in all.'),
+    ...countsSchema.shape,
+    external_memory_summary: always(''),
+    system_prompt: z.string().describe('The system prompt, memory included.'),
+    core_memory: z.string().describe('The part of the system prompt that holds the memory blocks.'),
+    summary_memory: z.string().nullable().describe('The summary of earlier messages; null without one.'),
+    functions_definitions: z
+      .array(z.object({ type: z.literal('function'), function: storedObject }))
+      .describe('Tool definitions as the model reads them.'),
+    messages: z.array(messageSchema).describe('Messages in the context, in order, without the system prompt.'),
+  })
+  .meta({ id: 'Context', description: 'What is in the context of the default conversation, and how large it is.' })
+
+export type WireContext = z.output<typeof contextSchema>
+
+/** The context of the default conversation, and about how many tokens each part takes. */
+export async function contextOverview(agent: Agent, desk: Desk): Promise<WireContext> {
+  const { store } = desk.world
+  const conversation = await findConversation(agent, undefined, desk)
+  const [prompt, view, tools, materials] = await Promise.all([
+    promptOf(conversation.id, desk),
+    store.messages.context(conversation.id),
+    toolsOf(agent, desk),
+    store.prompts.materials(desk.organizationId, conversation.id),
+  ])
+  const memory = /<memory_blocks>[\s\S]*<\/memory_blocks>/.exec(prompt)?.[0] ?? ''
+  const summary = view.findLast(({ body }) => body.role === 'summary')?.body
+  const shown = toModelHistory(view.map(({ body }) => body))
+  const functions = tools.map(({ jsonSchema }) => ({ type: 'function' as const, function: jsonSchema }))
+  const counts: z.output<typeof countsSchema> = {
+    num_tokens_system: tokensOf(prompt.replace(memory, '')),
+    num_tokens_core_memory: tokensOf(memory),
+    num_tokens_summary_memory: summary ? estimateTokens(summary) : 0,
+    num_tokens_functions_definitions: tokensOf(JSON.stringify(functions)),
+    num_tokens_messages: sizeOf(shown.filter(({ role }) => role !== 'summary')),
+    num_tokens_external_memory_summary: 0,
+  }
+  return {
+    context_window_size_max: windowOf(agent.model, desk),
+    context_window_size_current: Object.values(counts).reduce<number>((sum, count) => sum + count, 0),
+    num_messages: view.length + 1,
+    num_archival_memory: materials?.passageCount ?? 0,
+    num_recall_memory: conversation.nextPosition,
+    ...counts,
+    external_memory_summary: '',
+    system_prompt: prompt,
+    core_memory: memory,
+    summary_memory: summary?.role === 'summary' ? summary.text : null,
+    functions_definitions: functions,
+    messages: wireMessages(view),
+  }
+}
+
+const sizeOf = (bodies: readonly MessageBody[]): number => bodies.reduce((sum, body) => sum + estimateTokens(body), 0)
+
+const tokensOf = (text: string): number => Math.ceil(text.length / 4)

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import type { RunStory } from '../../../service/runs/runs.ts'
+import { alwaysNull } from './constant-field.ts'
+import { ofTypes, wireMessages } from './message.ts'
+import { messageSchema } from './message-schema.ts'
+import { stopReasonSchema } from './stop-reason.ts'
+import { usageOf, usageSchema } from './usage.ts'
+
+export const stopSchema = z
+  .object({ message_type: z.literal('stop_reason'), stop_reason: stopReasonSchema })
+  .meta({ id: 'StopReason', description: 'Why a run ended.' })
+
+export const responseSchema = z
+  .object({
+    messages: z.array(messageSchema).describe('Messages of the run, without those that were sent to it.'),
+    stop_reason: stopSchema,
+    usage: usageSchema,
+    logprobs: alwaysNull,
+    turns: alwaysNull,
+  })
+  .meta({ id: 'Response', description: 'What a run brought about.' })
+
+export type WireResponse = z.output<typeof responseSchema>
+
+/** The answer for a client that waited for the run: everything but what the client itself sent. */
+export function runResponse({ run, messages, steps, events }: RunStory, types: string[] | undefined): WireResponse {
+  const accepted = events.flatMap(({ event }) =>
+    'inputs' in event ? event.inputs.map((input) => input.messageId) : [],
+  )
+  const told = messages.filter(
+    ({ id, body: { role } }) => role !== 'user' && role !== 'system' && role !== 'approval' && !accepted.includes(id),
+  )
+  return {
+    messages: wireMessages(told).filter(ofTypes(types)),
+    stop_reason: { message_type: 'stop_reason', stop_reason: run.stopReason ?? 'error' },
+    usage: usageOf(steps, run.id),
+    logprobs: null,
+    turns: null,
+  }
+}

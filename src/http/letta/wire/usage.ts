@@ -1,0 +1,125 @@
+import { z } from 'zod'
+import type { Chunk } from '../../../core/chunk.ts'
+import type { RunId } from '../../../core/id.ts'
+import type { NewStep } from '../../../core/projection.ts'
+import { alwaysNull } from './constant-field.ts'
+
+const tokens = {
+  completion_tokens: z.int().describe('Tokens the model wrote, reasoning included.'),
+  prompt_tokens: z.int().describe('Tokens the model read, cached ones included.'),
+  total_tokens: z.int().describe('`prompt_tokens` and `completion_tokens` together.'),
+}
+
+/** Counts that a provider may leave out. */
+export const cachedTokensSchema = {
+  cached_input_tokens: z.int().nullable().describe('Prompt tokens read from the cache; null when not reported.'),
+  cache_write_tokens: z.int().nullable().describe('Prompt tokens written to the cache; null when not reported.'),
+  reasoning_tokens: z.int().nullable().describe('Completion tokens spent on reasoning; null when not reported.'),
+}
+
+export const usageSchema = z
+  .object({
+    message_type: z.literal('usage_statistics'),
+    ...tokens,
+    step_count: z.int().describe('Number of steps of the run.'),
+    run_ids: z.array(z.string()).describe('The run these numbers belong to.'),
+    ...cachedTokensSchema,
+    context_tokens: alwaysNull,
+  })
+  .meta({ id: 'Usage', description: 'Tokens of a run, summed over its steps.' })
+
+export type WireUsage = z.output<typeof usageSchema>
+
+type UsageChunk = Omit<Extract<Chunk, { message_type: 'usage_statistics' }>, 'message_type'>
+
+export const wireUsage = (usage: UsageChunk, runId: RunId): WireUsage => ({
+  message_type: 'usage_statistics',
+  completion_tokens: usage.completion_tokens,
+  prompt_tokens: usage.prompt_tokens,
+  total_tokens: usage.total_tokens,
+  step_count: usage.step_count,
+  run_ids: [runId],
+  cached_input_tokens: usage.cached_input_tokens ?? null,
+  cache_write_tokens: usage.cache_write_tokens ?? null,
+  reasoning_tokens: usage.reasoning_tokens ?? null,
+  context_tokens: null,
+})
+
+export const tokenDetailsSchema = z.object({
+  prompt_tokens_details: z
+    .object({
+      cached_tokens: z.int().nullable().describe('Prompt tokens read from the cache.'),
+      cache_read_tokens: z.int().nullable().describe('The same as `cached_tokens`.'),
+      cache_creation_tokens: z.int().nullable().describe('Prompt tokens written to the cache.'),
+    })
+    .nullable()
+    .describe('Null when the provider reports nothing about its cache.'),
+  completion_tokens_details: z
+    .object({ reasoning_tokens: z.int().describe('Completion tokens spent on reasoning.') })
+    .nullable()
+    .describe('Null when the provider reports nothing about reasoning.'),
+})
+
+export const usageDetailsSchema = z
+  .object({ ...tokens, ...tokenDetailsSchema.shape })
+  .meta({ id: 'UsageDetails', description: 'Tokens of a run with the breakdown that the provider reports.' })
+
+export type WireUsageDetails = z.output<typeof usageDetailsSchema>
+
+export const tokenDetails = ({
+  cachedTokens,
+  cacheWriteTokens,
+  reasoningTokens,
+}: NewStep['usage']): z.output<typeof tokenDetailsSchema> => ({
+  prompt_tokens_details:
+    cachedTokens === undefined && cacheWriteTokens === undefined
+      ? null
+      : {
+          cached_tokens: cachedTokens ?? null,
+          cache_read_tokens: cachedTokens ?? null,
+          cache_creation_tokens: cacheWriteTokens ?? null,
+        },
+  completion_tokens_details: reasoningTokens === undefined ? null : { reasoning_tokens: reasoningTokens },
+})
+
+/** The tokens of a run, as a stream tells them at its end. */
+export function usageOf(steps: readonly NewStep[], runId: RunId): WireUsage {
+  const total = sumOf(steps)
+  return wireUsage(
+    {
+      prompt_tokens: total.promptTokens,
+      completion_tokens: total.completionTokens,
+      total_tokens: total.promptTokens + total.completionTokens,
+      step_count: steps.length,
+      ...(total.cachedTokens === undefined ? {} : { cached_input_tokens: total.cachedTokens }),
+      ...(total.cacheWriteTokens === undefined ? {} : { cache_write_tokens: total.cacheWriteTokens }),
+      ...(total.reasoningTokens === undefined ? {} : { reasoning_tokens: total.reasoningTokens }),
+    },
+    runId,
+  )
+}
+
+/** The same with the breakdown that `runs/{id}/usage` has. */
+export function usageDetails(steps: readonly NewStep[]): WireUsageDetails {
+  const total = sumOf(steps)
+  return {
+    completion_tokens: total.completionTokens,
+    prompt_tokens: total.promptTokens,
+    total_tokens: total.promptTokens + total.completionTokens,
+    ...tokenDetails(total),
+  }
+}
+
+function sumOf(steps: readonly NewStep[]): NewStep['usage'] {
+  const sum = (field: 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens') => {
+    const known = steps.flatMap(({ usage }) => usage[field] ?? [])
+    return known.length === 0 ? {} : { [field]: known.reduce((one, other) => one + other, 0) }
+  }
+  return {
+    promptTokens: steps.reduce((total, { usage }) => total + usage.promptTokens, 0),
+    completionTokens: steps.reduce((total, { usage }) => total + usage.completionTokens, 0),
+    ...sum('cachedTokens'),
+    ...sum('cacheWriteTokens'),
+    ...sum('reasoningTokens'),
+  }
+}

@@ -1,0 +1,126 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Scope } from '../core/people.ts'
+import type { Desk } from '../service/desk.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+type Route = `${Method} /${string}`
+
+/** What a key must be allowed. `operator`: an administrator of the default organization. `open`: no key is needed. */
+export type Access = Scope | 'operator' | 'open'
+
+/**
+ * One operation of the API: everything the server knows about a route. Registration, the scope check, parsing,
+ * `/openapi.json`, the API page and the fuzz tests are loops over these records.
+ */
+export type Operation = {
+  method: Method
+  /** With parameters as `:name`. */
+  path: string
+  scope: Access
+  /** One sentence. */
+  summary: string
+  /** The heading it stands under on the API page; by its path if not given. */
+  group?: string
+  params?: z.ZodObject
+  query?: z.ZodObject
+  body?: z.ZodType
+  /** The media type of the body. */
+  consumes: 'application/json' | 'multipart/form-data'
+  /** The media type of the answer, where it is not a stream. */
+  produces: 'application/json' | 'text/plain' | 'text/html'
+  /** A body for a first try, shown on the API page. */
+  example?: unknown
+  /** The JSON of a 200, or the data of each event of a stream; `nothing` is a 204. */
+  answer: z.ZodType
+  /** Whether the answer is a stream of server-sent events. */
+  streams: 'never' | 'on-request' | 'always'
+  audit: Audit
+  handle(call: Call<unknown, unknown, unknown>, desk: Desk): unknown
+}
+
+/**
+ * Who writes the audit log: the server after each request, the verb in the transaction of what it did (then the server
+ * adds only what was refused or failed), or neither.
+ */
+export type Audit = 'by-request' | 'by-verb' | 'none'
+
+/** A request whose parts were checked. */
+export type Call<Params, Query, Body> = {
+  params: Params
+  query: Query
+  body: Body
+  request: FastifyRequest
+  reply: FastifyReply
+}
+
+type ParamName<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamName<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+type Schemas = Record<string, z.ZodType>
+type NoFields = z.ZodObject<Record<never, never>>
+
+type Declaration<
+  R extends Route,
+  P extends Schemas,
+  Q extends z.ZodObject,
+  B extends z.ZodType,
+  A extends z.ZodType,
+> = Pick<Operation, 'scope' | 'summary' | 'group'> & {
+  route: R
+  params?: P & Record<Exclude<keyof P, ParamName<R>>, never>
+  query?: Q
+  body?: B
+  consumes?: Operation['consumes']
+  produces?: Operation['produces']
+  example?: z.input<B>
+  answer: A
+  streams?: Operation['streams']
+  audit?: Audit
+  handle(
+    call: Call<{ [N in keyof P]: z.output<P[N]> }, z.output<Q>, z.output<B>>,
+    desk: Desk,
+  ): Answered<A> | Promise<Answered<A>>
+}
+
+/** A handler that streams takes over the socket and returns the reply itself. */
+type Answered<A extends z.ZodType> = z.input<A> | FastifyReply
+
+/** Each `:name` of the route has its schema. */
+type AllParams<R extends Route> = [ParamName<R>] extends [never] ? unknown : { params: Record<ParamName<R>, z.ZodType> }
+
+/** Declares an operation. A missing scope, an undescribed parameter or an answer that differs does not compile. */
+export function operation<
+  const R extends Route,
+  A extends z.ZodType,
+  P extends Schemas = Record<never, never>,
+  Q extends z.ZodObject = NoFields,
+  B extends z.ZodType = NoFields,
+>(declared: Declaration<R, P, Q, B, A> & AllParams<R>): Operation {
+  const {
+    route,
+    params,
+    consumes = 'application/json',
+    produces = 'application/json',
+    streams = 'never',
+    ...rest
+  } = declared as Declaration<R, P, Q, B, A>
+  const [method, path] = route.split(' ') as [Method, string]
+  return {
+    ...rest,
+    method,
+    path,
+    consumes,
+    produces,
+    streams,
+    audit: declared.audit ?? (method === 'DELETE' ? 'by-request' : 'none'),
+    ...(params ? { params: z.object(params) } : {}),
+  } as Operation
+}
+
+/** The answer of an operation that has none. */
+export const nothing = z.undefined()

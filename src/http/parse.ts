@@ -1,0 +1,45 @@
+import type { z } from 'zod'
+import { cleanText } from '../core/block.ts'
+import { Problem, type ProblemKind } from '../core/problem.ts'
+
+export type RequestPart = 'path' | 'query' | 'body'
+
+/** A caller's value as the schema has it, or a problem that names what is wrong and where. */
+export function parsed<S extends z.ZodType>(schema: S, value: unknown, where: RequestPart): z.output<S> {
+  const result = schema.safeParse(withoutNul(value ?? {}))
+  if (result.success) return result.data
+  throw new Problem(kindOf(result.error), describe(result.error, where))
+}
+
+/** No database keeps a NUL in text. Almost no value has one, so the value is copied only then. */
+function withoutNul(value: unknown): unknown {
+  return hasNul(value) ? cleaned(value) : value
+}
+
+function hasNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\0')
+  if (value === null || typeof value !== 'object') return false
+  if (Array.isArray(value)) return value.some(hasNul)
+  return Object.entries(value).some(([key, item]) => key.includes('\0') || hasNul(item))
+}
+
+function cleaned(value: unknown): unknown {
+  if (typeof value === 'string') return cleanText(value)
+  if (Array.isArray(value)) return value.map(cleaned)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [cleanText(key), cleaned(item)]))
+}
+
+const MOST_ISSUES = 10
+
+function describe({ issues }: z.ZodError, where: RequestPart): string {
+  const lines = issues.slice(0, MOST_ISSUES).map(({ path, message }) => `${[where, ...path].join('.')}: ${message}`)
+  return [...lines, ...(issues.length > MOST_ISSUES ? [`and ${issues.length - MOST_ISSUES} more`] : [])].join('; ')
+}
+
+/** A schema may say which kind of problem its refusal is; usually it is `invalid`. */
+function kindOf({ issues }: z.ZodError): ProblemKind {
+  const [first] = issues
+  const named = first?.code === 'custom' ? first.params?.problem : undefined
+  return (named as ProblemKind | undefined) ?? 'invalid'
+}

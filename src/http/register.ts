@@ -1,0 +1,60 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import type { z } from 'zod'
+import type { Desk } from '../service/desk.ts'
+import type { Operation } from './operation.ts'
+import { parsed, type RequestPart } from './parse.ts'
+import type { Surface } from './surface.ts'
+
+const PARTS: Record<string, RequestPart> = { params: 'path', querystring: 'query', body: 'body' }
+
+/** Fastify checks each part of a request with the schema of its operation, before the handler. */
+const checkRequest: FastifySchemaCompiler<z.ZodType> =
+  ({ schema, httpPart }) =>
+  (value: unknown) => {
+    try {
+      return { value: parsed(schema, value, PARTS[httpPart ?? 'body']!) }
+    } catch (problem) {
+      return { error: problem as Error }
+    }
+  }
+
+/** Serves every operation of these surfaces. */
+export function registerOperations(
+  server: FastifyInstance,
+  surfaces: readonly Surface[],
+  deskOf: (request: FastifyRequest) => Desk,
+): void {
+  server.setValidatorCompiler(checkRequest)
+  for (const { operations, errors } of surfaces)
+    for (const operation of operations)
+      server.route({
+        method: operation.method,
+        url: operation.path,
+        config: { operation, errors },
+        schema: checksOf(operation),
+        handler: async (request, reply) => {
+          const { params, query, body } = request
+          return answerWith(await operation.handle({ params, query, body, request, reply }, deskOf(request)), reply)
+        },
+      })
+}
+
+/**
+ * What Fastify checks before the handler is called. Answers are not checked here but by the compiler and by tests: a
+ * check of each would make reads a fifth slower (`decisions/016`).
+ */
+const checksOf = ({ params, query, body }: Operation) => ({
+  ...(params ? { params } : {}),
+  ...(query ? { querystring: query } : {}),
+  ...(body ? { body } : {}),
+})
+
+/** Fastify sends null and text as they are; here they are JSON like every other answer. */
+function answerWith(answer: unknown, reply: FastifyReply): unknown {
+  if (answer === undefined) return reply.code(204).send()
+  if (answer !== null && typeof answer !== 'string') return answer
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
+}
+
+/** The operation a request is for; undefined where nothing is served. */
+export const operationOf = ({ routeOptions }: FastifyRequest): Operation | undefined => routeOptions.config.operation
