@@ -1,3 +1,4 @@
+import { errorText } from '../core/error-text.ts'
 import type {
   Answer,
   Break,
@@ -38,7 +39,7 @@ export function readScript(source: string): ScriptRead {
   try {
     value = JSON.parse(source)
   } catch (fault) {
-    const found = fault instanceof Error ? fault.message : String(fault)
+    const found = errorText(fault)
     return { type: 'refused', complaints: [{ path: 'the file', expected: 'JSON', found }] }
   }
   const complaints = SCRIPT.check(value, 'script')

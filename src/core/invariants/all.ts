@@ -1,3 +1,4 @@
+import { errorText } from '../error-text.ts'
 import type { MessageId } from '../id.ts'
 import { foldTurn } from '../turn.ts'
 import {
@@ -156,7 +157,7 @@ function reading<Subject>(where: string, invariant: Invariant<Subject>, check: (
   try {
     return check()
   } catch (fault) {
-    const reason = fault instanceof Error ? fault.message : String(fault)
+    const reason = errorText(fault)
     return [violation(invariant, where, `it cannot be read: ${reason}`)]
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DAY_MS } from '../../core/duration.ts'
 import { parseId } from '../../core/id.ts'
 import type { ListPage } from '../../ports/memory-store.ts'
 import { findConversationById } from '../../service/conversations.ts'
@@ -70,8 +71,6 @@ const searchBody = z.object({
   start_date: date.nullish(),
   end_date: date.nullish(),
 })
-
-const DAY_MS = 86_400_000
 
 /** A day that is named as the end is in it as a whole. */
 function timeOf(text: string, side: 'start' | 'end'): number {

@@ -1,7 +1,4 @@
-/**
- * Work on one key waits for earlier work on that key; work on others goes on beside it. `tools/one-at-a-time.ts` is its twin:
- * the supervisor sees nothing of ours but its own folder.
- */
+/** As the keyed mutex of `core/mutex.ts`, which the sandbox does not see: the supervisor runs from its own folder alone. */
 export type InTurn = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
 export function newInTurn(): InTurn {
