@@ -1,5 +1,3 @@
-import type { Environment } from './context.ts'
-
 type Brush = (text: string) => string
 export type Paint = Record<'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'cyan', Brush>
 
@@ -12,12 +10,14 @@ export type Screen = {
   readonly look: Look
 }
 
+type ScreenEnvironment = { readonly NO_COLOR?: string | undefined; readonly TERM?: string | undefined }
+
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number }
 
 /** Pipes and files have no width; this is the one people expect of a terminal. */
 const USUAL_WIDTH = 80
 
-export function newScreen(stream: Stream, environment: Environment): Screen {
+export function newScreen(stream: Stream, environment: ScreenEnvironment): Screen {
   const isCapable = stream.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb'
   const paint = isCapable ? COLOURED : PLAIN
   return {

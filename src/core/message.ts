@@ -1,8 +1,8 @@
 import type { ConversationId, MessageId, RunId, StepId } from './id.ts'
+import type { ImagePart } from './image-part.ts'
 import type { Decision, ToolCall, ToolOutcome } from './tool-call.ts'
 
 export type TextPart = { type: 'text'; text: string }
-export type ImagePart = { type: 'image'; source: { mediaType: string; data: string } | { url: string } }
 /** The signature proves to the vendor that the thought is its own; it is replayed as it came, to that vendor only. */
 export type ReasoningPart = { type: 'reasoning'; text: string; signature?: string; origin?: Dialect }
 export type RedactedReasoningPart = { type: 'redacted-reasoning'; data: string; origin?: Dialect }

@@ -1,11 +1,11 @@
-import type { CancelCause, Finish, TurnEvent, Usage } from './event.ts'
-import { ENDING_OF_FAILURE, ENDING_OF_FAULT, type Ending, type Failure, type RunError } from './failure.ts'
+import type { CancelCause, Finish, Purpose, TurnEvent, Usage } from './event.ts'
+import { ENDING_OF_FAILURE, ENDING_OF_FAULT, type Ending, type Failure } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import type { Input } from './message.ts'
-import type { RunSettings, StopReason } from './run.ts'
+import type { RunError, RunSettings, StopReason } from './run.ts'
 import { type Decision, type Settlement, settle, settleDenied, type ToolCall, type ToolOutcome } from './tool-call.ts'
 import { type Called, stillRequired } from './tool-rules.ts'
-import { afterAnswer, newWay, type Purpose, takeRemedy, type Way } from './way.ts'
+import { afterAnswer, newWay, takeRemedy, type Way } from './way.ts'
 
 export type CallState = ToolCall & { decision?: Decision; startedBy?: number; outcome?: ToolOutcome }
 

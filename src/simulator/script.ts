@@ -1,5 +1,5 @@
 import type { Json } from '../core/json.ts'
-import type { ErrorName } from './vendor-errors.ts'
+import type { ErrorName } from './error-table.ts'
 
 /** What the simulator says next, as data: an operator keeps it in a file. The first rule that matches answers. */
 export type Script = Rule[]

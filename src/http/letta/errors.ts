@@ -1,7 +1,6 @@
-import type { ErrorType, RunError } from '../../core/failure.ts'
 import type { MessageId, RunId } from '../../core/id.ts'
 import { Problem, type ProblemKind } from '../../core/problem.ts'
-import type { StopReason } from '../../core/run.ts'
+import type { ErrorType, RunError, StopReason } from '../../core/run.ts'
 import { StorageError } from '../../ports/storage-error.ts'
 import { approvalRequestId } from './slice-ids.ts'
 

@@ -1,7 +1,8 @@
 import type { Sharp, SharpOptions } from 'sharp'
 import { errorText } from '../../core/error-text.ts'
 import type { Failure } from '../../core/failure.ts'
-import type { ImagePart, InputPart, MessageBody } from '../../core/message.ts'
+import type { ImagePart } from '../../core/image-part.ts'
+import type { InputPart, MessageBody } from '../../core/message.ts'
 import { type ImageData, imageData, imageNote } from './image-source.ts'
 import { type ImageChange, mapImages } from './map-images.ts'
 

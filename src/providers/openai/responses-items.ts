@@ -3,8 +3,9 @@ import type {
   ResponseInputContent,
   ResponseInputItem,
 } from 'openai/resources/responses/responses'
+import type { ImagePart } from '../../core/image-part.ts'
 import { canonicalJson } from '../../core/json.ts'
-import { type AssistantBody, type ImagePart, type InputBody, type MessageBody, textOf } from '../../core/message.ts'
+import { type AssistantBody, type InputBody, type MessageBody, textOf } from '../../core/message.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
 import { imageNote } from '../images/image-source.ts'
 import { newEncodedMessages } from '../wire/encoded-messages.ts'
