@@ -38,14 +38,14 @@ const DOORS: Record<string, Doors> = {
   },
   workspaces: { rooms: ['core', 'ports', 'disk'], packages: ['node:'] },
   config: { rooms: ['core', 'ports', 'disk'], packages: ['node:', 'yaml', '@cfworker/json-schema'] },
-  simulator: { rooms: ['core'], packages: ['node:'] },
+  simulator: { rooms: ['core'], packages: ['node:', 'zod'] },
   service: { rooms: ['core', 'ports', 'engine'], packages: [] },
   http: {
     rooms: ['core', 'ports', 'service', 'disk'],
     packages: ['node:', 'fastify', 'fastify-type-provider-zod', 'zod', 'prom-client'],
     types: ['@letta-ai/letta-client'],
   },
-  cli: { rooms: ['core', 'ports', 'service', 'disk'], packages: ['node:', 'commander'] },
+  cli: { rooms: ['core', 'ports', 'service', 'disk'], packages: ['node:', 'commander', 'eventsource-parser'] },
   'app.ts': {
     rooms: [
       ...['core', 'ports', 'engine', 'providers', 'net', 'storage', 'live', 'tools', 'workspaces', 'config', 'service'],
