@@ -13,7 +13,7 @@ import { type SendMessage, sendMessage } from '../service/send-message.ts'
 import { watchRun } from '../service/watch-run.ts'
 import { ownWorkspaceVerbs, type WorkspaceVerbs } from './workspace-verbs.ts'
 
-export type TextMessage = { agent: Agent; conversationId: ConversationId; text: string } & Pick<
+type TextMessage = { agent: Agent; conversationId: ConversationId; text: string } & Pick<
   SendMessage,
   'onGuarded' | 'streamTokens'
 >

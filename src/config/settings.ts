@@ -4,7 +4,7 @@ import { Problem } from '../core/problem.ts'
 import { isTargetHandle, type TargetHandle } from '../core/target.ts'
 import { homePath } from './home.ts'
 
-export type Durability = 'strict' | 'relaxed'
+type Durability = 'strict' | 'relaxed'
 
 export type Settings = {
   home: string

@@ -1,8 +1,8 @@
 /** Runs one piece of work at a time, in order of arrival. Work that throws frees the mutex like any other. */
-export type Mutex = <T>(work: () => T | Promise<T>) => Promise<T>
+type Mutex = <T>(work: () => T | Promise<T>) => Promise<T>
 
 /** A mutex for each key: work on one key waits for earlier work on that key, work on other keys does not. */
-export type KeyedMutex = <T>(key: string, work: () => T | Promise<T>) => Promise<T>
+type KeyedMutex = <T>(key: string, work: () => T | Promise<T>) => Promise<T>
 
 export function newMutex(): Mutex {
   let isTaken = false

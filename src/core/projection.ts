@@ -51,7 +51,7 @@ export type Change =
 /** An event with everything that follows from it. */
 export type Entry = { event: TurnEvent; at: number; changes: Change[] }
 
-export type ProjectionContext = {
+type ProjectionContext = {
   runId: RunId
   at: number
   /** False for a run that was never started: another one may be in the middle of a step, so it must not add messages. */

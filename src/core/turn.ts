@@ -9,7 +9,7 @@ import { afterAnswer, newWay, takeRemedy, type Way } from './way.ts'
 
 export type CallState = ToolCall & { decision?: Decision; startedBy?: number; outcome?: ToolOutcome }
 
-export type Step = { stepId: StepId; answerId: MessageId; resultsId: MessageId; finish: Finish; calls: CallState[] }
+type Step = { stepId: StepId; answerId: MessageId; resultsId: MessageId; finish: Finish; calls: CallState[] }
 
 /** The life of a run in memory: the fold of its events. Never stored, always rebuildable. */
 export type Turn = {
@@ -55,7 +55,7 @@ export type Action =
 /** Deaths at one step after which a run is not tried again. */
 export const POISON_DEATHS = 3
 /** Answers in a row with calls that cannot run (unknown tool, bad arguments) after which the model is not asked again. */
-export const MAX_STRIKES = 3
+const MAX_STRIKES = 3
 
 export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>): Turn {
   const { inputs, settings, continues } = accepted

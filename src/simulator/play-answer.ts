@@ -8,7 +8,7 @@ import { vendorError } from './vendor-errors.ts'
 import { VOICES } from './voices.ts'
 
 /** Closes the port for a while. */
-export type Refuse = (forMs: number) => void
+type Refuse = (forMs: number) => void
 
 export async function playAnswer(answer: Answer, exchange: Exchange, refuse: Refuse): Promise<void> {
   const { asked, recorded, number } = exchange

@@ -76,7 +76,7 @@ function upTo({ atByte, afterChunks }: Place, chunks: string[]): Buffer[] {
 }
 
 /** Ends a connection in a way no vendor should. */
-export async function breakOff(how: PlacedBreak['how'], response: ServerResponse, signal: AbortSignal): Promise<void> {
+async function breakOff(how: PlacedBreak['how'], response: ServerResponse, signal: AbortSignal): Promise<void> {
   switch (how) {
     case 'reset':
     case 'cut':
@@ -107,7 +107,7 @@ function slices(bytes: Buffer, size: number): Buffer[] {
   return pieces
 }
 
-export const listOf = <T>(one: T | T[] | undefined): T[] => (one === undefined ? [] : Array.isArray(one) ? one : [one])
+const listOf = <T>(one: T | T[] | undefined): T[] => (one === undefined ? [] : Array.isArray(one) ? one : [one])
 
 /** OpenAI and Anthropic name the header differently. */
 export const requestIds = (number: number) => ({

@@ -3,9 +3,9 @@ import { errorText } from '../core/error-text.ts'
 import { type Script, scriptSchema } from './script.ts'
 
 /** One thing that is wrong in a script: where, what was expected there and what was found. */
-export type Complaint = { path: string; expected: string; found: string }
+type Complaint = { path: string; expected: string; found: string }
 
-export type ScriptRead = { type: 'read'; script: Script } | { type: 'refused'; complaints: Complaint[] }
+type ScriptRead = { type: 'read'; script: Script } | { type: 'refused'; complaints: Complaint[] }
 
 /** What a script file holds, or everything that is wrong with it. */
 export function readScript(source: string): ScriptRead {

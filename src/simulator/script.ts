@@ -191,13 +191,10 @@ export type Answer = z.infer<typeof answer>
 export type Reply = z.infer<typeof reply>
 export type FinishName = NonNullable<Reply['finish']>
 export type Reasoning = z.infer<typeof reasoning>
-export type Call = z.infer<typeof call>
-export type TokenUsage = z.infer<typeof usage>
 export type Pace = z.infer<typeof pace>
 export type Break = z.infer<typeof oneBreak>
 export type Place = Omit<z.infer<typeof placedBreak>, 'how'>
 export type VendorError = z.infer<typeof vendorError>
-export type RawAnswer = z.infer<typeof rawAnswer>
 export type LineAnswer = z.infer<typeof refusedLine> | z.infer<typeof brokenLine>
 
 /** What a key may do; it can be changed at any time. Without any known key, every key is valid. */

@@ -4,7 +4,7 @@ import { bootId } from '../disk/boot-id.ts'
 import type { Place } from './folder.ts'
 
 /** The process that everything of a workspace ends with, named so that no other can be meant: pids are used again. */
-export type Keeper = { pid: number; startedAt: string; boot: string }
+type Keeper = { pid: number; startedAt: string; boot: string }
 
 export function writeKeeper(place: Place, pid: number): void {
   const startedAt = startOf(pid)

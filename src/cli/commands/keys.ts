@@ -11,7 +11,7 @@ import { safeText } from '../terminal.ts'
 
 type Where = { organization?: string; json?: boolean }
 
-export type CreateFlags = Where & { scope: string; user?: string; days?: string }
+type CreateFlags = Where & { scope: string; user?: string; days?: string }
 
 /** The key on stdout and nothing else there, so that it can be put where it belongs without being seen. */
 export const create = (name: string, flags: CreateFlags, context: Context): Promise<void> =>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { replaceFileSync } from '../../disk/atomic-write.ts'
 
 /** Where the server of a home is found. */
-export type ServerNote = { url: string; pid: number; started: string }
+type ServerNote = { url: string; pid: number; started: string }
 
 const fileIn = (home: string): string => join(home, 'server.json')
 

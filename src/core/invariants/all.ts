@@ -72,7 +72,7 @@ export const STREAM_INVARIANTS: readonly Invariant<StreamRecord>[] = [streamNumb
 export const STORE_INVARIANTS: readonly Invariant<StoreRecord>[] = [exactlyOnceIntake, oneActiveRun, approvalHandedOver]
 
 /** Every record may be left out; a big store is checked in pages, record by record. */
-export type Records = {
+type Records = {
   runs?: readonly RunRecord[]
   conversations?: readonly ConversationRecord[]
   streams?: readonly StreamRecord[]

@@ -4,7 +4,7 @@ import type { ErrorBody } from './error-body.ts'
 
 const LONGEST_MS = 7 * DAY_MS
 
-export type WaitSources = { headers: ReadonlyMap<string, string>; body: ErrorBody; at: number | undefined }
+type WaitSources = { headers: ReadonlyMap<string, string>; body: ErrorBody; at: number | undefined }
 
 /** How long the provider asks us to stay away, where it says so; the first source that states a time to come. */
 export function statedWait(kind: FailureKind, from: WaitSources): number | undefined {

@@ -11,7 +11,7 @@ import { StorageError } from '../../ports/storage-error.ts'
 import { type FlowOverrides, flowFor } from './oauth-flows.ts'
 import { refreshTokens, type Tokens } from './token-endpoint.ts'
 
-export type RefreshParts = {
+type RefreshParts = {
   organizationId: OrganizationId
   store: CredentialStore
   box: SecretBox
@@ -23,7 +23,7 @@ export type RefreshParts = {
   leaseMs?: number
 }
 
-export type RefreshOnce = (id: CredentialId, asked: { failedSecret: string; signal: AbortSignal }) => Promise<Refreshed>
+type RefreshOnce = (id: CredentialId, asked: { failedSecret: string; signal: AbortSignal }) => Promise<Refreshed>
 
 const LEASE_MS = 30_000
 const POLL_MS = 50

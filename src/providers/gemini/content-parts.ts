@@ -30,7 +30,7 @@ export function formKey({ signatures, unsignedCalls, resultImages }: PartForm): 
   return `${signatures}/${unsignedCalls}/${resultImages}`
 }
 
-export function partsOf(body: MessageBody, form: PartForm): Part[] {
+function partsOf(body: MessageBody, form: PartForm): Part[] {
   switch (body.role) {
     case 'user':
     case 'system':

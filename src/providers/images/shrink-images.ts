@@ -6,7 +6,7 @@ import type { InputPart, MessageBody } from '../../core/message.ts'
 import { type ImageData, imageData, imageNote } from './image-source.ts'
 import { type ImageChange, mapImages } from './map-images.ts'
 
-export type ImageLimits = {
+type ImageLimits = {
   /** Pixels of the longer side. */
   maxSide: number
   /** Of the image file, before base64. */

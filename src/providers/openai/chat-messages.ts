@@ -31,7 +31,7 @@ export const chatMessages = newEncodedMessages<ChatForm>(
     `${images}/${signatures}/${quirks.reasoningField}/${quirks.reasoningWithCalls}/${quirks.reasoningDetails}/${quirks.callIds}/${quirks.withoutNames}`,
 )
 
-export function messagesOf(body: MessageBody, form: ChatForm): ChatCompletionMessageParam[] {
+function messagesOf(body: MessageBody, form: ChatForm): ChatCompletionMessageParam[] {
   switch (body.role) {
     case 'user':
       return [{ role: 'user', content: inputContent(body, form), ...nameOf(body, form) }]

@@ -24,7 +24,7 @@ export const responseItems = newEncodedMessages<ItemForm>(
   ({ images, reasoning }) => `${images}/${reasoning}`,
 )
 
-export function itemsOf(body: MessageBody, form: ItemForm): ResponseInputItem[] {
+function itemsOf(body: MessageBody, form: ItemForm): ResponseInputItem[] {
   switch (body.role) {
     case 'user':
       return [{ role: 'user', content: inputContent(body, form) }]

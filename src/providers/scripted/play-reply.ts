@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { paceOf, partsOf, type Reply, stalls, tokensIn } from './reply.ts'
 
-export type Stage = {
+type Stage = {
   clock: Pick<Clock, 'sleep'>
   signal: AbortSignal
   /** Without it, ids count on from the length of the history: the same request gives the same ids. */

@@ -8,7 +8,7 @@ import { type Deadlines, PINGS_ONLY_FACTOR } from './deadlines.ts'
 import type { Classify, ClassifyTransport, Decoder, Phase } from './dialect.ts'
 import { newPartQueue } from './part-queue.ts'
 
-export type Call = {
+type Call = {
   dispatcher: Dispatcher
   options: Dispatcher.DispatchOptions
   deadlines: Required<Deadlines>

@@ -25,7 +25,7 @@ type Line = { key: string; temporary: string; applied: Applied } | { key: string
 const MOST_KEPT = 1_000
 const MOST_BYTES = 4 * 1024 * 1024
 
-export type AppliedKeysHome = {
+type AppliedKeysHome = {
   /** Without one, kept in memory only. */
   path: string | undefined
   /** Takes away a temporary file, if it is there; before that, does what has to be done if it is. */

@@ -22,7 +22,7 @@ export type ChangeHome = {
 /** How often something else may change the file between our reading and our writing of it. */
 const MOST_ATTEMPTS = 5
 
-export type WriteWish = { path: string; text: string; key?: string }
+type WriteWish = { path: string; text: string; key?: string }
 
 export function writeFile(home: ChangeHome, { path, text, key }: WriteWish) {
   const bytes = Buffer.from(text, 'utf8')
@@ -33,7 +33,7 @@ export function writeFile(home: ChangeHome, { path, text, key }: WriteWish) {
   })
 }
 
-export type EditWish = { path: string; edit: FileEdit; key?: string }
+type EditWish = { path: string; edit: FileEdit; key?: string }
 
 export function editFile(home: ChangeHome, { path, edit, key }: EditWish) {
   return change<EditedFile>(home, { path, key, makeFolders: false }, (place) =>
