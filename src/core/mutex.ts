@@ -2,7 +2,7 @@
 type Mutex = <T>(work: () => T | Promise<T>) => Promise<T>
 
 /** A mutex for each key: work on one key waits for earlier work on that key, work on other keys does not. */
-type KeyedMutex = <T>(key: string, work: () => T | Promise<T>) => Promise<T>
+export type KeyedMutex = <T>(key: string, work: () => T | Promise<T>) => Promise<T>
 
 export function newMutex(): Mutex {
   let isTaken = false

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
+import { DAY_MS } from '../../core/duration.ts'
 import type { ProcessState } from '../../ports/workspaces.ts'
 import { appendPlain, readPlain, writePlain } from './plain-files.ts'
 
 const KEPT = 64
-const KEPT_MS = 7 * 24 * 3_600_000
+const KEPT_MS = 7 * DAY_MS
 /** Of all outputs together; the oldest go first. */
 const KEPT_BYTES = 256 * 1024 * 1024
 

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises'
+import { newKeyedMutex } from '../../../core/mutex.ts'
 import type { EditedFile, WrittenFile } from '../../../ports/workspace-files.ts'
 import { codeOf, FileRefusal } from './file-refusal.ts'
-import { newInTurn } from './in-turn.ts'
 
 export type Applied = ({ type: 'done' } & WrittenFile) | ({ type: 'done' } & EditedFile)
 
@@ -35,7 +35,7 @@ type AppliedKeysHome = {
 
 export function newAppliedKeys({ path, removeLeftover, most = MOST_KEPT }: AppliedKeysHome): AppliedKeys {
   const kept = new Map<string, Extract<Line, { applied: Applied }>>()
-  const inTurn = newInTurn()
+  const inTurn = newKeyedMutex()
   let lines = 0
   let loading: Promise<void> | undefined
 

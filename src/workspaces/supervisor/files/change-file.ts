@@ -1,10 +1,10 @@
 import type { BigIntStats } from 'node:fs'
+import type { KeyedMutex } from '../../../core/mutex.ts'
 import type { EditedFile, FileEdit, WrittenFile } from '../../../ports/workspace-files.ts'
 import type { Applied, AppliedKeys } from './applied-keys.ts'
 import { applyPatch } from './apply-patch.ts'
 import { FileRefusal, quoted } from './file-refusal.ts'
 import { atPlace, type Place } from './find-place.ts'
-import type { InTurn } from './in-turn.ts'
 import { notAFile, statAt, withFile } from './open-file.ts'
 import { readWhole, requireWritable } from './read-file.ts'
 import { replaceFile } from './replace-file.ts'
@@ -14,7 +14,7 @@ import { encodeText } from './text-encoding.ts'
 /** What changes of the files of one workspace share. */
 export type ChangeHome = {
   root: string
-  inTurn: InTurn
+  inTurn: KeyedMutex
   keys: AppliedKeys
   spaceLeft(): number | undefined
 }
