@@ -34,7 +34,7 @@ export async function bundle(doors: readonly string[], target: string): Promise<
   await bundleSupervisor(`${target}/supervisor`)
 }
 
-/** The supervisor of workspaces as one file, `main.mjs`: it runs inside the sandbox, which sees this folder and nothing else of Holdfast. */
+/** The supervisor of workspaces as one file, `main.mjs`. The sandbox it runs in sees its folder and nothing else of Holdfast. */
 export async function bundleSupervisor(target: string): Promise<void> {
   await build({
     ...COMMON,

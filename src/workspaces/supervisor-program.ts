@@ -43,7 +43,7 @@ async function look(): Promise<SupervisorProgram> {
  * memory (20 MB) and of the time it takes to start.
  */
 async function bundled(sources: string): Promise<SupervisorProgram> {
-  const names = globSync(['workspaces/**/*.ts', 'core/**/*.ts'], { cwd: sources, exclude: ['**/*.test.ts'] })
+  const names = globSync('{core,disk,ports,workspaces}/**/*.ts', { cwd: sources, exclude: ['**/*.test.ts'] })
   const hash = createHash('sha256').update(process.version)
   for (const name of names.sort()) hash.update(name).update(readFileSync(join(sources, name)))
   const cache = join(sources, '../node_modules/.cache/holdfast')
@@ -59,7 +59,7 @@ async function bundled(sources: string): Promise<SupervisorProgram> {
   return { folder, entry: BUILT }
 }
 
-// In a process of its own: the bundler is no part of the server.
+// In a process of its own, so that the server never loads the bundler.
 const BUNDLE = `
 const [bundler, folder] = process.argv.slice(1)
 const { bundleSupervisor } = await import(bundler)
