@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 
 const COMMON: BuildOptions = {
@@ -30,10 +31,14 @@ export async function bundle(doors: readonly string[], target: string): Promise<
         js: "import { createRequire } from 'node:module'\nconst require = (name) => createRequire(import.meta.url)(name)",
       },
     })
-  // What keeps a workspace runs inside its sandbox, which sees this folder of ours and nothing else.
+  await bundleSupervisor(`${target}/supervisor`)
+}
+
+/** The supervisor of workspaces as one file, `main.mjs`. The sandbox it runs in sees its folder and nothing else of Holdfast. */
+export async function bundleSupervisor(target: string): Promise<void> {
   await build({
     ...COMMON,
-    entryPoints: [{ in: 'src/workspaces/supervisor/main.ts', out: 'supervisor/main' }],
+    entryPoints: [join(import.meta.dirname, 'src/workspaces/supervisor/main.ts')],
     outdir: target,
     // No package.json is beside it there to say what it is.
     outExtension: { '.js': '.mjs' },

@@ -8,6 +8,7 @@ import { openSecretKeys } from './config/secret-key.ts'
 import { type Environment, readSettings, type Settings } from './config/settings.ts'
 import { sha256 } from './config/sha256.ts'
 import { readWorkspaceSettings, type WorkspaceSettings } from './config/workspaces.ts'
+import { errorText } from './core/error-text.ts'
 import { DEFAULT_ORGANIZATION } from './core/id.ts'
 import { startEngine } from './engine/engine.ts'
 import { newWarmAgents } from './engine/warm-past.ts'
@@ -224,6 +225,6 @@ async function openDatabase(
 }
 
 function reportToStderr(fault: unknown, where: string): void {
-  const text = fault instanceof Error ? fault.message : String(fault)
+  const text = errorText(fault)
   process.stderr.write(`holdfast: ${where}: ${text}\n`)
 }

@@ -8,10 +8,10 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export type OpenedApp = { desk: Desk; settings: { home: string }; close(): Promise<void> }
 
 /** `owner` runs turns; `guest` works beside whoever does; `caretaker` owns the home and lets nothing run in it. */
-export type Role = 'owner' | 'guest' | 'caretaker'
+type Role = 'owner' | 'guest' | 'caretaker'
 
 /** The composition root as the CLI sees it. */
-export type Open = (options: { environment: Environment; role: Role }) => Promise<OpenedApp>
+type Open = (options: { environment: Environment; role: Role }) => Promise<OpenedApp>
 
 /** A request the simulator has seen, as far as it is told to a person. */
 export type SimulatedRequest = {

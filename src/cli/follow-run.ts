@@ -6,7 +6,7 @@ import type { House } from './house.ts'
 import { NEW_TELLING, renderChunk } from './render-chunk.ts'
 import type { Screen } from './terminal.ts'
 
-export type FollowOptions = {
+type FollowOptions = {
   house: Pick<House, 'desk' | 'verbs'>
   signal: AbortSignal
   answers: Screen

@@ -16,7 +16,7 @@ export type House = {
 }
 
 /** `turns`: somebody must run them, so this process does if no server is there. `rows`: they can wait. */
-export type Need = 'turns' | 'rows'
+type Need = 'turns' | 'rows'
 
 type Parts = Pick<Context, 'openApp' | 'environment' | 'homeOf' | 'notes'>
 

@@ -6,9 +6,9 @@ import type { RunWords } from '../service/runs/run-words.ts'
 import type { RunStory } from '../service/runs/runs.ts'
 
 /** One request that used tokens, whatever came of it. */
-export type Charge = { handle: string; usage: Usage; isFailed: boolean }
+type Charge = { handle: string; usage: Usage; isFailed: boolean }
 
-export type Bill = {
+type Bill = {
   charges: Charge[]
   usage: Usage
   /** US dollars for what has a known price. */

@@ -6,7 +6,7 @@ import { CLEAR_LINE, indented, type Look, safeText, shortened } from './terminal
 export type Piece = { to: 'answer' | 'note'; text: string }
 
 /** Where the telling of a run stands: what the line that is still open holds, and which call is which tool. */
-export type Telling = { open: 'nothing' | 'answer' | 'thought' | 'progress'; tools: Readonly<Record<string, string>> }
+type Telling = { open: 'nothing' | 'answer' | 'thought' | 'progress'; tools: Readonly<Record<string, string>> }
 
 export const NEW_TELLING: Telling = { open: 'nothing', tools: {} }
 
@@ -173,7 +173,7 @@ export function remedyText(remedy: string, nextTarget?: string): string {
 }
 
 /** What is done about a failed attempt. */
-export const REMEDY_WORDS: Record<string, string> = {
+const REMEDY_WORDS: Record<string, string> = {
   wait: 'Waiting a moment, then trying again.',
   'retry-credential': 'Trying once more with the same key.',
   'refresh-credential': 'Renewing the credential.',

@@ -37,7 +37,7 @@ export function workspaceLines({ agent, state }: ShownWorkspace, now: number, lo
 
 const COMMAND_WIDTH = 60
 
-export function processLine(process: ProcessState, now: number, { paint }: Look): string {
+function processLine(process: ProcessState, now: number, { paint }: Look): string {
   const { processId, ending, startedAt, command, outputBytes } = process
   const how = ending ? endingText(ending) : `running for ${ageText(now - startedAt)}`
   const paintedHow = ending ? paint.dim(how.padEnd(24)) : paint.green(how.padEnd(24))

@@ -5,7 +5,7 @@ import { USAGE } from './exit-codes.ts'
 import { tellFault } from './tell-fault.ts'
 import { newScreen } from './terminal.ts'
 
-export type CliOptions = Omit<Context, 'out' | 'notes'>
+type CliOptions = Omit<Context, 'out' | 'notes'>
 
 /** The command line: parses, loads the one command that was asked for, and answers with the exit code. */
 export async function runCli(argv: string[], options: CliOptions): Promise<number> {

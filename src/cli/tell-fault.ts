@@ -1,3 +1,4 @@
+import { errorText } from '../core/error-text.ts'
 import { Problem, type ProblemKind } from '../core/problem.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { Context } from './context.ts'
@@ -22,7 +23,7 @@ export function tellFault(fault: unknown, { notes, environment }: Pick<Context, 
     say(fault.message)
     return EXIT_OF_STORAGE[fault.fault]
   }
-  say(`this is a bug in Holdfast: ${fault instanceof Error ? fault.message : String(fault)}`)
+  say(`this is a bug in Holdfast: ${errorText(fault)}`)
   if (environment.HOLDFAST_DEBUG === '1') notes.line(fault instanceof Error ? (fault.stack ?? '') : '')
   else notes.line('Set HOLDFAST_DEBUG=1 to see where it happened. Nothing that was accepted is lost.')
   return BUG

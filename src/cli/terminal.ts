@@ -1,4 +1,4 @@
-import type { Environment } from './context.ts'
+import { styleText } from 'node:util'
 
 type Brush = (text: string) => string
 export type Paint = Record<'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'cyan', Brush>
@@ -12,14 +12,16 @@ export type Screen = {
   readonly look: Look
 }
 
+type ScreenEnvironment = { readonly NO_COLOR?: string | undefined; readonly TERM?: string | undefined }
+
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number }
 
 /** Pipes and files have no width; this is the one people expect of a terminal. */
 const USUAL_WIDTH = 80
 
-export function newScreen(stream: Stream, environment: Environment): Screen {
+export function newScreen(stream: Stream, environment: ScreenEnvironment): Screen {
   const isCapable = stream.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb'
-  const paint = isCapable ? COLOURED : PLAIN
+  const paint = isCapable ? COLORED : PLAIN
   return {
     write: (text) => void stream.write(text),
     line: (text = '') => void stream.write(`${text}\n`),
@@ -30,18 +32,19 @@ export function newScreen(stream: Stream, environment: Environment): Screen {
   }
 }
 
+/** Whether the stream shows colors is decided in `newScreen`, for the stream and environment it was given. */
 const brush =
-  (on: number, off: number): Brush =>
+  (style: keyof Paint): Brush =>
   (text) =>
-    text === '' ? '' : `\x1b[${on}m${text}\x1b[${off}m`
+    text === '' ? '' : styleText(style, text, { validateStream: false })
 
-const COLOURED: Paint = {
-  dim: brush(2, 22),
-  bold: brush(1, 22),
-  red: brush(31, 39),
-  green: brush(32, 39),
-  yellow: brush(33, 39),
-  cyan: brush(36, 39),
+const COLORED: Paint = {
+  dim: brush('dim'),
+  bold: brush('bold'),
+  red: brush('red'),
+  green: brush('green'),
+  yellow: brush('yellow'),
+  cyan: brush('cyan'),
 }
 
 const asItIs: Brush = (text) => text

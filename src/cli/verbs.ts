@@ -13,7 +13,7 @@ import { cancelRun } from '../service/runs/runs.ts'
 import { watchRun } from '../service/runs/watch-run.ts'
 import { ownWorkspaceVerbs, type WorkspaceVerbs } from './workspace-verbs.ts'
 
-export type TextMessage = { agent: Agent; conversationId: ConversationId; text: string } & Pick<
+type TextMessage = { agent: Agent; conversationId: ConversationId; text: string } & Pick<
   SendMessage,
   'onGuarded' | 'streamTokens'
 >

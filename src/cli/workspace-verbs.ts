@@ -18,7 +18,7 @@ export type ShownWorkspace = {
   state: Omit<WorkspaceGlance, 'folder'> & { folder?: string } & Partial<Pick<WorkspaceState, 'usage' | 'processes'>>
 }
 
-export type ShownProcess = { process: ProcessState; output: ProcessOutput }
+type ShownProcess = { process: ProcessState; output: ProcessOutput }
 
 export type WorkspaceVerbs = {
   list(page: { limit: number; after?: ConversationId }): Promise<ShownWorkspace[]>

@@ -7,7 +7,7 @@ import { isTargetHandle, type TargetHandle } from '../core/target.ts'
 import { CONFIG_SCHEMA } from './config-schema.ts'
 import type { WorkspaceConfig } from './workspaces.ts'
 
-export type ProviderConfig = {
+type ProviderConfig = {
   base_url?: string
   /** For a name of one's own: the language its server speaks. */
   dialect?: 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini'

@@ -1,19 +1,9 @@
 import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync, type Stats, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Problem } from '../core/problem.ts'
+import { createFileSync, replaceFileSync } from '../disk/atomic-write.ts'
 import type { SecretBox, SecretKeys } from '../ports/secret-box.ts'
 
 /** `id` is a digest of the key: a damaged key does not fit its id. The last one is current. */
@@ -43,12 +33,13 @@ export function openSecretKeys(home: string): SecretKeys {
   function currentKey(): Key {
     const current = keys().at(-1)
     if (current) return current
-    makeFirst(file)
+    // Another process that starts at the same moment may be first: then its key is read.
+    createFileSync(file, textOf([newKey()]))
     return keys().at(-1)!
   }
 
   function change(edit: (keys: Key[]) => Key[]): void {
-    withLock(file, () => replace(file, edit(keys())))
+    withLock(file, () => replaceFileSync(file, textOf(edit(keys()))))
   }
 
   const box: SecretBox = {
@@ -136,48 +127,6 @@ const damaged = (file: string) =>
   )
 
 const textOf = (keys: Key[]): string => keys.map(({ id, key }) => `${id} ${key.toString('base64')}\n`).join('')
-
-/** A link and not a rename: of two processes that start at once, the second one takes the key of the first. */
-function makeFirst(file: string): void {
-  const unfinished = writeBeside(file, textOf([newKey()]))
-  try {
-    linkSync(unfinished, file)
-    syncFolder(dirname(file))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  } finally {
-    rmSync(unfinished, { force: true })
-  }
-}
-
-function replace(file: string, keys: Key[]): void {
-  renameSync(writeBeside(file, textOf(keys)), file)
-  syncFolder(dirname(file))
-}
-
-function writeBeside(file: string, text: string): string {
-  const unfinished = `${file}.${process.pid}.unfinished`
-  rmSync(unfinished, { force: true })
-  const handle = openSync(unfinished, 'wx', 0o600)
-  try {
-    writeSync(handle, text)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-  return unfinished
-}
-
-/** A rename is durable once its folder is. Windows cannot open a folder and needs no such thing. */
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return
-  const handle = openSync(folder, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-}
 
 /** Two changes at once would lose a key. An exclusive transaction dies with its process, however that dies. */
 function withLock(file: string, work: () => void): void {

@@ -1,9 +1,10 @@
 import { totalmem } from 'node:os'
+import { DAY_MS, MINUTE_MS } from '../core/duration.ts'
 import { Problem } from '../core/problem.ts'
 import { isTargetHandle, type TargetHandle } from '../core/target.ts'
 import { homePath } from './home.ts'
 
-export type Durability = 'strict' | 'relaxed'
+type Durability = 'strict' | 'relaxed'
 
 export type Settings = {
   home: string
@@ -24,8 +25,6 @@ export type Settings = {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-const MINUTE_MS = 60_000
-const DAY_MS = 24 * 60 * MINUTE_MS
 const MEGABYTE = 1024 * 1024
 
 /** A tenth of what this process may use: of the machine, or of the limit it was given. */

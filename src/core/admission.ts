@@ -8,7 +8,7 @@ export const QUEUE_BOUND = 32
 
 export type Occupancy = { running?: RunId; waiting?: RunId; queued: number }
 
-export type Admission =
+type Admission =
   | { type: 'open' }
   | { type: 'interrupt-then-open'; running: RunId }
   | { type: 'steer-into'; running: RunId }

@@ -1,4 +1,4 @@
-import type { ImagePart } from './message.ts'
+import type { ImagePart } from './image-part.ts'
 import type { Decision, ToolCall } from './tool-call.ts'
 import type { CallState, Turn } from './turn.ts'
 import { isUndecided, openCalls } from './turn.ts'

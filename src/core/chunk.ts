@@ -1,9 +1,8 @@
 import { summaryTargets } from './compaction.ts'
 import type { TurnEvent } from './event.ts'
-import type { ErrorType } from './failure.ts'
 import type { MessageId } from './id.ts'
 import type { AnswerPart } from './message.ts'
-import type { StopReason } from './run.ts'
+import type { ErrorType, StopReason } from './run.ts'
 import type { Turn } from './turn.ts'
 
 /** A piece of a live stream, in the client's own words where it has some. */

@@ -1,4 +1,5 @@
 import type { Cooldown, CredentialId } from './credential.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './duration.ts'
 import type { Failure, FailureKind } from './failure.ts'
 import type { RunId } from './id.ts'
 
@@ -27,11 +28,8 @@ export function cooldownFor(use: FailedUse): Cooldown | undefined {
 /** `unstatedMs`: how long it rests where others can serve and the provider named no end. */
 type Rest = { unstatedMs?: number }
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-
 /** No plan's quota comes back later than with the next month; a longer end is a mistake of the provider. */
-const LONGEST_REST_MS = 31 * 24 * HOUR_MS
+const LONGEST_REST_MS = 31 * DAY_MS
 
 /** What is missing never rests: it says nothing about the credential. */
 const REST: Partial<Record<FailureKind, Rest>> = {

@@ -1,13 +1,15 @@
 import type { Cooldown, CredentialId } from './credential.ts'
-import type { Failure, RunError } from './failure.ts'
+import type { Failure } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import type { AnswerPart, Input } from './message.ts'
 import type { Remedy } from './recovery.ts'
-import type { RunSettings, StopReason } from './run.ts'
+import type { RunError, RunSettings, StopReason } from './run.ts'
 import type { ModelNotes } from './target.ts'
 import type { Decision, ToolCall, ToolOutcome } from './tool-call.ts'
 import type { ToolWrite } from './tool-write.ts'
-import type { Purpose } from './way.ts'
+
+/** What a model is asked for: its answer, or the summary that makes room for one. */
+export type Purpose = 'answer' | 'summary'
 
 export type Usage = {
   /** All of the prompt, what came from the cache and what was written to it included. */

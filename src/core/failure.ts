@@ -1,4 +1,4 @@
-import type { StopReason } from './run.ts'
+import type { ErrorType, StopReason } from './run.ts'
 
 /** Why a model attempt failed, in our words. A vendor's words stop in providers/. */
 export type FailureKind =
@@ -67,20 +67,6 @@ export type Failure = {
   /** Whether the provider may have accepted (and charged) the request although we saw it fail. */
   mayHaveBeenAccepted?: boolean
 }
-
-export type ErrorType =
-  | 'llm_timeout'
-  | 'llm_rate_limit'
-  | 'llm_authentication'
-  | 'llm_empty_response'
-  | 'llm_error'
-  | 'context_window_overflow_in_system_prompt'
-  | 'internal_error'
-  | 'worker_lost'
-  | 'time_limit'
-
-/** How a run that went wrong says so: on the run row, in its timeline and in its stream. */
-export type RunError = { errorType: ErrorType; message: string; detail?: string }
 
 export type Ending = { stopReason: StopReason; errorType: ErrorType; message: string }
 

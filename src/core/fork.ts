@@ -1,7 +1,7 @@
 import type { Placed } from './compaction.ts'
 import { closedLength } from './history.ts'
 
-export type ForkPoint = {
+type ForkPoint = {
   /** Everything below this position is copied. */
   end: number
   /** What the model of the copy is shown begins here. */

@@ -15,7 +15,7 @@ export type Limits = {
   turnsPerAgent: number
 }
 
-export type LimitRule = { usual: number; from: number; to: number; says: string }
+type LimitRule = { usual: number; from: number; to: number; says: string }
 
 /** `usual` is what holds when nothing is configured. */
 export const LIMITS: Record<keyof Limits, LimitRule> = {

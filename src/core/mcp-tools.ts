@@ -46,7 +46,7 @@ export function planTools({ server, listed, known, isTaken, ids, now }: ToolPlan
   return plan
 }
 
-export const serverTag = (serverName: string): string => `mcp:${serverName}`
+const serverTag = (serverName: string): string => `mcp:${serverName}`
 
 /** A tool under the name its server has now. */
 export function retagged(tool: StoredTool, server: Pick<McpServer, 'id' | 'name'>, formerName: string): StoredTool {

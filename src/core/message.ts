@@ -1,13 +1,13 @@
 import type { ConversationId, MessageId, RunId, StepId } from './id.ts'
+import type { ImagePart } from './image-part.ts'
 import type { Decision, ToolCall, ToolOutcome } from './tool-call.ts'
 
 export type TextPart = { type: 'text'; text: string }
-export type ImagePart = { type: 'image'; source: { mediaType: string; data: string } | { url: string } }
 /** The signature proves to the vendor that the thought is its own; it is replayed as it came, to that vendor only. */
-export type ReasoningPart = { type: 'reasoning'; text: string; signature?: string; origin?: Dialect }
-export type RedactedReasoningPart = { type: 'redacted-reasoning'; data: string; origin?: Dialect }
+type ReasoningPart = { type: 'reasoning'; text: string; signature?: string; origin?: Dialect }
+type RedactedReasoningPart = { type: 'redacted-reasoning'; data: string; origin?: Dialect }
 /** Thought that only its vendor can read, as an item of its own with an id. */
-export type EncryptedReasoningPart = { type: 'encrypted-reasoning'; itemId: string; data: string; origin: Dialect }
+type EncryptedReasoningPart = { type: 'encrypted-reasoning'; itemId: string; data: string; origin: Dialect }
 
 /** The languages model providers speak. What one of them signed, another cannot read. */
 export type Dialect = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini' | 'ai-sdk'

@@ -34,7 +34,7 @@ export type ApiKey = {
 /** With what proves it: SHA-256 of the whole key, hexadecimal. */
 export type KeptKey = ApiKey & { digest: string }
 
-export type KeyState = 'valid' | 'revoked' | 'expired'
+type KeyState = 'valid' | 'revoked' | 'expired'
 
 export function keyState({ revokedAt, expiresAt }: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, now: number): KeyState {
   if (revokedAt !== undefined) return 'revoked'

@@ -1,8 +1,8 @@
 import type { Cooldown } from './credential.ts'
 import type { TurnEvent, Usage } from './event.ts'
-import type { ErrorType, RunError } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import { type AnswerPart, type Input, inputBody, joinContent, type MessageBody, type NewMessage } from './message.ts'
+import type { ErrorType, RunError } from './run.ts'
 import { type RunStatus, STATUS_OF_STOP, type StopReason } from './run.ts'
 import { type ModelNotes, parseTarget } from './target.ts'
 import type { Decision } from './tool-call.ts'
@@ -51,7 +51,7 @@ export type Change =
 /** An event with everything that follows from it. */
 export type Entry = { event: TurnEvent; at: number; changes: Change[] }
 
-export type ProjectionContext = {
+type ProjectionContext = {
   runId: RunId
   at: number
   /** False for a run that was never started: another one may be in the middle of a step, so it must not add messages. */

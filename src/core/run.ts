@@ -1,6 +1,5 @@
 import type { RunCallback } from './callback.ts'
 import type { CompactionSettings } from './compaction.ts'
-import type { RunError } from './failure.ts'
 import type { AgentId, ConversationId, OrganizationId, RunId, WorkerId } from './id.ts'
 import type { Json } from './json.ts'
 import type { TargetHandle } from './target.ts'
@@ -22,6 +21,20 @@ export type StopReason =
   | 'max_tokens_exceeded'
   | 'context_window_overflow_in_system_prompt'
   | 'insufficient_credits'
+
+export type ErrorType =
+  | 'llm_timeout'
+  | 'llm_rate_limit'
+  | 'llm_authentication'
+  | 'llm_empty_response'
+  | 'llm_error'
+  | 'context_window_overflow_in_system_prompt'
+  | 'internal_error'
+  | 'worker_lost'
+  | 'time_limit'
+
+/** How a run that went wrong says so: on the run row, in its timeline and in its stream. */
+export type RunError = { errorType: ErrorType; message: string; detail?: string }
 
 export const STATUS_OF_STOP: Record<StopReason, Exclude<RunStatus, 'created' | 'running'>> = {
   end_turn: 'completed',

@@ -84,10 +84,10 @@ function folded(text: string): string {
 /** The constant that rankings are joined with, as it is usual for reciprocal rank fusion. */
 const RANK_CONSTANT = 60
 
-export const rankScore = (...ranks: readonly (number | undefined)[]): number =>
+const rankScore = (...ranks: readonly (number | undefined)[]): number =>
   ranks.reduce<number>((sum, rank) => (rank === undefined ? sum : sum + 1 / (RANK_CONSTANT + rank)), 0)
 
-export type Fused<T> = { item: T; ranks: (number | undefined)[]; score: number }
+type Fused<T> = { item: T; ranks: (number | undefined)[]; score: number }
 
 /** Several rankings as one: what is far up in several of them comes first. Equal ones keep the order they came in. */
 export function fuseRankings<T>(rankings: readonly (readonly T[])[], keyOf: (item: T) => string): Fused<T>[] {

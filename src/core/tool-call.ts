@@ -1,5 +1,5 @@
+import type { ImagePart } from './image-part.ts'
 import type { Json } from './json.ts'
-import type { ImagePart } from './message.ts'
 
 /** What a second execution would mean. `once` is the default: nobody re-runs it without being asked. */
 export type Effects = 'none' | 'idempotent' | 'verifiable' | 'once'

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from './json.ts'
 
-export type ReadSource =
+type ReadSource =
   | { type: 'read'; name: string; description: string; parameters: JsonObject }
   | { type: 'unreadable'; reason: string }
 

@@ -1,15 +1,15 @@
-import type { CancelCause, Finish, TurnEvent, Usage } from './event.ts'
-import { ENDING_OF_FAILURE, ENDING_OF_FAULT, type Ending, type Failure, type RunError } from './failure.ts'
+import type { CancelCause, Finish, Purpose, TurnEvent, Usage } from './event.ts'
+import { ENDING_OF_FAILURE, ENDING_OF_FAULT, type Ending, type Failure } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import type { Input } from './message.ts'
-import type { RunSettings, StopReason } from './run.ts'
+import type { RunError, RunSettings, StopReason } from './run.ts'
 import { type Decision, type Settlement, settle, settleDenied, type ToolCall, type ToolOutcome } from './tool-call.ts'
 import { type Called, stillRequired } from './tool-rules.ts'
-import { afterAnswer, newWay, type Purpose, takeRemedy, type Way } from './way.ts'
+import { afterAnswer, newWay, takeRemedy, type Way } from './way.ts'
 
 export type CallState = ToolCall & { decision?: Decision; startedBy?: number; outcome?: ToolOutcome }
 
-export type Step = { stepId: StepId; answerId: MessageId; resultsId: MessageId; finish: Finish; calls: CallState[] }
+type Step = { stepId: StepId; answerId: MessageId; resultsId: MessageId; finish: Finish; calls: CallState[] }
 
 /** The life of a run in memory: the fold of its events. Never stored, always rebuildable. */
 export type Turn = {
@@ -55,7 +55,7 @@ export type Action =
 /** Deaths at one step after which a run is not tried again. */
 export const POISON_DEATHS = 3
 /** Answers in a row with calls that cannot run (unknown tool, bad arguments) after which the model is not asked again. */
-export const MAX_STRIKES = 3
+const MAX_STRIKES = 3
 
 export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>): Turn {
   const { inputs, settings, continues } = accepted

@@ -5,9 +5,6 @@ import { type AnswerPart, joinContent } from './message.ts'
 import type { Remedy } from './recovery.ts'
 import type { RequestShape } from './request-shape.ts'
 
-/** What a model is asked for: its answer, or the summary that makes room for one. */
-export type Purpose = 'answer' | 'summary'
-
 /**
  * Where a turn stands on its way to the next good answer: the place in the chain and what was tried. It starts anew with
  * every turn and, but for the target, with every answer; nothing of it is kept anywhere else.

@@ -1,4 +1,6 @@
+import { untilAborted } from '../core/abort.ts'
 import { type Draft, newDraft, type Part, takePart } from '../core/answer.ts'
+import { errorText } from '../core/error-text.ts'
 import type { Failure, FailureKind } from '../core/failure.ts'
 import type { OrganizationId } from '../core/id.ts'
 import { parseTarget, type Target } from '../core/target.ts'
@@ -89,7 +91,7 @@ async function renewConnections(provider: ModelProvider): Promise<Failure | unde
     await provider.renewConnections?.()
     return undefined
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorText(error)
     return { kind: 'unreachable', detail: `its connections could not be renewed: ${reason}` }
   }
 }
@@ -156,19 +158,7 @@ async function consume(provider: ModelProvider, request: ModelRequest, { take, .
     }
   } catch (error) {
     if (signal.aborted) return
-    const detail = error instanceof Error ? error.message : String(error)
+    const detail = errorText(error)
     take({ type: 'failure', failure: { kind: 'unreachable', detail: `the provider broke: ${detail}` } })
   }
-}
-
-/** Resolves with the work or at the abort, whichever is first: a provider that is deaf to it is left behind. */
-function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const finish = () => {
-      signal.removeEventListener('abort', finish)
-      resolve()
-    }
-    signal.addEventListener('abort', finish)
-    work.then(finish, reject)
-  })
 }

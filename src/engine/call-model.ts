@@ -17,6 +17,7 @@ import { type AttemptFailed, failAttempt } from './fail-attempt.ts'
 import type { Journal } from './journal.ts'
 import { overflowOf } from './overflow.ts'
 import { resolveCalls } from './resolve-calls.ts'
+import type { StopCause } from './stop.ts'
 
 export type ModelCaller = Asker & {
   runId: RunId
@@ -28,9 +29,6 @@ export type ModelCaller = Asker & {
   /** Why the signal aborted. */
   stopCause(): StopCause | undefined
 }
-
-/** `leaving`: this process gives the turn up (shutdown, lost lease); somebody else will go on with it. */
-export type StopCause = 'cancel' | 'time-limit' | 'fault' | 'leaving'
 
 /**
  * One attempt at one target, as the facts it leaves. No facts: it was stopped before anything worth keeping happened.

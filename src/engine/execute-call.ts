@@ -1,3 +1,4 @@
+import { namedErrorText } from '../core/error-text.ts'
 import type { AgentId, ConversationId, MessageId, OrganizationId, RunId } from '../core/id.ts'
 import { settle, type ToolCall, type ToolOutcome } from '../core/tool-call.ts'
 import type { ToolWrite } from '../core/tool-write.ts'
@@ -7,7 +8,7 @@ import type { OutputSpill, Tool, ToolAnswer, ToolContext, ToolRegistry, ToolStop
 import { callDigest } from './resolve-calls.ts'
 
 /** How long a tool may go on after it was told to stop. */
-export const ABORT_GRACE_MS = 5_000
+const ABORT_GRACE_MS = 5_000
 
 /** The reason of an abort that only tidies up. Without one Node makes an error with a stack for each: 20 µs a turn. */
 export const OVER = 'over'
@@ -83,7 +84,7 @@ async function answerOf(tool: Tool, call: ToolCall, context: ToolContext): Promi
   try {
     return await tool.run(call.input, context)
   } catch (error) {
-    return { status: 'error', output: `Error executing function ${tool.name}: ${errorText(error)}` }
+    return { status: 'error', output: `Error executing function ${tool.name}: ${namedErrorText(error)}` }
   }
 }
 
@@ -134,6 +135,3 @@ async function saved(spill: OutputSpill, callId: string, output: string): Promis
 const failed = (call: ToolCall, output: string): EndedCall => ({
   outcome: { callId: call.callId, status: 'error', output },
 })
-
-const errorText = (error: unknown): string =>
-  error instanceof Error ? `${error.name}: ${error.message}` : String(error)

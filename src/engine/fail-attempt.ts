@@ -1,18 +1,18 @@
 import { cooldownFor } from '../core/cooldown.ts'
-import type { TurnEvent, Usage } from '../core/event.ts'
+import type { Purpose, TurnEvent, Usage } from '../core/event.ts'
 import type { Failure } from '../core/failure.ts'
 import type { RunId } from '../core/id.ts'
 import { PATIENCE_MS, type Recovery, type Remedy, recover } from '../core/recovery.ts'
 import { nextTargetAfter, type TargetIdentity } from '../core/shared-fate.ts'
 import { parseTarget } from '../core/target.ts'
 import type { Turn } from '../core/turn.ts'
-import { type Purpose, spentWith, type Way } from '../core/way.ts'
+import { spentWith, type Way } from '../core/way.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Models } from '../ports/model.ts'
 import type { Randomness } from '../ports/randomness.ts'
 import type { Place } from './attempt.ts'
 
-export type FailedAttempt = {
+type FailedAttempt = {
   failure: Failure
   purpose: Purpose
   way: Way

@@ -1,7 +1,9 @@
 import type { Clock } from '../ports/clock.ts'
 import type { ToolStop } from '../ports/tool.ts'
-import type { StopCause } from './call-model.ts'
 import { OVER } from './execute-call.ts'
+
+/** `leaving`: this process gives the turn up (shutdown, lost lease); another worker goes on with it. */
+export type StopCause = 'cancel' | 'time-limit' | 'fault' | 'leaving'
 
 /** What tools are told: a run that ends takes them along, a process that leaves does not. */
 const TOLD: Record<StopCause, ToolStop> = {

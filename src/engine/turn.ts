@@ -1,3 +1,4 @@
+import { errorText } from '../core/error-text.ts'
 import type { Run } from '../core/run.ts'
 import { settle } from '../core/tool-call.ts'
 import { OVERTAKEN } from '../core/tool-write.ts'
@@ -18,7 +19,7 @@ import type { World } from './world.ts'
  * `parked`: it ended or waits for a person. `left`: this process gave it up and another will go on. `broken`: a fault of
  * ours that could not even be recorded; it was reported, and nobody retries it in a loop.
  */
-export type TurnResult = 'parked' | 'lease-lost' | 'left' | 'broken'
+type TurnResult = 'parked' | 'lease-lost' | 'left' | 'broken'
 
 /** How the rest of the process reaches a turn that is running here. */
 export type TurnControl = {
@@ -29,7 +30,7 @@ export type TurnControl = {
   readonly seen: number
 }
 
-export type RunningTurn = { control: TurnControl; result: Promise<TurnResult> }
+type RunningTurn = { control: TurnControl; result: Promise<TurnResult> }
 
 /** Starts the turn of a claimed run. The result never rejects: a fault of our own ends the run, visibly. */
 export function startTurn(claim: Claim, world: World): RunningTurn {
@@ -79,7 +80,7 @@ async function endWithFault(run: Run, fault: unknown, { store, clock, report }: 
     for (let round = 0; ; round++) {
       const events = await store.events.read(run.id, 0)
       const turn = foldTurn(events.map(({ event }) => event))
-      const facts = turn.fault === undefined ? [{ type: 'fault-met', v: 1, detail: textOf(fault) } as const] : []
+      const facts = turn.fault === undefined ? [{ type: 'fault-met', v: 1, detail: errorText(fault) } as const] : []
       const context = { runId: run.id, at: clock.now(), holdsConversation: true }
       const { after: _, ...decided } = decide(turn, { facts }, { fence: run.fence, context })
       const append = { runId: run.id, commitId: `${run.fence}.fault.${round}`, seen: events.length + 1, ...decided }
@@ -93,8 +94,6 @@ async function endWithFault(run: Run, fault: unknown, { store, clock, report }: 
     return 'broken'
   }
 }
-
-const textOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))
 
 /** The one loop. Yielding is committing: nothing after a `yield` runs until its events are durable. */
 async function drive(opened: Opened, { run, stop, world }: { run: Run; stop: Stop; world: World }): Promise<void> {
@@ -117,7 +116,7 @@ async function drive(opened: Opened, { run, stop, world }: { run: Run; stop: Sto
         if (fault instanceof LeaseLost || stop.cause() === 'leaving' || journal.turn.fault !== undefined) throw fault
         world.report(fault, `turn of ${run.id}`)
         stop.abort('fault')
-        await journal.commit({ facts: [{ type: 'fault-met', v: 1, detail: textOf(fault) }] })
+        await journal.commit({ facts: [{ type: 'fault-met', v: 1, detail: errorText(fault) }] })
       }
     }
   } finally {

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { errorText } from '../core/error-text.ts'
 import { ANY_KEY } from '../core/people.ts'
 import { bearerOf } from './api-key.ts'
 
@@ -26,7 +27,7 @@ export function keepAccessLog(server: FastifyInstance, log: Log): void {
 
 /** A fault of ours, with the request it was met in. */
 export function logFault(fault: unknown, where: string, log: Log): void {
-  const said = fault instanceof Error ? fault.message : String(fault)
+  const said = errorText(fault)
   writeRedacted({ at: new Date().toISOString(), type: 'fault', where, said }, log)
 }
 

@@ -1,6 +1,8 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { chmodSync, closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createFileSync } from '../disk/atomic-write.ts'
+import { readIfPresentSync } from '../disk/read-if-present.ts'
 
 const KEY_BYTES = 32
 
@@ -11,43 +13,14 @@ export type ApiKey = { key: string; file?: string; isNew: boolean }
 export function apiKeyFor(home: string, given: string | undefined): ApiKey {
   if (given) return { key: given, isNew: false }
   const file = join(home, 'api-key')
-  const kept = readIfThere(file)
+  const kept = readIfPresentSync(file)?.trim()
   if (kept) {
     chmodSync(file, 0o600)
     return { key: kept, file, isNew: false }
   }
   const key = `hf-${randomBytes(KEY_BYTES).toString('base64url')}`
-  return keep(file, key) ? { key, file, isNew: true } : { key: readFileSync(file, 'utf8').trim(), file, isNew: false }
-}
-
-const readIfThere = (file: string): string | undefined => {
-  try {
-    return readFileSync(file, 'utf8').trim() || undefined
-  } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw fault
-  }
-}
-
-/** Whole or not at all; false if another process was first. */
-function keep(file: string, key: string): boolean {
-  const unfinished = `${file}.${process.pid}`
-  const handle = openSync(unfinished, 'w', 0o600)
-  try {
-    writeSync(handle, `${key}\n`)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-  try {
-    linkSync(unfinished, file)
-    return true
-  } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw fault
-  } finally {
-    rmSync(unfinished, { force: true })
-  }
+  if (createFileSync(file, `${key}\n`)) return { key, file, isNew: true }
+  return { key: readFileSync(file, 'utf8').trim(), file, isNew: false }
 }
 
 /** Compares digests, in a time that tells nothing of how much of a guess was right. */

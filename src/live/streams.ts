@@ -1,3 +1,4 @@
+import { untilAborted } from '../core/abort.ts'
 import type { Chunk, NumberedChunk } from '../core/chunk.ts'
 import type { RunId } from '../core/id.ts'
 import type { ChunkAppend, ChunkStore, StreamHead } from '../ports/chunk-store.ts'
@@ -270,19 +271,6 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
       return pruned
     },
   }
-}
-
-function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (!signal) return work
-  return new Promise((resolve, reject) => {
-    const finish = () => {
-      signal.removeEventListener('abort', finish)
-      resolve()
-    }
-    signal.addEventListener('abort', finish)
-    if (signal.aborted) finish()
-    work.then(finish, reject)
-  })
 }
 
 /** What the store would say of a stream that nobody can have written. */

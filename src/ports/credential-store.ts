@@ -9,7 +9,7 @@ export type Sealed = { secret: string; refreshToken?: string }
 export type StoredCredential = Credential & { sealed: Sealed; refreshingBy?: string }
 
 /** A new secret for the credential as `generation` knew it. It also brings a dead one back. */
-export type Renewal = {
+type Renewal = {
   generation: number
   sealed: Sealed
   expiresAt?: number

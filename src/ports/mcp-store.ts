@@ -7,7 +7,7 @@ import type { StoredTool } from '../core/stored-tool.ts'
 export type PlanTools = (stored: { known: StoredTool[]; isTaken(name: string): boolean }) => ToolPlan
 
 /** What was found at a server, as `revision` knew it; without a plan its tools stay as they are. */
-export type McpFinding = { revision: number; contact: McpContact; plan?: PlanTools; at: number }
+type McpFinding = { revision: number; contact: McpContact; plan?: PlanTools; at: number }
 
 export type McpServerStore = {
   /** With its tools: all of it or nothing. */

@@ -115,7 +115,7 @@ export type ConversationFilter = {
 export type Deleted = { type: 'deleted' } | { type: 'not-found' } | { type: 'busy'; runIds: RunId[] }
 
 /** Newest first; `before` is the id of the last one seen. */
-export type Page = { limit: number; before?: string }
+type Page = { limit: number; before?: string }
 
 export type NewRun = Pick<
   Run,

@@ -1,6 +1,6 @@
 import type { AgentId, ConversationId, OrganizationId, RunId } from '../core/id.ts'
+import type { ImagePart } from '../core/image-part.ts'
 import type { Json } from '../core/json.ts'
-import type { ImagePart } from '../core/message.ts'
 import type { Effects } from '../core/tool-call.ts'
 import type { ToolWrite } from '../core/tool-write.ts'
 

@@ -1,6 +1,6 @@
 import type { FailureKind } from '../core/failure.ts'
 
-export type AdviceRequest = {
+type AdviceRequest = {
   provider: string
   kind: FailureKind
   /** How a person calls it, where that is not its name in the configuration. */

@@ -1,7 +1,6 @@
 import type { ModelFacts } from '../ports/model.ts'
 
-/** When the table below was last looked over; windows change without notice. Prices are in model-prices.ts. */
-export const FACTS_FROM = '2026-06-30'
+// As of 2026-06-30; windows change without notice. Prices are in model-prices.ts.
 
 const facts = (window: number, maxOutput?: number): ModelFacts =>
   maxOutput === undefined ? { window } : { window, maxOutput }

@@ -69,9 +69,6 @@ export function priceOf(provider: string, model: string): Price | undefined {
   return list && row ? { ...row, asOf: list.asOf } : undefined
 }
 
-/** How old the oldest row is. */
-export const PRICES_FROM: string = LISTS.map(({ asOf }) => asOf).sort()[0]!
-
 function rounded(dollars: number): number {
   return Math.round(dollars * 10_000) / 10_000
 }

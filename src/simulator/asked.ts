@@ -117,7 +117,7 @@ function* objectsIn(value: Json | undefined): Generator<Fields> {
 }
 
 /** The words of a message, without its data: an image is not text. */
-export function textsIn(value: Json | undefined): string[] {
+function textsIn(value: Json | undefined): string[] {
   if (typeof value === 'string') return [value]
   if (Array.isArray(value)) return value.flatMap(textsIn)
   if (value === null || typeof value !== 'object') return []

@@ -6,7 +6,7 @@ import { describeComplaint, readScript } from './read-script.ts'
 import type { KeyState, Script } from './script.ts'
 
 /** What can be changed from outside while it runs. Nothing of it is recorded or asks for a key. */
-export type Controlled = {
+type Controlled = {
   script(...rules: Script): void
   setKey(key: string, state: KeyState): void
   reset(): void

@@ -289,3 +289,4 @@ export const ERRORS = errors({
 })
 
 export type ErrorName = keyof typeof ERRORS
+export const ERROR_NAMES = Object.keys(ERRORS) as ErrorName[]

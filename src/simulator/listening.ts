@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
 /** A port on loopback that can be closed for a while and opened again. */
-export type Listening = {
+type Listening = {
   readonly port: number
   /** Connections are reset and new ones refused until `comeBack`. */
   goDown(): Promise<void>

@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts'
 import type { KeyRing } from './key-ring.ts'
 import type { HttpAnswer } from './play-answer.ts'
 
-export type Tokens = {
+type Tokens = {
   access_token: string
   refresh_token: string
   token_type: 'Bearer'
@@ -28,7 +28,7 @@ export type OAuth = {
   reset(): void
 }
 
-export type OAuthSettings = {
+type OAuthSettings = {
   expiresInSeconds: number
   /** How often a device asks in vain before it is approved by itself; `never` waits for `approve`. */
   pendingPolls: number | 'never'

@@ -1,13 +1,14 @@
+import { aborted } from '../core/abort.ts'
 import type { Json } from '../core/json.ts'
 import type { Exchange } from './exchange.ts'
 import { sever } from './listening.ts'
-import { pause, playReply, requestIds, untilAborted } from './play-reply.ts'
+import { pause, playReply, requestIds } from './play-reply.ts'
 import type { Answer, LineAnswer, Pace } from './script.ts'
 import { vendorError } from './vendor-errors.ts'
 import { VOICES } from './voices.ts'
 
 /** Closes the port for a while. */
-export type Refuse = (forMs: number) => void
+type Refuse = (forMs: number) => void
 
 export async function playAnswer(answer: Answer, exchange: Exchange, refuse: Refuse): Promise<void> {
   const { asked, recorded, number } = exchange
@@ -29,7 +30,7 @@ const NO_MODEL: HttpAnswer = {
 function playLine(answer: LineAnswer, { response, signal }: Exchange, refuse: Refuse): Promise<void> | undefined {
   switch (answer.line) {
     case 'silent':
-      return untilAborted(signal)
+      return aborted(signal)
     case 'reset':
     case 'cut':
       sever(response.req.socket, answer.line)

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
+import { aborted } from '../core/abort.ts'
 import type { Asked } from './asked.ts'
 import type { Line } from './exchange.ts'
 import { sever } from './listening.ts'
@@ -75,7 +76,7 @@ function upTo({ atByte, afterChunks }: Place, chunks: string[]): Buffer[] {
 }
 
 /** Ends a connection in a way no vendor should. */
-export async function breakOff(how: PlacedBreak['how'], response: ServerResponse, signal: AbortSignal): Promise<void> {
+async function breakOff(how: PlacedBreak['how'], response: ServerResponse, signal: AbortSignal): Promise<void> {
   switch (how) {
     case 'reset':
     case 'cut':
@@ -85,15 +86,9 @@ export async function breakOff(how: PlacedBreak['how'], response: ServerResponse
       response.end()
       return
     case 'stall':
-      return untilAborted(signal)
+      return aborted(signal)
   }
 }
-
-export const untilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 
 export async function pause(milliseconds: number | undefined, signal: AbortSignal): Promise<void> {
   if (milliseconds === undefined || milliseconds <= 0) signal.throwIfAborted()
@@ -112,7 +107,7 @@ function slices(bytes: Buffer, size: number): Buffer[] {
   return pieces
 }
 
-export const listOf = <T>(one: T | T[] | undefined): T[] => (one === undefined ? [] : Array.isArray(one) ? one : [one])
+const listOf = <T>(one: T | T[] | undefined): T[] => (one === undefined ? [] : Array.isArray(one) ? one : [one])
 
 /** OpenAI and Anthropic name the header differently. */
 export const requestIds = (number: number) => ({

@@ -58,6 +58,21 @@ test('what is wrong is told with its place, what was expected and what was found
   assert.match(complaintsAbout('[{')[0]!, /^the file: expected JSON, found /)
 })
 
+test('a mistake inside an answer names the rule, the field and the value', () => {
+  const rules = [
+    { answer: { text: 'fine' } },
+    { when: { protocol: 'embeddings' }, answer: { status: 200, body: null } },
+    { answer: { calls: [{ arguments: 1 }], breaks: [{ how: 'reset', atByte: -1 }], usage: 'some' } },
+    { answer: { line: 'sing' } },
+  ]
+  assert.deepEqual(complaintsAbout(rules), [
+    'script[2].answer.calls[0].name: expected text, found nothing',
+    'script[2].answer.usage: expected an object of token numbers, or "none", found "some"',
+    'script[2].answer.breaks[0].atByte: expected a whole number from 0, found -1',
+    'script[3].answer.line: expected one of "silent", "reset", "cut", "refuse", found "sing"',
+  ])
+})
+
 test('every mistake is told, not only the first', () => {
   assert.equal(complaintsAbout([{ answer: 1 }, { when: { streams: 'yes', attempt: 1.5 }, answer: {} }]).length, 3)
 })

@@ -22,7 +22,7 @@ export type Recorded = {
 }
 
 /** `closed-by-simulator`: the script broke it off, or the simulator went down. */
-export type Ending = 'answered' | 'closed-by-client' | 'closed-by-simulator'
+type Ending = 'answered' | 'closed-by-client' | 'closed-by-simulator'
 
 export type Recorder = {
   readonly requests: readonly Recorded[]
@@ -33,7 +33,7 @@ export type Recorder = {
   clear(): void
 }
 
-export type WaitOptions = { withinMs?: number }
+type WaitOptions = { withinMs?: number }
 
 /** A test that waits for what never comes should say so before its own limit. */
 const PATIENCE_MS = 10_000

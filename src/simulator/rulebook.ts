@@ -3,13 +3,13 @@ import type { Answer, Protocol, Rule, Script, When } from './script.ts'
 import { isModelProtocol } from './vendor-errors.ts'
 
 /** A script and how much of it is used up. */
-export type Rulebook = {
+type Rulebook = {
   /** The answer of the first rule that matches; nothing where none does. */
   take(request: Matchable): Answer | undefined
 }
 
 /** Requests to models have all of it, the others only what every request has. */
-export type Matchable = { protocol: Protocol; key: string | undefined; raw: string } & Partial<
+type Matchable = { protocol: Protocol; key: string | undefined; raw: string } & Partial<
   Omit<Asked, 'protocol' | 'key' | 'raw'>
 >
 

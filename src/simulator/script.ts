@@ -1,138 +1,201 @@
+import { z } from 'zod'
 import type { Json } from '../core/json.ts'
-import type { ErrorName } from './vendor-errors.ts'
+import { ERROR_NAMES } from './error-table.ts'
+import { dependingOn, fields, headers, list, oneOf, text, truth, whole } from './script-fields.ts'
 
-/** What the simulator says next, as data: an operator keeps it in a file. The first rule that matches answers. */
-export type Script = Rule[]
+const milliseconds = whole(0)
+const errorName = oneOf(ERROR_NAMES)
+/** JSON.parse gives nothing else. */
+const json = z.custom<Json>(() => true)
 
-export type Rule = {
-  /** Everything named must hold. A rule without it meets every model request. */
-  when?: When
-  /** How often it answers before the next rule has its turn; without it, always. */
-  times?: number
-  answer: Answer
-}
-
-export type ModelProtocol = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini'
+const MODEL_PROTOCOLS = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] as const
 /** What else it serves. Rules meet these requests only if they name them. */
-export type SideProtocol = 'models' | 'embeddings' | 'oauth' | 'account' | 'copilot'
-export type Protocol = ModelProtocol | SideProtocol
+const SIDE_PROTOCOLS = ['models', 'embeddings', 'oauth', 'account', 'copilot'] as const
 
-export type When = {
-  model?: string
-  key?: string
+const when = fields({
+  model: text.exactOptional(),
+  key: text.exactOptional(),
   /** A part of the path: simulated providers of one protocol can differ by a prefix. */
-  path?: string
-  protocol?: Protocol
+  path: text.exactOptional(),
+  protocol: oneOf([...MODEL_PROTOCOLS, ...SIDE_PROTOCOLS]).exactOptional(),
   /** The how-manieth request that meets the rest of this rule's conditions, from 1. */
-  attempt?: number
+  attempt: whole(1).exactOptional(),
   /** Somewhere in the body, as JSON or as the text it stands for. */
-  contains?: string
+  contains: text.exactOptional(),
   /** Somewhere in the last message. */
-  lastContains?: string
+  lastContains: text.exactOptional(),
   /** Parts of header values, by lower-case header name. */
-  headers?: Record<string, string>
-  streams?: boolean
-  hasTools?: boolean
-  hasImages?: boolean
+  headers: headers.exactOptional(),
+  streams: truth.exactOptional(),
+  hasTools: truth.exactOptional(),
+  hasImages: truth.exactOptional(),
   /** Images inside tool results. */
-  hasToolImages?: boolean
-  hasSignatures?: boolean
-  hasEncrypted?: boolean
-  maxTokensAbove?: number
-  messagesAbove?: number
-  bytesAbove?: number
-}
+  hasToolImages: truth.exactOptional(),
+  hasSignatures: truth.exactOptional(),
+  hasEncrypted: truth.exactOptional(),
+  maxTokensAbove: whole(0).exactOptional(),
+  messagesAbove: whole(0).exactOptional(),
+  bytesAbove: whole(0).exactOptional(),
+})
 
-export type Answer = Reply | VendorError | RawAnswer | LineAnswer
-
-/** What a model would say. With nothing in it, it is an empty answer. */
-export type Reply = {
-  text?: string
-  reasoning?: Reasoning
-  calls?: Call[]
-  refusal?: string
-  usage?: TokenUsage
-  /** Without it: 'tool-calls' if there are calls, 'refusal' if it refuses, 'stop' otherwise. */
-  finish?: FinishName
-  /** How ids of calls come in a stream. Vendors say them `once`; some servers do not. */
-  callIds?: 'once' | 'repeated' | 'changed' | 'shared'
-  pace?: Pace
-  /** What goes wrong on the way, in this order. */
-  breaks?: Break | Break[]
-}
-
-export type FinishName = 'stop' | 'length' | 'tool-calls' | 'refusal' | 'pause'
-
-export type Reasoning = {
-  text?: string
+const reasoning = fields({
+  text: text.exactOptional(),
   /** Anthropic's signature, Gemini's thoughtSignature, the signature of an OpenRouter detail. */
-  signature?: string
+  signature: text.exactOptional(),
   /** The encrypted content of a Responses item, or of an OpenRouter detail. */
-  encrypted?: string
+  encrypted: text.exactOptional(),
   /** Anthropic's redacted thinking. */
-  redacted?: string
+  redacted: text.exactOptional(),
   /** Chat servers differ in the name; OpenRouter's `reasoning` brings `reasoning_details` with it. */
-  field?: 'reasoning_content' | 'reasoning'
-}
+  field: oneOf(['reasoning_content', 'reasoning']).exactOptional(),
+})
 
-export type Call = {
-  id?: string
-  name: string
-  arguments?: Json
+const call = fields({
+  id: text.exactOptional(),
+  name: text,
+  arguments: json.exactOptional(),
   /** Arguments as they come, where they are not JSON. */
-  json?: string
+  json: text.exactOptional(),
   /** Gemini's thoughtSignature on the call. */
-  signature?: string
-}
+  signature: text.exactOptional(),
+})
 
 /** `input` is the whole prompt, cached and written tokens included. */
-export type TokenUsage =
-  | { input?: number; output?: number; cached?: number; written?: number; reasoning?: number }
-  | 'none'
+const countedUsage = fields({
+  input: whole(0).exactOptional(),
+  output: whole(0).exactOptional(),
+  cached: whole(0).exactOptional(),
+  written: whole(0).exactOptional(),
+  reasoning: whole(0).exactOptional(),
+})
+const noUsage = z.literal('none', 'an object of token numbers, or "none"')
+const usage = dependingOn((value) => (typeof value === 'object' ? countedUsage : noUsage))
 
 /** Delays are only where they are asked for. */
-export type Pace = {
-  beforeHeadersMs?: number
-  beforeFirstChunkMs?: number
+const pace = fields({
+  beforeHeadersMs: milliseconds.exactOptional(),
+  beforeFirstChunkMs: milliseconds.exactOptional(),
   /** Between two writes. */
-  everyMs?: number
+  everyMs: milliseconds.exactOptional(),
   /** Characters in each delta. */
-  charactersPerChunk?: number
+  charactersPerChunk: whole(1).exactOptional(),
   /** Writes so many bytes at a time, whatever they are in the middle of. */
-  bytesPerWrite?: number
-}
-
-/** Chunks are events of the stream, counted from 1; bytes are those of the body. */
-export type Break =
-  | ({ how: 'reset' | 'cut' | 'end' | 'stall' } & Place)
-  /** Ends well, and never says why it stopped. */
-  | { how: 'no-finish' }
-  /** Signs of life before the answer: so many, or for ever and no answer. */
-  | { how: 'pings'; count?: number; everyMs: number }
-  | { how: 'malformed' | 'duplicate' | 'joined'; chunk: number }
-  /** An error inside a 200; `as: failed` is the `response.failed` of Responses. */
-  | { how: 'error-event'; error: ErrorName; afterChunks?: number; message?: string; as?: 'event' | 'failed' }
+  bytesPerWrite: whole(1).exactOptional(),
+})
 
 /** `reset` is a TCP reset, `cut` a connection that closes, `end` a body that ends well, `stall` silence. */
-export type Place = { atByte?: number; afterChunks?: number }
+const placedBreak = fields({
+  how: oneOf(['reset', 'cut', 'end', 'stall']),
+  atByte: whole(0).exactOptional(),
+  afterChunks: whole(0).exactOptional(),
+})
+const chunkBreak = fields({ how: oneOf(['malformed', 'duplicate', 'joined']), chunk: whole(1) })
+/** Ends well, and never says why it stopped. */
+const noFinish = fields({ how: oneOf(['no-finish']) })
+/** Signs of life before the answer: so many, or for ever and no answer. */
+const pings = fields({ how: oneOf(['pings']), count: whole(0).exactOptional(), everyMs: milliseconds })
+/** An error inside a 200; `as: failed` is the `response.failed` of Responses. */
+const errorEvent = fields({
+  how: oneOf(['error-event']),
+  error: errorName,
+  afterChunks: whole(0).exactOptional(),
+  message: text.exactOptional(),
+  as: oneOf(['event', 'failed']).exactOptional(),
+})
+const BREAKS = {
+  reset: placedBreak,
+  cut: placedBreak,
+  end: placedBreak,
+  stall: placedBreak,
+  malformed: chunkBreak,
+  duplicate: chunkBreak,
+  joined: chunkBreak,
+  'no-finish': noFinish,
+  pings,
+  'error-event': errorEvent,
+}
+const unknownBreak = z.never(`an object whose "how" is one of ${Object.keys(BREAKS).join(', ')}`)
+
+/** Chunks are events of the stream, counted from 1; bytes are those of the body. */
+const oneBreak = dependingOn((value) => {
+  const how = (value as { how?: unknown } | null)?.how
+  return typeof how === 'string' && Object.hasOwn(BREAKS, how) ? BREAKS[how as keyof typeof BREAKS] : unknownBreak
+})
+
+/** What a model would say. With nothing in it, it is an empty answer. */
+const reply = fields({
+  text: text.exactOptional(),
+  reasoning: reasoning.exactOptional(),
+  calls: list(call, 'calls').exactOptional(),
+  refusal: text.exactOptional(),
+  usage: usage.exactOptional(),
+  /** Without it: 'tool-calls' if there are calls, 'refusal' if it refuses, 'stop' otherwise. */
+  finish: oneOf(['stop', 'length', 'tool-calls', 'refusal', 'pause']).exactOptional(),
+  /** How ids of calls come in a stream. Vendors say them `once`; some servers do not. */
+  callIds: oneOf(['once', 'repeated', 'changed', 'shared']).exactOptional(),
+  pace: pace.exactOptional(),
+  /** What goes wrong on the way, in this order. */
+  breaks: dependingOn((value) => (Array.isArray(value) ? list(oneBreak, 'breaks') : oneBreak)).exactOptional(),
+})
 
 /** A vendor's error in the shape of the protocol that was asked. */
-export type VendorError = {
-  error: ErrorName
-  message?: string
-  status?: number
-  headers?: Record<string, string>
-  retryAfterSeconds?: number
+const vendorError = fields({
+  error: errorName,
+  message: text.exactOptional(),
+  status: whole(100).exactOptional(),
+  headers: headers.exactOptional(),
+  retryAfterSeconds: whole(0).exactOptional(),
   /** The window or the output tokens the message speaks of. */
-  limit?: number
-  pace?: Pace
-}
+  limit: whole(1).exactOptional(),
+  pace: pace.exactOptional(),
+})
 
 /** Any answer at all. */
-export type RawAnswer = { status: number; headers?: Record<string, string>; body?: Json; pace?: Pace }
+const rawAnswer = fields({
+  status: whole(100),
+  headers: headers.exactOptional(),
+  body: json.exactOptional(),
+  pace: pace.exactOptional(),
+})
 
 /** `silent`: accepted, and never a word. `reset`: before the first byte. `refuse`: so, and the port is closed for a while. */
-export type LineAnswer = { line: 'silent' | 'reset' | 'cut' } | { line: 'refuse'; forMs: number }
+const refusedLine = fields({ line: oneOf(['refuse']), forMs: milliseconds })
+const brokenLine = fields({ line: z.enum(['silent', 'reset', 'cut'], 'one of "silent", "reset", "cut", "refuse"') })
+
+const noAnswer = z.never('what a model says, or an object with "error", "status" or "line"')
+const answer = dependingOn((value) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return noAnswer
+  if ('line' in value) return value.line === 'refuse' ? refusedLine : brokenLine
+  if ('error' in value) return vendorError
+  return 'status' in value ? rawAnswer : reply
+})
+
+const rule = fields({
+  /** Everything named must hold. A rule without it meets every model request. */
+  when: when.exactOptional(),
+  /** How often it answers before the next rule has its turn; without it, always. */
+  times: whole(1).exactOptional(),
+  answer,
+})
+
+/** What the simulator says next, as data: an operator keeps it in a file. The first rule that matches answers. */
+export const scriptSchema = list(rule, 'rules')
+
+export type Script = z.infer<typeof scriptSchema>
+export type Rule = z.infer<typeof rule>
+export type When = z.infer<typeof when>
+export type ModelProtocol = (typeof MODEL_PROTOCOLS)[number]
+export type SideProtocol = (typeof SIDE_PROTOCOLS)[number]
+export type Protocol = ModelProtocol | SideProtocol
+export type Answer = z.infer<typeof answer>
+export type Reply = z.infer<typeof reply>
+export type FinishName = NonNullable<Reply['finish']>
+export type Reasoning = z.infer<typeof reasoning>
+export type Pace = z.infer<typeof pace>
+export type Break = z.infer<typeof oneBreak>
+export type Place = Omit<z.infer<typeof placedBreak>, 'how'>
+export type VendorError = z.infer<typeof vendorError>
+export type LineAnswer = z.infer<typeof refusedLine> | z.infer<typeof brokenLine>
 
 /** What a key may do; it can be changed at any time. Without any known key, every key is valid. */
 export type KeyState =

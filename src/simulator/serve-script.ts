@@ -3,7 +3,7 @@ import { describeComplaint, readScript } from './read-script.ts'
 import type { Recorded } from './recorder.ts'
 import { startSimulator } from './start-simulator.ts'
 
-export type ServeOptions = {
+type ServeOptions = {
   port: number
   /** The text of a script file. */
   source?: string
@@ -13,7 +13,7 @@ export type ServeOptions = {
 }
 
 /** What an operator asked for, running; or why it cannot, each in a sentence. */
-export type Served =
+type Served =
   | { type: 'serving'; url: string; rules: number; close(): Promise<void> }
   | { type: 'refused'; because: 'script' | 'keys' | 'port'; reasons: string[] }
 

@@ -15,7 +15,7 @@ export type SideDoors = {
 }
 
 /** The account behind every key, as Nous tells of it. */
-export type Account = { paidServiceAccess: boolean; creditsRemaining: number }
+type Account = { paidServiceAccess: boolean; creditsRemaining: number }
 
 const NEW_ACCOUNT: Account = { paidServiceAccess: true, creditsRemaining: 20 }
 

@@ -1,11 +1,8 @@
 import type { Json } from '../core/json.ts'
-import { ERRORS, type ErrorName, type Wording } from './error-table.ts'
+import { ERRORS, type Wording } from './error-table.ts'
 import type { ModelProtocol, Protocol, VendorError } from './script.ts'
 
-export type { ErrorName } from './error-table.ts'
-export const ERROR_NAMES = Object.keys(ERRORS) as ErrorName[]
-
-export type HttpError = { status: number; headers: Record<string, string>; body: Json }
+type HttpError = { status: number; headers: Record<string, string>; body: Json }
 
 /** The error as the vendor of that protocol would send it. */
 export function vendorError(asked: VendorError, { protocol, model, number }: ErrorContext): HttpError {

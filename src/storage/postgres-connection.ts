@@ -1,10 +1,10 @@
 import pg, { type Client, type ClientBase, type ClientConfig } from 'pg'
 import { cleanText } from '../core/block.ts'
+import { newMutex } from '../core/mutex.ts'
 import type { Transact } from './database.ts'
 import { POSTGRES } from './dialect.ts'
 import { faultOf, mayRepeat, storageError, toStorageError } from './faults.ts'
 import type { Executor, Statement, Value, Values } from './statement.ts'
-import { turnstile } from './turnstile.ts'
 
 /** How long a server that says nothing is waited for before the connection counts as lost. */
 const ANSWER_TIMEOUT_MS = 30_000
@@ -45,7 +45,7 @@ export type Lane = {
 export type LaneOptions = { url: string; place: string; settings: string }
 
 export function postgresLane({ url, place, settings }: LaneOptions): Lane {
-  const takeTurn = turnstile()
+  const takeTurn = newMutex()
   let current: { client: Client; processId: number } | undefined
   let sent: Promise<unknown> = Promise.resolve()
 

@@ -1,9 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { newMutex } from '../core/mutex.ts'
 import type { Transact, Work } from './database.ts'
 import { SQLITE } from './dialect.ts'
 import { toStorageError } from './faults.ts'
 import type { Awaitable, Compiled, Executor, Statement, Value, Values } from './statement.ts'
-import { turnstile } from './turnstile.ts'
 
 export type SqliteConnection = {
   database: DatabaseSync
@@ -39,7 +39,7 @@ function connect(database: DatabaseSync, place: string): SqliteConnection {
   const beginReading = database.prepare('begin')
   const commit = database.prepare('commit')
   const rollback = database.prepare('rollback')
-  const takeTurn = turnstile()
+  const takeTurn = newMutex()
 
   const transactFrom = <T>(begin: StatementSync, work: Work<T>) =>
     takeTurn(async () => {

@@ -1,6 +1,7 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { bootId } from '../disk/boot-id.ts'
 import type { ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
@@ -194,12 +195,6 @@ function chunksOn({ transact, exclusively, atOnce }: SqliteConnection, close: ()
 function setAside(file: string, now: number): void {
   for (const ending of ['', '-wal', '-shm'])
     if (existsSync(file + ending)) renameSync(file + ending, `${file}.damaged-${now}${ending}`)
-}
-
-/** Linux names each start of the machine; elsewhere a power cut shows as a stream without its end. */
-function bootId(): string {
-  const file = '/proc/sys/kernel/random/boot_id'
-  return existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
 }
 
 type ForeignWrites = { listen: Store['onForeignWrite']; tellOthers(): void; stop(): void }

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
-import type { RunError } from '../core/failure.ts'
 import type { OrganizationId, RunId, StepId } from '../core/id.ts'
 import type { NewStep } from '../core/projection.ts'
+import type { RunError } from '../core/run.ts'
 import { parseTarget } from '../core/target.ts'
 import type { StepRating, StoredStep } from '../ports/store.ts'
 import type { ChangedRun } from './changes.ts'

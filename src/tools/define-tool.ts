@@ -1,10 +1,11 @@
+import { namedErrorText } from '../core/error-text.ts'
 import type { Json } from '../core/json.ts'
 import type { Tool, ToolAnswer, ToolContext, Verification } from '../ports/tool.ts'
 
 type Defaulted = 'effects' | 'parallel' | 'needsApproval' | 'outputLimit' | 'timeoutMs'
 
 /** `Input` is what the schema promises: the registry has checked it before a tool sees it. */
-export type ToolDefinition<Input> = Omit<Tool, Defaulted | 'run' | 'verify' | 'asksFor'> &
+type ToolDefinition<Input> = Omit<Tool, Defaulted | 'run' | 'verify' | 'asksFor'> &
   Partial<Pick<Tool, Defaulted>> & {
     run(input: Input, context: ToolContext): Promise<ToolAnswer>
     verify?(input: Input, context: ToolContext): Promise<Verification>
@@ -35,7 +36,7 @@ const answering =
     try {
       return await run(input as Input, context)
     } catch (error) {
-      return { status: 'error', output: `Error executing function ${name}: ${wordsOf(error)}` }
+      return { status: 'error', output: `Error executing function ${name}: ${namedErrorText(error)}` }
     }
   }
 
@@ -48,8 +49,6 @@ const verifying =
       return { type: 'unknown' }
     }
   }
-
-const wordsOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error))
 
 export const success = (output: string): ToolAnswer => ({ status: 'success', output })
 export const failure = (output: string): ToolAnswer => ({ status: 'error', output })

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
+import { replaceFile } from '../disk/atomic-write.ts'
+import { readIfPresent } from '../disk/read-if-present.ts'
 import type { OutputSpill } from '../ports/tool.ts'
-import { readIfPresent } from './read-if-present.ts'
 import { safeFileName, shortDigest } from './safe-file-name.ts'
-import { writeAtomically } from './write-atomically.ts'
 
 /** Keeps long outputs in `<home>/spill/<callId>.txt`. */
 export function fileSpill(home: string): OutputSpill {
@@ -15,7 +15,7 @@ export function fileSpill(home: string): OutputSpill {
       if (kept === output) return usual
       // Some vendors count their call ids from zero in every answer: the other output stays.
       const place = kept === undefined ? usual : join(home, 'spill', `${name}-${digest}.txt`)
-      await writeAtomically(place, output, digest)
+      await replaceFile(place, output, digest)
       return place
     },
   }

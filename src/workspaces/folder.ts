@@ -19,7 +19,7 @@ export type Place = {
   about: string
 }
 
-export type About = { createdAt: number }
+type About = { createdAt: number }
 
 const NAME = /^conv-[A-Za-z0-9-]{1,64}$/
 const run = promisify(execFile)

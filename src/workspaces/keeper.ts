@@ -1,16 +1,17 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { replaceFileSync } from '../disk/atomic-write.ts'
+import { bootId } from '../disk/boot-id.ts'
 import type { Place } from './folder.ts'
 
 /** The process that everything of a workspace ends with, named so that no other can be meant: pids are used again. */
-export type Keeper = { pid: number; startedAt: string; boot: string }
+type Keeper = { pid: number; startedAt: string; boot: string }
 
 export function writeKeeper(place: Place, pid: number): void {
   const startedAt = startOf(pid)
   // It has ended already; there is nothing to remember.
   if (startedAt === undefined) return
   const keeper: Keeper = { pid, startedAt, boot: bootId() }
-  writeFileSync(`${place.keeper}.new`, JSON.stringify(keeper), { mode: 0o600 })
-  renameSync(`${place.keeper}.new`, place.keeper)
+  replaceFileSync(place.keeper, JSON.stringify(keeper))
 }
 
 /** Ends whatever kept the workspace before. Resolves when nothing of it runs any more. */
@@ -46,8 +47,4 @@ function startOf(pid: number): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function bootId(): string {
-  return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
 }

@@ -23,7 +23,7 @@ const BLOCK = 6
 
 const LAST_WORDS_MS = 1_000
 
-export type LaunchOptions = {
+type LaunchOptions = {
   place: Place
   program: SupervisorProgram
   orders: SupervisorOrders

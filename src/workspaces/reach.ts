@@ -13,7 +13,7 @@ import type { Hello } from './protocol.ts'
 import { MADE_UP } from './sandbox/bubblewrap.ts'
 import { findBubblewrap } from './sandbox/refusal.ts'
 import { findSupervisor } from './supervisor-program.ts'
-import type { WorkspacesOptions } from './workspaces.ts'
+import type { WorkspacesOptions } from './workspaces-options.ts'
 
 /** Connects to the supervisor of a workspace: the one that is there, whoever started it, or a new one. */
 export function newReach(options: WorkspacesOptions, { lock, wayOut }: { lock: LaunchLock; wayOut: WayOut }) {

@@ -31,7 +31,7 @@ export async function listenAt(path: string, server: Server): Promise<void> {
   renameSync(beside, path)
 }
 
-export type ListeningSocket = { descriptor: number; letGo(): void }
+type ListeningSocket = { descriptor: number; letGo(): void }
 
 /** Listens without accepting: whoever inherits the descriptor does that. Letting go of it here leaves it to them. */
 export async function newListeningSocket(path: string): Promise<ListeningSocket> {

@@ -6,7 +6,7 @@ import { filesOver } from './files-client.ts'
 import type { Question } from './protocol.ts'
 import { outputFrom, processesFrom, processFrom } from './trusted-form.ts'
 
-export type Ask = (question: Question, options?: { signal?: AbortSignal }) => Promise<Json>
+type Ask = (question: Question, options?: { signal?: AbortSignal }) => Promise<Json>
 
 /** The verbs of a workspace, asked of whoever keeps it. */
 export function newWorkspace(conversationId: ConversationId, ask: Ask): Workspace {

@@ -1,13 +1,10 @@
 import { mkdirSync } from 'node:fs'
 import type { ConversationId } from '../core/id.ts'
 import type { Json } from '../core/json.ts'
-import type { Clock } from '../ports/clock.ts'
 import {
-  type Containment,
   type Workspace,
   WorkspaceError,
   type WorkspaceGlance,
-  type WorkspaceQuota,
   type WorkspaceState,
   type Workspaces,
 } from '../ports/workspaces.ts'
@@ -35,24 +32,7 @@ import { checkSandbox } from './sandbox/check-sandbox.ts'
 import { findBubblewrap, requireLinux } from './sandbox/refusal.ts'
 import { processesFrom, usageFrom } from './trusted-form.ts'
 import { newWorkspace } from './workspace.ts'
-
-export type WorkspacesOptions = {
-  folder: string
-  clock: Clock
-  sandbox: {
-    containment: Containment
-    quota: WorkspaceQuota
-    /** Domains that may be reached; none where it is empty. */
-    egress: readonly string[]
-  }
-  report(fault: unknown, where: string): void
-  /** Judges where a domain on the list leads. Without it there is no way out, whatever the list says. */
-  isPublicAddress?(address: string): boolean
-  /** The system's, if nothing else is said. */
-  resolve?(host: string): Promise<{ address: string }[]>
-  /** How long one without anything to do stays awake. */
-  sleepAfterMs?: number
-}
+import type { WorkspacesOptions } from './workspaces-options.ts'
 
 /** Workspaces on this machine, each kept by a supervisor of its own that is found again, whoever started it. */
 export function newWorkspaces(options: WorkspacesOptions): Workspaces {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { removeServerNote, writeServerNote } from '../../src/cli/server/server-file.ts'
-import { findServer } from '../../src/cli/server/server-line.ts'
+import { findServer, serverLine } from '../../src/cli/server/server-line.ts'
 import { holdfast, newHome, startHoldfast, startServing } from './holdfast.ts'
 
 test('a restart of the server in the middle of a turn is a pause, and nothing is said twice', async (t) => {
@@ -26,6 +26,23 @@ test('a restart of the server in the middle of a turn is a pause, and nothing is
   assert.match((await holdfast(['cache'], { home })).stdout, /Warm +1 of at most 128 conversations/)
   server.child.kill('SIGTERM')
   await server.ended
+})
+
+test('events are read with either line ending, in any pieces; comments and other fields are left out', async (t) => {
+  const home = newHome(t)
+  const pieces = ['data: o', 'ne\r\n\r', '\n: a comment\n\nid: 7\nevent: step\ndata: two\n', 'data: lines\n\ndata: cut']
+  const server = createServer(async (_, response) => {
+    for (const piece of pieces) await new Promise((resolve) => response.write(piece, resolve))
+    response.end()
+  }).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  writeServerNote(home, { url, pid: process.pid, started: '' })
+  const line = serverLine({ home, givenKey: 'a key', tell: () => {} })
+  const heard: string[] = []
+  for await (const data of line.listen('/any', t.signal)) heard.push(data)
+  assert.deepEqual(heard, ['one', 'two\nlines'])
 })
 
 test('a note that a killed server left holds nobody up', async (t) => {

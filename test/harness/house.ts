@@ -23,7 +23,6 @@ import type { ModelProvider, ModelRequest } from '../../src/ports/model.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type { Tool } from '../../src/ports/tool.ts'
 import { modelsFrom } from '../../src/providers/models.ts'
-import { noCredentials } from '../../src/providers/no-credentials.ts'
 import { type Script, scriptedProvider } from '../../src/providers/scripted/script.ts'
 import { createAgent } from '../../src/service/agents/create-agent.ts'
 import type { Desk } from '../../src/service/desk.ts'
@@ -33,6 +32,7 @@ import { openSqliteStore } from '../../src/storage/sqlite.ts'
 import { fileSpill } from '../../src/tools/file-spill.ts'
 import { toolRegistry } from '../../src/tools/registry.ts'
 import { mortal, mortalClock, newLife } from './mortal.ts'
+import { noCredentials } from './no-credentials.ts'
 
 export type HouseOptions = {
   /** What the model does; a function is asked with every request. */

@@ -1,5 +1,5 @@
 import { decide as decideApproval, undecidedCalls, type Verdict } from '../../src/core/approval.ts'
-import type { LoggedEvent, TurnEvent } from '../../src/core/event.ts'
+import type { LoggedEvent, Purpose, TurnEvent } from '../../src/core/event.ts'
 import type { Failure } from '../../src/core/failure.ts'
 import type { ConversationId, MessageId, RunId } from '../../src/core/id.ts'
 import type { Message } from '../../src/core/message.ts'
@@ -8,7 +8,6 @@ import { PATIENCE_MS, recover } from '../../src/core/recovery.ts'
 import type { Run, RunSettings } from '../../src/core/run.ts'
 import { settle, type ToolCall } from '../../src/core/tool-call.ts'
 import { type Action, apply, foldTurn, nextAction, type Turn } from '../../src/core/turn.ts'
-import type { Purpose } from '../../src/core/way.ts'
 import { decide } from '../../src/engine/journal.ts'
 
 /** What the world will do, in the order it is asked. A world that has nothing left to say says the harmless thing. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import type { CredentialId } from '../../src/core/credential.ts'
-import type { TurnEvent } from '../../src/core/event.ts'
+import type { Purpose, TurnEvent } from '../../src/core/event.ts'
 import { LADDER, PATIENCE_MS, type Remedy } from '../../src/core/recovery.ts'
-import type { Purpose } from '../../src/core/way.ts'
 
 const OF_A_KEY: readonly Remedy[] = ['retry-credential', 'refresh-credential', 'refresh-entitlement']
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import sharp from 'sharp'
-import type { ImagePart, InputPart } from '../../src/core/message.ts'
+import type { ImagePart } from '../../src/core/image-part.ts'
+import type { InputPart } from '../../src/core/message.ts'
 import type { Recorded } from '../../src/simulator/recorder.ts'
 import type { Reply, Script } from '../../src/simulator/script.ts'
 import { tool } from '../harness/tools.ts'

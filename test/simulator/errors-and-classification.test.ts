@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FailureKind } from '../../src/core/failure.ts'
 import { classify } from '../../src/providers/classify/classify.ts'
+import type { ErrorName } from '../../src/simulator/error-table.ts'
 import type { ModelProtocol } from '../../src/simulator/script.ts'
-import { type ErrorName, vendorError } from '../../src/simulator/vendor-errors.ts'
+import { vendorError } from '../../src/simulator/vendor-errors.ts'
 
 /** What each simulated error stands for: a scenario that asks for one must meet the failure it means. */
 const KIND_OF_ERROR: Record<ErrorName, FailureKind> = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ERROR_NAMES } from '../../src/simulator/vendor-errors.ts'
+import { ERROR_NAMES } from '../../src/simulator/error-table.ts'
 import { holdfast, newHome, startHoldfast } from '../cli/holdfast.ts'
 import { post } from './given.ts'
 

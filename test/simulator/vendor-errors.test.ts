@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ERROR_NAMES } from '../../src/simulator/vendor-errors.ts'
+import { ERROR_NAMES } from '../../src/simulator/error-table.ts'
 import { post, simulatorFor } from './given.ts'
 
 const PATHS = {

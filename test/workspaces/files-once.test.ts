@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
+import { newKeyedMutex } from '../../src/core/mutex.ts'
 import type { FileEdit } from '../../src/ports/workspace-files.ts'
 import { newAppliedKeys } from '../../src/workspaces/supervisor/files/applied-keys.ts'
 import { editFile } from '../../src/workspaces/supervisor/files/change-file.ts'
-import { newInTurn } from '../../src/workspaces/supervisor/files/in-turn.ts'
 import { removeLeftover } from '../../src/workspaces/supervisor/files/replace-file.ts'
 import { assertFault, done, openFileHouse } from './file-house.ts'
 
@@ -68,7 +68,7 @@ test('an edit that was recorded and died before it was made is made when it is a
     },
     undo: () => Promise.reject(new Error('long dead')),
   }
-  const home = { root: folder, inTurn: newInTurn(), keys: dying, spaceLeft: () => undefined }
+  const home = { root: folder, inTurn: newKeyedMutex(), keys: dying, spaceLeft: () => undefined }
   await assert.rejects(editFile(home, { path: 'deep/a.txt', edit: GROW, key: 'one' }), /long dead/)
   rmSync(join(folder, 'deep/a.txt'), { recursive: true })
   put('deep/a.txt', '|')

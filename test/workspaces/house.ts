@@ -6,7 +6,8 @@ import type { TestContext } from 'node:test'
 import { realClock } from '../../src/config/real-clock.ts'
 import type { ConversationId, RunId } from '../../src/core/id.ts'
 import type { CommandWish, Containment, ProcessState, Workspace, Workspaces } from '../../src/ports/workspaces.ts'
-import { newWorkspaces, type WorkspacesOptions } from '../../src/workspaces/workspaces.ts'
+import { newWorkspaces } from '../../src/workspaces/workspaces.ts'
+import type { WorkspacesOptions } from '../../src/workspaces/workspaces-options.ts'
 
 export const QUOTA = { diskBytes: 256 * 1024 * 1024, memoryBytes: 512 * 1024 * 1024, processes: 64 }
 

@@ -6,7 +6,7 @@ import { withHouse } from '../house.ts'
 import { timeJson } from '../run-json.ts'
 import { safeText } from '../terminal.ts'
 
-export type CreateOptions = { model?: string[]; fallback?: string[]; system?: string; tool?: string[] }
+type CreateOptions = { model?: string[]; fallback?: string[]; system?: string; tool?: string[] }
 
 export const listAll = ({ json }: { json?: boolean }, context: Context): Promise<void> =>
   withApp(context, 'guest', async ({ desk }) => {

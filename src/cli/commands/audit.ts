@@ -6,7 +6,7 @@ import { namedOrganization } from '../named-organization.ts'
 import { timeJson } from '../run-json.ts'
 import { safeText } from '../terminal.ts'
 
-export type AuditFlags = { limit: string; organization?: string; json?: boolean }
+type AuditFlags = { limit: string; organization?: string; json?: boolean }
 
 /** Who did what, the newest last. */
 export const audit = (flags: AuditFlags, context: Context): Promise<void> =>

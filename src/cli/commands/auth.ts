@@ -23,7 +23,7 @@ import { count } from '../render-run.ts'
 import { stoppable } from '../stoppable.ts'
 import { safeText } from '../terminal.ts'
 
-export type AddOptions = {
+type AddOptions = {
   label?: string
   keyStdin?: boolean
   tokenStdin?: boolean

@@ -14,7 +14,7 @@ import { lastConversation } from '../pick-conversation.ts'
 import { PERSON, renderMessage } from '../render-message.ts'
 import { tellFault } from '../tell-fault.ts'
 
-export type ChatOptions = { agent?: string; new?: boolean }
+type ChatOptions = { agent?: string; new?: boolean }
 
 /** How much of the past is shown when a conversation is resumed. */
 const SHOWN_MESSAGES = 6

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/duration.ts'
 import { type ApiKey, keyState, SCOPES, type Scope } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import { createKey, listKeys, revokeKey } from '../../service/people/keys.ts'
@@ -8,9 +9,7 @@ import { safeText } from '../terminal.ts'
 
 type Where = { organization?: string; json?: boolean }
 
-export type CreateFlags = Where & { scope: string; user?: string; days?: string }
-
-const DAY_MS = 86_400_000
+type CreateFlags = Where & { scope: string; user?: string; days?: string }
 
 /** The key on stdout and nothing else there, so that it can be put where it belongs without being seen. */
 export const create = (name: string, flags: CreateFlags, context: Context): Promise<void> =>

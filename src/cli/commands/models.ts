@@ -4,7 +4,7 @@ import { type Context, printJson, withApp } from '../context.ts'
 import { stoppable } from '../stoppable.ts'
 import { type Look, safeText, shortened } from '../terminal.ts'
 
-export type ModelsOptions = { provider?: string; json?: boolean }
+type ModelsOptions = { provider?: string; json?: boolean }
 
 /** Aggregators list hundreds; whoever wants them all names the provider. */
 const MOST_SHOWN = 20

@@ -15,7 +15,7 @@ import { messageJson, usageJson } from '../run-json.ts'
 import { onSignals } from '../signals.ts'
 import { safeText } from '../terminal.ts'
 
-export type RunOptions = { agent?: string; json?: boolean; deny?: boolean; stream: boolean }
+type RunOptions = { agent?: string; json?: boolean; deny?: boolean; stream: boolean }
 
 /** One turn: the answer goes to stdout, everything about it to stderr, why it ended into the exit code. */
 export async function run(prompt: string, options: RunOptions, context: Context): Promise<number> {

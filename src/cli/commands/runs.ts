@@ -10,7 +10,7 @@ import { runLine } from '../render-run.ts'
 import { renderStory } from '../render-story.ts'
 import { messageJson, runJson, stepJson } from '../run-json.ts'
 
-export type ListOptions = { agent?: string; limit: string; json?: boolean }
+type ListOptions = { agent?: string; limit: string; json?: boolean }
 
 export const listAll = ({ agent, limit, json }: ListOptions, context: Context): Promise<void> =>
   withApp(context, 'guest', async ({ desk }) => {

@@ -6,7 +6,7 @@ import { findServer } from '../server/server-line.ts'
 import { tellServer } from '../server/tell-server.ts'
 import { onSignals } from '../signals.ts'
 
-export type ServeFlags = { host: string; port: string; accessLog?: boolean }
+type ServeFlags = { host: string; port: string; accessLog?: boolean }
 
 /** Serves a home until somebody ends it. */
 export async function serve(flags: ServeFlags, context: Context): Promise<number> {

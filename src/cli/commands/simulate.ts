@@ -4,7 +4,7 @@ import type { Context, SimulatedRequest } from '../context.ts'
 import { onSignals } from '../signals.ts'
 import { type Screen, safeText, shortened } from '../terminal.ts'
 
-export type SimulateFlags = { port: string; script?: string; key?: string[]; verbose?: boolean }
+type SimulateFlags = { port: string; script?: string; key?: string[]; verbose?: boolean }
 
 /** Plays the providers until somebody ends it. */
 export async function simulate(flags: SimulateFlags, context: Pick<Context, 'simulate' | 'out'>): Promise<number> {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { Stage } from './stage.ts'
 
-export type ChildEnd = { code: number | null; signal: NodeJS.Signals | null; output: string }
+type ChildEnd = { code: number | null; signal: NodeJS.Signals | null; output: string }
 
 type Play = {
   input: string

@@ -7,7 +7,7 @@ export class NotSeen extends Error {}
 /** What a scene plays on: a context whose home is temporary, and a narrator. */
 export type Stage = Context & { home: string; isFast: boolean; tell: Narrator }
 
-export type Narrator = {
+type Narrator = {
   scene(title: string): void
   /** In plain words, before it happens or after it was seen. */
   say(text: string): Promise<void>

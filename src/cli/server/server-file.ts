@@ -1,16 +1,15 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { replaceFileSync } from '../../disk/atomic-write.ts'
 
 /** Where the server of a home is found. */
-export type ServerNote = { url: string; pid: number; started: string }
+type ServerNote = { url: string; pid: number; started: string }
 
 const fileIn = (home: string): string => join(home, 'server.json')
 
 /** Written when the server listens; it replaces what a server that was killed left behind. */
 export function writeServerNote(home: string, note: ServerNote): void {
-  const unfinished = `${fileIn(home)}.${note.pid}`
-  writeFileSync(unfinished, `${JSON.stringify(note)}\n`, { mode: 0o600 })
-  renameSync(unfinished, fileIn(home))
+  replaceFileSync(fileIn(home), `${JSON.stringify(note)}\n`)
 }
 
 /** Only one's own: on PostgreSQL another server of this home may have written since. */

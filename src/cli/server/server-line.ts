@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createParser } from 'eventsource-parser'
 import { Problem, type ProblemKind } from '../../core/problem.ts'
 import { readServerNote } from './server-file.ts'
 
@@ -129,11 +130,10 @@ function wordsIn(detail: unknown): string {
 
 async function* dataIn(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder()
-  let text = ''
+  const arrived: string[] = []
+  const parser = createParser({ onEvent: ({ data }) => arrived.push(data) })
   for await (const bytes of body) {
-    text += decoder.decode(bytes, { stream: true })
-    const events = text.split('\n\n')
-    text = events.pop() ?? ''
-    for (const event of events) if (event.startsWith('data: ')) yield event.slice('data: '.length)
+    parser.feed(decoder.decode(bytes, { stream: true }))
+    yield* arrived.splice(0)
   }
 }

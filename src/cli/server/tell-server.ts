@@ -36,7 +36,7 @@ export async function tellServer(
 }
 
 /** Whether agents can work on this machine; what is missing is told before somebody needs it. */
-export async function sandboxText({ workspaces }: Pick<Desk, 'workspaces'>): Promise<string | undefined> {
+async function sandboxText({ workspaces }: Pick<Desk, 'workspaces'>): Promise<string | undefined> {
   const checked = await workspaces?.check()
   if (!checked) return undefined
   const { containment, fault } = checked

@@ -1,3 +1,4 @@
+import { errorText } from '../error-text.ts'
 import type { MessageId } from '../id.ts'
 import { foldTurn } from '../turn.ts'
 import {
@@ -71,7 +72,7 @@ export const STREAM_INVARIANTS: readonly Invariant<StreamRecord>[] = [streamNumb
 export const STORE_INVARIANTS: readonly Invariant<StoreRecord>[] = [exactlyOnceIntake, oneActiveRun, approvalHandedOver]
 
 /** Every record may be left out; a big store is checked in pages, record by record. */
-export type Records = {
+type Records = {
   runs?: readonly RunRecord[]
   conversations?: readonly ConversationRecord[]
   streams?: readonly StreamRecord[]
@@ -156,7 +157,7 @@ function reading<Subject>(where: string, invariant: Invariant<Subject>, check: (
   try {
     return check()
   } catch (fault) {
-    const reason = fault instanceof Error ? fault.message : String(fault)
+    const reason = errorText(fault)
     return [violation(invariant, where, `it cannot be read: ${reason}`)]
   }
 }

@@ -2,7 +2,7 @@ import type { RunId } from '../id.ts'
 import { checkTogether } from './all.ts'
 import type { RunSummary } from './record.ts'
 
-export type Links = {
+type Links = {
   add(summary: RunSummary): void
   /** What must still be looked at together, when every run has been added. */
   left(): RunSummary[]

@@ -51,7 +51,7 @@ export type RunSummary = {
 export type StoreRecord = { runs: RunSummary[] }
 
 /** The four things Holdfast promises; each invariant is a part of one of them. */
-export type Vow = 'nothing is lost' | 'nothing is stuck' | 'nothing happens twice' | 'nothing is hidden'
+type Vow = 'nothing is lost' | 'nothing is stuck' | 'nothing happens twice' | 'nothing is hidden'
 
 /** Something that holds at every commit. `check` answers with what is wrong, in words; nothing is good. */
 export type Invariant<Subject> = {

@@ -1,9 +1,9 @@
 import { summaryTargets } from '../compaction.ts'
-import type { EventType } from '../event.ts'
+import type { EventType, Purpose } from '../event.ts'
 import { LADDER, type Remedy } from '../recovery.ts'
 import { isSettled, phaseOf, type RunPhase, type RunSettings, STATUS_OF_STOP, TRANSITIONS } from '../run.ts'
 import { POISON_DEATHS } from '../turn.ts'
-import { type Purpose, spentWith } from '../way.ts'
+import { spentWith } from '../way.ts'
 import type { Invariant, StoreRecord } from './record.ts'
 import { findAt, type RunTrace } from './trace.ts'
 

@@ -10,7 +10,7 @@ export type RunTrace = RunRecord & {
   final: Turn
 }
 
-export type Moment = LoggedEvent & { before: Turn }
+type Moment = LoggedEvent & { before: Turn }
 
 /** Undefined: the log does not begin as every log must, and nothing else can be said about it. */
 export function traceRun(record: RunRecord): RunTrace | undefined {

@@ -1,7 +1,6 @@
-import type { ErrorType, RunError } from '../../core/failure.ts'
 import type { MessageId, RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import type { StopReason } from '../../core/run.ts'
+import type { ErrorType, RunError, StopReason } from '../../core/run.ts'
 import type { ErrorAnswer, ErrorTable } from '../errors.ts'
 import { approvalRequestId } from './slice-ids.ts'
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DAY_MS } from '../../core/duration.ts'
 import { parseId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ListPage } from '../../ports/memory-store.ts'
@@ -79,8 +80,6 @@ const searchMessagesOperation = operation({
 })
 
 export const messageSearchOperations = [listAllMessagesOperation, searchMessagesOperation]
-
-const DAY_MS = 86_400_000
 
 /** A day that is named as the end is in it as a whole. */
 function timeOf(text: string, side: 'start' | 'end'): number {

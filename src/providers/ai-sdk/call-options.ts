@@ -6,7 +6,8 @@ import type {
   LanguageModelV3TextPart,
   LanguageModelV3ToolResultOutput,
 } from '@ai-sdk/provider'
-import type { AssistantBody, ImagePart, InputBody, MessageBody, ToolBody } from '../../core/message.ts'
+import type { ImagePart } from '../../core/image-part.ts'
+import type { AssistantBody, InputBody, MessageBody, ToolBody } from '../../core/message.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
 import type { ModelRequest, RequestShape } from '../../ports/model.ts'
 import { imageData, imageNote, imageUrl } from '../images/image-source.ts'

@@ -2,7 +2,7 @@ import type { APICallError } from '@ai-sdk/provider'
 import type { Failure, FailureKind } from '../../core/failure.ts'
 import type { Classify, ClassifyTransport } from '../wire/dialect.ts'
 
-export type FailureContext = {
+type FailureContext = {
   provider: string
   model: string
   classify: Classify

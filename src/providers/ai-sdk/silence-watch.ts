@@ -3,7 +3,7 @@ export class Silence extends Error {
   override name = 'Silence'
 }
 
-export type SilenceWatch = {
+type SilenceWatch = {
   /** For whoever does the work; aborted with the caller's signal and after a silence. */
   signal: AbortSignal
   /** The result of the work, unless it takes too long or the caller gives up; then it rejects, whatever the work does. */

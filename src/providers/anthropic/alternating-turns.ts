@@ -1,7 +1,7 @@
 import type { AssistantBody, MessageBody } from '../../core/message.ts'
 
 /** How a dialect with two roles in turn writes its messages. */
-export type TurnWriter<Form> = {
+type TurnWriter<Form> = {
   /** What the model is called, and the name of the list that holds a turn's content. */
   modelRole: string
   listName: string
@@ -13,10 +13,10 @@ export type TurnWriter<Form> = {
   continuation: string
 }
 
-export type AlternatingTurns<Form> = (bodies: readonly MessageBody[], form: Form, marking?: Marking) => string
+type AlternatingTurns<Form> = (bodies: readonly MessageBody[], form: Form, marking?: Marking) => string
 
 /** What is done to the texts of some messages at the end; the text kept for them stays as it is. */
-export type Marking = { positions: readonly number[]; mark(text: string): string }
+type Marking = { positions: readonly number[]; mark(text: string): string }
 
 /** So many messages are kept as one text: joining a long history is joining a few texts. */
 const RUN = 64

@@ -5,8 +5,9 @@ import type {
   TextBlockParam,
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages/messages'
+import type { ImagePart } from '../../core/image-part.ts'
 import type { Json } from '../../core/json.ts'
-import type { AnswerPart, AssistantBody, ImagePart, InputBody, MessageBody } from '../../core/message.ts'
+import type { AnswerPart, AssistantBody, InputBody, MessageBody } from '../../core/message.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
 import { imageData, imageNote, imageUrl } from '../images/image-source.ts'
 import { newEncodedMessages } from '../wire/encoded-messages.ts'

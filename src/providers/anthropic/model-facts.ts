@@ -1,9 +1,9 @@
 import type { ModelFacts } from '../../ports/model.ts'
 
 /** How a model is told to think: not at all, with a token budget, or by itself under an effort. */
-export type Thinking = 'none' | 'budget' | 'adaptive'
+type Thinking = 'none' | 'budget' | 'adaptive'
 
-export type ClaudeFacts = Required<ModelFacts> & { thinking: Thinking }
+type ClaudeFacts = Required<ModelFacts> & { thinking: Thinking }
 
 const LONG_WINDOW = 1_000_000
 const WINDOW = 200_000

@@ -1,9 +1,10 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/duration.ts'
 import type { FailureKind } from '../../core/failure.ts'
 import type { ErrorBody } from './error-body.ts'
 
-const LONGEST_MS = 7 * 24 * 60 * 60 * 1_000
+const LONGEST_MS = 7 * DAY_MS
 
-export type WaitSources = { headers: ReadonlyMap<string, string>; body: ErrorBody; at: number | undefined }
+type WaitSources = { headers: ReadonlyMap<string, string>; body: ErrorBody; at: number | undefined }
 
 /** How long the provider asks us to stay away, where it says so; the first source that states a time to come. */
 export function statedWait(kind: FailureKind, from: WaitSources): number | undefined {
@@ -108,7 +109,7 @@ const SOURCES: Partial<Record<FailureKind, readonly Source[]>> = {
   unreachable: [AFTER_HEADERS],
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS }
 
 /** `20s`, `1m0.5s`, `4hr 5min`, `5 days 22 hours`. */
 function durationIn(value: string | number | undefined): number | undefined {

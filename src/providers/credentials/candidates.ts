@@ -22,7 +22,7 @@ export type Candidate = {
   cooldown?: Cooldown
 }
 
-export type PoolContents = {
+type PoolContents = {
   stored: readonly StoredCredential[]
   environment: readonly EnvironmentKey[]
   cooldowns: readonly Cooldown[]

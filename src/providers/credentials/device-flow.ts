@@ -4,7 +4,7 @@ import type { DeviceFlow, DeviceOutcome, StartedFlow } from '../../ports/credent
 import { type DeviceEndpoints, type FlowOverrides, flowFor, flowNameOf, type OAuthFlow } from './oauth-flows.ts'
 import { askForTokens, asText, errorIn, post, refreshTokens, type TokenAnswer, type Tokens } from './token-endpoint.ts'
 
-export type DeviceParts = {
+type DeviceParts = {
   flows: FlowOverrides
   clock: Pick<Clock, 'now' | 'sleep'>
   /** Keeps what the login brought. */

@@ -1,7 +1,7 @@
 import type { OAuthFlow } from './oauth-flows.ts'
 import { asRecord, send } from './token-endpoint.ts'
 
-export type Entitlement = { type: 'entitled' } | { type: 'not-entitled' } | { type: 'unknown'; detail: string }
+type Entitlement = { type: 'entitled' } | { type: 'not-entitled' } | { type: 'unknown'; detail: string }
 
 /** Whether the account behind a token may use paid models, freshly asked. */
 export async function askEntitlement(flow: OAuthFlow, secret: string, signal: AbortSignal): Promise<Entitlement> {

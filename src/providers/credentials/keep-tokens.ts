@@ -7,7 +7,7 @@ import type { Randomness } from '../../ports/randomness.ts'
 import type { SecretBox } from '../../ports/secret-box.ts'
 import type { Tokens } from './token-endpoint.ts'
 
-export type Login = { provider: string; label: string; flow: string; tokens: Tokens }
+type Login = { provider: string; label: string; flow: string; tokens: Tokens }
 
 type Means = {
   organizationId: OrganizationId

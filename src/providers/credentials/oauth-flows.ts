@@ -29,7 +29,7 @@ export type DeviceEndpoints =
   | { type: 'standard'; codeUrl: string }
   | { type: 'codex'; codeUrl: string; pollUrl: string; verificationUrl: string; redirectUri: string }
 
-export type FlowOverride = Partial<Pick<OAuthFlow, 'tokenUrl' | 'clientId' | 'accountUrl' | 'scope'>> & {
+type FlowOverride = Partial<Pick<OAuthFlow, 'tokenUrl' | 'clientId' | 'accountUrl' | 'scope'>> & {
   exchangeUrl?: string
   device?: DeviceEndpoints
 }

@@ -1,13 +1,13 @@
 import type { PoolStrategy } from '../../core/credential.ts'
 
-export type Ranked = {
+type Ranked = {
   /** In the order of the whole pool. */
   place: number
   uses: number
 }
 
 /** `after`: the place that was taken last, -1 before the first. */
-export type PickState = { after: number; fraction: number }
+type PickState = { after: number; fraction: number }
 
 /** One of those that can serve, which are in the order of the pool and at least one. */
 export function pickBy<T extends Ranked>(strategy: PoolStrategy, usable: readonly T[], state: PickState): T {

@@ -1,3 +1,4 @@
+import { untilAborted } from '../../core/abort.ts'
 import type { CredentialId } from '../../core/credential.ts'
 import type { OrganizationId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
@@ -10,7 +11,7 @@ import { StorageError } from '../../ports/storage-error.ts'
 import { type FlowOverrides, flowFor } from './oauth-flows.ts'
 import { refreshTokens, type Tokens } from './token-endpoint.ts'
 
-export type RefreshParts = {
+type RefreshParts = {
   organizationId: OrganizationId
   store: CredentialStore
   box: SecretBox
@@ -22,7 +23,7 @@ export type RefreshParts = {
   leaseMs?: number
 }
 
-export type RefreshOnce = (id: CredentialId, asked: { failedSecret: string; signal: AbortSignal }) => Promise<Refreshed>
+type RefreshOnce = (id: CredentialId, asked: { failedSecret: string; signal: AbortSignal }) => Promise<Refreshed>
 
 const LEASE_MS = 30_000
 const POLL_MS = 50
@@ -44,7 +45,7 @@ export function refreshOnce(parts: RefreshParts): RefreshOnce {
       renewal = renew(id, failedSecret, parts).finally(() => underWay.delete(id))
       underWay.set(id, renewal)
     }
-    return untilAborted(renewal, signal)
+    return outcomeOf(renewal, signal)
   }
 }
 
@@ -155,21 +156,12 @@ async function insist<T>(write: () => Promise<T>, { clock, report }: RefreshPart
   }
 }
 
-async function untilAborted(renewal: Promise<Refreshed>, signal: AbortSignal): Promise<Refreshed> {
-  const gone: Refreshed = { type: 'failed', detail: 'the wait for its renewal was ended' }
-  if (signal.aborted) return gone
-  let leave = () => {}
-  const aborted = new Promise<Refreshed>((resolve) => {
-    leave = () => resolve(gone)
-    signal.addEventListener('abort', leave)
-  })
+async function outcomeOf(renewal: Promise<Refreshed>, signal: AbortSignal): Promise<Refreshed> {
   try {
-    return await Promise.race([renewal, aborted])
+    return (await untilAborted(renewal, signal)) ?? { type: 'failed', detail: 'the wait for its renewal was ended' }
   } catch (error) {
     // A key file that is refused, or a store that is away: both say what to do.
     if (error instanceof StorageError || error instanceof Problem) return { type: 'failed', detail: error.message }
     throw error
-  } finally {
-    signal.removeEventListener('abort', leave)
   }
 }

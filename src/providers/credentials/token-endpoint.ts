@@ -21,7 +21,7 @@ export type Tokens = {
   baseUrl?: string
 }
 
-export type Asking = { flow: OAuthFlow; now: number; signal: AbortSignal }
+type Asking = { flow: OAuthFlow; now: number; signal: AbortSignal }
 
 export function refreshTokens(refreshToken: string, asking: Asking): Promise<TokenAnswer> {
   if (asking.flow.renewal.type === 'exchange') return exchangeToken(refreshToken, asking)
@@ -47,9 +47,7 @@ async function exchangeToken(longLived: string, asking: Asking): Promise<TokenAn
   return answerOf(reply, [longLived], asking)
 }
 
-export type Reply =
-  | { type: 'reply'; status: number; body: Record<string, unknown> }
-  | { type: 'unavailable'; detail: string }
+type Reply = { type: 'reply'; status: number; body: Record<string, unknown> } | { type: 'unavailable'; detail: string }
 
 export function post(
   url: string,

@@ -4,7 +4,7 @@ import type { CredentialStore } from '../../ports/credential-store.ts'
 
 const EVERY_MS = 5_000
 
-export type UseCounter = {
+type UseCounter = {
   count(id: CredentialId, at: number): void
   /** Those that are not in the row yet. */
   uncommitted(id: CredentialId): number

@@ -9,7 +9,7 @@ import type { ProviderSet } from '../provider-set.ts'
 import { EMBEDDING_WIRES } from './embedding-wire.ts'
 import type { EmbeddingPlace } from './request-vectors.ts'
 
-export type EmbedderOptions = {
+type EmbedderOptions = {
   set: Pick<ProviderSet, 'vendors' | 'quirksOf'>
   /** What the configuration says instead of the vendor. */
   wishes: Readonly<Record<string, { dialect?: Exclude<Dialect, 'ai-sdk'>; timeout_ms?: number }>>

@@ -1,6 +1,7 @@
 import type { FunctionResponse, FunctionResponsePart, Part } from '@google/genai'
+import type { ImagePart } from '../../core/image-part.ts'
 import type { Json } from '../../core/json.ts'
-import type { AnswerPart, AssistantBody, ImagePart, InputBody, MessageBody, ToolBody } from '../../core/message.ts'
+import type { AnswerPart, AssistantBody, InputBody, MessageBody, ToolBody } from '../../core/message.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
 import { imageData, imageNote, imageUrl } from '../images/image-source.ts'
 import { newEncodedMessages } from '../wire/encoded-messages.ts'
@@ -29,7 +30,7 @@ export function formKey({ signatures, unsignedCalls, resultImages }: PartForm): 
   return `${signatures}/${unsignedCalls}/${resultImages}`
 }
 
-export function partsOf(body: MessageBody, form: PartForm): Part[] {
+function partsOf(body: MessageBody, form: PartForm): Part[] {
   switch (body.role) {
     case 'user':
     case 'system':

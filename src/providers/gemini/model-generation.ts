@@ -2,7 +2,7 @@ import type { ThinkingConfig, ThinkingLevel } from '@google/genai'
 import type { ModelFacts, ModelRequest } from '../../ports/model.ts'
 
 /** What differs between the generations of the vendor's models. */
-export type Generation = {
+type Generation = {
   thinking: 'none' | 'budget' | 'level'
   /** Refuses a call of the running turn that carries no signature. */
   demandsSignatures: boolean

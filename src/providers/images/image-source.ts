@@ -1,4 +1,4 @@
-import type { ImagePart } from '../../core/message.ts'
+import type { ImagePart } from '../../core/image-part.ts'
 
 export type ImageData = { mediaType: string; data: string }
 

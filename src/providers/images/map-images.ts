@@ -1,4 +1,5 @@
-import type { ImagePart, InputPart, MessageBody, TextPart } from '../../core/message.ts'
+import type { ImagePart } from '../../core/image-part.ts'
+import type { InputPart, MessageBody, TextPart } from '../../core/message.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
 
 export type ImageChange = (image: ImagePart) => InputPart | Promise<InputPart>

@@ -1,10 +1,12 @@
 import type { Sharp, SharpOptions } from 'sharp'
+import { errorText } from '../../core/error-text.ts'
 import type { Failure } from '../../core/failure.ts'
-import type { ImagePart, InputPart, MessageBody } from '../../core/message.ts'
+import type { ImagePart } from '../../core/image-part.ts'
+import type { InputPart, MessageBody } from '../../core/message.ts'
 import { type ImageData, imageData, imageNote } from './image-source.ts'
 import { type ImageChange, mapImages } from './map-images.ts'
 
-export type ImageLimits = {
+type ImageLimits = {
   /** Pixels of the longer side. */
   maxSide: number
   /** Of the image file, before base64. */
@@ -36,7 +38,7 @@ export async function shrinkImages(
     return { type: 'shrunk', messages: await mapImages(messages, change) }
   } catch (error) {
     if (open) throw error
-    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error)
+    const reason = errorText(error).split('\n')[0]
     const detail = `images cannot be made smaller here, because the package sharp does not load: ${reason}`
     return { type: 'failure', failure: { kind: 'image-too-large', detail } }
   }
@@ -67,7 +69,7 @@ async function shrunk(image: ImagePart, { data }: ImageData, { limits, open }: M
     const smaller = await fit(bytes, Math.min(side, limits.maxSide), { limits, open })
     return { type: 'image', source: { mediaType: smaller.mediaType, data: smaller.bytes.toString('base64') } }
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error)
+    const reason = errorText(error).split('\n')[0]
     return { type: 'text', text: imageNote(`it cannot be read (${reason}).`) }
   }
 }

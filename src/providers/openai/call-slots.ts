@@ -10,7 +10,7 @@ export type CallDelta = {
 
 type Slot = { id: string | undefined; callId: string; tool: string; json: string }
 
-export type CallSlots = { take(delta: CallDelta, parts: Part[]): void; count(): number }
+type CallSlots = { take(delta: CallDelta, parts: Part[]): void; count(): number }
 
 /**
  * Puts the calls of one answer together. Servers repeat ids and names, give every call the same index, or give none: a

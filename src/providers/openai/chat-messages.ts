@@ -3,8 +3,9 @@ import type {
   ChatCompletionContentPart,
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions'
+import type { ImagePart } from '../../core/image-part.ts'
 import { canonicalJson } from '../../core/json.ts'
-import { type AssistantBody, type ImagePart, type InputBody, type MessageBody, textOf } from '../../core/message.ts'
+import { type AssistantBody, type InputBody, type MessageBody, textOf } from '../../core/message.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
 import { imageNote } from '../images/image-source.ts'
 import { newEncodedMessages } from '../wire/encoded-messages.ts'
@@ -30,7 +31,7 @@ export const chatMessages = newEncodedMessages<ChatForm>(
     `${images}/${signatures}/${quirks.reasoningField}/${quirks.reasoningWithCalls}/${quirks.reasoningDetails}/${quirks.callIds}/${quirks.withoutNames}`,
 )
 
-export function messagesOf(body: MessageBody, form: ChatForm): ChatCompletionMessageParam[] {
+function messagesOf(body: MessageBody, form: ChatForm): ChatCompletionMessageParam[] {
   switch (body.role) {
     case 'user':
       return [{ role: 'user', content: inputContent(body, form), ...nameOf(body, form) }]

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AssistantBody, ImagePart, MessageBody, ToolBody } from '../../core/message.ts'
+import type { ImagePart } from '../../core/image-part.ts'
+import type { AssistantBody, MessageBody, ToolBody } from '../../core/message.ts'
 import type { ToolCall } from '../../core/tool-call.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { vendorNamed } from '../vendors.ts'

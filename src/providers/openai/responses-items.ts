@@ -3,8 +3,9 @@ import type {
   ResponseInputContent,
   ResponseInputItem,
 } from 'openai/resources/responses/responses'
+import type { ImagePart } from '../../core/image-part.ts'
 import { canonicalJson } from '../../core/json.ts'
-import { type AssistantBody, type ImagePart, type InputBody, type MessageBody, textOf } from '../../core/message.ts'
+import { type AssistantBody, type InputBody, type MessageBody, textOf } from '../../core/message.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
 import { imageNote } from '../images/image-source.ts'
 import { newEncodedMessages } from '../wire/encoded-messages.ts'
@@ -23,7 +24,7 @@ export const responseItems = newEncodedMessages<ItemForm>(
   ({ images, reasoning }) => `${images}/${reasoning}`,
 )
 
-export function itemsOf(body: MessageBody, form: ItemForm): ResponseInputItem[] {
+function itemsOf(body: MessageBody, form: ItemForm): ResponseInputItem[] {
   switch (body.role) {
     case 'user':
       return [{ role: 'user', content: inputContent(body, form) }]

@@ -1,7 +1,7 @@
 import type { Json } from '../../core/json.ts'
 import type { MessageBody } from '../../core/message.ts'
 import type { Result } from './friendly-comments.ts'
-import type { Rule } from './friendly-rules.ts'
+import type { Rule } from './friendly-rule.ts'
 import type { Pace, Reply, ScriptedCall } from './reply.ts'
 
 /** Files are typed faster than sentences: nobody reads them letter by letter. */

@@ -11,7 +11,7 @@ import type { Pace, Reply } from './reply.ts'
 /** About as fast as a hosted model, slow enough to watch and to cancel. */
 const READABLE_PACE: Pace = { chunkSize: 5, delayMs: 30 }
 
-export type FriendlyOptions = { clock: Pick<Clock, 'sleep'>; randomness: Pick<Randomness, 'uuid'>; pace?: Pace }
+type FriendlyOptions = { clock: Pick<Clock, 'sleep'>; randomness: Pick<Randomness, 'uuid'>; pace?: Pace }
 
 /** The model of the first minute, `scripted/friendly`: needs no key, knows the builtin tools, remembers nothing. */
 export function friendlyProvider({ clock, randomness, pace = READABLE_PACE }: FriendlyOptions): ModelProvider {
@@ -26,7 +26,7 @@ export function friendlyProvider({ clock, randomness, pace = READABLE_PACE }: Fr
 }
 
 /** A function of the request alone, so a restarted process says the same. */
-export function friendlyReply(request: ModelRequest): Reply {
+function friendlyReply(request: ModelRequest): Reply {
   if (request.model !== 'friendly') return unknownModel(request.model)
   const { messages } = request
   const said = lastInput(messages)

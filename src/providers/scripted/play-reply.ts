@@ -1,10 +1,11 @@
+import { aborted } from '../../core/abort.ts'
 import type { Part } from '../../core/answer.ts'
 import { type MessageBody, textOf } from '../../core/message.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { paceOf, partsOf, type Reply, stalls, tokensIn } from './reply.ts'
 
-export type Stage = {
+type Stage = {
   clock: Pick<Clock, 'sleep'>
   signal: AbortSignal
   /** Without it, ids count on from the length of the history: the same request gives the same ids. */
@@ -27,17 +28,10 @@ export async function* playReply(
     if (signal.aborted) return
     yield part
   }
-  if (stalls(reply)) await untilAborted(signal)
+  if (stalls(reply)) await aborted(signal)
 }
 
 const isPaced = (part: Part): boolean => part.type.endsWith('-delta')
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-}
 
 const promptTokensOf = ({ system, messages }: ModelRequest): number =>
   tokensIn(messages.reduce((sum, body) => sum + charactersOf(body), system.length))

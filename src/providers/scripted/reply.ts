@@ -30,7 +30,7 @@ export type Reply =
   | { raw: Part[]; pace?: Pace }
 
 /** What a reply takes from the request it answers. */
-export type ReplyContext = { promptTokens: number; newCallId(index: number): string }
+type ReplyContext = { promptTokens: number; newCallId(index: number): string }
 
 const AT_ONCE: Pace = { chunkSize: 24, delayMs: 0 }
 const BROKEN_OFF = 'This answer is going to be broken off before anybody can read the end of it.'

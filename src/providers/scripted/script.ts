@@ -15,7 +15,7 @@ export type Script = readonly Reply[]
 
 export const scriptOf = (...replies: Reply[]): Script => replies
 
-export type ScriptedOptions = {
+type ScriptedOptions = {
   clock: Pick<Clock, 'sleep'>
   scriptFor(request: ModelRequest): Script
   newCallId?: () => string
@@ -30,7 +30,7 @@ export function scriptedProvider({ clock, scriptFor, newCallId }: ScriptedOption
 }
 
 /** The reply for this request. Calling it plays it: a failure is not given twice. */
-export function nextReply(script: Script, request: ModelRequest, played: PlayedFailures): Reply {
+function nextReply(script: Script, request: ModelRequest, played: PlayedFailures): Reply {
   const answers = sinceInput(request.messages).filter((body) => body.role === 'assistant').length
   const { failures, answer } = sceneOf(script, answers)
   const failure = failures.length > 0 ? failures[played.countOne(request, answers)] : undefined
@@ -58,7 +58,7 @@ function scriptIsOver(script: Script, answers: number): Reply {
   return { fail: { kind: 'invalid-request', detail } }
 }
 
-export type PlayedFailures = {
+type PlayedFailures = {
   /** How many failures were played at this place before; counts one more. */
   countOne(request: ModelRequest, answers: number): number
 }
@@ -66,7 +66,7 @@ export type PlayedFailures = {
 /** Turns that are remembered; a test has few, and a server must not grow by the failures it has seen. */
 const MOST_PLACES = 10_000
 
-export function newPlayedFailures(): PlayedFailures {
+function newPlayedFailures(): PlayedFailures {
   const counts = new Map<string, number>()
   return {
     countOne: (request, answers) => {

@@ -4,7 +4,7 @@ import type { MessageBody } from '../../core/message.ts'
  * The serialised forms of committed messages, kept as long as the messages themselves: a request is a concatenation.
  * `form` is everything beside the body that shapes its text (remedies, quirks); `keyOf` tells forms apart.
  */
-export type EncodedMessages<Form> = {
+type EncodedMessages<Form> = {
   /** One message as the dialect writes it: JSON values separated by commas, or nothing. */
   one(body: MessageBody, form: Form): string
   /** All of them, separated by commas. */

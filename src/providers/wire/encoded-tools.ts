@@ -1,7 +1,7 @@
 import type { ToolSpec } from '../../ports/model.ts'
 import { relaxedSchema } from './relaxed-schema.ts'
 
-export type EncodedTools = (tools: readonly ToolSpec[], schemas: 'as-given' | 'relaxed') => string
+type EncodedTools = (tools: readonly ToolSpec[], schemas: 'as-given' | 'relaxed') => string
 
 /** The serialised forms of tools, kept as long as the tools themselves; separated by commas. */
 export function newEncodedTools(encode: (tool: ToolSpec) => object): EncodedTools {

@@ -2,12 +2,13 @@ import { StringDecoder } from 'node:string_decoder'
 import { createParser } from 'eventsource-parser'
 import { type Dispatcher, errors } from 'undici'
 import type { Part } from '../../core/answer.ts'
+import { errorText } from '../../core/error-text.ts'
 import type { Failure } from '../../core/failure.ts'
 import { type Deadlines, PINGS_ONLY_FACTOR } from './deadlines.ts'
 import type { Classify, ClassifyTransport, Decoder, Phase } from './dialect.ts'
 import { newPartQueue } from './part-queue.ts'
 
-export type Call = {
+type Call = {
   dispatcher: Dispatcher
   options: Dispatcher.DispatchOptions
   deadlines: Required<Deadlines>
@@ -113,7 +114,7 @@ export function openExchange(call: Call): AsyncIterator<Part, void, void> {
         try {
           parser.feed(text.write(chunk))
         } catch (error) {
-          fail(malformed(messageOf(error)))
+          fail(malformed(errorText(error)))
         }
       },
       onResponseEnd() {
@@ -158,7 +159,7 @@ export function openExchange(call: Call): AsyncIterator<Part, void, void> {
     try {
       for (const part of decoder?.end() ?? []) say(part)
     } catch (error) {
-      fail(malformed(messageOf(error)))
+      fail(malformed(errorText(error)))
     }
     if (queue.isEnded()) abandon()
     else fail(otherwise)
@@ -271,8 +272,6 @@ const saysDocument = (contentType: string | undefined): boolean =>
   contentType !== undefined && /\b(json|html|xml)\b/i.test(contentType) && !/event-stream/i.test(contentType)
 
 const malformed = (detail: string): Failure => ({ kind: 'malformed-answer', detail, mayHaveBeenAccepted: true })
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 function flat(headers: Record<string, string | string[] | undefined>): Headers {
   const result: Record<string, string> = {}

@@ -3,7 +3,7 @@ import type { Part } from '../../core/answer.ts'
 /** A reader this far behind makes the socket wait. */
 const HIGH_WATER = 1_024
 
-export type PartQueue = {
+type PartQueue = {
   reader: AsyncIterator<Part, void, void>
   push(part: Part): void
   /** What was pushed can still be read; nothing more is taken. */

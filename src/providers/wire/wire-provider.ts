@@ -1,5 +1,6 @@
 import { Agent, type Dispatcher } from 'undici'
 import type { Part } from '../../core/answer.ts'
+import { errorText } from '../../core/error-text.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ModelFacts, ModelProvider, ModelRequest, StreamOptions } from '../../ports/model.ts'
@@ -60,7 +61,7 @@ export function wireProvider(options: WireOptions): ModelProvider {
     try {
       return dialect.encode(request, grant ? { grant, quirks } : { quirks })
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = errorText(error)
       return { failure: { kind: 'invalid-request', detail: `the request could not be encoded: ${reason}` } }
     }
   }

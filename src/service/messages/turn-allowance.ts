@@ -4,7 +4,6 @@ import type { Caller } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Desk } from '../desk.ts'
-import type { Sent } from './send-message.ts'
 
 type Starter = { agentId: AgentId; actor: Caller['actor'] | undefined }
 
@@ -16,7 +15,11 @@ const REMEMBERED = 2_000
 const books = new WeakMap<Engine, Book>()
 
 /** Accepts a message unless its key or its agent has as many turns running here as it may have. */
-export async function withTurnAllowance(agentId: AgentId, desk: Desk, send: () => Promise<Sent>): Promise<Sent> {
+export async function withTurnAllowance<Sent extends { type: string; runId: RunId }>(
+  agentId: AgentId,
+  desk: Desk,
+  send: () => Promise<Sent>,
+): Promise<Sent> {
   const { engine, caller } = desk
   if (!engine) return send()
   const book = books.get(engine) ?? { started: new Map(), opening: new Set() }

@@ -1,17 +1,17 @@
 import { readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { AgentId } from '../../core/id.ts'
+import { newKeyedMutex } from '../../core/mutex.ts'
+import { replaceFile } from '../../disk/atomic-write.ts'
+import { readIfPresent } from '../../disk/read-if-present.ts'
 import type { Tool } from '../../ports/tool.ts'
 import { defineTool, success } from '../define-tool.ts'
-import { oneAtATime } from '../one-at-a-time.ts'
-import { readIfPresent } from '../read-if-present.ts'
 import { safeFileName, shortDigest } from '../safe-file-name.ts'
-import { writeAtomically } from '../write-atomically.ts'
 import type { World } from './world.ts'
 
 /** An agent's notes in `<home>/notes/<agentId>.md`: a file people can read, with the keys of all writes hidden in it. */
 export function notebook({ home }: Pick<World, 'home'>): Tool[] {
-  const inOrder = oneAtATime()
+  const inOrder = newKeyedMutex()
   const fileOf = (agentId: AgentId) => join(home, 'notes', `${safeFileName(agentId)}.md`)
 
   /** Changes the notes unless the file shows that this very call has done so before. */
@@ -21,7 +21,7 @@ export function notebook({ home }: Pick<World, 'home'>): Tool[] {
       const attempt = shortDigest(idempotencyKey)
       const text = (await readIfPresent(file)) ?? ''
       if (text.split('\n').includes(markerOf(attempt))) return
-      await writeAtomically(file, `${change(text)}${markerOf(attempt)}\n`, attempt)
+      await replaceFile(file, `${change(text)}${markerOf(attempt)}\n`, attempt)
     })
 
   return [

@@ -1,17 +1,17 @@
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { newKeyedMutex } from '../../core/mutex.ts'
+import { syncFolder } from '../../disk/atomic-write.ts'
+import { readIfPresent } from '../../disk/read-if-present.ts'
 import type { Tool, ToolAnswer } from '../../ports/tool.ts'
 import { defineTool, failure, success } from '../define-tool.ts'
-import { oneAtATime } from '../one-at-a-time.ts'
-import { readIfPresent } from '../read-if-present.ts'
-import { syncFolder } from '../write-atomically.ts'
 import type { World } from './world.ts'
 
 type Postcard = { to: string; message: string }
 
 /** Stands for everything that cannot be taken back but can be looked up: mail, payments, tickets. */
 export function sendPostcard({ clock, home }: Pick<World, 'clock' | 'home'>): Tool {
-  const inOrder = oneAtATime()
+  const inOrder = newKeyedMutex()
   const outbox = join(home, 'outbox.jsonl')
   return defineTool<Postcard>({
     name: 'send_postcard',

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import type { ImagePart } from '../../core/message.ts'
+import type { ImagePart } from '../../core/image-part.ts'
 import type { ToolAnswer } from '../../ports/tool.ts'
 
 type Content = CallToolResult['content'][number]

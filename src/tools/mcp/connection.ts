@@ -12,7 +12,7 @@ export type Endpoint = {
   fetch: SafeFetch
 }
 
-export type ToolRequest = { name: string; arguments: JsonObject; idempotencyKey: string }
+type ToolRequest = { name: string; arguments: JsonObject; idempotencyKey: string }
 
 export type CallEnd =
   | { type: 'answered'; result: CallToolResult }

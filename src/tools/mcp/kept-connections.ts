@@ -14,7 +14,7 @@ export type KeptConnections = {
 }
 
 /** Connections are shared only one after the other, and only under the same key. */
-export type Place = { key: string; endpoint: Endpoint }
+type Place = { key: string; endpoint: Endpoint }
 
 export function newKeptConnections(keptMs = KEPT_MS): KeptConnections {
   const idle = new Map<string, Set<{ connection: Connection; timer: NodeJS.Timeout }>>()

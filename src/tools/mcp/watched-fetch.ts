@@ -3,13 +3,13 @@ import { RefusedFetch, type SafeFetch } from '../../ports/safe-fetch.ts'
 /** More than any tool has a reason to say at once; whoever says more is not listened to. */
 const MOST_BYTES = 32 * 1024 * 1024
 
-export type WatchedFetch = {
+type WatchedFetch = {
   fetch: SafeFetch
   /** Resolves when the server was told that nobody waits for its answer any more, or could not be told. */
   cancelSent: Promise<void>
 }
 
-export type Watching = {
+type Watching = {
   /** Decides where requests may go, on every hop. */
   fetch: SafeFetch
   /** Of the server: nothing goes to another one, whatever it says of itself. */

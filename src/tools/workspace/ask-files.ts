@@ -3,7 +3,7 @@ import type { FileAnswer, WorkspaceFiles } from '../../ports/workspace-files.ts'
 import { WorkspaceError, type Workspaces } from '../../ports/workspaces.ts'
 import { failure, success } from '../define-tool.ts'
 
-export type FileAsk<T> = {
+type FileAsk<T> = {
   /** Safe to be asked again: it changes nothing, or what it changes has a key. */
   ask(files: WorkspaceFiles): Promise<FileAnswer<T>>
   tell(answer: T): string

@@ -61,7 +61,7 @@ const PREFIXES: Record<string, Prefix> = {
 }
 
 /** What is run in the end, or that it cannot be told. */
-export type Unwrapped = { type: 'command'; command: Command } | { type: 'script'; text: string } | { type: 'unknown' }
+type Unwrapped = { type: 'command'; command: Command } | { type: 'script'; text: string } | { type: 'unknown' }
 
 /** Takes away what only stands before a command. */
 export function unwrap(command: Command): Unwrapped {

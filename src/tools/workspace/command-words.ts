@@ -7,7 +7,7 @@ const WHY_KILLED: Record<NonNullable<Extract<ProcessEnding, { type: 'killed' }>[
   removed: 'it was ended with everything else in this workspace',
 }
 
-export function endingWords(ending: ProcessEnding): string {
+function endingWords(ending: ProcessEnding): string {
   switch (ending.type) {
     case 'exited':
       return `exit code ${ending.code}`
@@ -29,7 +29,7 @@ export function statusWords(process: ProcessState, now: number): string {
   return ending ? `${endingWords(ending)}, after ${took}` : `running for ${took}`
 }
 
-export const secondsWords = (ms: number): string =>
+const secondsWords = (ms: number): string =>
   ms < 10_000 ? `${(Math.max(0, ms) / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`
 
 /** What was read of an output, with what is missing of it said at the place where it is missing. */

@@ -3,7 +3,7 @@ import type { Command } from './shell-commands.ts'
 import type { Word } from './shell-words.ts'
 
 /** A call of a program, as rows of the table look at it. */
-export type Call = {
+type Call = {
   name: string
   /** What is no option. */
   operands: Word[]
@@ -18,7 +18,7 @@ export type Call = {
   beside: readonly Command[]
 }
 
-export type Destruction = { names: readonly string[]; when?(call: Call): boolean; why: string }
+type Destruction = { names: readonly string[]; when?(call: Call): boolean; why: string }
 
 /** Folders that a tool makes anew from other files. */
 const MADE_ANEW = new Set([

@@ -15,7 +15,7 @@ import { lastLines, outputWords, statusWords } from './command-words.ts'
 import { destructionIn, OUTSIDE, UNREADABLE } from './destructive-commands.ts'
 import { followCommand, patiently } from './follow-command.ts'
 
-export type ProcessParts = {
+type ProcessParts = {
   workspaces: Workspaces
   containment: Containment
   clock: Clock
@@ -25,7 +25,7 @@ export type ProcessParts = {
 const ACTIONS = ['list', 'poll', 'wait', 'log', 'write', 'kill', 'notify'] as const
 type Action = (typeof ACTIONS)[number]
 
-export type ProcessInput = {
+type ProcessInput = {
   action: Action
   process_id?: string
   from?: number

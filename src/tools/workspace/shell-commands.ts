@@ -24,9 +24,9 @@ export type Redirection = {
   body?: { text: string; isLiteral: boolean }
 }
 
-export type ShellFunction = { name: string; body: Command[]; startsItself: boolean }
+type ShellFunction = { name: string; body: Command[]; startsItself: boolean }
 
-export type Script = { type: 'read'; commands: Command[]; functions: ShellFunction[] } | { type: 'unreadable' }
+type Script = { type: 'read'; commands: Command[]; functions: ShellFunction[] } | { type: 'unreadable' }
 
 /** Substitutions within substitutions; people need three. */
 const DEEPEST = 40

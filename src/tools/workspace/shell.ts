@@ -12,7 +12,7 @@ import { isSuccess, outputWords, statusWords } from './command-words.ts'
 import { destructionIn, OUTSIDE } from './destructive-commands.ts'
 import { followCommand, patiently } from './follow-command.ts'
 
-export type ShellParts = {
+type ShellParts = {
   workspaces: Workspaces
   containment: Containment
   clock: Clock
@@ -20,7 +20,7 @@ export type ShellParts = {
   longestWaitSeconds: number
 }
 
-export type ShellInput = { command: string; timeout_seconds?: number; background?: boolean; notify?: boolean }
+type ShellInput = { command: string; timeout_seconds?: number; background?: boolean; notify?: boolean }
 
 const USUAL_WAIT_SECONDS = 120
 /** How long a background command is looked at before it is left alone: what fails at once is seen at once. */

@@ -1,5 +1,5 @@
 /** One line of the list: a name, or `*.` before one for all below it; with a port, or those of the web without one. */
-export type Domain = { name: string; isBelow: boolean; ports: readonly number[] }
+type Domain = { name: string; isBelow: boolean; ports: readonly number[] }
 
 const WEB_PORTS = [80, 443]
 const LINE = /^(\*\.)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?$/

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { connectTo, listenAt } from '../unix-socket.ts'
 import { isAllowed, parseDomain, parsePlace } from './domains.ts'
 
-export type ProxyOptions = {
+type ProxyOptions = {
   /** Sandboxes see this folder; the socket of each server process is a file in it. */
   folder: string
   domains: readonly string[]

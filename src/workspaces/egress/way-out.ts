@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { WorkspacesOptions } from '../workspaces.ts'
+import type { WorkspacesOptions } from '../workspaces-options.ts'
 import type { OpenProxy } from './proxy.ts'
 
 export type WayOut = {

@@ -10,7 +10,7 @@ export const INSIDE = {
   egress: '/holdfast/egress',
 } as const
 
-export type Walls = {
+type Walls = {
   files: string
   spool: string
   /** The folder with the supervisor's program, and the program that runs it. */
@@ -42,7 +42,7 @@ const ETC = [
   ...['terminfo', 'timezone', 'xattr.conf'],
 ]
 
-export const MADE_UP_ETC = ['passwd', 'group', 'hosts', 'hostname', 'nsswitch.conf'] as const
+const MADE_UP_ETC = ['passwd', 'group', 'hosts', 'hostname', 'nsswitch.conf'] as const
 
 /** Of /proc: what tells about the machine or changes it. Where the server is root, its sandboxed processes own these files. */
 const COVERED_FILES = [

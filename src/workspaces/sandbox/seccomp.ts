@@ -1,6 +1,6 @@
 import { REFUSED_CALLS } from './refused-calls.ts'
 
-export type Architecture = 'x64' | 'arm64'
+type Architecture = 'x64' | 'arm64'
 
 /** What differs by architecture: its name for the kernel, and the calls that are judged by their parameters. */
 const ARCHITECTURES = {

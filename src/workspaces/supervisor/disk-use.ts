@@ -11,7 +11,7 @@ const HURRY_FACTOR = 2
 /** What commands said is kept within bounds of its own; what they put beside it counts. */
 const SPOOL_ALLOWANCE = 512 * 1024 * 1024
 
-export type DiskUse = { bytes: number; countedAt: number }
+type DiskUse = { bytes: number; countedAt: number }
 
 export function newDiskMeter(options: { folder: string; spool: string; limit: number }) {
   let last: DiskUse | undefined

@@ -51,7 +51,7 @@ export function newKiller(families: Families, options: { isSandboxed: boolean })
   }
 }
 
-export function signal(pid: number, name: NodeJS.Signals): void {
+function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {

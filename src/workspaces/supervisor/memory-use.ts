@@ -6,7 +6,7 @@ const PAGE = 4096
 /** Looking at every open file of every process is dear. */
 const OPEN_FILES_MS = 500
 
-export type MemoryUse = { total: number; byOwner: Map<string | undefined, number> }
+type MemoryUse = { total: number; byOwner: Map<string | undefined, number> }
 
 /**
  * What the processes hold, and what they put into file systems that live in memory. What is resident counts what is shared in

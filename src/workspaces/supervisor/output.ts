@@ -4,7 +4,7 @@ import type { OutputRange, ProcessOutput } from '../../ports/workspaces.ts'
 import { openToAppend, openToRead } from './plain-files.ts'
 
 /** On disk, for each command. What comes after it is counted and goes nowhere. */
-export const SPOOL_BYTES = 64 * 1024 * 1024
+const SPOOL_BYTES = 64 * 1024 * 1024
 /** Of one answer. */
 const MAX_RANGE = 4 * 1024 * 1024
 

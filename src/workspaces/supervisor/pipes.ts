@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { insistOnFolder } from './insist.ts'
 
 /** `ours` is read or written without blocking; `theirs` is handed to the command and closed here. */
-export type Pipe = { ours: Socket; theirs: number }
+type Pipe = { ours: Socket; theirs: number }
 
 const BATCH = 16
 const ATTEMPTS = 3

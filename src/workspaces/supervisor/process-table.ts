@@ -26,7 +26,7 @@ export function readProcessTable(): SystemProcess[] {
   return found
 }
 
-export function readProcess(pid: number): SystemProcess | undefined {
+function readProcess(pid: number): SystemProcess | undefined {
   let text: string
   try {
     text = readFileSync(`/proc/${pid}/stat`, 'latin1')

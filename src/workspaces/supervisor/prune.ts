@@ -1,15 +1,17 @@
 import { join } from 'node:path'
+import { DAY_MS } from '../../core/duration.ts'
 import type { ProcessState } from '../../ports/workspaces.ts'
 import { appendPlain, readPlain, writePlain } from './plain-files.ts'
-import type { Entry } from './processes.ts'
 
 const KEPT = 64
-const KEPT_MS = 7 * 24 * 3_600_000
+const KEPT_MS = 7 * DAY_MS
 /** Of all outputs together; the oldest go first. */
 const KEPT_BYTES = 256 * 1024 * 1024
 
+type Prunable = { end?: { endedAt: number }; outputBytes: number; collector?: { written: number } }
+
 /** Commands that ended and are to be forgotten with what they said. */
-export function toPrune(entries: Entry[], now: number): Entry[] {
+export function toPrune<Entry extends Prunable>(entries: Entry[], now: number): Entry[] {
   const ended = entries.filter((entry) => entry.end).sort((a, b) => b.end!.endedAt - a.end!.endedAt)
   let bytes = 0
   return ended.filter((entry, place) => {

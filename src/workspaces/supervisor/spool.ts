@@ -7,7 +7,7 @@ import { appendPlain, readPlain, writePlain } from './plain-files.ts'
 /** What is known of a command before it runs, and therefore whatever happens to it. */
 export type Beginning = Omit<ProcessState, 'endedAt' | 'ending' | 'outputBytes'>
 export type End = { endedAt: number; ending: ProcessEnding; dropped: number }
-export type Record = { beginning: Beginning; end?: End; outputBytes: number }
+type Record = { beginning: Beginning; end?: End; outputBytes: number }
 
 export type Spool = ReturnType<typeof newSpool>
 

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import { readPlain, writePlain } from './plain-files.ts'
 import { readValue, writeWhole, writeWholeText } from './spool.ts'
 
-export type TerminalState = { cwd: string; environment: Record<string, string> }
-export type Errand = { scriptFile: string; stateFile?: string; tag: number }
+type TerminalState = { cwd: string; environment: Record<string, string> }
+type Errand = { scriptFile: string; stateFile?: string; tag: number }
 export type Invocation = { file: string; parameters: string[]; cwd: string; environment: Record<string, string> }
 
 /** Names the shell sets itself, and those that would change how the next command is run rather than what it does. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import type { ImagePart } from '../../../core/image-part.ts'
 import type { Json } from '../../../core/json.ts'
 import {
   type AnswerPart,
   type AssistantBody,
-  type ImagePart,
   type InputPart,
   type Message,
   type MessageBody,

@@ -1,10 +1,10 @@
 import type { Conversation } from '../../../core/agent.ts'
 import { type MessageId, type RunId, type StepId, stepOfAnswer } from '../../../core/id.ts'
+import type { ImagePart } from '../../../core/image-part.ts'
 import { systemMessageId } from '../../../core/memory-prompt.ts'
 import {
   type ApprovalBody,
   type AssistantBody,
-  type ImagePart,
   type InputBody,
   type InputPart,
   type Message,

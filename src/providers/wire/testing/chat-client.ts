@@ -15,7 +15,7 @@ export const REQUEST: ModelRequest = {
 export const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`
 export const delta = (content: string): string => event({ choices: [{ index: 0, delta: { content } }] })
 export const STOP = event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })
-export const USAGE = event({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3 } })
+const USAGE = event({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3 } })
 export const DONE = 'data: [DONE]\n\n'
 export const ANSWER = [delta('Grüße '), delta('aus 東京 🦉'), STOP, USAGE, DONE].join('')
 export const ANSWER_PARTS: Part[] = [

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 
 export type Asked = { path: string; headers: Record<string, string>; body: string; socket: Socket }
 
-export type Loopback = {
+type Loopback = {
   url: string
   port: number
   asked: Asked[]

@@ -1,4 +1,4 @@
-const DAY_MS = 86_400_000
+import { DAY_MS } from '../../../core/duration.ts'
 
 /** ISO 8601 as milliseconds. A day on its own lasts until its end. */
 export function timeOf(text: string | null | undefined, edge: 'start' | 'end'): number | undefined | 'unreadable' {

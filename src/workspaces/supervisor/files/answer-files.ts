@@ -1,8 +1,8 @@
+import { newKeyedMutex } from '../../../core/mutex.ts'
 import type { FileReply, FileRequest } from '../../file-protocol.ts'
 import { newAppliedKeys } from './applied-keys.ts'
 import { type ChangeHome, editFile, writeFile } from './change-file.ts'
 import { refusalOf } from './file-refusal.ts'
-import { newInTurn } from './in-turn.ts'
 import { readFile } from './read-file.ts'
 import { removeLeftover } from './replace-file.ts'
 import { findRipgrep } from './search-by-ripgrep.ts'
@@ -26,7 +26,7 @@ export type FileDeskOptions = {
 const SEARCHES_AT_ONCE = 2
 
 export function newFileDesk(folder: string, options: FileDeskOptions = {}): FileDesk {
-  const inTurn = newInTurn()
+  const inTurn = newKeyedMutex()
   const home: ChangeHome = {
     root: folder,
     inTurn,

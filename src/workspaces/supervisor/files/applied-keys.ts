@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises'
+import { newKeyedMutex } from '../../../core/mutex.ts'
 import type { EditedFile, WrittenFile } from '../../../ports/workspace-files.ts'
 import { codeOf, FileRefusal } from './file-refusal.ts'
-import { newInTurn } from './in-turn.ts'
 
 export type Applied = ({ type: 'done' } & WrittenFile) | ({ type: 'done' } & EditedFile)
 
@@ -25,7 +25,7 @@ type Line = { key: string; temporary: string; applied: Applied } | { key: string
 const MOST_KEPT = 1_000
 const MOST_BYTES = 4 * 1024 * 1024
 
-export type AppliedKeysHome = {
+type AppliedKeysHome = {
   /** Without one, kept in memory only. */
   path: string | undefined
   /** Takes away a temporary file, if it is there; before that, does what has to be done if it is. */
@@ -35,7 +35,7 @@ export type AppliedKeysHome = {
 
 export function newAppliedKeys({ path, removeLeftover, most = MOST_KEPT }: AppliedKeysHome): AppliedKeys {
   const kept = new Map<string, Extract<Line, { applied: Applied }>>()
-  const inTurn = newInTurn()
+  const inTurn = newKeyedMutex()
   let lines = 0
   let loading: Promise<void> | undefined
 

@@ -25,7 +25,7 @@ const BEGINNINGS: [kind: string, bytes: string][] = [
   ['an MP3 recording', 'ID3'],
 ]
 
-export function binaryKind(start: Buffer, hasNul: boolean): string {
+function binaryKind(start: Buffer, hasNul: boolean): string {
   const text = start.subarray(0, 300).toString('latin1')
   const known = BEGINNINGS.find(([, bytes]) => text.startsWith(bytes))
   if (known) return known[0]

@@ -1,10 +1,10 @@
 import type { BigIntStats } from 'node:fs'
+import type { KeyedMutex } from '../../../core/mutex.ts'
 import type { EditedFile, FileEdit, WrittenFile } from '../../../ports/workspace-files.ts'
 import type { Applied, AppliedKeys } from './applied-keys.ts'
 import { applyPatch } from './apply-patch.ts'
 import { FileRefusal, quoted } from './file-refusal.ts'
 import { atPlace, type Place } from './find-place.ts'
-import type { InTurn } from './in-turn.ts'
 import { notAFile, statAt, withFile } from './open-file.ts'
 import { readWhole, requireWritable } from './read-file.ts'
 import { replaceFile } from './replace-file.ts'
@@ -14,7 +14,7 @@ import { encodeText } from './text-encoding.ts'
 /** What changes of the files of one workspace share. */
 export type ChangeHome = {
   root: string
-  inTurn: InTurn
+  inTurn: KeyedMutex
   keys: AppliedKeys
   spaceLeft(): number | undefined
 }
@@ -22,7 +22,7 @@ export type ChangeHome = {
 /** How often something else may change the file between our reading and our writing of it. */
 const MOST_ATTEMPTS = 5
 
-export type WriteWish = { path: string; text: string; key?: string }
+type WriteWish = { path: string; text: string; key?: string }
 
 export function writeFile(home: ChangeHome, { path, text, key }: WriteWish) {
   const bytes = Buffer.from(text, 'utf8')
@@ -33,7 +33,7 @@ export function writeFile(home: ChangeHome, { path, text, key }: WriteWish) {
   })
 }
 
-export type EditWish = { path: string; edit: FileEdit; key?: string }
+type EditWish = { path: string; edit: FileEdit; key?: string }
 
 export function editFile(home: ChangeHome, { path, edit, key }: EditWish) {
   return change<EditedFile>(home, { path, key, makeFolders: false }, (place) =>

@@ -2,8 +2,8 @@ import type { ReadFile } from '../../../ports/workspace-files.ts'
 import { lineEndingOf } from './line-endings.ts'
 
 /** Of one answer, so that a model is never shown more than it can hold. */
-export const MOST_CHARACTERS = 60_000
-export const MOST_OF_LINE = 2_000
+const MOST_CHARACTERS = 60_000
+const MOST_OF_LINE = 2_000
 
 /** Takes a text piece by piece and keeps the lines that were asked for; of the others it only keeps the count. */
 export function collectLines({ from, count }: { from: number; count: number }) {

@@ -1,3 +1,4 @@
+import { errorText } from '../../../core/error-text.ts'
 import type { FileFault } from '../../../ports/workspace-files.ts'
 
 /** Why something asked about a file is not done, in words for the model. Thrown inside this folder, a value outside. */
@@ -32,7 +33,7 @@ export function refusalOf(error: unknown, path: string): FileRefusal {
   const code = codeOf(error)
   const words = SYSTEM_WORDS[code ?? '']
   if (words) return new FileRefusal(...words(quoted(path)))
-  const reason = code ?? (error instanceof Error ? error.message : String(error))
+  const reason = code ?? errorText(error)
   return new FileRefusal('refused', `${quoted(path)} cannot be reached: ${reason}.`)
 }
 

@@ -14,7 +14,7 @@ export type Place = {
 }
 
 /** Where to begin, which way to go, and whether to make the folders on it. */
-export type Way = { root: string; path: string; makeFolders?: boolean }
+type Way = { root: string; path: string; makeFolders?: boolean }
 
 /** As in Linux: the links one path may lead through; also how often it may change under us. */
 const MOST_TURNS = 40

@@ -3,7 +3,11 @@ import { FileRefusal } from './file-refusal.ts'
 /** A regular expression over paths from where the search begins; `isNegative`: what it matches is left out. */
 export type GlobPattern = { source: string; flags: string; isNegative: boolean }
 
-/** As in a .gitignore file: without a slash a name in any folder, with one a path. With `!` in front, what to leave out. */
+/**
+ * As in a .gitignore file: without a slash a name in any folder, with one a path. With `!` in front, what to leave out.
+ * Written here because picomatch and `path.matchesGlob` read `[!a]`, `.name` and `a+(b)` otherwise than ripgrep does and
+ * backtrack as much on `*a*a*a*b`; `LineMatcher` ends such a match at its deadline.
+ */
 export function globPattern(glob: string): GlobPattern {
   const isNegative = glob.startsWith('!')
   const wanted = isNegative ? glob.slice(1) : glob

@@ -1,7 +1,7 @@
 import type { LineEnding } from '../../../ports/workspace-files.ts'
 
 /** A text whose lines all end in a line feed, and how it was. Searching and patching see only that form. */
-export type Unified = {
+type Unified = {
   text: string
   /** Places in `text` of the line feeds that had a carriage return before them, in order. */
   returns: number[]

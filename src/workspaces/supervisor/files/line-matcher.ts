@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { GlobPattern } from './glob.ts'
 import type { SearchPattern } from './search-pattern.ts'
 
-export type MatchedLine = { line: number; text: string; at: number }
+type MatchedLine = { line: number; text: string; at: number }
 
 /**
  * Matches in a thread of its own, which is ended when the time is over: an expression that takes for ever keeps nobody
@@ -15,7 +15,7 @@ export type LineMatcher = {
   end(): Promise<void>
 }
 
-export type MatcherWish = { pattern: SearchPattern; glob: GlobPattern | undefined; milliseconds: number }
+type MatcherWish = { pattern: SearchPattern; glob: GlobPattern | undefined; milliseconds: number }
 
 /** As text, so that it is found however this program was bundled. Of a very long line only the part around the match comes back. */
 const PROGRAM = `

@@ -46,7 +46,7 @@ async function openForReading(at: string, path: string): Promise<FileHandle> {
   }
 }
 
-export const swapped = (path: string): FileRefusal =>
+const swapped = (path: string): FileRefusal =>
   new FileRefusal('refused', `${quoted(path)} was replaced by a link while it was being opened. Try again.`)
 
 type Kinds = Pick<BigIntStats, 'isDirectory' | 'isFIFO' | 'isSocket' | 'isBlockDevice' | 'isCharacterDevice'>

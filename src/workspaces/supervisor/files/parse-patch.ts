@@ -1,6 +1,6 @@
 import { FileRefusal } from './file-refusal.ts'
 
-export type HunkLine = { sign: ' ' | '-' | '+'; text: string; isUnterminated: boolean }
+type HunkLine = { sign: ' ' | '-' | '+'; text: string; isUnterminated: boolean }
 
 export type Hunk = {
   /** Its line that begins with @@, as it was given. */

@@ -5,7 +5,7 @@ import type { Hunk } from './parse-patch.ts'
 export type Line = { text: string; ending: '' | '\n' | '\r\n' }
 
 /** The lines of the file, where the hunk before ended, and how far that was from where it said. */
-export type HunkSearch = { file: Line[]; from: number; moved: number; number: number }
+type HunkSearch = { file: Line[]; from: number; moved: number; number: number }
 
 /** Lines that are compared for one hunk before it is given up: some ten milliseconds. */
 const MOST_COMPARED = 2_000_000

@@ -13,7 +13,7 @@ const MOST_TO_EDIT = 8 * 1024 * 1024
 const PIECE = 256 * 1024
 const USUAL_COUNT = 2_000
 
-export type ReadWish = { path: string; from?: number; count?: number }
+type ReadWish = { path: string; from?: number; count?: number }
 
 export function readFile(root: string, { path, from = 1, count = USUAL_COUNT }: ReadWish): Promise<ReadFile> {
   return atPlace({ root, path }, (place) =>
@@ -26,7 +26,7 @@ export function readFile(root: string, { path, from = 1, count = USUAL_COUNT }: 
   )
 }
 
-export type WholeText = { text: string; encoding: TextEncoding }
+type WholeText = { text: string; encoding: TextEncoding }
 
 /** All of it in memory, for whoever changes it. */
 export async function readWhole(path: string, file: OpenFile): Promise<WholeText> {

@@ -11,7 +11,7 @@ import { pathIn } from './open-folder.ts'
 /** What stands for a moment beside a file that is being written; the search does not look into it. */
 export const TEMPORARY_NAMES = '.holdfast-*.tmp'
 
-export type Replacement = {
+type Replacement = {
   place: Place
   /** As the model named it. */
   path: string

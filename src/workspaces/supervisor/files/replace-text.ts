@@ -3,7 +3,7 @@ import { asUsual, asWas, countOf, unify } from './line-endings.ts'
 import { nearestTo } from './nearest-text.ts'
 
 export type Edited = { text: string; replacements: number; line: number }
-export type Wanted = { find: string; replace: string; all: boolean }
+type Wanted = { find: string; replace: string; all: boolean }
 
 const MOST_LINES_TOLD = 20
 const MOST_COUNTED = 10_000

@@ -5,7 +5,7 @@ export const SEARCH_MILLISECONDS = 20_000
 export const USUAL_MATCHES = 200
 export const MOST_MATCHES = 1_000
 
-export type Found = { path: string; line: number; text: string }
+type Found = { path: string; line: number; text: string }
 
 /** Paths are from where the search began. */
 export type SearchResult = { matches: Found[]; cutBy?: 'matches' | 'time' }

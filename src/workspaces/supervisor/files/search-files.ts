@@ -8,7 +8,7 @@ import { searchByRipgrep } from './search-by-ripgrep.ts'
 import { type SearchTask, searchByWalking } from './search-by-walking.ts'
 import { checkPattern } from './search-pattern.ts'
 
-export type SearchHome = {
+type SearchHome = {
   root: string
   /** Undefined where there is none. */
   ripgrep: string | undefined

@@ -1,4 +1,4 @@
-import type { Credentials } from '../ports/credentials.ts'
+import type { Credentials } from '../../src/ports/credentials.ts'
 
 /** For providers that need no key: the scripted model, local servers. */
 export const noCredentials: Credentials = {

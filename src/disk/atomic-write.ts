@@ -1,0 +1,81 @@
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { mkdir, open, rename } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+
+/**
+ * The file holds the old text or the new one, never a part, even after a power cut. The temporary file is named by
+ * `attempt`, so that repeating an interrupted write also removes what it left.
+ */
+export async function replaceFile(path: string, text: string, attempt: string): Promise<void> {
+  const folder = dirname(path)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const temporary = join(folder, temporaryName(path, attempt))
+  const file = await open(temporary, 'w', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(temporary, path)
+  await syncFolder(folder)
+}
+
+export const temporaryName = (path: string, attempt: string): string => `.${basename(path)}.${attempt}.tmp`
+
+/** A rename is durable once its folder is. Windows cannot open a folder and needs no such thing. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** As `replaceFile`, in an existing folder, for small files that are written while nothing else may happen. */
+export function replaceFileSync(path: string, text: string): void {
+  renameSync(writeBeside(path, text), path)
+  syncFolderSync(dirname(path))
+}
+
+/** Makes the file as a whole; false if it exists. Of two processes that start at once, one is first. */
+export function createFileSync(path: string, text: string): boolean {
+  const temporary = writeBeside(path, text)
+  try {
+    // Unlike a rename, a link never replaces.
+    linkSync(temporary, path)
+    syncFolderSync(dirname(path))
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
+function writeBeside(path: string, text: string): string {
+  const temporary = join(dirname(path), temporaryName(path, `${process.pid}`))
+  // A file that a killed process with this pid left may have other permissions.
+  rmSync(temporary, { force: true })
+  const handle = openSync(temporary, 'wx', 0o600)
+  try {
+    writeSync(handle, text)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  return temporary
+}
+
+function syncFolderSync(folder: string): void {
+  if (process.platform === 'win32') return
+  const handle = openSync(folder, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
