@@ -5,7 +5,7 @@ import { readLimits } from './config/limits.ts'
 import { realClock } from './config/real-clock.ts'
 import { realRandomness } from './config/real-randomness.ts'
 import { openSecretKeys } from './config/secret-key.ts'
-import { type Environment, readSettings, type Settings } from './config/settings.ts'
+import { readSettings, type Settings } from './config/settings.ts'
 import { sha256 } from './config/sha256.ts'
 import { readWorkspaceSettings, type WorkspaceSettings } from './config/workspaces.ts'
 import { DEFAULT_ORGANIZATION } from './core/id.ts'
@@ -16,7 +16,9 @@ import { newStreams } from './live/streams.ts'
 import { newOutbound } from './net/outbound.ts'
 import { isPublicAddress } from './net/public-address.ts'
 import type { Clock } from './ports/clock.ts'
+import type { Environment } from './ports/environment.ts'
 import type { ModelProvider } from './ports/model.ts'
+import type { Role } from './ports/role.ts'
 import type { Store } from './ports/store.ts'
 import type { Tool } from './ports/tool.ts'
 import { newCredentialPool } from './providers/credentials/credential-pool.ts'
@@ -44,12 +46,6 @@ import { workspaceTools } from './tools/workspace/workspace-tools.ts'
 import { lazyWorkspaces } from './workspaces/lazy-workspaces.ts'
 
 export type App = { desk: Desk; settings: Settings; close(): Promise<void> }
-
-/**
- * `owner` runs turns; `guest` reads, cancels and answers approvals beside an owner; `caretaker` owns the home and lets
- * nothing run in it.
- */
-export type Role = 'owner' | 'guest' | 'caretaker'
 
 export type AppOptions = {
   environment: Environment

@@ -1,4 +1,4 @@
-import type { Environment } from './context.ts'
+import type { Environment } from '../ports/environment.ts'
 
 type Brush = (text: string) => string
 export type Paint = Record<'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'cyan', Brush>

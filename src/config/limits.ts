@@ -1,6 +1,6 @@
 import { LIMITS, type Limits } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
-import type { Environment } from './settings.ts'
+import type { Environment } from '../ports/environment.ts'
 
 /** `bodyBytes` is `body_bytes` in config.yaml. */
 export const limitKey = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { totalmem } from 'node:os'
 import { test } from 'node:test'
 import { Problem } from '../core/problem.ts'
-import { type Environment, readSettings } from './settings.ts'
+import type { Environment } from '../ports/environment.ts'
+import { readSettings } from './settings.ts'
 
 const faultsOf = (environment: Environment): string[] => {
   try {

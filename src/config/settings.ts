@@ -1,9 +1,9 @@
 import { totalmem } from 'node:os'
+import type { Durability } from '../core/durability.ts'
 import { Problem } from '../core/problem.ts'
 import { isTargetHandle, type TargetHandle } from '../core/target.ts'
+import type { Environment } from '../ports/environment.ts'
 import { homePath } from './home.ts'
-
-export type Durability = 'strict' | 'relaxed'
 
 export type Settings = {
   home: string
@@ -21,8 +21,6 @@ export type Settings = {
   /** What is kept of conversations between their turns; with no entries everything is read again. */
   cache: { entries: number; bytes: number; idleMs: number }
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS

@@ -1,8 +1,8 @@
 import { isAbsolute, join } from 'node:path'
 import { Problem } from '../core/problem.ts'
+import type { Environment } from '../ports/environment.ts'
 import type { Containment, WorkspaceQuota } from '../ports/workspaces.ts'
 import { homePath } from './home.ts'
-import type { Environment } from './settings.ts'
 
 export type WorkspaceSettings = {
   /** Where they lie, one folder for each conversation that has one. */

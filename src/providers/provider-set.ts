@@ -1,6 +1,7 @@
 import type { FailureKind } from '../core/failure.ts'
 import type { Dialect } from '../core/message.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Environment } from '../ports/environment.ts'
 import type { ModelFacts, ModelProvider } from '../ports/model.ts'
 import { adviceFor } from './advice.ts'
 import { anthropicFacts } from './anthropic/model-facts.ts'
@@ -31,8 +32,6 @@ export type ProviderSet = {
   /** How this server differs from its origin, with the headers the configuration adds. */
   quirksOf(provider: string): Quirks
 }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Every vendor that has an address, and whatever else the configuration names. Making them opens no connection. */
 export function providerSet(

@@ -1,3 +1,4 @@
+import { DIALECTS } from '../core/message.ts'
 import type {
   Answer,
   Break,
@@ -64,7 +65,7 @@ const WHEN: Shape<When> = object<When>({
   model: text,
   key: text,
   path: text,
-  protocol: oneOf('openai-chat', 'openai-responses', 'anthropic', 'gemini', 'models', 'oauth', 'account', 'copilot'),
+  protocol: oneOf(...DIALECTS, 'models', 'oauth', 'account', 'copilot'),
   attempt: whole(1),
   contains: text,
   lastContains: text,

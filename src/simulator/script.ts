@@ -1,4 +1,5 @@
 import type { Json } from '../core/json.ts'
+import type { HttpDialect } from '../core/message.ts'
 import type { ErrorName } from './vendor-errors.ts'
 
 /** What the simulator says next, as data: an operator keeps it in a file. The first rule that matches answers. */
@@ -12,7 +13,7 @@ export type Rule = {
   answer: Answer
 }
 
-export type ModelProtocol = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini'
+export type ModelProtocol = HttpDialect
 /** What else it serves. Rules meet these requests only if they name them. */
 export type SideProtocol = 'models' | 'embeddings' | 'oauth' | 'account' | 'copilot'
 export type Protocol = ModelProtocol | SideProtocol
