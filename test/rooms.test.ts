@@ -33,7 +33,7 @@ const DOORS: Record<string, Doors> = {
   live: { rooms: ['core', 'ports'], packages: [] },
   tools: { rooms: ['core', 'ports'], packages: ['node:', '@cfworker/json-schema', '@modelcontextprotocol/sdk'] },
   workspaces: { rooms: ['core', 'ports'], packages: ['node:'] },
-  config: { rooms: ['core', 'ports'], packages: ['node:', 'yaml', '@cfworker/json-schema'] },
+  config: { rooms: ['core', 'ports'], packages: ['node:', 'yaml', 'zod'] },
   simulator: { rooms: ['core'], packages: ['node:'] },
   service: { rooms: ['core', 'ports', 'engine'], packages: [] },
   http: {
