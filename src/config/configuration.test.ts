@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { USUAL_LIMITS } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
 import type { Environment } from '../ports/environment.ts'
-import { readConfiguration } from './configuration.ts'
+import { homeOf, readConfiguration } from './configuration.ts'
 
 const MEGABYTE = 1024 * 1024
 const NO_FILE = join(tmpdir(), 'holdfast-home-that-does-not-exist')
@@ -58,6 +58,8 @@ test('an empty environment gives the defaults', async () => {
 })
 
 test('the home is ~/.holdfast unless the environment names another', async () => {
+  assert.match(homeOf({}), /\.holdfast$/)
+  assert.match(homeOf({ HOLDFAST_HOME: ' ' }), /\.holdfast$/)
   const { settings } = await readConfiguration({ HOLDFAST_HOME: ' /srv/holdfast ' })
   assert.equal(settings.home, '/srv/holdfast')
 })

@@ -13,7 +13,7 @@ import { VENDORS, type Vendor, vendorNamed } from './vendors.ts'
 import type { Quirks } from './wire/quirks.ts'
 import type { WireVendor } from './wire-vendor.ts'
 
-/** What a person may say about one provider; see config/config-file.ts. */
+/** What an operator may configure for one provider; see config/settings.ts. */
 export type ProviderWish = {
   base_url?: string
   dialect?: Vendor['dialect']
