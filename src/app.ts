@@ -1,13 +1,10 @@
 import { join } from 'node:path'
-import { type ConfigFile, readConfigFile } from './config/config-file.ts'
+import { type Configuration, homeOf, readConfiguration, type Settings } from './config/configuration.ts'
 import { openHome } from './config/home.ts'
-import { readLimits } from './config/limits.ts'
 import { realClock } from './config/real-clock.ts'
 import { realRandomness } from './config/real-randomness.ts'
 import { openSecretKeys } from './config/secret-key.ts'
-import { type Environment, readSettings, type Settings } from './config/settings.ts'
 import { sha256 } from './config/sha256.ts'
-import { readWorkspaceSettings, type WorkspaceSettings } from './config/workspaces.ts'
 import { errorText } from './core/error-text.ts'
 import { DEFAULT_ORGANIZATION } from './core/id.ts'
 import { startEngine } from './engine/engine.ts'
@@ -17,7 +14,9 @@ import { newStreams } from './live/streams.ts'
 import { newOutbound } from './net/outbound.ts'
 import { isPublicAddress } from './net/public-address.ts'
 import type { Clock } from './ports/clock.ts'
+import type { Environment } from './ports/environment.ts'
 import type { ModelProvider } from './ports/model.ts'
+import type { Role } from './ports/role.ts'
 import type { Store } from './ports/store.ts'
 import type { Tool } from './ports/tool.ts'
 import { newCredentialPool } from './providers/credentials/credential-pool.ts'
@@ -44,13 +43,9 @@ import { toolRegistry } from './tools/registry.ts'
 import { workspaceTools } from './tools/workspace/workspace-tools.ts'
 import { lazyWorkspaces } from './workspaces/lazy-workspaces.ts'
 
-export type App = { desk: Desk; settings: Settings; close(): Promise<void> }
+export { homeOf }
 
-/**
- * `owner` runs turns; `guest` reads, cancels and answers approvals beside an owner; `caretaker` owns the home and lets
- * nothing run in it.
- */
-export type Role = 'owner' | 'guest' | 'caretaker'
+export type App = { desk: Desk; settings: Settings; close(): Promise<void> }
 
 export type AppOptions = {
   environment: Environment
@@ -63,12 +58,10 @@ export type AppOptions = {
   report?(fault: unknown, where: string): void
 }
 
-/** Where the home is that these settings name. */
-export const homeOf = (environment: Environment): string => readSettings(environment).home
-
 /** Puts the rooms together: the only place that knows them all. */
 export async function openApp({ environment, role, ...options }: AppOptions): Promise<App> {
-  const settings = readSettings(environment)
+  const configuration = await readConfiguration(environment)
+  const { settings, general, providers: wishes } = configuration
   const home = openHome(settings.home)
   const clock = realClock
   const randomness = realRandomness
@@ -76,22 +69,21 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const { store: opened, chunks, snapshot } = await openDatabase(settings, { home, clock, role })
   const { store, hearing } = tellEvents(options.wrapStore?.(opened) ?? opened, clock)
 
-  const config = await readConfigFile(home)
-  const set = providerSet(config.providers, { environment, clock })
+  const set = providerSet(wishes, { environment, clock })
   const secrets = openSecretKeys(home)
   const pool = newCredentialPool({
     ...{ organizationId: DEFAULT_ORGANIZATION, store, box: secrets.box, clock, randomness, report },
     environment: environmentSources(environment, set.keyVariables, report),
-    strategies: strategiesOf(config),
-    flows: flowsOf(config),
+    strategies: strategiesOf(wishes),
+    flows: flowsOf(wishes),
   })
   const embeddings = {
-    embedder: newEmbedder({ set, wishes: config.providers, credentials: pool, clock }),
-    ...embeddingOf(config, settings),
+    embedder: newEmbedder({ set, wishes, credentials: pool, clock }),
+    ...embeddingOf(general),
   }
   const friendly = friendlyProvider({ clock, randomness })
   const mcp = newMcpClient({ servers: store.mcpServers, box: secrets.box, fetch: newOutbound(OF_STREAMS).fetch })
-  const { folder, ...sandbox } = readWorkspaceSettings(environment, { home, configured: config.workspaces })
+  const { folder, ...sandbox } = configuration.workspaces
   const workspaces = lazyWorkspaces(async () => {
     const { newWorkspaces } = await import('./workspaces/workspaces.ts')
     return newWorkspaces({ folder, clock, sandbox, isPublicAddress, report })
@@ -127,17 +119,20 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     snapshot,
     hearing,
     care: pool,
-    directory: providerDirectory(set, { wishes: config.providers, environment }),
+    directory: providerDirectory(set, { wishes, environment }),
     secretKeys: secrets,
     embeddings,
     outbound: newOutbound({ keepBody: true }),
     workspaces,
     defaults: {
-      ...{ maxSteps, maxDurationMs, approvalTtlMs, fallback: config.fallback },
-      ...(config.model ? { model: config.model } : {}),
+      maxSteps,
+      maxDurationMs,
+      approvalTtlMs,
+      fallback: general.fallback,
+      ...(general.model ? { model: general.model } : {}),
     },
     organizationId: DEFAULT_ORGANIZATION,
-    limits: readLimits(environment, config.limits),
+    limits: configuration.limits,
     ...(engine ? { engine } : {}),
   }
   const search = engine && keepSearchReady({ world, embeddings, running: () => engine.dispatcher.running().length })
@@ -163,16 +158,15 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
 /** Streams of events say nothing for as long as they like: whoever reads them decides how long and how much. */
 const OF_STREAMS = { headersMs: 0, silenceMs: 0, maxBytes: Number.POSITIVE_INFINITY }
 
-function embeddingOf({ embedding, embed_messages: messages = true }: ConfigFile, { embedding: named }: Settings) {
-  const usual = named ?? embedding
+function embeddingOf({ embedding: usual, embed_messages: messages }: Configuration['general']) {
   // What is said goes to a model only where the operator has named one, whatever agents wish for what they keep.
   return usual ? { usual, messages } : { messages: false }
 }
 
-const strategiesOf = ({ providers }: ConfigFile) =>
+const strategiesOf = (providers: Configuration['providers']) =>
   Object.fromEntries(Object.entries(providers).flatMap(([name, { strategy }]) => (strategy ? [[name, strategy]] : [])))
 
-function flowsOf({ providers }: ConfigFile): FlowOverrides {
+function flowsOf(providers: Configuration['providers']): FlowOverrides {
   return Object.fromEntries(
     Object.entries(providers).flatMap(([name, { oauth }]) => {
       if (!oauth) return []
@@ -186,10 +180,7 @@ function flowsOf({ providers }: ConfigFile): FlowOverrides {
 }
 
 /** A database in the home knows every workspace of the home; one elsewhere may be another's, and so may the folder. */
-function whoseAre(
-  folder: WorkspaceSettings['folder'],
-  { home, settings }: { home: string; settings: Settings },
-): UnheardOf {
+function whoseAre(folder: string, { home, settings }: { home: string; settings: Settings }): UnheardOf {
   if (folder !== join(home, 'workspaces')) return 'keep'
   return settings.databaseUrl ? 'remove-if-others-are-known' : 'remove'
 }

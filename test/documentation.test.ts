@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { CONFIG_SCHEMA } from '../src/config/config-schema.ts'
+import { configJsonSchema } from '../src/config/config-schema.ts'
+import { type NamedSection, SECTIONS } from '../src/config/sections.ts'
+import { variableName } from '../src/config/variables.ts'
 import { flowNames } from '../src/providers/credentials/oauth-flows.ts'
 import { VENDORS, type Vendor } from '../src/providers/vendors.ts'
+import { withTables } from '../write-docs.ts'
 
 const page = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
 const code = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ')
@@ -29,9 +32,41 @@ test('every login is documented', () => {
 
 test('every key of config.yaml and every variable of the settings is documented', () => {
   const text = page('docs/configuration.md')
-  for (const key of keysOf(CONFIG_SCHEMA as Schema)) assert.ok(text.includes(`| \`${key}\` |`), key)
-  const variables = page('src/config/settings.ts').match(/'?(HOLDFAST_[A-Z_]+|DATABASE_URL)'?/g) ?? []
-  for (const variable of variables) assert.ok(text.includes(variable.replaceAll("'", '')), variable)
+  for (const key of keysOf(configJsonSchema() as Schema)) assert.ok(text.includes(`| \`${key}\` |`), key)
+  const variables = Object.values(SECTIONS).flatMap((named: NamedSection) =>
+    Object.keys(named.section).flatMap((key) => variableName(named, key) ?? []),
+  )
+  for (const variable of variables) assert.ok(text.includes(`| \`${variable}\` |`), variable)
+})
+
+test('the tables of settings are those of the program; `npm run docs` writes them', () => {
+  assert.equal(page('docs/configuration.md'), withTables(page('docs/configuration.md')))
+})
+
+test('the published schema is the one the program checks with; `npm run docs` writes it', () => {
+  assert.deepEqual(JSON.parse(page('docs/config.schema.json')), configJsonSchema())
+})
+
+test('the defaults the README tells are those of the program', () => {
+  const cells = page('README.md').matchAll(/\| `([A-Z_]+|limits\.[a-z_]+)` +\| `?([^`| ]+)/g)
+  const told = new Map([...cells].map(([, name, value]) => [name, value]))
+  assert.ok(told.size > 0)
+  for (const named of Object.values<NamedSection>(SECTIONS))
+    for (const [key, { default: value, otherwise }] of Object.entries(named.section))
+      for (const name of [variableName(named, key), [...named.path, key].join('.')])
+        if (otherwise === undefined && value !== undefined && told.has(name))
+          assert.equal(told.get(name), String(value), name)
+})
+
+test('every variable the program reads by its name is declared among the settings', () => {
+  const declared = new Set(
+    Object.values(SECTIONS).flatMap((named: NamedSection) =>
+      Object.keys(named.section).map((key) => variableName(named, key)),
+    ),
+  )
+  for (const file of globSync('src/**/*.ts').filter((name) => !name.endsWith('.test.ts')))
+    for (const [, variable = ''] of page(file).matchAll(/environment\.((?:HOLDFAST|DATABASE)_[A-Z_]+)/g))
+      assert.ok(declared.has(variable), `${file}: ${variable}`)
 })
 
 test('every relative link of the documentation leads somewhere', () => {

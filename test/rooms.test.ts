@@ -37,7 +37,7 @@ const DOORS: Record<string, Doors> = {
     packages: ['node:', '@cfworker/json-schema', '@modelcontextprotocol/sdk'],
   },
   workspaces: { rooms: ['core', 'ports', 'disk'], packages: ['node:'] },
-  config: { rooms: ['core', 'ports', 'disk'], packages: ['node:', 'yaml', '@cfworker/json-schema'] },
+  config: { rooms: ['core', 'ports', 'disk'], packages: ['node:', 'yaml', 'zod'] },
   simulator: { rooms: ['core'], packages: ['node:', 'zod'] },
   service: { rooms: ['core', 'ports', 'engine'], packages: [] },
   http: {

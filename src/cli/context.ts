@@ -1,17 +1,14 @@
+import type { Environment } from '../ports/environment.ts'
+import type { Role } from '../ports/role.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { Desk } from '../service/desk.ts'
 import type { ServeWish } from '../service/serve-wish.ts'
 import type { Screen } from './terminal.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
-
 export type OpenedApp = { desk: Desk; settings: { home: string }; close(): Promise<void> }
 
-/** `owner` runs turns; `guest` works beside whoever does; `caretaker` owns the home and lets nothing run in it. */
-type Role = 'owner' | 'guest' | 'caretaker'
-
 /** The composition root as the CLI sees it. */
-type Open = (options: { environment: Environment; role: Role }) => Promise<OpenedApp>
+export type Open = (options: { environment: Environment; role: Role }) => Promise<OpenedApp>
 
 /** A request the simulator has seen, as far as it is told to a person. */
 export type SimulatedRequest = {

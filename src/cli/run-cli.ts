@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { DEFAULT_HOST, DEFAULT_PORT } from '../core/listening.ts'
 import { SIMULATE_HELP } from './commands/simulate-help.ts'
 import type { Context } from './context.ts'
 import { USAGE } from './exit-codes.ts'
@@ -64,9 +65,9 @@ function programFor(context: Context, ends: (code: number) => void): Command {
     .option(
       '--host <address>',
       'where to listen; others than this machine need a long key',
-      saidBy('HOST') ?? '127.0.0.1',
+      saidBy('HOST') ?? DEFAULT_HOST,
     )
-    .option('--port <number>', '0 takes any free port', saidBy('PORT') ?? '8283')
+    .option('--port <number>', '0 takes any free port', saidBy('PORT') ?? String(DEFAULT_PORT))
     .option('--access-log', 'one line of JSON on stderr for each request')
     .action(async (flags) => ends(await (await import('./commands/serve.ts')).serve(flags, context)))
 

@@ -1,43 +1,31 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { Problem } from '../core/problem.ts'
-import { readConfigFile } from './config-file.ts'
-import { CONFIG_SCHEMA } from './config-schema.ts'
+import { test } from 'node:test'
+import { parseConfigFile } from './config-file.ts'
 
-function homeWith(context: TestContext, text?: string): string {
-  const home = mkdtempSync(join(tmpdir(), 'holdfast-config-'))
-  context.after(() => rmSync(home, { recursive: true, force: true }))
-  if (text !== undefined) writeFileSync(join(home, 'config.yaml'), text)
-  return home
+function accepted(text: string) {
+  const { config, faults } = parseConfigFile(text)
+  assert.deepEqual(faults, [])
+  return config
 }
 
-const mistakesOf = async (context: TestContext, text: string): Promise<string> => {
-  try {
-    await readConfigFile(homeWith(context, text))
-  } catch (fault) {
-    assert.ok(fault instanceof Problem && fault.kind === 'invalid', String(fault))
-    assert.match(fault.message, /config\.yaml cannot be used\./)
-    return fault.message
-  }
-  return assert.fail('it was taken')
+function faultsOf(text: string): string[] {
+  const { faults } = parseConfigFile(text)
+  assert.notEqual(faults.length, 0, 'it was taken')
+  for (const fault of faults) assert.match(fault, /^config\.yaml: .* at line \d+(, column \d+)?$/)
+  return faults.map((fault) => fault.replace('config.yaml: ', ''))
 }
 
-test('no file and an empty file say nothing', async (context) => {
-  const nothing = { fallback: [], providers: {}, limits: {}, workspaces: {} }
-  assert.deepEqual(await readConfigFile(homeWith(context)), nothing)
-  assert.deepEqual(await readConfigFile(homeWith(context, '')), nothing)
-  assert.deepEqual(await readConfigFile(homeWith(context, '# later\n')), nothing)
+test('an empty file says nothing', () => {
+  assert.deepEqual(accepted(''), {})
+  assert.deepEqual(accepted('# later\n'), {})
 })
 
-test('every documented key is taken', async (context) => {
-  const config = await readConfigFile(
-    homeWith(
-      context,
-      `model: openai/gpt-4.1
+test('every documented key is taken', () => {
+  const config = accepted(
+    `model: openai/gpt-4.1
 fallback: [anthropic/claude-sonnet-4-5, house/qwen3]
+embedding: house/near
+embed_messages: false
 providers:
   openai: { strategy: round_robin, timeout_ms: 60000, stall_timeout_ms: 1000, headers: { x-team: a } }
   house:
@@ -46,33 +34,81 @@ providers:
     windows: { qwen3: 32768 }
     aggregator: true
     oauth: { token_url: a, device_code_url: b, exchange_url: c, account_url: d, client_id: e, scope: f }
+workspaces: { sandbox: local, folder: ~/work, disk_mb: 64, memory_mb: 512, processes: 16, egress: ["*.example.com"] }
 `,
-    ),
   )
   assert.equal(config.model, 'openai/gpt-4.1')
   assert.deepEqual(config.fallback, ['anthropic/claude-sonnet-4-5', 'house/qwen3'])
-  assert.equal(config.providers.openai?.strategy, 'round_robin')
-  assert.deepEqual(config.providers.house?.windows, { qwen3: 32_768 })
+  assert.equal(config.providers?.openai?.strategy, 'round_robin')
+  assert.deepEqual(config.providers?.house?.windows, { qwen3: 32_768 })
+  assert.equal(config.workspaces?.sandbox, 'local')
+  assert.deepEqual(config.workspaces?.egress, ['*.example.com'])
 })
 
-test('all mistakes are told at once, each with its place', async (context) => {
-  const told = await mistakesOf(
-    context,
-    'fallbck: []\nproviders:\n  openai: { timeout_ms: soon }\n  house: { base_url: "house:8000" }\n',
+test('a misspelled key is told with its line and the key that was meant', () => {
+  assert.deepEqual(faultsOf('modle: openai/gpt-4.1\n'), ['unknown key "modle" (did you mean "model"?) at line 1'])
+  assert.deepEqual(faultsOf('providers:\n  openai:\n    oauth: { token_ur1: x }\n'), [
+    'unknown key "token_ur1" in providers.openai.oauth (did you mean "token_url"?) at line 3',
+  ])
+})
+
+test('all mistakes are told at once, in the order of the file, each with its key, its value and its line', () => {
+  const text = `fallbck: []
+providers:
+  openai: { timeout_ms: soon }
+  house:
+    base_url: "house:8000"
+    windows:
+      qwen3: 0.5
+limits:
+  body_bytes: many
+workspaces:
+  sandbox: none
+  disk_mb: 1
+  egress:
+    - example.com
+    - 10.0.0.1
+  folder: work
+  cpu: 1
+`
+  assert.deepEqual(faultsOf(text), [
+    'unknown key "fallbck" (did you mean "fallback"?) at line 1',
+    'providers.openai.timeout_ms must be a whole number from 1 to 86400000, not "soon", at line 3',
+    'providers.house.base_url must be an address that begins with http:// or https://, not "house:8000", at line 5',
+    'providers.house.windows.qwen3 must be a whole number from 1 on, not 0.5, at line 7',
+    'limits.body_bytes must be a whole number from 1024 to 1073741824, not "many", at line 9',
+    'workspaces.sandbox must be "bubblewrap" or "local", not "none", at line 11',
+    'workspaces.disk_mb must be a whole number from 16 to 1048576, not 1, at line 12',
+    'workspaces.egress[1] must be a domain such as example.com, *.example.com or example.com:8443, not "10.0.0.1", at line 15',
+    'workspaces.folder must be a whole path, from / or ~/ on, not "work", at line 16',
+    'unknown key "cpu" in workspaces at line 17',
+  ])
+})
+
+test('what is no YAML, no mapping or no model handle is told in a sentence', () => {
+  assert.match(faultsOf('providers: [\n')[0]!, /line 2/)
+  assert.deepEqual(faultsOf('hello\n'), ['the top level must be a mapping, not "hello", at line 1'])
+  assert.deepEqual(faultsOf('limits:\n'), ['limits must be a mapping, not empty, at line 1'])
+  assert.deepEqual(faultsOf('limits: [1]\n'), ['limits must be a mapping, not a list, at line 1'])
+  const mustBeHandle = (place: string, value: string) => [
+    `${place} must be a model handle, written provider/model, not "${value}", at line 1`,
+  ]
+  assert.deepEqual(faultsOf('fallback: [gpt-4o]\n'), mustBeHandle('fallback[0]', 'gpt-4o'))
+  assert.deepEqual(faultsOf('model: gpt-4o\n'), mustBeHandle('model', 'gpt-4o'))
+  assert.deepEqual(faultsOf('model: openai/\n'), mustBeHandle('model', 'openai/'))
+  assert.deepEqual(faultsOf('embedding: /near\n'), mustBeHandle('embedding', '/near'))
+})
+
+test('a mistake behind an alias is told with the line of what it stands for', () => {
+  const text = 'providers:\n  a: &slow\n    timeout_ms: 0\n  b: *slow\n'
+  assert.deepEqual(
+    faultsOf(text).map((fault) => fault.match(/line \d+/)![0]),
+    ['line 3', 'line 3'],
   )
-  for (const place of [/fallbck/, /at providers\/openai\/timeout_ms/, /at providers\/house\/base_url/])
-    assert.match(told, place)
 })
 
-test('what is no YAML, no mapping or no model handle is told in a sentence', async (context) => {
-  assert.match(await mistakesOf(context, 'providers: [\n'), /line 2/)
-  assert.match(await mistakesOf(context, 'hello\n'), /at the top/)
-  assert.match(await mistakesOf(context, 'fallback: [gpt-4o]\n'), /"gpt-4o" is no model handle/)
-  assert.match(await mistakesOf(context, 'model: gpt-4o\n'), /"gpt-4o" is no model handle/)
-  assert.match(await mistakesOf(context, 'embedding: near\n'), /"near" is no model handle/)
-})
-
-test('the published schema is the one the program checks with', () => {
-  const published = readFileSync(new URL('../../docs/config.schema.json', import.meta.url), 'utf8')
-  assert.deepEqual(JSON.parse(published), CONFIG_SCHEMA)
+test('the value of a header is never repeated', () => {
+  assert.deepEqual(faultsOf('providers: { house: { headers: { x-key: 123456 } } }'), [
+    'providers.house.headers.x-key must be text in quotes, at line 1',
+  ])
 })

@@ -1,91 +1,66 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { Validator } from '@cfworker/json-schema'
-import type { PoolStrategy } from '../core/credential.ts'
-import { Problem } from '../core/problem.ts'
-import { isTargetHandle, type TargetHandle } from '../core/target.ts'
-import { CONFIG_SCHEMA } from './config-schema.ts'
-import type { WorkspaceConfig } from './workspaces.ts'
+import yaml from 'yaml'
+import { CONFIG_SCHEMA, type ConfigFile, keysAt } from './config-schema.ts'
+import { nearestName } from './nearest-name.ts'
 
-type ProviderConfig = {
-  base_url?: string
-  /** For a name of one's own: the language its server speaks. */
-  dialect?: 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini'
-  /** To the first byte. */
-  timeout_ms?: number
-  /** Between two chunks. */
-  stall_timeout_ms?: number
-  strategy?: PoolStrategy
-  headers?: Record<string, string>
-  /** Context windows by model, where the provider does not say. */
-  windows?: Record<string, number>
-  /** It pools and retries by itself. */
-  aggregator?: boolean
-  /** Where its OAuth tokens come from, instead of the vendor's own addresses. */
-  oauth?: {
-    token_url?: string
-    device_code_url?: string
-    exchange_url?: string
-    account_url?: string
-    client_id?: string
-    scope?: string
+type Path = readonly PropertyKey[]
+type LineOf = (path: Path) => number | undefined
+type Fault = { sentence: string; line: number | undefined }
+type Issue = { code: string; path: Path; message: string; keys?: string[] }
+
+/** Checks the text of a config.yaml. Each fault is one sentence with its line, in the order of the file. */
+export function parseConfigFile(text: string): { config: ConfigFile; faults: string[] } {
+  const lines = new yaml.LineCounter()
+  const document = yaml.parseDocument(text, { lineCounter: lines })
+  if (document.errors.length > 0) return { config: {}, faults: document.errors.map(syntaxFault) }
+  const checked = CONFIG_SCHEMA.safeParse(document.toJS() ?? {})
+  if (checked.success) return { config: checked.data, faults: [] }
+  const lineOf = lineFinder(document, lines)
+  const faults = (checked.error.issues as Issue[]).flatMap((issue) => faultsOf(issue, lineOf))
+  return { config: {}, faults: faults.toSorted(byLine).map(inWords) }
+}
+
+function faultsOf({ code, path, message, keys = [] }: Issue, lineOf: LineOf): Fault[] {
+  if (code !== 'unrecognized_keys') return [{ sentence: `${dotted(path)} ${message},`, line: lineOf(path) }]
+  return keys.map((key) => {
+    const where = path.length > 0 ? ` in ${dotted(path)}` : ''
+    const near = nearestName(key, keysAt(path))
+    const hint = near ? ` (did you mean "${near}"?)` : ''
+    return { sentence: `unknown key "${key}"${where}${hint}`, line: lineOf([...path, key]) }
+  })
+}
+
+const byLine = (one: Fault, other: Fault): number => (one.line ?? 0) - (other.line ?? 0)
+
+const inWords = ({ sentence, line }: Fault): string =>
+  line === undefined ? `config.yaml: ${sentence.replace(/,$/, '')}` : `config.yaml: ${sentence} at line ${line}`
+
+/** `fallback[1]`, `limits.body_bytes` */
+function dotted(path: Path): string {
+  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+  return steps.join('').replace(/^\./, '') || 'the top level'
+}
+
+/** The first line tells what and where; the rest is a excerpt of the file. */
+const syntaxFault = ({ message }: { message: string }): string =>
+  `config.yaml: ${message.split('\n')[0]!.replace(/:$/, '')}`
+
+/** The line of the last key or list entry of a path, or of the nearest one above it that can be found. */
+function lineFinder(document: yaml.Document.Parsed, lines: yaml.LineCounter): LineOf {
+  return (path) => {
+    let node: unknown = document.contents
+    let found: unknown = node
+    for (const step of path) {
+      if (yaml.isAlias(node)) node = node.resolve(document)
+      if (yaml.isMap(node)) {
+        const pair = node.items.find(({ key }) => String(key) === String(step))
+        found = pair?.key ?? found
+        node = pair?.value
+      } else if (yaml.isSeq(node)) {
+        node = node.items[Number(step)]
+        found = node ?? found
+      } else break
+    }
+    const offset = yaml.isNode(found) ? found.range?.[0] : undefined
+    return offset === undefined ? undefined : lines.linePos(offset).line
   }
 }
-
-export type ConfigFile = {
-  /** The model of agents that name none. */
-  model?: TargetHandle
-  /** The embedding model of agents that name none. */
-  embedding?: TargetHandle
-  /** False: only what agents keep is handed to it, not what is said. */
-  embed_messages?: boolean
-  /** The chain of agents that have none of their own. */
-  fallback: TargetHandle[]
-  providers: Record<string, ProviderConfig>
-  /** By the names of config.yaml; see `readLimits`. */
-  limits: Record<string, number>
-  /** See `readWorkspaceSettings`. */
-  workspaces: WorkspaceConfig
-}
-
-const NOTHING: ConfigFile = { fallback: [], providers: {}, limits: {}, workspaces: {} }
-
-/** `config.yaml` of the home. All mistakes are told at once, each with its place. */
-export async function readConfigFile(home: string): Promise<ConfigFile> {
-  const file = join(home, 'config.yaml')
-  if (!existsSync(file)) return NOTHING
-  // Loaded only where there is something to read: it would be a third of a cold start.
-  // By its default: bundled, a package that is no module has no other export.
-  const { parseDocument } = (await import('yaml')).default
-  const document = parseDocument(readFileSync(file, 'utf8'))
-  if (document.errors.length > 0)
-    throw unusable(
-      file,
-      document.errors.map((error) => error.message.split('\n')[0]!),
-    )
-  const content = (document.toJS() ?? {}) as Record<string, unknown>
-  const { valid, errors } = new Validator(CONFIG_SCHEMA, '2020-12', false).validate(content)
-  if (!valid) throw unusable(file, placesOf(errors))
-  const config = { ...NOTHING, ...(content as Partial<ConfigFile>) }
-  const named = [config.model, config.embedding].filter((handle) => handle !== undefined)
-  const bad = [...config.fallback, ...named].filter((handle) => !isTargetHandle(handle))
-  if (bad.length > 0)
-    throw unusable(
-      file,
-      bad.map((handle) => `"${handle}" is no model handle; write provider/model`),
-    )
-  return config
-}
-
-/** The deepest complaints only: a parent that fails because of its child says nothing new. */
-function placesOf(errors: readonly { instanceLocation: string; error: string; keyword: string }[]): string[] {
-  const leaves = errors.filter(
-    ({ instanceLocation }) => !errors.some((other) => other.instanceLocation.startsWith(`${instanceLocation}/`)),
-  )
-  return [
-    ...new Set(leaves.map(({ instanceLocation, error }) => `at ${instanceLocation.slice(2) || 'the top'}: ${error}`)),
-  ]
-}
-
-const unusable = (file: string, faults: string[]): Problem =>
-  new Problem('invalid', `${file} cannot be used. ${faults.join(' ')}`, { faults })

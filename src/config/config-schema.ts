@@ -1,109 +1,65 @@
-import type { Schema } from '@cfworker/json-schema'
-import { LIMITS } from '../core/limits.ts'
-import { limitKey } from './limits.ts'
-import { AMOUNTS, CONTAINMENTS, DOMAIN, FOLDER } from './workspaces.ts'
+import * as z from 'zod/mini'
+import { mustBe } from './kinds.ts'
+import { type NamedSection, SECTIONS } from './sections.ts'
+import type { Given, Section, Setting } from './setting.ts'
 
-const milliseconds: Schema = { type: 'integer', minimum: 1, maximum: 86_400_000 }
+type Notes = { title?: string; description?: string; default?: unknown }
+const notes = z.registry<Notes>()
 
-const provider: Schema = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    base_url: { type: 'string', pattern: '^https?://', description: 'Where requests go.' },
-    dialect: {
-      enum: ['openai-chat', 'openai-responses', 'anthropic', 'gemini'],
-      description: 'The language its server speaks.',
-    },
-    timeout_ms: { ...milliseconds, description: 'How long the first byte of an answer may take.' },
-    stall_timeout_ms: { ...milliseconds, description: 'How long an answer may be silent.' },
-    strategy: {
-      enum: ['fill_first', 'round_robin', 'least_used', 'random'],
-      description: 'Which credential is taken.',
-    },
-    headers: { type: 'object', additionalProperties: { type: 'string' }, description: 'Sent with every request.' },
-    windows: {
-      type: 'object',
-      additionalProperties: { type: 'integer', minimum: 1 },
-      description: 'Context windows by model, in tokens.',
-    },
-    aggregator: { type: 'boolean', description: 'It pools and retries by itself.' },
-    oauth: {
-      type: 'object',
-      description: 'Where its tokens come from, instead of the addresses of the vendor.',
-      additionalProperties: false,
-      properties: {
-        token_url: { type: 'string', description: 'Where tokens are given out and renewed.' },
-        device_code_url: { type: 'string', description: 'Where a login with a code begins (RFC 8628).' },
-        exchange_url: { type: 'string', description: 'Where a long-lived token is changed for a short-lived one.' },
-        account_url: { type: 'string', description: 'Says whether the account is paid up.' },
-        client_id: { type: 'string' },
-        scope: { type: 'string' },
-      },
-    },
-  },
+const { general, provider, oauth, limits, workspaces } = SECTIONS
+
+const PROVIDER_SCHEMA = mapping(provider, {
+  ...shapeOf(provider.section),
+  oauth: z.exactOptional(mapping(oauth, shapeOf(oauth.section))),
+})
+
+/** config.yaml as a whole. */
+export const CONFIG_SCHEMA = mapping(general, {
+  ...shapeOf(general.section),
+  providers: z.exactOptional(z.record(z.string(), PROVIDER_SCHEMA, { error: mustBe('a mapping') })),
+  limits: z.exactOptional(mapping(limits, shapeOf(limits.section))),
+  workspaces: z.exactOptional(mapping(workspaces, shapeOf(workspaces.section))),
+})
+
+/** What config.yaml says. */
+export type ConfigFile = z.infer<typeof CONFIG_SCHEMA>
+
+export type ProviderSettings = z.infer<typeof PROVIDER_SCHEMA>
+
+/** Published as `docs/config.schema.json`: an editor that knows it completes and checks config.yaml. */
+export const configJsonSchema = () => z.toJSONSchema(CONFIG_SCHEMA, { metadata: notes })
+
+/** The keys that config.yaml may have at a path that leads to a mapping. */
+export function keysAt(path: readonly PropertyKey[]): string[] {
+  let schema: z.core.$ZodType = CONFIG_SCHEMA
+  for (const step of path) schema = innerOf(unwrapped(schema), step)
+  const mappingThere = unwrapped(schema)
+  return mappingThere instanceof z.ZodMiniObject ? Object.keys(mappingThere.shape) : []
 }
 
-const limits: Schema = {
-  type: 'object',
-  additionalProperties: false,
-  description: 'What one process takes upon itself.',
-  properties: Object.fromEntries(
-    Object.entries(LIMITS).map(([name, { from, to, usual, says }]) => [
-      limitKey(name),
-      { type: 'integer', minimum: from, maximum: to, default: usual, description: says },
-    ]),
-  ),
+function innerOf(schema: z.core.$ZodType, step: PropertyKey): z.core.$ZodType {
+  if (schema instanceof z.ZodMiniObject) return schema.shape[step as string]!
+  return schema instanceof z.ZodMiniRecord ? schema.def.valueType : schema
 }
 
-const workspaces: Schema = {
-  type: 'object',
-  additionalProperties: false,
-  description: 'Where agents work: a folder, a terminal and processes for each conversation.',
-  properties: {
-    sandbox: { enum: [...CONTAINMENTS], default: 'bubblewrap', description: 'What holds them; local is no sandbox.' },
-    folder: { type: 'string', pattern: FOLDER, description: 'Where they lie; in the home without it.' },
-    ...Object.fromEntries(
-      Object.entries(AMOUNTS).map(([name, { from, to, usual, says }]) => [
-        name,
-        { type: 'integer', minimum: from, maximum: to, default: usual, description: says },
-      ]),
-    ),
-    egress: {
-      type: 'array',
-      items: { type: 'string', pattern: DOMAIN },
-      description: 'Domains that commands may reach, as example.com or *.example.com; none without it.',
-    },
-  },
+const unwrapped = (schema: z.core.$ZodType): z.core.$ZodType =>
+  schema instanceof z.ZodMiniExactOptional ? schema.def.innerType : schema
+
+function mapping<Shape extends z.core.$ZodShape>({ path, says }: NamedSection, shape: Shape) {
+  const about = path.length === 0 ? { title: says } : { description: `${says}.` }
+  return z.strictObject(shape, { error: mustBe('a mapping') }).register(notes, about)
 }
 
-/** Published as `docs/config.schema.json`; an editor that knows it completes and checks `config.yaml`. */
-export const CONFIG_SCHEMA: Schema = {
-  $schema: 'https://json-schema.org/draft/2020-12/schema',
-  title: 'Holdfast configuration',
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    model: { type: 'string', description: 'The model of agents that name none, as provider/model.' },
-    embedding: {
-      type: 'string',
-      description: 'The embedding model of agents that name none, as provider/model; without it, search goes by words.',
-    },
-    embed_messages: {
-      type: 'boolean',
-      description:
-        'Whether what is said is handed to the embedding model too, and not only what agents keep; true if nothing is said.',
-    },
-    fallback: {
-      type: 'array',
-      items: { type: 'string' },
-      description: 'The chain of agents that have none of their own, as provider/model.',
-    },
-    providers: {
-      type: 'object',
-      additionalProperties: provider,
-      description: 'Settings by provider; a name that is no vendor’s is a server of your own.',
-    },
-    limits,
-    workspaces,
-  },
+type Shape<S extends Section> = {
+  [Key in keyof S]: z.ZodMiniExactOptional<z.ZodMiniType<NonNullable<Given<S>[Key]>>>
+}
+
+function shapeOf<S extends Section>(section: S): Shape<S> {
+  const entries = Object.entries(section).map(([key, setting]) => [key, z.exactOptional(described(setting))])
+  return Object.fromEntries(entries)
+}
+
+function described({ kind, says, unit, default: value }: Setting) {
+  const description = unit ? `${says}, in ${unit}.` : `${says}.`
+  return kind.schema(z).register(notes, value === undefined ? { description } : { description, default: value })
 }

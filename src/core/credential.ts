@@ -5,7 +5,9 @@ import type { OrganizationId, RunId } from './id.ts'
 export type CredentialId = `credential-${string}`
 
 /** Which of the credentials that can serve is taken. */
-export type PoolStrategy = 'fill_first' | 'round_robin' | 'least_used' | 'random'
+export const POOL_STRATEGIES = ['fill_first', 'round_robin', 'least_used', 'random'] as const
+
+export type PoolStrategy = (typeof POOL_STRATEGIES)[number]
 
 /** Everything about a stored credential but its secrets: safe to print, log and send. */
 export type Credential = {

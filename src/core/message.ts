@@ -9,8 +9,13 @@ type RedactedReasoningPart = { type: 'redacted-reasoning'; data: string; origin?
 /** Thought that only its vendor can read, as an item of its own with an id. */
 type EncryptedReasoningPart = { type: 'encrypted-reasoning'; itemId: string; data: string; origin: Dialect }
 
-/** The languages model providers speak. What one of them signed, another cannot read. */
-export type Dialect = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini' | 'ai-sdk'
+/** The protocols model providers speak over HTTP. */
+export const DIALECTS = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] as const
+
+export type HttpDialect = (typeof DIALECTS)[number]
+
+/** Who produced an answer. What one dialect signed, another cannot read. */
+export type Dialect = HttpDialect | 'ai-sdk'
 
 export type InputPart = TextPart | ImagePart
 export type AnswerPart = TextPart | ReasoningPart | RedactedReasoningPart | EncryptedReasoningPart

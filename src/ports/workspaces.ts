@@ -55,7 +55,10 @@ export type WorkspaceState = {
   processes: ProcessState[]
 }
 
-export type Containment = 'bubblewrap' | 'local'
+/** `local` is no sandbox. */
+export const CONTAINMENTS = ['bubblewrap', 'local'] as const
+
+export type Containment = (typeof CONTAINMENTS)[number]
 
 export type WorkspaceQuota = { diskBytes: number; processes: number; memoryBytes: number }
 

@@ -1,4 +1,5 @@
 import type { PoolStrategy } from '../core/credential.ts'
+import type { Environment } from '../ports/environment.ts'
 import type { KnownFacts, ProviderDirectory, ProviderEntry } from '../ports/provider-directory.ts'
 import { flowNames, flowProvider } from './credentials/oauth-flows.ts'
 import { priceOf } from './model-prices.ts'
@@ -7,7 +8,6 @@ import { VENDORS, type Vendor } from './vendors.ts'
 import { deadlinesFor } from './wire/deadlines.ts'
 
 type Wishes = Readonly<Record<string, ProviderWish & { strategy?: PoolStrategy }>>
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** What people may know of the providers of this process. */
 export function providerDirectory(

@@ -1,5 +1,5 @@
 import type { Failure } from '../core/failure.ts'
-import type { Dialect } from '../core/message.ts'
+import type { HttpDialect } from '../core/message.ts'
 import type { Price } from '../core/price.ts'
 import type { Grant } from '../ports/credentials.ts'
 import type { ListedModel, ModelList } from '../ports/provider-directory.ts'
@@ -10,7 +10,7 @@ import type { Quirks } from './wire/quirks.ts'
 
 export type ListRequest = {
   provider: string
-  dialect: Exclude<Dialect, 'ai-sdk'>
+  dialect: HttpDialect
   baseUrl: string
   quirks: Quirks
   grant?: Grant

@@ -1,6 +1,7 @@
 import type { FailureKind } from '../core/failure.ts'
 import type { Dialect } from '../core/message.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Environment } from '../ports/environment.ts'
 import type { ModelFacts, ModelProvider } from '../ports/model.ts'
 import { adviceFor } from './advice.ts'
 import { anthropicFacts } from './anthropic/model-facts.ts'
@@ -12,7 +13,7 @@ import { VENDORS, type Vendor, vendorNamed } from './vendors.ts'
 import type { Quirks } from './wire/quirks.ts'
 import type { WireVendor } from './wire-vendor.ts'
 
-/** What a person may say about one provider; see config/config-file.ts. */
+/** What an operator may configure for one provider; see config/settings.ts. */
 export type ProviderWish = {
   base_url?: string
   dialect?: Vendor['dialect']
@@ -31,8 +32,6 @@ export type ProviderSet = {
   /** How this server differs from its origin, with the headers the configuration adds. */
   quirksOf(provider: string): Quirks
 }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Every vendor that has an address, and whatever else the configuration names. Making them opens no connection. */
 export function providerSet(

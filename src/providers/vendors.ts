@@ -1,11 +1,11 @@
-import type { Dialect } from '../core/message.ts'
+import type { HttpDialect } from '../core/message.ts'
 import type { Quirks } from './wire/quirks.ts'
 
 export type Vendor = {
   /** What comes before the slash of a model handle. */
   name: string
   label: string
-  dialect: Exclude<Dialect, 'ai-sdk'>
+  dialect: HttpDialect
   /** Absent where everybody has their own; then a setting or the variable must name it. */
   baseUrl?: string
   baseUrlVariable: string

@@ -1,4 +1,4 @@
-import type { Dialect } from '../core/message.ts'
+import type { HttpDialect } from '../core/message.ts'
 import type { ModelProvider } from '../ports/model.ts'
 import { anthropicMessages } from './anthropic/messages.ts'
 import { classify, classifyTransport } from './classify/classify.ts'
@@ -8,7 +8,7 @@ import { openaiResponses } from './openai/responses.ts'
 import type { WireDialect } from './wire/dialect.ts'
 import { type WireOptions, wireProvider } from './wire/wire-provider.ts'
 
-const DIALECTS: Record<Exclude<Dialect, 'ai-sdk'>, WireDialect> = {
+const DIALECTS: Record<HttpDialect, WireDialect> = {
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,
   anthropic: anthropicMessages,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Json } from '../core/json.ts'
+import { DIALECTS } from '../core/message.ts'
 import { ERROR_NAMES } from './error-table.ts'
 import { dependingOn, fields, headers, list, oneOf, text, truth, whole } from './script-fields.ts'
 
@@ -8,7 +9,6 @@ const errorName = oneOf(ERROR_NAMES)
 /** JSON.parse gives nothing else. */
 const json = z.custom<Json>(() => true)
 
-const MODEL_PROTOCOLS = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] as const
 /** What else it serves. Rules meet these requests only if they name them. */
 const SIDE_PROTOCOLS = ['models', 'embeddings', 'oauth', 'account', 'copilot'] as const
 
@@ -17,7 +17,7 @@ const when = fields({
   key: text.exactOptional(),
   /** A part of the path: simulated providers of one protocol can differ by a prefix. */
   path: text.exactOptional(),
-  protocol: oneOf([...MODEL_PROTOCOLS, ...SIDE_PROTOCOLS]).exactOptional(),
+  protocol: oneOf([...DIALECTS, ...SIDE_PROTOCOLS]).exactOptional(),
   /** The how-manieth request that meets the rest of this rule's conditions, from 1. */
   attempt: whole(1).exactOptional(),
   /** Somewhere in the body, as JSON or as the text it stands for. */
@@ -184,7 +184,7 @@ export const scriptSchema = list(rule, 'rules')
 export type Script = z.infer<typeof scriptSchema>
 export type Rule = z.infer<typeof rule>
 export type When = z.infer<typeof when>
-export type ModelProtocol = (typeof MODEL_PROTOCOLS)[number]
+export type ModelProtocol = (typeof DIALECTS)[number]
 export type SideProtocol = (typeof SIDE_PROTOCOLS)[number]
 export type Protocol = ModelProtocol | SideProtocol
 export type Answer = z.infer<typeof answer>

@@ -1,4 +1,5 @@
 import type { Json } from '../core/json.ts'
+import { DIALECTS } from '../core/message.ts'
 import { ERRORS, type Wording } from './error-table.ts'
 import type { ModelProtocol, Protocol, VendorError } from './script.ts'
 
@@ -82,4 +83,4 @@ export const errorOf = (body: Json): { message: string; code: string; type: stri
 }
 
 export const isModelProtocol = (protocol: Protocol): protocol is ModelProtocol =>
-  protocol === 'openai-chat' || protocol === 'openai-responses' || protocol === 'anthropic' || protocol === 'gemini'
+  (DIALECTS as readonly string[]).includes(protocol)

@@ -1,4 +1,5 @@
 import pg, { type Pool } from 'pg'
+import type { Durability } from '../core/durability.ts'
 import type { ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import { chunkStore } from './chunks.ts'
@@ -9,7 +10,7 @@ import { groupCommit } from './group-commit.ts'
 import { MIGRATIONS, type Migration, migratePostgres } from './migrate.ts'
 import { clientConfig, type Lane, postgresExecutor, postgresLane } from './postgres-connection.ts'
 import { CHANNEL, postgresNudges } from './postgres-nudges.ts'
-import { assembleStore, type Durability, type OpenedStore } from './store.ts'
+import { assembleStore, type OpenedStore } from './store.ts'
 
 export type PostgresOptions = {
   url: string

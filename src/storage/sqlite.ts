@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { Durability } from '../core/durability.ts'
 import { bootId } from '../disk/boot-id.ts'
 import type { ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -13,7 +14,7 @@ import { groupCommit } from './group-commit.ts'
 import { MIGRATIONS, type Migration, migrateSqlite, newestOf, refuseNewer, sqliteVersion } from './migrate.ts'
 import { takeOwnerLock } from './owner-lock.ts'
 import { readCommitted, type SqliteConnection, sqliteConnection } from './sqlite-connection.ts'
-import { assembleStore, type Durability, type OpenedStore } from './store.ts'
+import { assembleStore, type OpenedStore } from './store.ts'
 import type { Standing } from './workers.ts'
 
 export type SqliteOptions = {

@@ -26,8 +26,6 @@ import { tagStore } from './tags.ts'
 import { toolStore } from './tools.ts'
 import { type Standing, workerStore } from './workers.ts'
 
-export type Durability = 'strict' | 'relaxed'
-
 export type OpenedStore = { store: Store; chunks: ChunkStore; snapshot: SnapshotReader }
 
 export type StoreParts = {

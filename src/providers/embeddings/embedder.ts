@@ -1,6 +1,6 @@
 import type { CredentialId } from '../../core/credential.ts'
 import type { FailureKind } from '../../core/failure.ts'
-import type { Dialect } from '../../core/message.ts'
+import type { HttpDialect } from '../../core/message.ts'
 import { handleOf, type Target } from '../../core/target.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Credentials } from '../../ports/credentials.ts'
@@ -12,7 +12,7 @@ import type { EmbeddingPlace } from './request-vectors.ts'
 type EmbedderOptions = {
   set: Pick<ProviderSet, 'vendors' | 'quirksOf'>
   /** What the configuration says instead of the vendor. */
-  wishes: Readonly<Record<string, { dialect?: Exclude<Dialect, 'ai-sdk'>; timeout_ms?: number }>>
+  wishes: Readonly<Record<string, { dialect?: HttpDialect; timeout_ms?: number }>>
   credentials: Pick<Credentials, 'choose'>
   clock: Pick<Clock, 'now'>
 }

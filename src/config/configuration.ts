@@ -1,0 +1,147 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { join } from 'node:path'
+import type { Durability } from '../core/durability.ts'
+import type { Limits } from '../core/limits.ts'
+import { Problem } from '../core/problem.ts'
+import type { Environment } from '../ports/environment.ts'
+import type { Containment, WorkspaceQuota } from '../ports/workspaces.ts'
+import type { Assignment } from './check-variables.ts'
+import type { ConfigFile, ProviderSettings } from './config-schema.ts'
+import { homePath } from './home.ts'
+import { type Complete, type Given, withDefaults } from './setting.ts'
+import { GENERAL, LIMITS, PROCESS, WORKSPACES } from './settings.ts'
+import { variablesIn } from './variables.ts'
+
+/** Everything an operator has said, checked, with defaults for the rest. */
+export type Configuration = {
+  settings: Settings
+  general: Complete<typeof GENERAL>
+  providers: Record<string, ProviderSettings>
+  limits: Limits
+  workspaces: WorkspaceSettings
+}
+
+/** The settings of this process. */
+export type Settings = {
+  home: string
+  durability: Durability
+  /** PostgreSQL; absent means SQLite in the home. */
+  databaseUrl?: string
+  maxRunningTurns: number
+  maxSteps: number
+  maxDurationMs: number
+  approvalTtlMs: number
+  /** How long the stream of a run can be read after its end. Messages stay. */
+  streamsKeptMs: number
+  /** What is kept of conversations between their turns; with no entries everything is read again. */
+  cache: { entries: number; bytes: number; idleMs: number }
+}
+
+export type WorkspaceSettings = {
+  /** The folder of all workspaces. */
+  folder: string
+  containment: Containment
+  quota: WorkspaceQuota
+  /** Domains that commands may reach; without any there is no network. */
+  egress: readonly string[]
+}
+
+type Values = ConfigFile & { process?: Given<typeof PROCESS> }
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+const MEGABYTE = 1024 * 1024
+
+/** Each setting from the environment, else from config.yaml, else its default. All faults are reported at once. */
+export async function readConfiguration(environment: Environment): Promise<Configuration> {
+  const home = homeOf(environment)
+  const file = join(home, 'config.yaml')
+  const { config, faults: fileFaults } = await fromFile(file)
+  const { assignments, faults: variableFaults } = await fromEnvironment(environment, config)
+  const unusable = [
+    ...(fileFaults.length > 0 ? [`${file} cannot be used.`] : []),
+    ...(variableFaults.length > 0 ? ['The environment has settings that cannot be used.'] : []),
+  ]
+  const faults = [...fileFaults, ...variableFaults]
+  if (faults.length > 0) throw new Problem('invalid', [unusable.join(' '), ...faults].join('\n  '), { faults })
+  return configurationOf(home, assignments.reduce(assign, config))
+}
+
+export const homeOf = (environment: Environment): string => homePath(environment.HOLDFAST_HOME?.trim())
+
+// The YAML parser and zod are loaded only where there is something to check: they would be a third of a cold start.
+
+async function fromFile(file: string): Promise<{ config: Values; faults: string[] }> {
+  if (!existsSync(file)) return { config: {}, faults: [] }
+  const { parseConfigFile } = await import('./config-file.ts')
+  return parseConfigFile(readFileSync(file, 'utf8'))
+}
+
+async function fromEnvironment(environment: Environment, { providers = {} }: ConfigFile) {
+  const variables = variablesIn(environment, Object.keys(providers))
+  if (variables.length === 0) return { assignments: [], faults: [] }
+  const { checkVariables } = await import('./check-variables.ts')
+  return checkVariables(variables)
+}
+
+function assign<T extends object>(values: T, { path: [key, ...rest], value }: Assignment): T {
+  if (key === undefined) return values
+  const present = (values as Record<string, object | undefined>)[key]
+  return { ...values, [key]: rest.length === 0 ? value : assign(present ?? {}, { path: rest, value }) }
+}
+
+function configurationOf(home: string, { process, providers, limits, workspaces, ...general }: Values): Configuration {
+  return {
+    settings: settingsOf(home, withDefaults(PROCESS, process ?? {})),
+    general: withDefaults(GENERAL, general),
+    providers: providers ?? {},
+    limits: limitsOf(withDefaults(LIMITS, limits ?? {})),
+    workspaces: workspacesOf(home, withDefaults(WORKSPACES, workspaces ?? {})),
+  }
+}
+
+function settingsOf(home: string, values: Complete<typeof PROCESS>): Settings {
+  return {
+    home,
+    durability: values.durability,
+    ...(values.database_url ? { databaseUrl: values.database_url } : {}),
+    maxRunningTurns: values.max_running_turns,
+    maxSteps: values.max_steps,
+    maxDurationMs: MINUTE_MS * values.max_run_minutes,
+    approvalTtlMs: DAY_MS * values.approval_days,
+    streamsKeptMs: DAY_MS * values.stream_days,
+    cache: {
+      entries: values.cache_entries,
+      bytes: values.cache_mb === undefined ? shareOfMemory() : MEGABYTE * values.cache_mb,
+      idleMs: MINUTE_MS * values.cache_idle_minutes,
+    },
+  }
+}
+
+/** A tenth of what this process may use: of the machine, or of the limit it was given. */
+const shareOfMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) / 10
+
+const limitsOf = (values: Complete<typeof LIMITS>): Limits => ({
+  bodyBytes: values.body_bytes,
+  jsonDepth: values.json_depth,
+  connections: values.connections,
+  headersMs: values.headers_ms,
+  requestMs: values.request_ms,
+  refusalsPerMinute: values.refusals_per_minute,
+  requestsPerSecond: values.requests_per_second,
+  openRequestsPerKey: values.open_requests_per_key,
+  turnsPerKey: values.turns_per_key,
+  turnsPerAgent: values.turns_per_agent,
+})
+
+const workspacesOf = (home: string, values: Complete<typeof WORKSPACES>): WorkspaceSettings => ({
+  folder: values.folder === undefined ? join(home, 'workspaces') : homePath(values.folder),
+  containment: values.sandbox,
+  quota: {
+    diskBytes: MEGABYTE * values.disk_mb,
+    memoryBytes: MEGABYTE * values.memory_mb,
+    processes: values.processes,
+  },
+  egress: values.egress,
+})

@@ -1,0 +1,146 @@
+import type * as zod from 'zod/mini'
+import type { TargetHandle } from '../core/target.ts'
+
+/** zod is handed in, so that a process without any configuration never loads it. */
+export type Zod = typeof zod
+
+/** What the values of a setting are: in words, as a schema, and how they are written in an environment variable. */
+export type Kind<Value> = {
+  /** Completes "must be …". */
+  expected: string
+  schema(z: Zod): zod.ZodMiniType<Value, Value>
+  /** Absent where an environment variable cannot hold the value. The result is still to be checked by the schema. */
+  fromText?(text: string): unknown
+}
+
+export function wholeNumber(from: number, to = Number.MAX_SAFE_INTEGER): Kind<number> {
+  const expected = `a whole number from ${from} ${to === Number.MAX_SAFE_INTEGER ? 'on' : `to ${to}`}`
+  const error = mustBe(expected)
+  return {
+    expected,
+    fromText: toNumber,
+    schema: (z) => z.int({ error }).check(z.gte(from, { error }), z.lte(to, { error })),
+  }
+}
+
+export function numberUpTo(to: number): Kind<number> {
+  const expected = `a number above 0, up to ${to}`
+  const error = mustBe(expected)
+  return {
+    expected,
+    fromText: toNumber,
+    schema: (z) => z.number({ error }).check(z.gt(0, { error }), z.lte(to, { error })),
+  }
+}
+
+export const trueOrFalse: Kind<boolean> = {
+  expected: 'true or false',
+  fromText: (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
+  schema: (z) => z.boolean({ error: mustBe('true or false') }),
+}
+
+export function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
+  const expected = listed(words.map((word) => `"${word}"`))
+  return { expected, fromText: asIs, schema: (z) => z.enum(words, { error: mustBe(expected) }) }
+}
+
+export const anyText: Kind<string> = {
+  expected: 'text',
+  fromText: asIs,
+  schema: (z) => z.string({ error: mustBe('text') }),
+}
+
+export const modelHandle: Kind<TargetHandle> = {
+  expected: 'a model handle, written provider/model',
+  fromText: asIs,
+  schema: (z) =>
+    z.templateLiteral([z.string().check(z.regex(/^[^/]+$/)), '/', z.string().check(z.minLength(1))], {
+      error: mustBe('a model handle, written provider/model'),
+    }),
+}
+
+export const webAddress = textLike(/^https?:\/\//, 'an address that begins with http:// or https://')
+
+/** A relative path would depend on where the server was started. A shell expands `~`; a service file does not. */
+export const absolutePath = textLike(/^(~?\/|~$)/, 'a whole path, from / or ~/ on')
+
+/** A domain or all its subdomains, with a port unless it is one of the web. IP addresses are not allowed. */
+export const domain: Kind<string> = {
+  ...textLike(
+    /^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](:[1-9][0-9]{0,4})?$/,
+    'a domain such as example.com, *.example.com or example.com:8443',
+  ),
+  fromText: (text) => text.toLowerCase(),
+}
+
+/** The value is never repeated in an error: it holds a password. */
+export const postgresUrl: Kind<string> = {
+  expected: 'like postgres://user:password@host:5432/database',
+  fromText: asIs,
+  schema(z) {
+    const isPostgres = (text: string) =>
+      URL.canParse(text) && ['postgres:', 'postgresql:'].includes(new URL(text).protocol)
+    return z.string().check(
+      z.refine(isPostgres, {
+        error: 'must look like postgres://user:password@host:5432/database; unset it for SQLite',
+      }),
+    )
+  },
+}
+
+/** In an environment variable the entries are separated by commas. */
+export function listOf<Value>(kind: Kind<Value>): Kind<Value[]> {
+  const { fromText = asIs } = kind
+  return {
+    expected: `a list; each entry is ${kind.expected}`,
+    fromText: (text) =>
+      text
+        .split(',')
+        .map((entry) => entry.trim())
+        .filter((entry) => entry !== '')
+        .map(fromText),
+    schema: (z) => z.array(kind.schema(z), { error: mustBe('a list') }),
+  }
+}
+
+/** Keys of the operator's choice. Environment variables have no way to write it. */
+export function mapOf<Value>(kind: Kind<Value>): Kind<Record<string, Value>> {
+  return {
+    expected: `a mapping; each value is ${kind.expected}`,
+    schema: (z) => z.record(z.string(), kind.schema(z), { error: mustBe('a mapping') }),
+  }
+}
+
+/** Headers often carry keys, so an error never repeats a value. */
+export const headerText: Kind<string> = { ...anyText, schema: (z) => z.string({ error: 'must be text in quotes' }) }
+
+/** The error of a schema: names what is expected and what was found. */
+export function mustBe(expected: string) {
+  return ({ input }: { input?: unknown }): string => `must be ${expected}, not ${shown(input)}`
+}
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object' && value !== null) return 'a mapping'
+  if (value === null || value === undefined) return 'empty'
+  return typeof value === 'string' ? JSON.stringify(value) : String(value)
+}
+
+function textLike(pattern: RegExp, expected: string): Kind<string> {
+  const error = mustBe(expected)
+  return { expected, fromText: asIs, schema: (z) => z.string({ error }).check(z.regex(pattern, { error })) }
+}
+
+function listed(words: string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+}
+
+function asIs(text: string): string {
+  return text
+}
+
+/** Text that is no number stays text, so that the error can show it. */
+function toNumber(text: string): number | string {
+  const value = Number(text)
+  return Number.isNaN(value) ? text : value
+}

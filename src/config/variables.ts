@@ -1,0 +1,54 @@
+import type { Environment } from '../ports/environment.ts'
+import type { Kind } from './kinds.ts'
+import { type NamedSection, SECTIONS } from './sections.ts'
+
+/** An environment variable that is set, and the setting it is for. */
+export type Variable = { name: string; path: string[]; text: string; kind: Kind<unknown> }
+
+/** `HOLDFAST_<KEY>`, unless the setting has a name of its own; undefined where a variable cannot hold the value. */
+export function variableName({ section, variablePrefix }: NamedSection, key: string): string | undefined {
+  const { kind, variable } = section[key]!
+  return kind.fromText && (variable ?? `${variablePrefix}${key.toUpperCase()}`)
+}
+
+/** The variables that are set and not blank. `providers` are the names in config.yaml: a variable tells them in capitals only. */
+export function variablesIn(environment: Environment, providers: readonly string[]): Variable[] {
+  return [...fixedVariables(environment), ...providerVariables(environment, providers)]
+}
+
+function fixedVariables(environment: Environment): Variable[] {
+  const { process, general, limits, workspaces } = SECTIONS
+  return [process, general, limits, workspaces].flatMap((named: NamedSection) =>
+    Object.entries(named.section).flatMap(([key, { kind }]) => {
+      const name = variableName(named, key)
+      const text = name && environment[name]?.trim()
+      return name && text ? [{ name, path: [...named.path, key], text, kind }] : []
+    }),
+  )
+}
+
+/** Longest first: `…_STALL_TIMEOUT_MS` also ends in `_TIMEOUT_MS`. */
+const PROVIDER_ENDINGS = [SECTIONS.provider, SECTIONS.oauth]
+  .flatMap((named: NamedSection) =>
+    Object.entries(named.section).flatMap(([key, { kind }]) => {
+      const [beginning, ending] = variableName(named, key)?.split('<NAME>') ?? []
+      return beginning && ending ? [{ beginning, ending, kind, inProvider: [...named.path.slice(2), key] }] : []
+    }),
+  )
+  .toSorted((one, other) => other.ending.length - one.ending.length)
+
+function providerVariables(environment: Environment, providers: readonly string[]): Variable[] {
+  return Object.entries(environment).flatMap(([name, value]) => {
+    const text = value?.trim()
+    const match = PROVIDER_ENDINGS.find(
+      ({ beginning, ending }) =>
+        name.length > beginning.length + ending.length && name.startsWith(beginning) && name.endsWith(ending),
+    )
+    if (!text || !match) return []
+    const spelled = name.slice(match.beginning.length, -match.ending.length)
+    const provider = providers.find((one) => inCapitals(one) === spelled) ?? spelled.toLowerCase().replaceAll('_', '-')
+    return [{ name, path: ['providers', provider, ...match.inProvider], text, kind: match.kind }]
+  })
+}
+
+const inCapitals = (name: string): string => name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')
