@@ -9,6 +9,7 @@ import { type Environment, readSettings, type Settings } from './config/settings
 import { sha256 } from './config/sha256.ts'
 import { readWorkspaceSettings, type WorkspaceSettings } from './config/workspaces.ts'
 import { DEFAULT_ORGANIZATION } from './core/id.ts'
+import { COMMAND_LINE } from './core/people.ts'
 import { startEngine } from './engine/engine.ts'
 import { newWarmAgents } from './engine/warm-past.ts'
 import type { World } from './engine/world.ts'
@@ -136,6 +137,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       ...(config.model ? { model: config.model } : {}),
     },
     organizationId: DEFAULT_ORGANIZATION,
+    caller: COMMAND_LINE,
     limits: readLimits(environment, config.limits),
     ...(engine ? { engine } : {}),
   }

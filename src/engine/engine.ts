@@ -51,7 +51,7 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
     // A nudge may be lost: whoever waits for a run of another process looks by itself.
     endings.announceAll()
   })
-  const stopSweeping = world.clock.every(SWEEP_MS, () => world.warm?.sweep())
+  const stopSweeping = world.clock.every(SWEEP_MS, () => world.warm.sweep())
   const stopListening = world.store.onForeignWrite(() => {
     dispatcher.nudgeAll()
     dispatcher.wake('queue')

@@ -104,7 +104,7 @@ export async function openTurn({ run, events }: Claim, world: World, stop: Stop)
     caller,
     home,
     prompt,
-    endProcesses: async () => world.endProcesses?.(conversationId),
+    endProcesses: () => world.endProcesses(conversationId),
     inFlight: new Map(),
     left,
     timeSpent: timeSpent(events),

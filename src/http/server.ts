@@ -1,5 +1,5 @@
 import { type FastifyInstance, fastify } from 'fastify'
-import { type Limits, USUAL_LIMITS } from '../core/limits.ts'
+import type { Limits } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
 import type { Desk } from '../service/desk.ts'
 import { keepAccessLog, logFault } from './access-log.ts'
@@ -55,7 +55,7 @@ const CLOSE_GRACE_MS = 2_000
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { desk, host, port, apiKey, version, report, log } = options
   requireKey(options)
-  const limits = desk.limits ?? USUAL_LIMITS
+  const { limits } = desk
   const server = fastify({
     ...{ bodyLimit: limits.bodyBytes, requestTimeout: limits.requestMs, keepAliveTimeout: KEEP_ALIVE_MS },
     http: { headersTimeout: Math.min(limits.headersMs, limits.requestMs), connectionsCheckingInterval: LOOK_MS },

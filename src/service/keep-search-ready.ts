@@ -12,7 +12,7 @@ const INDEXING_MS = 50
 
 type Parts = {
   world: Pick<World, 'store' | 'clock' | 'report'>
-  embeddings?: Embeddings
+  embeddings: Embeddings
   /** How many turns run in this process. */
   running(): number
 }
@@ -21,10 +21,8 @@ type Parts = {
 export function keepSearchReady({ world, embeddings, running }: Parts): { stop(): Promise<void> } {
   const { store, clock, report } = world
   const stopping = new AbortController()
-  const shelves = embeddings ? [store.passages.vectors, ...(embeddings.messages ? [store.recall.vectors] : [])] : []
-  const embedding = shelves.map((vectors) =>
-    newEmbedding({ vectors, agents: store.agents, embeddings: embeddings!, clock }),
-  )
+  const shelves = embeddings.messages ? [store.passages.vectors, store.recall.vectors] : [store.passages.vectors]
+  const embedding = shelves.map((vectors) => newEmbedding({ vectors, agents: store.agents, embeddings, clock }))
   const working: Record<'indexing' | 'embedding', Promise<void> | undefined> = {
     ...{ indexing: undefined, embedding: undefined },
   }
@@ -34,7 +32,7 @@ export function keepSearchReady({ world, embeddings, running }: Parts): { stop()
   const stopTicking = clock.every(TICK_MS, () => {
     ticks += 1
     if (ticks < 0) return
-    if (embedding.length > 0) once('embedding', embed)
+    once('embedding', embed)
     if (ticks % INDEXING_TICKS[running() === 0 ? 'idle' : 'busy'] === 0) once('indexing', index)
   })
 

@@ -26,7 +26,7 @@ export function keepWorkspaces({ desk, workspaces, unheardOf }: Parts): { stop()
   let isStopping = false
   let ticks = -TICKS_BEFORE_FIRST_SWEEP
 
-  const stopListening = hearing?.listen({
+  const stopListening = hearing.listen({
     event(event, runId) {
       if (event.type !== 'turn-ended' || event.stopReason !== 'cancelled') return
       cancelled.add(runId)
@@ -79,7 +79,7 @@ export function keepWorkspaces({ desk, workspaces, unheardOf }: Parts): { stop()
     async stop() {
       isStopping = true
       stopTicking()
-      stopListening?.()
+      stopListening()
       await wakeUps.stop()
       // The store is closed next: nothing of ours may still be using it.
       await Promise.all(working.values())

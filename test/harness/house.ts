@@ -23,7 +23,6 @@ import type { ModelProvider, ModelRequest } from '../../src/ports/model.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type { Tool } from '../../src/ports/tool.ts'
 import { modelsFrom } from '../../src/providers/models.ts'
-import { noCredentials } from '../../src/providers/no-credentials.ts'
 import { type Script, scriptedProvider } from '../../src/providers/scripted/script.ts'
 import { createAgent } from '../../src/service/agents/create-agent.ts'
 import type { Desk } from '../../src/service/desk.ts'
@@ -33,6 +32,7 @@ import { openSqliteStore } from '../../src/storage/sqlite.ts'
 import { fileSpill } from '../../src/tools/file-spill.ts'
 import { toolRegistry } from '../../src/tools/registry.ts'
 import { mortal, mortalClock, newLife } from './mortal.ts'
+import { deskAround, noCredentials, worldStandIns } from './stand-ins.ts'
 
 export type HouseOptions = {
   /** What the model does; a function is asked with every request. */
@@ -118,6 +118,7 @@ export async function openHouse(context: TestContext, options: HouseOptions = {}
       },
     })
     const world: World = {
+      ...worldStandIns(),
       store: mortal(options.wrapStore?.(opened.store) ?? opened.store, life),
       streams: newStreams({ chunks: mortal(opened.chunks, life), clock: processClock, report }),
       warm: newWarmAgents({
@@ -138,7 +139,7 @@ export async function openHouse(context: TestContext, options: HouseOptions = {}
     }
     const engine = await startEngine(world, { maxRunning: options.maxRunning ?? 8 })
     const defaults = { maxSteps: 10, maxDurationMs: 3_600_000, approvalTtlMs: 7 * 86_400_000, ...options.defaults }
-    const desk: Desk = { world, engine, snapshot: opened.snapshot, defaults, organizationId: DEFAULT_ORGANIZATION }
+    const desk = deskAround({ world, engine, snapshot: opened.snapshot, defaults })
     let isOver = false
     return {
       desk,

@@ -102,7 +102,6 @@ export const remove = (idOrLabel: string, { yes }: { yes?: boolean }, context: C
 export const rotate = (context: Context): Promise<void> =>
   withApp(context, 'guest', async ({ desk, settings }) => {
     const { secretKeys: keys, world } = desk
-    if (!keys) throw new Problem('unavailable', 'This process has no key to rotate.')
     if (context.environment.DATABASE_URL)
       context.notes.line(
         `Other machines on this database have copies of secret.key: stop them first, and give them the new one from ${settings.home} before they start.`,
@@ -137,7 +136,7 @@ function tellAdded(added: { label: string; hint: string }, provider: string, { d
   const { out } = context
   const what = [safeText(added.label), added.hint].filter(Boolean).join(' ')
   out.line(`Kept ${what} for ${provider}, sealed.`)
-  const hasAddress = desk.directory?.list().some(({ name }) => name === provider)
+  const hasAddress = desk.directory.list().some(({ name }) => name === provider)
   if (hasAddress)
     out.line(`\`holdfast providers test ${provider}\` tries it; agents that run already use it from now on.`)
   else

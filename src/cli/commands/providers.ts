@@ -27,7 +27,7 @@ export const listAll = ({ json }: { json?: boolean }, context: Context): Promise
     const shown = providers.filter(({ state }) => state !== 'not-configured')
     for (const provider of shown) for (const line of providerLines(provider, now, out.look)) out.line(line)
     out.line(`${bold('scripted'.padEnd(NAME))} ${green('ready')}  ${dim('answers without a key or a network')}`)
-    tellRest(providers, desk.directory?.unaddressed() ?? [], out)
+    tellRest(providers, desk.directory.unaddressed(), out)
   })
 
 /** Exit code 0 if it answered, else the one `holdfast run` has for this failure. */

@@ -5,11 +5,14 @@ export function registerCacheRoutes(routes: Routes): void {
   routes.get(
     '/v1/cache',
     async (_, { world }) => {
-      const state = world.warm?.state()
-      if (!state) return { conversations: 0 }
-      const { entries, bytes, active, limits, hits, misses, evictions } = state
+      const { entries, bytes, active, limits, hits, misses, evictions } = world.warm.state()
       return {
-        ...{ conversations: entries, bytes, in_a_turn: active, hits, misses, evictions },
+        conversations: entries,
+        bytes,
+        in_a_turn: active,
+        hits,
+        misses,
+        evictions,
         limits: { conversations: limits.entries, bytes: limits.bytes, idle_seconds: limits.idleMs / 1_000 },
       }
     },

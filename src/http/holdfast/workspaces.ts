@@ -3,7 +3,6 @@ import { parseId } from '../../core/id.ts'
 import { isOperator } from '../../core/people.ts'
 import type { OutputRange, ProcessOutput, ProcessState, WorkspaceQuota } from '../../ports/workspaces.ts'
 import type { Desk } from '../../service/desk.ts'
-import { callerOf } from '../../service/people/audit.ts'
 import {
   endProcess,
   type ListedWorkspace,
@@ -95,7 +94,7 @@ const wireWorkspace = ({ agent, conversation, state }: ListedWorkspace, desk: De
   ...{ organization_id: conversation.organizationId, is_default: conversation.isDefault },
   ...{ status: state.status, containment: state.containment, created_at: wireDate(state.createdAt) },
   // Where it lies on the machine is of use to those who can go there.
-  ...(isOperator(callerOf(desk)) ? { folder: state.folder } : {}),
+  ...(isOperator(desk.caller) ? { folder: state.folder } : {}),
   quota: wireAmounts(state.quota),
   // One that sleeps is not woken to be listed.
   usage: 'usage' in state ? wireAmounts(state.usage) : null,

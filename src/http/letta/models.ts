@@ -25,7 +25,7 @@ export function registerModelRoutes(routes: Routes): void {
 
   // Without one, searches go by words.
   routes.get('/v1/models/embedding', async (_, desk) => {
-    const { usual } = desk.embeddings ?? {}
+    const { usual } = desk.embeddings
     return usual ? [wireEmbedding(usual, desk)] : []
   })
 }

@@ -67,7 +67,7 @@ export async function updateAgent(request: UpdateAgent, desk: Desk): Promise<Age
   if (trimmed === '') throw new Problem('invalid', 'An agent needs a name.')
   const handle = model === undefined ? undefined : requireHandle(model)
   const blocks = blockIds && withoutTwins(await blocksNamed(blockIds, desk))
-  const kept = secrets && sealSecrets(agent.id, secrets, desk)
+  const sealed = secrets && sealSecrets(agent.id, secrets, desk)
   const now = desk.world.clock.now()
   const updated = await desk.world.store.agents.update(desk.organizationId, agent.id, {
     edit(before) {
@@ -80,7 +80,7 @@ export async function updateAgent(request: UpdateAgent, desk: Desk): Promise<Age
         ...(settings ? { settings: settings(before.settings ?? {}) } : {}),
         updatedAt: now,
       }
-      return kept ? withSecrets(edited, kept) : edited
+      return secrets ? withSecrets(edited, sealed) : edited
     },
     ...(tags ? { tags } : {}),
     ...(blocks ? { blockIds: blocks.map(({ id }) => id) } : {}),

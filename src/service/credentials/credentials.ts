@@ -7,7 +7,7 @@ import {
 } from '../../core/credential.ts'
 import { Problem } from '../../core/problem.ts'
 import type { World } from '../../engine/world.ts'
-import type { CredentialCare, EnvironmentCredential } from '../../ports/credential-care.ts'
+import type { EnvironmentCredential } from '../../ports/credential-care.ts'
 import type { StoredCredential } from '../../ports/credential-store.ts'
 import type { Refreshed } from '../../ports/credentials.ts'
 import type { Desk } from '../desk.ts'
@@ -19,11 +19,6 @@ export type CredentialDesk = Pick<Desk, 'organizationId' | 'care'> & {
 
 /** A credential as people see it. The secret is a masked tail, or nothing where it cannot be opened. */
 export type ListedCredential = Credential & { hint?: string; cooldown?: Cooldown }
-
-export function requireCare({ care }: CredentialDesk): CredentialCare {
-  if (care) return care
-  throw new Problem('unavailable', 'This process has no key to seal credentials with.')
-}
 
 /** By id, or by label where only one credential has it. */
 export async function findCredential(idOrLabel: string, desk: CredentialDesk): Promise<StoredCredential> {
@@ -40,7 +35,7 @@ export async function findCredential(idOrLabel: string, desk: CredentialDesk): P
 }
 
 const isOfEnvironment = (id: string, { care }: CredentialDesk): boolean =>
-  care?.environment().some((key) => key.id === id) ?? false
+  care.environment().some((key) => key.id === id)
 
 /** Without its ciphertext: there is nothing to learn from it and no reason to hand it on. */
 export function withoutSecrets({ sealed: _sealed, refreshingBy: _claim, ...credential }: StoredCredential): Credential {
@@ -60,7 +55,7 @@ export async function listCredentials(desk: CredentialDesk, provider?: string): 
   const cooldowns = await store.cooldowns.list(desk.organizationId, clock.now())
   const restOf = new Map(cooldowns.flatMap((rest) => (rest.scope === 'credential' ? [[rest.key, rest]] : [])))
   const stored = rows.map((row): ListedCredential => {
-    const secret = desk.care?.box.open(row.sealed.secret, row.id)
+    const secret = desk.care.box.open(row.sealed.secret, row.id)
     const cooldown = restOf.get(row.id)
     return {
       ...withoutSecrets(row),
@@ -68,7 +63,7 @@ export async function listCredentials(desk: CredentialDesk, provider?: string): 
       ...(cooldown ? { cooldown } : {}),
     }
   })
-  const environment = desk.care?.environment() ?? []
+  const environment = desk.care.environment()
   return { stored, environment: environment.filter((key) => provider === undefined || key.provider === provider) }
 }
 
@@ -87,7 +82,7 @@ export type AddCredential = {
 
 /** Keeps a key or token, sealed. What comes back shows a masked tail of it. */
 export async function addCredential(request: AddCredential, desk: CredentialDesk): Promise<ListedCredential> {
-  const { box } = requireCare(desk)
+  const { box } = desk.care
   const { store, clock, randomness } = desk.world
   const { organizationId } = desk
   const provider = required(request.provider, 'the name of a provider')

@@ -53,7 +53,7 @@ export type PassageQuestion = {
   signal: AbortSignal
 }
 
-type Parts = { store: Pick<Store, 'passages' | 'agents'>; embeddings: Embeddings | undefined }
+type Parts = { store: Pick<Store, 'passages' | 'agents'>; embeddings: Embeddings }
 
 export async function findPassages(question: PassageQuestion, parts: Parts): Promise<Found<Passage>> {
   const { organizationId, agentId, query, signal } = question

@@ -88,7 +88,7 @@ export type MessageQuestion = {
   signal: AbortSignal
 }
 
-type Parts = { store: Pick<Store, 'recall' | 'agents'>; embeddings: Embeddings | undefined }
+type Parts = { store: Pick<Store, 'recall' | 'agents'>; embeddings: Embeddings }
 
 export async function findMessages(question: MessageQuestion, parts: Parts): Promise<Found<Recalled>> {
   const { organizationId, agentId, query, byWordsAlone, signal } = question
@@ -102,6 +102,6 @@ export async function findMessages(question: MessageQuestion, parts: Parts): Pro
     keyOf: ({ id }: Recalled) => id,
   }
   const { embeddings } = parts
-  const isPlaced = embeddings?.messages === true && !byWordsAlone
+  const isPlaced = embeddings.messages && !byWordsAlone
   return findBothWays(ways, { target: isPlaced ? await targetFor(question, parts) : undefined, embeddings })
 }

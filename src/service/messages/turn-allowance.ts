@@ -1,12 +1,11 @@
 import type { AgentId, RunId } from '../../core/id.ts'
-import { USUAL_LIMITS } from '../../core/limits.ts'
 import type { Caller } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Desk } from '../desk.ts'
 import type { Sent } from './send-message.ts'
 
-type Starter = { agentId: AgentId; actor: Caller['actor'] | undefined }
+type Starter = { agentId: AgentId; actor: Caller['actor'] }
 
 type Book = { started: Map<RunId, Starter>; opening: Set<Starter> }
 
@@ -21,8 +20,8 @@ export async function withTurnAllowance(agentId: AgentId, desk: Desk, send: () =
   if (!engine) return send()
   const book = books.get(engine) ?? { started: new Map(), opening: new Set() }
   books.set(engine, book)
-  const starter: Starter = { agentId, actor: caller?.actor }
-  if (caller && isMadeKey(caller)) refuseTooMany(starter, { running: runningOf(engine, book), desk })
+  const starter: Starter = { agentId, actor: caller.actor }
+  if (isMadeKey(caller)) refuseTooMany(starter, { running: runningOf(engine, book), desk })
   book.opening.add(starter)
   try {
     const sent = await send()
@@ -43,7 +42,7 @@ const runningOf = (engine: Engine, { started, opening }: Book): Starter[] => [
 ]
 
 function refuseTooMany({ agentId, actor }: Starter, { running, desk }: { running: Starter[]; desk: Desk }): void {
-  const { turnsPerKey, turnsPerAgent } = desk.limits ?? USUAL_LIMITS
+  const { turnsPerKey, turnsPerAgent } = desk.limits
   if (turnsPerKey > 0 && running.filter((one) => one.actor === actor).length >= turnsPerKey)
     throw new Problem('queue-full', `This key has ${turnsPerKey} turns running, which is its limit. Try again later.`)
   if (turnsPerAgent > 0 && running.filter((one) => one.agentId === agentId).length >= turnsPerAgent)

@@ -1,19 +1,15 @@
 import type { AuditEntry, AuditOutcome } from '../../core/audit.ts'
 import { DEFAULT_ORGANIZATION, type OrganizationId, parseId } from '../../core/id.ts'
-import { type Caller, isOperator } from '../../core/people.ts'
+import { isOperator } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ListPage } from '../../ports/memory-store.ts'
 import type { Desk } from '../desk.ts'
-
-/** Who stands at this desk. Without a request it is whoever sits at the command line of the home. */
-export const callerOf = ({ caller, organizationId }: Desk): Caller =>
-  caller ?? { actor: 'command-line', organizationId, scope: 'admin' }
 
 export type Deed = { verb: string; object?: string; outcome?: AuditOutcome; organizationId?: OrganizationId }
 
 /** A line of the audit log: what is done at this desk, by whom, now. */
 export function entryOf({ verb, object, outcome = 'done', organizationId }: Deed, desk: Desk): AuditEntry {
-  const { actor, userId, from, requestId, organizationId: own } = callerOf(desk)
+  const { actor, userId, from, requestId, organizationId: own } = desk.caller
   const { randomness, clock } = desk.world
   return {
     ...{
@@ -47,7 +43,7 @@ export async function organizationFor(named: string | undefined, desk: Desk): Pr
   const id = parseId('org', named)
   const isKnown =
     id !== undefined &&
-    isOperator(callerOf(desk)) &&
+    isOperator(desk.caller) &&
     (id === DEFAULT_ORGANIZATION || (await desk.world.store.people.getOrganization(id)) !== undefined)
   if (isKnown) return id
   throw new Problem('not-found', `There is no organization ${named.slice(0, 80)}.`)

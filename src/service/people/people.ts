@@ -2,14 +2,14 @@ import { DEFAULT_ORGANIZATION, parseId } from '../../core/id.ts'
 import { isOperator, type Organization, type User } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Desk } from '../desk.ts'
-import { callerOf, entryOf, organizationFor } from './audit.ts'
+import { entryOf, organizationFor } from './audit.ts'
 
 /** What the server began with, and what its own key administers. */
 const FIRST: Organization = { id: DEFAULT_ORGANIZATION, name: 'default', createdAt: 0 }
 
 export async function createOrganization({ name: wish }: { name: string }, desk: Desk): Promise<Organization> {
   const { randomness, clock, store } = desk.world
-  if (!isOperator(callerOf(desk)))
+  if (!isOperator(desk.caller))
     throw new Problem('invalid', 'Only an administrator of the default organization makes others.')
   const name = requireName(wish)
   const organization: Organization = { id: `org-${randomness.uuid()}`, name, createdAt: clock.now() }
@@ -22,7 +22,7 @@ export async function createOrganization({ name: wish }: { name: string }, desk:
 /** All of them for whoever runs the server; others see their own. */
 export async function listOrganizations(desk: Desk): Promise<Organization[]> {
   const all = [FIRST, ...(await desk.world.store.people.listOrganizations())]
-  return isOperator(callerOf(desk)) ? all : all.filter(({ id }) => id === desk.organizationId)
+  return isOperator(desk.caller) ? all : all.filter(({ id }) => id === desk.organizationId)
 }
 
 const LONGEST_NAME = 200

@@ -81,7 +81,7 @@ async function askForList({ name, needsKey }: ListedProvider, signal: AbortSigna
   if (refusal) return { failure: refusal }
   if (choice.type === 'none' && needsKey) return { failure: NO_KEY }
   const grant = choice.type === 'granted' ? { grant: choice.grant } : {}
-  const answer = await desk.directory!.listModels(name, { ...grant, signal })
+  const answer = await desk.directory.listModels(name, { ...grant, signal })
   return answer.type === 'models' ? { models: answer.models } : { failure: answer.failure }
 }
 
@@ -98,7 +98,7 @@ function knownModel(provider: string, listed: ListedModel, known: Known & { isLi
   const { model } = listed
   const { agents, notes, desk, isListed } = known
   const handle = `${provider}/${model}`
-  const facts = desk.directory?.factsOf({ provider, model }) ?? {}
+  const facts = desk.directory.factsOf({ provider, model })
   const learnt = notes.find((note) => note.provider === provider && note.model === model)?.notes ?? {}
   const window: KnownModel['window'] = learnt.window
     ? { tokens: learnt.window, from: 'learnt' }
@@ -108,7 +108,7 @@ function knownModel(provider: string, listed: ListedModel, known: Known & { isLi
         ? undefined
         : { tokens: listed.window, from: 'stated' }
   const maxOutput = facts.maxOutput ?? listed.maxOutput
-  const price = listed.price ?? desk.directory?.priceOf({ provider, model })
+  const price = listed.price ?? desk.directory.priceOf({ provider, model })
   const usedBy = agents.filter((agent) => chainOf(agent, desk.defaults.fallback).some((one) => one === handle))
   return {
     handle,

@@ -54,7 +54,7 @@ export async function listProviders(desk: Desk): Promise<ListedProvider[]> {
     listAgents(desk),
   ])
   const members = poolMembers(credentials, cooldowns)
-  return (desk.directory?.list() ?? []).map((entry) => {
+  return desk.directory.list().map((entry) => {
     const own = members.filter(({ provider }) => provider === entry.name).map(({ provider: _, ...member }) => member)
     const usedBy = agents.filter((agent) => isUsedBy(entry.name, agent, desk)).map(({ name }) => name)
     const listed = { ...entry, credentials: own, usedBy }
@@ -118,9 +118,9 @@ type DirectoryDesk = Pick<Desk, 'directory'>
 /** The provider of that name, or `scripted`; a name that is neither is answered with those there are. */
 export function findProvider(name: string, desk: DirectoryDesk): ProviderEntry | typeof SCRIPTED {
   if (name === SCRIPTED) return SCRIPTED
-  const entry = desk.directory?.list().find((one) => one.name === name)
+  const entry = desk.directory.list().find((one) => one.name === name)
   if (entry) return entry
-  const lacking = desk.directory?.unaddressed().find((one) => one.name === name)
+  const lacking = desk.directory.unaddressed().find((one) => one.name === name)
   if (lacking)
     throw new Problem(
       'invalid',
@@ -136,7 +136,6 @@ export function requireProviderName(name: string, desk: DirectoryDesk): string {
 }
 
 function credentialNames({ directory }: DirectoryDesk): string[] {
-  if (!directory) return []
   const named = [...directory.list(), ...directory.unaddressed()].map(({ name }) => name)
   return [...new Set([...named, ...directory.loginNames()])].sort()
 }

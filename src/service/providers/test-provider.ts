@@ -80,6 +80,6 @@ async function modelToTest(
   if (provider === SCRIPTED) return 'friendly'
   const used = targetsInUse({ agents: await listAgents(desk), desk }).find((target) => target.provider === provider)
   if (used) return used.model
-  const list = await desk.directory?.listModels(provider, { signal, ...(grant ? { grant } : {}) })
-  return list?.type === 'models' ? list.models[0]?.model : undefined
+  const list = await desk.directory.listModels(provider, { signal, ...(grant ? { grant } : {}) })
+  return list.type === 'models' ? list.models[0]?.model : undefined
 }

@@ -95,7 +95,7 @@ function attemptOf({ at, event }: LoggedEvent, settings: RunSettings, desk: Desk
 
 function charged(handle: string, usage: Usage, { directory }: Desk): { usage: Usage; cost?: number } {
   const target = parseTarget(handle)
-  const price = target && directory?.priceOf(target)
+  const price = target && directory.priceOf(target)
   const cost = price && costOf(usage, price)
   return cost === undefined ? { usage } : { usage, cost }
 }

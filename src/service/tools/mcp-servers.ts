@@ -33,7 +33,7 @@ export type RefreshedTools = { added: string[]; updated: string[]; deleted: stri
 
 /** Also kept when it cannot be reached now: `contact` says so, and a refresh looks again. */
 export async function createMcpServer({ name, place, secrets }: NewMcpServer, desk: Desk): Promise<ShownMcpServer> {
-  const mcp = requireMcp(desk)
+  const { mcp } = desk.world
   refuseAddress(place, desk)
   refuseMasked(secrets)
   const { store, clock, randomness } = desk.world
@@ -54,16 +54,16 @@ export async function createMcpServer({ name, place, secrets }: NewMcpServer, de
 }
 
 export async function listMcpServers(desk: Desk): Promise<ShownMcpServer[]> {
-  const mcp = requireMcp(desk)
+  const { mcp } = desk.world
   return (await desk.world.store.mcpServers.list(desk.organizationId)).map((server) => shown(server, mcp))
 }
 
 export async function findMcpServer(id: McpServerId, desk: Desk): Promise<ShownMcpServer> {
-  return shown(await requireServer(id, desk), requireMcp(desk))
+  return shown(await requireServer(id, desk), desk.world.mcp)
 }
 
 export async function updateMcpServer(id: McpServerId, change: McpServerChange, desk: Desk): Promise<ShownMcpServer> {
-  const mcp = requireMcp(desk)
+  const { mcp } = desk.world
   const now = desk.world.clock.now()
   if (change.place) refuseAddress(change.place, desk)
   const updated = await desk.world.store.mcpServers.update(desk.organizationId, id, (before) => {
@@ -91,7 +91,7 @@ export async function updateMcpServer(id: McpServerId, change: McpServerChange, 
 
 export async function deleteMcpServer(id: McpServerId, desk: Desk): Promise<void> {
   if (!(await desk.world.store.mcpServers.delete(desk.organizationId, id))) throw notFound(id)
-  desk.world.mcp?.forget(id)
+  desk.world.mcp.forget(id)
 }
 
 /** `failed`: it could not be asked, which is kept with it; its tools stay as they are. */
@@ -101,7 +101,7 @@ export type Refreshed =
   | Exclude<McpListing, { type: 'listed' }>
 
 export async function refreshMcpServer(id: McpServerId, desk: Desk): Promise<Refreshed> {
-  const mcp = requireMcp(desk)
+  const { mcp } = desk.world
   const server = await requireServer(id, desk)
   if (server.place.type === 'stdio') return { type: 'waits-for-sandbox' }
   const found = await mcp.list(server)
@@ -183,12 +183,10 @@ function refuseAddress(place: McpPlace, desk: Desk): void {
     if (isOfOperators(desk)) return
     throw new Problem('invalid', 'A program of its own (stdio) can only be named by whoever runs this server.')
   }
-  const fault = addressFault(place.url) ?? (isOfOperators(desk) ? undefined : publicFault(place.url, desk))
+  const fault =
+    addressFault(place.url) ?? (isOfOperators(desk) ? undefined : desk.outbound.addressFault(place.url, 'public'))
   if (fault) throw new Problem('invalid', `${place.url} cannot be the address of a server: ${fault}.`)
 }
-
-const publicFault = (url: string, { outbound }: Desk): string | undefined =>
-  outbound ? outbound.addressFault(url, 'public') : 'this process reaches nothing outside'
 
 function requireName(name: string): string {
   const trimmed = name.trim()
@@ -200,11 +198,6 @@ async function requireServer(id: McpServerId, desk: Desk): Promise<McpServer> {
   const server = await desk.world.store.mcpServers.get(desk.organizationId, id)
   if (server) return server
   throw notFound(id)
-}
-
-function requireMcp({ world }: Desk): Mcp {
-  if (world.mcp) return world.mcp
-  throw new Problem('unavailable', 'This process does not talk to MCP servers.')
 }
 
 const notFound = (id: McpServerId) => new Problem('not-found', `There is no MCP server ${id}.`)

@@ -9,11 +9,11 @@ import type { Desk } from '../desk.ts'
  * can be told of a fault any more, so it is reported, and the keeper of workspaces removes what is left.
  */
 export async function closeConversations(ids: readonly ConversationId[], { world, workspaces }: Desk): Promise<void> {
-  for (const id of ids) world.warm?.forget(id)
+  for (const id of ids) world.warm.forget(id)
   await Promise.all(
     ids.map(async (id) => {
       try {
-        await workspaces?.remove(id)
+        await workspaces.remove(id)
       } catch (fault) {
         world.report(fault, `removing the workspace of ${id}`)
       }

@@ -30,7 +30,7 @@ export async function listWorkspaces(
   desk: Desk,
 ): Promise<ListedWorkspace[]> {
   const { agents, conversations } = desk.world.store
-  const workspaces = requireWorkspaces(desk)
+  const workspaces = desk.workspaces
   const known = new Map<AgentId, Agent | undefined>()
   const found: ListedWorkspace[] = []
   for (const id of (await telling(workspaces.list())).sort()) {
@@ -56,7 +56,7 @@ async function stateOf(id: ConversationId, workspaces: Workspaces): Promise<List
 /** What a conversation has on this machine: state, use, limits and processes. Somebody else's looks missing. */
 export async function showWorkspace(id: ConversationId, desk: Desk): Promise<ShownWorkspace> {
   const { agent, conversation } = await findByConversation(id, desk)
-  const state = await telling(requireWorkspaces(desk).inspect(id))
+  const state = await telling(desk.workspaces.inspect(id))
   if (state) return { agent, conversation, state }
   throw noWorkspace(id)
 }
@@ -77,7 +77,7 @@ export async function showProcess(
 /** For good, with all that runs in it. The conversation stays; its next command finds an empty workspace. */
 export async function removeWorkspace(id: ConversationId, desk: Desk): Promise<void> {
   await findByConversation(id, desk)
-  if (!(await telling(requireWorkspaces(desk).remove(id)))) throw noWorkspace(id)
+  if (!(await telling(desk.workspaces.remove(id)))) throw noWorkspace(id)
   await desk.world.store.audit.append(entryOf({ verb: 'workspace.remove', object: id }, desk))
 }
 
@@ -97,14 +97,9 @@ export async function endProcess({ conversationId, processId }: EndProcess, desk
 /** A workspace and whose it is. */
 export type ShownWorkspace<State = WorkspaceState> = { agent: Agent; conversation: Conversation; state: State }
 
-export function requireWorkspaces({ workspaces }: Desk): Workspaces {
-  if (workspaces) return workspaces
-  throw new Problem('unavailable', 'This process keeps no workspaces.')
-}
-
 /** The workspace of a conversation that is known to be the caller's. */
 export async function requireWorkspace({ id }: Conversation, desk: Desk): Promise<Workspace> {
-  const found = await telling(requireWorkspaces(desk).find(id))
+  const found = await telling(desk.workspaces.find(id))
   if (found) return found
   throw noWorkspace(id)
 }

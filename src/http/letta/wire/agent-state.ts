@@ -111,12 +111,11 @@ async function whereItStands(agent: Agent, desk: Desk) {
 
 /** What was asked for and is not there is said where people look. */
 function metadataOf({ settings }: Agent, isSealedForGood: boolean): JsonObject | null {
-  const { metadata, missingTools: tools = [], unkeptSecrets: secrets = [], notImported: left = [] } = settings ?? {}
-  if (tools.length + secrets.length + left.length === 0 && !isSealedForGood) return metadata ?? null
+  const { metadata, missingTools: tools = [], notImported: left = [] } = settings ?? {}
+  if (tools.length + left.length === 0 && !isSealedForGood) return metadata ?? null
   return {
     ...metadata,
     ...(tools.length > 0 ? { missing_tools: tools } : {}),
-    ...(secrets.length > 0 ? { unkept_secrets: secrets } : {}),
     ...(left.length > 0 ? { not_imported: left } : {}),
     ...(isSealedForGood ? { unreadable_secrets: true } : {}),
   }
