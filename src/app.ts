@@ -13,6 +13,8 @@ import { COMMAND_LINE } from './core/people.ts'
 import { startEngine } from './engine/engine.ts'
 import { newWarmAgents } from './engine/warm-past.ts'
 import type { World } from './engine/world.ts'
+import type { UnheardOf } from './jobs/remove-ownerless.ts'
+import { startJobs } from './jobs/start-jobs.ts'
 import { newStreams } from './live/streams.ts'
 import { newOutbound } from './net/outbound.ts'
 import { isPublicAddress } from './net/public-address.ts'
@@ -29,13 +31,12 @@ import { modelsFrom } from './providers/models.ts'
 import { providerSet } from './providers/provider-set.ts'
 import { friendlyProvider } from './providers/scripted/friendly.ts'
 import type { Desk } from './service/desk.ts'
-import { keepSearchReady } from './service/keep-search-ready.ts'
-import { keepWorkspaces } from './service/keep-workspaces.ts'
 import { findPassages } from './service/memory/passages.ts'
+import { newExpectedCallbacks } from './service/messages/callbacks.ts'
 import { findMessages } from './service/messages/messages.ts'
+import type { RunStory } from './service/runs/runs.ts'
 import { tellEvents } from './service/tell-events.ts'
 import { endProcesses } from './service/workspaces/end-processes.ts'
-import type { UnheardOf } from './service/workspaces/remove-ownerless.ts'
 import { builtinTools } from './tools/builtin/all.ts'
 import { memoryTools } from './tools/builtin/memory/all.ts'
 import { fileSpill } from './tools/file-spill.ts'
@@ -58,6 +59,8 @@ export type AppOptions = {
   /** Beside the builtin ones; for tests and embedding. */
   providers?: Record<string, ModelProvider>
   tools?: Tool[]
+  /** Time; the machine's own unless a test says otherwise. */
+  clock?: Clock
   /** Lets a test stand between the engine and its store. */
   wrapStore?(store: Store): Store
   report?(fault: unknown, where: string): void
@@ -70,7 +73,7 @@ export const homeOf = (environment: Environment): string => readSettings(environ
 export async function openApp({ environment, role, ...options }: AppOptions): Promise<App> {
   const settings = readSettings(environment)
   const home = openHome(settings.home)
-  const clock = realClock
+  const clock = options.clock ?? realClock
   const randomness = realRandomness
   const report = options.report ?? reportToStderr
   const { store: opened, chunks, snapshot } = await openDatabase(settings, { home, clock, role })
@@ -132,6 +135,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     embeddings,
     outbound: newOutbound({ keepBody: true }),
     workspaces,
+    callbacks: newExpectedCallbacks(),
     defaults: {
       ...{ maxSteps, maxDurationMs, approvalTtlMs, fallback: config.fallback },
       ...(config.model ? { model: config.model } : {}),
@@ -141,16 +145,13 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     limits: readLimits(environment, config.limits),
     ...(engine ? { engine } : {}),
   }
-  const search = engine && keepSearchReady({ world, embeddings, running: () => engine.dispatcher.running().length })
-  const unheardOf = whoseAre(folder, { home, settings })
-  const keeper = engine && keepWorkspaces({ desk, workspaces, unheardOf })
+  const jobs = engine && startJobs({ desk, unheardOf: whoseAre(folder, { home, settings }), callbackBody })
   return {
     desk,
     settings,
     close: () =>
       closeInTurn([
-        () => search?.stop(),
-        () => keeper?.stop(),
+        () => jobs?.stop(),
         () => engine?.stop(),
         workspaces.close,
         mcp.close,
@@ -184,6 +185,12 @@ function flowsOf({ providers }: ConfigFile): FlowOverrides {
       return [[name, Object.fromEntries(said.filter(([, value]) => value))]]
     }),
   )
+}
+
+/** Webhooks speak the wire format of the API; it is loaded with the first one. */
+async function callbackBody(story: RunStory): Promise<string> {
+  const letta = await import('./http/letta/callback-body.ts')
+  return letta.callbackBody(story)
 }
 
 /** A database in the home knows every workspace of the home; one elsewhere may be another's, and so may the folder. */

@@ -36,6 +36,7 @@ const DOORS: Record<string, Doors> = {
   config: { rooms: ['core', 'ports'], packages: ['node:', 'yaml', '@cfworker/json-schema'] },
   simulator: { rooms: ['core'], packages: ['node:'] },
   service: { rooms: ['core', 'ports', 'engine'], packages: [] },
+  jobs: { rooms: ['core', 'ports', 'service'], packages: [] },
   http: {
     rooms: ['core', 'ports', 'service'],
     packages: ['node:', 'fastify', 'fastify-type-provider-zod', 'zod', 'prom-client'],
@@ -44,7 +45,20 @@ const DOORS: Record<string, Doors> = {
   cli: { rooms: ['core', 'ports', 'service'], packages: ['node:', 'commander'] },
   'app.ts': {
     rooms: [
-      ...['core', 'ports', 'engine', 'providers', 'net', 'storage', 'live', 'tools', 'workspaces', 'config', 'service'],
+      'core',
+      'ports',
+      'engine',
+      'providers',
+      'net',
+      'storage',
+      'live',
+      'tools',
+      'workspaces',
+      'config',
+      'service',
+      'jobs',
+      // The wire format of webhooks.
+      'http',
     ],
     packages: ['node:'],
   },
@@ -55,7 +69,7 @@ const DOORS: Record<string, Doors> = {
 }
 
 /** Clock and chance are ports: the simulator must be able to run these rooms on a virtual clock. */
-const PURE_ROOMS = ['core', 'engine', 'live', 'service']
+const PURE_ROOMS = ['core', 'engine', 'live', 'service', 'jobs']
 const CLOCK_OR_CHANCE =
   /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\b(setTimeout|setInterval|setImmediate|queueMicrotask)\b|\brandomUUID\b|\bperformance\.now\b/
 

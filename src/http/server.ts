@@ -6,7 +6,6 @@ import { keepAccessLog, logFault } from './access-log.ts'
 import { admit, pathOf } from './admission.ts'
 import { registerApiDescription } from './api-description.ts'
 import { keyDigest } from './api-key.ts'
-import { keepCallingBack } from './call-back.ts'
 import { readJson } from './json-body.ts'
 import { answerOf, type ErrorAnswer, refuse } from './letta/errors.ts'
 import { registerHealthRoutes } from './letta/health.ts'
@@ -66,9 +65,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const metrics = newMetrics(desk)
   const closing = new AbortController()
   const draining = new AbortController()
-  const callbacks = keepCallingBack({ desk, report })
   server.decorate('serving', {
-    callbacks,
     closing: closing.signal,
     draining: draining.signal,
     streams: metrics.streams,
@@ -120,10 +117,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   })
 
   server.server.maxConnections = limits.connections
-  await server.listen({ host, port }).catch(async (fault) => {
-    await callbacks.stop()
-    throw fault
-  })
+  await server.listen({ host, port })
   const { port: taken } = server.server.address() as { port: number }
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
@@ -133,7 +127,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       closing.abort()
       // Whoever is still written to has this long to read its last word.
       const hurry = setTimeout(() => server.server.closeAllConnections(), CLOSE_GRACE_MS)
-      await Promise.all([server.close(), callbacks.stop()])
+      await server.close()
       clearTimeout(hurry)
       metrics.close()
       ring.close()

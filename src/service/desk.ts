@@ -11,6 +11,7 @@ import type { Outbound } from '../ports/safe-fetch.ts'
 import type { SecretKeys } from '../ports/secret-box.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
 import type { Workspaces } from '../ports/workspaces.ts'
+import type { ExpectedCallbacks } from './messages/callbacks.ts'
 import type { Hearing } from './tell-events.ts'
 
 /** What a request may ask for when it does not say. */
@@ -40,6 +41,7 @@ export type Desk = {
   /** HTTP client for addresses that callers supply (webhooks, MCP servers). */
   outbound: Outbound
   workspaces: Workspaces
+  callbacks: ExpectedCallbacks
   defaults: Defaults
   organizationId: OrganizationId
   /** Who asks: the server puts the owner of the request's key here. */

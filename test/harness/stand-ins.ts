@@ -5,6 +5,7 @@ import type { Credentials } from '../../src/ports/credentials.ts'
 import type { SecretBox } from '../../src/ports/secret-box.ts'
 import type { Workspaces } from '../../src/ports/workspaces.ts'
 import type { Desk } from '../../src/service/desk.ts'
+import { newExpectedCallbacks } from '../../src/service/messages/callbacks.ts'
 
 /** The parts of a world that tests of turns do not ask for: no MCP server answers, and no process runs. */
 export const worldStandIns = (): Pick<World, 'mcp' | 'endProcesses'> => ({
@@ -47,6 +48,7 @@ export const deskAround = (given: Given): Desk => ({
     fetch: { public: noAnswer, configured: noAnswer },
   },
   workspaces: noWorkspaces,
+  callbacks: newExpectedCallbacks(),
   organizationId: COMMAND_LINE.organizationId,
   caller: COMMAND_LINE,
   limits: USUAL_LIMITS,

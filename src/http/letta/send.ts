@@ -43,7 +43,6 @@ export async function sendAndAnswer(
 ): Promise<unknown> {
   const { body, mode } = sending
   const runId = await accept(request, sending, desk)
-  if (body.callback_url) request.server.serving.callbacks.expect(runId, desk.organizationId)
   reply.header('x-run-id', runId)
   const onSent = () => void markAnswered(runId, desk)
   switch (mode) {

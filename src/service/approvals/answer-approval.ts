@@ -25,6 +25,12 @@ export type AnswerApproval = {
  * attaches to that run; if it was cancelled or failed, a new one lets the model go on without running a tool again.
  */
 export async function answerApproval(request: AnswerApproval, desk: Desk): Promise<RunId> {
+  const continuing = await answerOrAttach(request, desk)
+  if (request.wishes?.callback) desk.callbacks.expect(continuing, desk.organizationId)
+  return continuing
+}
+
+async function answerOrAttach(request: AnswerApproval, desk: Desk): Promise<RunId> {
   const { store } = desk.world
   const runId = parseId('run', request.runId)
   for (;;) {

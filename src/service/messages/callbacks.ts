@@ -1,12 +1,34 @@
+import type { OrganizationId, RunId } from '../../core/id.ts'
 import { isOperator } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { CallbackWish } from '../../ports/callback-store.ts'
 import type { Desk } from '../desk.ts'
 
-/** Whether whoever asks may have that address called; judged again whenever it is. */
+/** Whether the caller may have that address called. It is judged again before each call. */
 export function acceptCallback(url: string, { outbound, caller }: Desk): CallbackWish {
   const reach = isOperator(caller) ? 'configured' : 'public'
   const fault = outbound.addressFault(url, reach)
   if (fault) throw new Problem('invalid', `callback_url cannot be called: ${fault}.`)
   return { url, reach }
+}
+
+type Listener = (runId: RunId, organizationId: OrganizationId) => void
+
+/**
+ * Between the verbs that accept a callback and the job that sends it: the job looks when the run is over, and not with
+ * its next sweep. An announcement that is lost costs seconds, since the run's row has the callback.
+ */
+export type ExpectedCallbacks = { expect: Listener; onExpected(listener: Listener): () => void }
+
+export function newExpectedCallbacks(): ExpectedCallbacks {
+  const listeners = new Set<Listener>()
+  return {
+    expect(runId, organizationId) {
+      for (const listener of listeners) listener(runId, organizationId)
+    },
+    onExpected(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
 }

@@ -54,8 +54,11 @@ export const sendMessage = ({ content, otid, ...request }: SendMessage, desk: De
   sendInputs({ ...request, inputs: [{ role: 'user', content, ...(otid ? { otid } : {}) }] }, desk)
 
 /** The same for what an application says in several messages: all of them, or none. */
-export const sendInputs = (request: SendInputs, desk: Desk): Promise<Sent> =>
-  withTurnAllowance(request.agent.id, desk, () => openRun(request, desk))
+export async function sendInputs(request: SendInputs, desk: Desk): Promise<Sent> {
+  const sent = await withTurnAllowance(request.agent.id, desk, () => openRun(request, desk))
+  if (request.callback) desk.callbacks.expect(sent.runId, desk.organizationId)
+  return sent
+}
 
 async function openRun(request: SendInputs, desk: Desk): Promise<Sent> {
   const { engine, world, organizationId } = desk

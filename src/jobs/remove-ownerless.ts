@@ -1,6 +1,6 @@
-import type { ConversationId } from '../../core/id.ts'
-import type { Store } from '../../ports/store.ts'
-import type { Workspaces } from '../../ports/workspaces.ts'
+import type { ConversationId } from '../core/id.ts'
+import type { Store } from '../ports/store.ts'
+import type { Workspaces } from '../ports/workspaces.ts'
 
 type Parts = {
   store: { conversations: Pick<Store['conversations'], 'getAnywhere'> }

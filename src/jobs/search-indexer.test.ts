@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Embedder } from '../ports/embeddings.ts'
-import { keepSearchReady } from './keep-search-ready.ts'
+import { startSearchIndexer } from './search-indexer.ts'
 
 const NOBODY: Embedder = {
   ...{ serves: () => false, dimensionsOf: () => undefined },
@@ -43,8 +43,12 @@ function given(catchUp: () => Promise<'done' | 'more'>) {
     },
     passages: { vectors: emptyShelf },
   }
-  const world = { store, clock, report: (fault: unknown) => void faults.push(fault) } as never
-  const keeping = keepSearchReady({ world, running: () => turns, embeddings: { embedder: NOBODY, messages: true } })
+  const desk = {
+    world: { store, clock, report: (fault: unknown) => void faults.push(fault) },
+    engine: { dispatcher: { running: () => Array.from({ length: turns }) } },
+    embeddings: { embedder: NOBODY, messages: true },
+  }
+  const keeping = startSearchIndexer({ desk: desk as never })
   return {
     ...{ keeping, faults, calls: () => calls, looks: () => looks, isTicking: () => isTicking },
     setTurns(count: number) {

@@ -1,7 +1,7 @@
-import { Problem, type ProblemKind } from '../../core/problem.ts'
-import type { AwaitedProcess, ProcessEnding, ProcessState, Workspace, Workspaces } from '../../ports/workspaces.ts'
-import type { Desk } from '../desk.ts'
-import { sendInputs } from '../messages/send-message.ts'
+import { Problem, type ProblemKind } from '../core/problem.ts'
+import type { AwaitedProcess, ProcessEnding, ProcessState, Workspace, Workspaces } from '../ports/workspaces.ts'
+import type { Desk } from '../service/desk.ts'
+import { sendInputs } from '../service/messages/send-message.ts'
 
 type Parts = { desk: Desk; workspaces: Pick<Workspaces, 'find' | 'awaited'> }
 
@@ -60,8 +60,8 @@ export function newWakeUps({ desk, workspaces }: Parts): WakeUps {
 
   return {
     async look() {
-      if (stopping.signal.aborted) return
       for (const awaited of await workspaces.awaited.list()) {
+        if (stopping.signal.aborted) return
         const key = keyOf(awaited)
         if (watched.has(key) || clock.monotonic() < (notBefore.get(key) ?? Number.NEGATIVE_INFINITY)) continue
         notBefore.delete(key)
