@@ -1,5 +1,4 @@
 import type { WorkerId } from '../core/id.ts'
-import { phaseOf } from '../core/run.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import { cancelRun } from './cancel-run.ts'
 import { type Dispatcher, newDispatcher } from './dispatcher.ts'
@@ -112,6 +111,3 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
     }
   }
 }
-
-export const isOver = (run: Parameters<typeof phaseOf>[0]): boolean =>
-  phaseOf(run) !== 'created' && phaseOf(run) !== 'running'

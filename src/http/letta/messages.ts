@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { CompactionSettings } from '../../core/compaction.ts'
 import { parseId, type RunId } from '../../core/id.ts'
-import { isSettled } from '../../core/run.ts'
+import { isOver, isSettled } from '../../core/run.ts'
 import type { RunFilter } from '../../ports/store.ts'
 import type { Desk } from '../../service/desk.ts'
 import { cancelRun, listRuns } from '../../service/runs/runs.ts'
@@ -148,8 +148,7 @@ export async function cancelAll(runIds: readonly RunId[], desk: Desk): Promise<R
     const run = await cancelRun(id, desk)
     if (isSettled(run)) return [id, run.status === 'cancelled' ? 'cancelled' : 'failed'] as const
     const ended = await waitForRun(id, desk, AbortSignal.timeout(CANCEL_WAIT_MS))
-    const isOver = ended.status !== 'created' && ended.status !== 'running'
-    return [id, !isOver || ended.status === 'cancelled' ? 'cancelled' : 'failed'] as const
+    return [id, !isOver(ended) || ended.status === 'cancelled' ? 'cancelled' : 'failed'] as const
   })
   return Object.fromEntries(await Promise.all(told))
 }

@@ -6,6 +6,7 @@ import type { ConversationId, RunId } from '../../core/id.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { Input } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
+import { isOver } from '../../core/run.ts'
 import { parseTarget, type TargetHandle } from '../../core/target.ts'
 import { answerApproval } from '../../service/approvals/answer-approval.ts'
 import { findAnsweredApproval, findOpenApproval } from '../../service/approvals/approvals.ts'
@@ -205,8 +206,7 @@ async function wholeResponse(
     if (body.cancel_on_disconnect) await cancelRun(runId, desk)
     throw refuse(499, 'Client disconnected')
   }
-  const isOver = run.status !== 'created' && run.status !== 'running'
-  if (!isOver) {
+  if (!isOver(run)) {
     reply.header('retry-after', '1')
     throw refuse(503, `The server is stopping. The run goes on when it is back: ask for ${runId}, or send this again.`)
   }

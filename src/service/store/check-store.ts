@@ -4,9 +4,8 @@ import { newLinks } from '../../core/invariants/links.ts'
 import type { Invariant, RunSummary, Violation } from '../../core/invariants/record.ts'
 import { noZombie } from '../../core/invariants/runs.ts'
 import { oneTerminal } from '../../core/invariants/streams.ts'
-import { phaseOf, type Run } from '../../core/run.ts'
+import { isOver, phaseOf, type Run } from '../../core/run.ts'
 import { QUARANTINE_FROM } from '../../engine/dispatcher.ts'
-import { isOver } from '../../engine/engine.ts'
 import type { Desk } from '../desk.ts'
 
 export type Report = {
