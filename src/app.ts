@@ -34,6 +34,7 @@ import type { Desk } from './service/desk.ts'
 import { findPassages } from './service/memory/passages.ts'
 import { newExpectedCallbacks } from './service/messages/callbacks.ts'
 import { findMessages } from './service/messages/messages.ts'
+import { newTurnStarters } from './service/messages/turn-allowance.ts'
 import type { RunStory } from './service/runs/runs.ts'
 import { tellEvents } from './service/tell-events.ts'
 import { endProcesses } from './service/workspaces/end-processes.ts'
@@ -143,6 +144,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     organizationId: DEFAULT_ORGANIZATION,
     caller: COMMAND_LINE,
     limits: readLimits(environment, config.limits),
+    starters: newTurnStarters(),
     ...(engine ? { engine } : {}),
   }
   const jobs = engine && startJobs({ desk, unheardOf: whoseAre(folder, { home, settings }), callbackBody })

@@ -12,6 +12,7 @@ import type { SecretKeys } from '../ports/secret-box.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
 import type { Workspaces } from '../ports/workspaces.ts'
 import type { ExpectedCallbacks } from './messages/callbacks.ts'
+import type { TurnStarters } from './messages/turn-allowance.ts'
 import type { Hearing } from './tell-events.ts'
 
 /** What a request may ask for when it does not say. */
@@ -47,4 +48,5 @@ export type Desk = {
   /** Who asks: the server puts the owner of the request's key here. */
   caller: Caller
   limits: Limits
+  starters: TurnStarters
 }

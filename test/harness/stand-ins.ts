@@ -6,6 +6,7 @@ import type { SecretBox } from '../../src/ports/secret-box.ts'
 import type { Workspaces } from '../../src/ports/workspaces.ts'
 import type { Desk } from '../../src/service/desk.ts'
 import { newExpectedCallbacks } from '../../src/service/messages/callbacks.ts'
+import { newTurnStarters } from '../../src/service/messages/turn-allowance.ts'
 
 /** The parts of a world that tests of turns do not ask for: no MCP server answers, and no process runs. */
 export const worldStandIns = (): Pick<World, 'mcp' | 'endProcesses'> => ({
@@ -52,6 +53,7 @@ export const deskAround = (given: Given): Desk => ({
   organizationId: COMMAND_LINE.organizationId,
   caller: COMMAND_LINE,
   limits: USUAL_LIMITS,
+  starters: newTurnStarters(),
   ...given,
 })
 

@@ -7,36 +7,35 @@ import type { Sent } from './send-message.ts'
 
 type Starter = { agentId: AgentId; actor: Caller['actor'] }
 
-type Book = { started: Map<RunId, Starter>; opening: Set<Starter> }
+/** Who started the turns of this process: what the limits of keys and agents are counted by. */
+export type TurnStarters = { started: Map<RunId, Starter>; opening: Set<Starter> }
 
-/** Beside those that run: the newest may wait for their turn still. Older ones are forgotten, half of it at a time. */
+export const newTurnStarters = (): TurnStarters => ({ started: new Map(), opening: new Set() })
+
+/** Beside the running turns: the newest may still be queued. Older ones are forgotten, half of them at a time. */
 const REMEMBERED = 2_000
-
-const books = new WeakMap<Engine, Book>()
 
 /** Accepts a message unless its key or its agent has as many turns running here as it may have. */
 export async function withTurnAllowance(agentId: AgentId, desk: Desk, send: () => Promise<Sent>): Promise<Sent> {
-  const { engine, caller } = desk
+  const { engine, caller, starters } = desk
   if (!engine) return send()
-  const book = books.get(engine) ?? { started: new Map(), opening: new Set() }
-  books.set(engine, book)
   const starter: Starter = { agentId, actor: caller.actor }
-  if (isMadeKey(caller)) refuseTooMany(starter, { running: runningOf(engine, book), desk })
-  book.opening.add(starter)
+  if (isMadeKey(caller)) refuseTooMany(starter, { running: runningOf(engine, starters), desk })
+  starters.opening.add(starter)
   try {
     const sent = await send()
-    if (sent.type === 'opened') book.started.set(sent.runId, starter)
-    forgetEnded(engine, book)
+    if (sent.type === 'opened') starters.started.set(sent.runId, starter)
+    forgetEnded(engine, starters)
     return sent
   } finally {
-    book.opening.delete(starter)
+    starters.opening.delete(starter)
   }
 }
 
-/** The home's own key and its command line are whoever runs the server. */
+/** The home's own key and the command line belong to the operator, who has no limits here. */
 const isMadeKey = ({ actor }: Caller): boolean => actor !== 'home' && actor !== 'command-line'
 
-const runningOf = (engine: Engine, { started, opening }: Book): Starter[] => [
+const runningOf = (engine: Engine, { started, opening }: TurnStarters): Starter[] => [
   ...engine.dispatcher.running().flatMap((runId) => started.get(runId) ?? []),
   ...opening,
 ]
@@ -52,7 +51,7 @@ function refuseTooMany({ agentId, actor }: Starter, { running, desk }: { running
     )
 }
 
-function forgetEnded({ dispatcher }: Engine, { started }: Book): void {
+function forgetEnded({ dispatcher }: Engine, { started }: TurnStarters): void {
   if (started.size <= REMEMBERED) return
   const running = new Set(dispatcher.running())
   if (started.size <= REMEMBERED + running.size) return
