@@ -15,6 +15,7 @@ import { newWarmAgents } from './engine/warm-past.ts'
 import type { World } from './engine/world.ts'
 import type { UnheardOf } from './jobs/remove-ownerless.ts'
 import { startJobs } from './jobs/start-jobs.ts'
+import { withCommitListeners } from './live/commit-listeners.ts'
 import { newStreams } from './live/streams.ts'
 import { newOutbound } from './net/outbound.ts'
 import { isPublicAddress } from './net/public-address.ts'
@@ -36,7 +37,6 @@ import { newExpectedCallbacks } from './service/messages/callbacks.ts'
 import { findMessages } from './service/messages/messages.ts'
 import { newTurnStarters } from './service/messages/turn-allowance.ts'
 import type { RunStory } from './service/runs/runs.ts'
-import { tellEvents } from './service/tell-events.ts'
 import { endProcesses } from './service/workspaces/end-processes.ts'
 import { builtinTools } from './tools/builtin/all.ts'
 import { memoryTools } from './tools/builtin/memory/all.ts'
@@ -78,7 +78,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const randomness = realRandomness
   const report = options.report ?? reportToStderr
   const { store: opened, chunks, snapshot } = await openDatabase(settings, { home, clock, role })
-  const { store, hearing } = tellEvents(options.wrapStore?.(opened) ?? opened, clock)
+  const { store, commits } = withCommitListeners(options.wrapStore?.(opened) ?? opened, clock)
 
   const config = await readConfigFile(home)
   const set = providerSet(config.providers, { environment, clock })
@@ -129,7 +129,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const desk: Desk = {
     world,
     snapshot,
-    hearing,
+    commits,
     care: pool,
     directory: providerDirectory(set, { wishes: config.providers, environment }),
     secretKeys: secrets,

@@ -16,14 +16,14 @@ const TICKS_BEFORE_FIRST_SWEEP = 2
  * cancelled runs, and removes workspaces whose conversation is deleted. The next process finds what this one leaves.
  */
 export function startWorkspaceJanitor({ desk, unheardOf }: Omit<JobParts, 'callbackBody'>): RunningJob {
-  const { world, workspaces, hearing } = desk
+  const { world, workspaces, commits } = desk
   const wakeUps = newWakeUps({ desk, workspaces })
   const flight = newSingleFlight(world.report)
   const stopping = new AbortController()
   const cancelled = new Set<RunId>()
   let ticks = -TICKS_BEFORE_FIRST_SWEEP
 
-  const stopListening = hearing.listen({
+  const stopListening = commits.listen({
     event(event, runId) {
       if (event.type !== 'turn-ended' || event.stopReason !== 'cancelled') return
       cancelled.add(runId)

@@ -4,6 +4,7 @@ import type { Caller } from '../core/people.ts'
 import type { TargetHandle } from '../core/target.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { World } from '../engine/world.ts'
+import type { CommitListeners } from '../ports/commit-listeners.ts'
 import type { CredentialCare } from '../ports/credential-care.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
 import type { ProviderDirectory } from '../ports/provider-directory.ts'
@@ -13,7 +14,6 @@ import type { SnapshotReader } from '../ports/snapshot.ts'
 import type { Workspaces } from '../ports/workspaces.ts'
 import type { ExpectedCallbacks } from './messages/callbacks.ts'
 import type { TurnStarters } from './messages/turn-allowance.ts'
-import type { Hearing } from './tell-events.ts'
 
 /** What a request may ask for when it does not say. */
 export type Defaults = {
@@ -38,7 +38,7 @@ export type Desk = {
   /** The key file of the home. */
   secretKeys: SecretKeys
   embeddings: Embeddings
-  hearing: Hearing
+  commits: CommitListeners
   /** HTTP client for addresses that callers supply (webhooks, MCP servers). */
   outbound: Outbound
   workspaces: Workspaces

@@ -43,7 +43,7 @@ export const deskAround = (given: Given): Desk => ({
     },
     messages: false,
   },
-  hearing: { listen: () => () => undefined, takeovers: () => ({ 'worker-lost': 0, 'handed-back': 0 }) },
+  commits: { listen: () => () => undefined, takeovers: () => ({ 'worker-lost': 0, 'handed-back': 0 }) },
   outbound: {
     addressFault: () => 'this test reaches no address',
     fetch: { public: noAnswer, configured: noAnswer },
