@@ -7,9 +7,9 @@ import { apply, nextAction, type Turn } from '../core/turn.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 import type { RunStream } from '../ports/streams.ts'
-import type { StopCause } from './call-model.ts'
 import { LEASE_MS } from './lease.ts'
 import { withPatience } from './patience.ts'
+import type { StopCause } from './stop.ts'
 import type { Past } from './warm-past.ts'
 
 /** The lease was taken by somebody else: stop silently, it is their run now. */

@@ -1,7 +1,9 @@
 import type { Clock } from '../ports/clock.ts'
 import type { ToolStop } from '../ports/tool.ts'
-import type { StopCause } from './call-model.ts'
 import { OVER } from './execute-call.ts'
+
+/** `leaving`: this process gives the turn up (shutdown, lost lease); another worker goes on with it. */
+export type StopCause = 'cancel' | 'time-limit' | 'fault' | 'leaving'
 
 /** What tools are told: a run that ends takes them along, a process that leaves does not. */
 const TOLD: Record<StopCause, ToolStop> = {
@@ -16,6 +18,8 @@ export type Stop = {
   model: AbortSignal
   tools: AbortSignal
   left: AbortSignal
+  /** Resolves when `left` aborts. */
+  whenLeft: Promise<'left'>
   cause(): StopCause | undefined
   abort(cause: StopCause): void
   leave(toolGraceMs: number): void
@@ -29,6 +33,9 @@ export function newStop({ clock }: { clock: Clock }): Stop {
   const tools = new AbortController()
   const left = new AbortController()
   const over = new AbortController()
+  const whenLeft = new Promise<'left'>((resolve) => {
+    left.signal.addEventListener('abort', () => resolve('left'), { once: true })
+  })
   let cause: StopCause | undefined
   const abort = (why: StopCause) => {
     cause ??= why
@@ -41,6 +48,7 @@ export function newStop({ clock }: { clock: Clock }): Stop {
     model: model.signal,
     tools: tools.signal,
     left: left.signal,
+    whenLeft,
     cause: () => cause,
     abort,
     leave(toolGraceMs) {
