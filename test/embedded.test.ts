@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type App, createAgent, findConversation, openApp, sendMessage, waitForRun } from '../src/embedded.ts'
+import {
+  type App,
+  acceptCallback,
+  createAgent,
+  openApp,
+  requireConversation,
+  sendMessage,
+  waitForRun,
+} from '../src/embedded.ts'
 import type { ModelProvider } from '../src/ports/model.ts'
 import { scriptedProvider, scriptOf } from '../src/providers/scripted/script.ts'
 import { newHome } from './cli/holdfast.ts'
@@ -16,7 +24,7 @@ async function embed(context: TestContext, environment: Record<string, string> =
   const provider = scriptedProvider({ clock, scriptFor: () => scriptOf({ text: 'Hello.' }) })
   const app = await openEmbedded(context, { clock, provider, environment })
   const agent = await createAgent({ name: 'ada', model: 'test/model', tools: [] }, app.desk)
-  const { id: conversationId } = await findConversation(agent, undefined, app.desk)
+  const { id: conversationId } = await requireConversation(agent, undefined, app.desk)
   const content = [{ type: 'text' as const, text: 'hello' }]
   return { clock, desk: app.desk, request: { agent, conversationId, content } }
 }
@@ -43,7 +51,7 @@ test('a program that embeds Holdfast is called back when its run is over', async
   const listener = await listenForCallbacks()
   context.after(() => listener.close())
   const { desk, request } = await embed(context)
-  const callback = { url: `${listener.url}/done`, reach: 'configured' as const }
+  const callback = acceptCallback(`${listener.url}/done`, desk)
   const { runId } = await sendMessage({ ...request, callback }, desk)
   await listener.called(1)
   const [{ path, body }] = listener.calls as [(typeof listener.calls)[0]]

@@ -2,10 +2,10 @@ import type { Cooldown } from '../../core/credential.ts'
 import { ENDING_OF_FAILURE } from '../../core/failure.ts'
 import { clearCooldowns, listCooldowns } from '../../service/credentials/cooldowns.ts'
 import {
-  findProvider,
   type ListedProvider,
   listProviders,
   type ProviderState,
+  requireProvider,
   SCRIPTED,
 } from '../../service/providers/providers.ts'
 import { type TestResult, testProvider } from '../../service/providers/test-provider.ts'
@@ -47,7 +47,7 @@ export const test = (name: string, { model, json }: { model?: string; json?: boo
 export const clear = (name: string, { json }: { json?: boolean }, context: Context): Promise<void> =>
   withApp(context, 'guest', async ({ desk }) => {
     const { out } = context
-    if (findProvider(name, desk) === SCRIPTED) return out.line('The scripted model never rests.')
+    if (requireProvider(name, desk) === SCRIPTED) return out.line('The scripted model never rests.')
     const resting = (await listCooldowns(desk)).filter(({ provider }) => provider === name)
     await clearCooldowns({ provider: name }, desk)
     if (json) return printJson(out, resting.map(cooldownJson))

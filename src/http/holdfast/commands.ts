@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type ConversationId, parseId } from '../../core/id.ts'
 import { createAgent } from '../../service/agents/create-agent.ts'
+import { requireConversationAndAgent } from '../../service/conversations/conversations.ts'
 import { sendMessage } from '../../service/messages/send-message.ts'
-import { findByConversation } from '../../service/workspaces/workspaces.ts'
 import { refuse } from '../letta/errors.ts'
 import { parsed } from '../letta/parse.ts'
 import { requireRun } from '../letta/runs.ts'
@@ -28,7 +28,7 @@ export function registerCommandRoutes(routes: Routes): void {
   routes.post(
     '/v1/holdfast/conversations/:conversation_id/messages',
     async ({ params, body }, desk) => {
-      const { agent, conversation } = await findByConversation(conversationIn(params), desk)
+      const { agent, conversation } = await requireConversationAndAgent(conversationIn(params), desk)
       const { text, otid, on_guarded, stream_tokens } = parsed(textBody, body, 'body')
       const { type, runId } = await sendMessage(
         {

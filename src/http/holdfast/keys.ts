@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type ApiKey, SCOPES } from '../../core/people.ts'
-import { createKey, findKey, listKeys, revokeKey } from '../../service/people/keys.ts'
+import { createKey, listKeys, requireKey, revokeKey } from '../../service/people/keys.ts'
 import { parsed } from '../letta/parse.ts'
 import { wireDate } from '../letta/wire/message.ts'
 import type { Routes } from '../routes.ts'
@@ -32,7 +32,7 @@ export function registerKeyRoutes(routes: Routes): void {
 
   routes.get(
     '/v1/keys/:key_id',
-    async ({ params, query }, desk) => wireKey(await findKey({ id: idOf(params), ...ofOrganization(query) }, desk)),
+    async ({ params, query }, desk) => wireKey(await requireKey({ id: idOf(params), ...ofOrganization(query) }, desk)),
     { summary: 'One key', query: organizationQuery },
   )
 

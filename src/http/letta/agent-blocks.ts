@@ -1,5 +1,5 @@
-import { attachBlock, blocksOf, detachBlock, findBlockOf } from '../../service/agents/agent-blocks.ts'
-import { findAgent } from '../../service/agents/agents.ts'
+import { attachBlock, blocksOf, detachBlock, requireBlockOf } from '../../service/agents/agent-blocks.ts'
+import { requireAgent as requireAgentById } from '../../service/agents/agents.ts'
 import { updateBlock } from '../../service/memory/blocks.ts'
 import type { Routes } from '../routes.ts'
 import { listQuery, paged } from './list-query.ts'
@@ -16,13 +16,13 @@ export function registerAgentBlockRoutes(routes: Routes): void {
   })
 
   routes.get(`${BLOCKS}/:label`, async ({ params }, desk) =>
-    wireBlock(await findBlockOf(await requireAgent(params, desk), labelOf(params), desk)),
+    wireBlock(await requireBlockOf(await requireAgent(params, desk), labelOf(params), desk)),
   )
 
   routes.patch(
     `${BLOCKS}/:label`,
     async ({ params, body }, desk) => {
-      const block = await findBlockOf(await requireAgent(params, desk), labelOf(params), desk)
+      const block = await requireBlockOf(await requireAgent(params, desk), labelOf(params), desk)
       return wireBlock(await updateBlock(block.id, changeFrom(parsed(blockChangeBody, body, 'body')), desk))
     },
     { body: blockChangeBody },
@@ -31,13 +31,13 @@ export function registerAgentBlockRoutes(routes: Routes): void {
   routes.patch(`${BLOCKS}/attach/:block_id`, async ({ params }, desk) => {
     const agent = await requireAgent(params, desk)
     await attachBlock(agent, idIn.block(params), desk)
-    return agentState(await findAgent(agent.id, desk), EVERYTHING, desk)
+    return agentState(await requireAgentById(agent.id, desk), EVERYTHING, desk)
   })
 
   routes.patch(`${BLOCKS}/detach/:block_id`, async ({ params }, desk) => {
     const agent = await requireAgent(params, desk)
     await detachBlock(agent, idIn.block(params), desk)
-    return agentState(await findAgent(agent.id, desk), EVERYTHING, desk)
+    return agentState(await requireAgentById(agent.id, desk), EVERYTHING, desk)
   })
 
   routes.get('/v1/agents/:agent_id/core-memory', async ({ params }, desk) => {

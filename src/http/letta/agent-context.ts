@@ -3,7 +3,7 @@ import { estimateTokens } from '../../core/compaction.ts'
 import { toModelHistory } from '../../core/history.ts'
 import type { MessageBody } from '../../core/message.ts'
 import { toolsOf } from '../../service/agents/agent-tools.ts'
-import { findConversation } from '../../service/agents/agents.ts'
+import { requireConversation } from '../../service/conversations/conversations.ts'
 import { promptOf } from '../../service/conversations/prompt.ts'
 import type { Desk } from '../../service/desk.ts'
 import { windowOf } from './model-handle.ts'
@@ -12,7 +12,7 @@ import { wireMessages } from './wire/message.ts'
 /** What stands in the model's view of the default conversation, and about how much room each part takes. */
 export async function contextOverview(agent: Agent, desk: Desk) {
   const { store } = desk.world
-  const conversation = await findConversation(agent, undefined, desk)
+  const conversation = await requireConversation(agent, undefined, desk)
   const [prompt, view, tools, materials] = await Promise.all([
     promptOf(conversation.id, desk),
     store.messages.context(conversation.id),

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { attachTool, detachTool, setApproval, toolsOf } from '../../service/agents/agent-tools.ts'
-import { findAgent } from '../../service/agents/agents.ts'
+import { requireAgent as requireAgentById } from '../../service/agents/agents.ts'
 import type { Desk } from '../../service/desk.ts'
 import { runAgentTool } from '../../service/tools/run-tool.ts'
 import type { Routes } from '../routes.ts'
@@ -68,5 +68,5 @@ export function registerAgentToolRoutes(routes: Routes): void {
 /** Clients of the first generation get the agent back. */
 async function answer(reply: FastifyReply, { isNull, agentId }: { isNull: boolean; agentId: string }, desk: Desk) {
   if (isNull) return reply.type('application/json').send('null')
-  return agentState(await findAgent(agentId, desk), EVERYTHING, desk)
+  return agentState(await requireAgentById(agentId, desk), EVERYTHING, desk)
 }

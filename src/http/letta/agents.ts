@@ -2,11 +2,12 @@ import { z } from 'zod'
 import { BASE_TOOLS } from '../../core/base-tools.ts'
 import { type BlockId, parseId, type ToolId } from '../../core/id.ts'
 import type { AgentFilter } from '../../ports/memory-store.ts'
-import { countAgents, deleteAgent, findConversation, searchAgents, updateAgent } from '../../service/agents/agents.ts'
+import { countAgents, deleteAgent, searchAgents, updateAgent } from '../../service/agents/agents.ts'
 import { createAgent } from '../../service/agents/create-agent.ts'
+import { requireConversation } from '../../service/conversations/conversations.ts'
 import { recompilePrompt } from '../../service/conversations/prompt.ts'
 import type { Desk } from '../../service/desk.ts'
-import { findTool } from '../../service/tools/tools.ts'
+import { requireTool } from '../../service/tools/tools.ts'
 import type { Routes } from '../routes.ts'
 import { agentChangeBody, modelIn, newAgentBody, secretsIn, settingsFrom } from './agent-body.ts'
 import { contextOverview } from './agent-context.ts'
@@ -124,7 +125,7 @@ export function registerAgentRoutes(routes: Routes): void {
     async ({ params, query }, desk, reply) => {
       const agent = await requireAgent(params, desk)
       const { dry_run: dryRun } = parsed(recompileQuery, query, 'query')
-      const { id: conversationId } = await findConversation(agent, undefined, desk)
+      const { id: conversationId } = await requireConversation(agent, undefined, desk)
       const text = await recompilePrompt({ conversationId, dryRun }, desk)
       return reply.type('application/json').send(JSON.stringify(text))
     },
@@ -158,7 +159,7 @@ async function namesOf(ids: readonly string[], desk: Desk): Promise<string[]> {
   for (const [index, text] of ids.entries()) {
     const id: ToolId | undefined = parseId('tool', text)
     if (!id) throw refuse(422, `body.tool_ids.${index}: must be tool- and a lower-case UUID of version 4`)
-    names.push((await findTool(id, desk)).name)
+    names.push((await requireTool(id, desk)).name)
   }
   return names
 }

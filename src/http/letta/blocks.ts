@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { searchAgents } from '../../service/agents/agents.ts'
-import { createBlock, deleteBlock, findBlock, listBlocks, updateBlock } from '../../service/memory/blocks.ts'
+import { createBlock, deleteBlock, listBlocks, requireBlock, updateBlock } from '../../service/memory/blocks.ts'
 import type { Routes } from '../routes.ts'
 import { listQuery, pageOf } from './list-query.ts'
 import { flag, idIn, parsed, texts } from './parse.ts'
@@ -37,7 +37,9 @@ export function registerBlockRoutes(routes: Routes): void {
     { query: blockListQuery },
   )
 
-  routes.get('/v1/blocks/:block_id', async ({ params }, desk) => wireBlock(await findBlock(idIn.block(params), desk)))
+  routes.get('/v1/blocks/:block_id', async ({ params }, desk) =>
+    wireBlock(await requireBlock(idIn.block(params), desk)),
+  )
 
   routes.patch(
     '/v1/blocks/:block_id',
@@ -52,7 +54,7 @@ export function registerBlockRoutes(routes: Routes): void {
   })
 
   routes.get('/v1/blocks/:block_id/agents', async ({ params, query, headers }, desk) => {
-    const block = await findBlock(idIn.block(params), desk)
+    const block = await requireBlock(idIn.block(params), desk)
     const asked = parsed(listQuery().extend(includeQuery), query, 'query')
     const agents = await searchAgents({ blockId: block.id }, pageOf(asked), desk)
     return agentStates(agents, includesOf(asked, headers), desk)

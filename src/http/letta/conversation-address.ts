@@ -1,7 +1,6 @@
 import type { Agent, Conversation } from '../../core/agent.ts'
 import { parseId } from '../../core/id.ts'
-import { findAgent } from '../../service/agents/agents.ts'
-import { findConversationById } from '../../service/conversations/conversations.ts'
+import { requireConversationAndAgent } from '../../service/conversations/conversations.ts'
 import type { Desk } from '../../service/desk.ts'
 import { refuse } from './errors.ts'
 import { conversationOf, requireAgent } from './parse.ts'
@@ -31,6 +30,5 @@ export async function requireConversation(
       422,
       `path.conversation_id: must be conv- and a lower-case UUID of version 4, or default, not "${text.slice(0, 80)}"`,
     )
-  const conversation = await findConversationById(id, desk)
-  return { agent: await findAgent(conversation.agentId, desk), conversation }
+  return requireConversationAndAgent(id, desk)
 }

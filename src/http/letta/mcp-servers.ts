@@ -1,12 +1,12 @@
 import {
   createMcpServer,
   deleteMcpServer,
-  findMcpServer,
-  findMcpServerTool,
   listMcpServers,
   mcpServerTools,
   type Refreshed,
   refreshMcpServer,
+  requireMcpServerTool,
+  showMcpServer,
   updateMcpServer,
 } from '../../service/tools/mcp-servers.ts'
 import { runStoredTool } from '../../service/tools/run-tool.ts'
@@ -37,14 +37,14 @@ export function registerMcpServerRoutes(routes: Routes): void {
 
   routes.get(SERVERS, async (_, desk) => (await listMcpServers(desk)).map(wireMcpServer))
 
-  routes.get(ONE, async ({ params }, desk) => wireMcpServer(await findMcpServer(idIn.mcpServer(params), desk)))
+  routes.get(ONE, async ({ params }, desk) => wireMcpServer(await showMcpServer(idIn.mcpServer(params), desk)))
 
   routes.patch(
     ONE,
     async ({ params, body }, desk) => {
       const id = idIn.mcpServer(params)
       const change = parsed(serverChangeBody, body, 'body')
-      const before = await findMcpServer(id, desk)
+      const before = await showMcpServer(id, desk)
       return wireMcpServer(await updateMcpServer(id, serverChangeFrom(change, before), desk))
     },
     { body: serverChangeBody },
@@ -64,14 +64,14 @@ export function registerMcpServerRoutes(routes: Routes): void {
   )
 
   routes.get(`${ONE}/tools/:tool_id`, async ({ params }, desk) =>
-    wireTool(await findMcpServerTool(idIn.mcpServer(params), idIn.tool(params), desk)),
+    wireTool(await requireMcpServerTool(idIn.mcpServer(params), idIn.tool(params), desk)),
   )
 
   routes.post(
     `${ONE}/tools/:tool_id/run`,
     async ({ params, body, headers }, desk, { raw }) => {
       const asked = runAsked(parsed(runBody, body, 'body'), { headers, raw })
-      const tool = await findMcpServerTool(idIn.mcpServer(params), idIn.tool(params), desk)
+      const tool = await requireMcpServerTool(idIn.mcpServer(params), idIn.tool(params), desk)
       return wireRan(await runStoredTool(tool, { ...asked, desk }))
     },
     { body: runBody },

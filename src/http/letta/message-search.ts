@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { parseId } from '../../core/id.ts'
 import type { ListPage } from '../../ports/memory-store.ts'
-import { findConversationById } from '../../service/conversations/conversations.ts'
+import { requireConversationById } from '../../service/conversations/conversations.ts'
 import type { Desk } from '../../service/desk.ts'
 import { type FoundMessage, listAllMessages, searchMessages } from '../../service/messages/messages.ts'
 import type { Routes } from '../routes.ts'
@@ -83,7 +83,7 @@ async function conversationIn(text: string | undefined, desk: Desk) {
   if (text === undefined) return undefined
   const id = parseId('conv', text)
   if (!id) throw refuse(422, `conversation_id: "${text.slice(0, 80)}" is not the id of a conversation`)
-  return (await findConversationById(id, desk)).id
+  return (await requireConversationById(id, desk)).id
 }
 
 async function cursorOf(text: string, desk: Desk): Promise<string> {

@@ -14,7 +14,8 @@ import {
   type ToolId,
 } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import { findAgent, findConversation } from '../../service/agents/agents.ts'
+import { requireAgent as requireAgentById } from '../../service/agents/agents.ts'
+import { requireConversation } from '../../service/conversations/conversations.ts'
 import type { Desk } from '../../service/desk.ts'
 import { HttpFault, refuse } from './errors.ts'
 
@@ -73,7 +74,7 @@ function requireId<P extends Parameters<typeof parseId>[0]>(prefix: P, params: P
 export async function requireAgent(params: Params, desk: Desk): Promise<Agent> {
   const id = idIn.agent(params)
   try {
-    return await findAgent(id, desk)
+    return await requireAgentById(id, desk)
   } catch (fault) {
     if (fault instanceof Problem) throw refuse(404, `NOT_FOUND: Agent not found: ${id}`)
     throw fault
@@ -82,5 +83,5 @@ export async function requireAgent(params: Params, desk: Desk): Promise<Agent> {
 
 /** The default conversation, unless one is named. */
 export function conversationOf(agent: Agent, named: string | undefined, desk: Desk): Promise<Conversation> {
-  return findConversation(agent, named === undefined || named === 'default' ? undefined : named, desk)
+  return requireConversation(agent, named === undefined || named === 'default' ? undefined : named, desk)
 }

@@ -5,9 +5,9 @@ import type { StoredTool } from '../../core/stored-tool.ts'
 import {
   createTool,
   deleteTool,
-  findTool,
   listTools,
   type NewTool,
+  requireTool,
   searchTools,
   type ToolChange,
   updateTool,
@@ -95,7 +95,7 @@ export function registerToolRoutes(routes: Routes): void {
     { body: searchBody },
   )
 
-  routes.get('/v1/tools/:tool_id', async ({ params }, desk) => wireTool(await findTool(idIn.tool(params), desk)))
+  routes.get('/v1/tools/:tool_id', async ({ params }, desk) => wireTool(await requireTool(idIn.tool(params), desk)))
 
   routes.patch(
     '/v1/tools/:tool_id',

@@ -1,4 +1,4 @@
-import type { Agent, AgentSettings, Conversation } from '../../core/agent.ts'
+import type { Agent, AgentSettings } from '../../core/agent.ts'
 import { cleanText } from '../../core/block.ts'
 import { type BlockId, parseId, type RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
@@ -11,7 +11,7 @@ import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
 import { blocksNamed, requireHandle, withoutTwins } from './create-agent.ts'
 
 /** By id or by name; an id of somebody else looks like one that does not exist. */
-export async function findAgent(idOrName: string, desk: Desk): Promise<Agent> {
+export async function requireAgent(idOrName: string, desk: Desk): Promise<Agent> {
   const { agents } = desk.world.store
   const id = parseId('agent', idOrName)
   const agent = id ? await agents.get(desk.organizationId, id) : await agents.findByName(desk.organizationId, idOrName)
@@ -21,18 +21,6 @@ export async function findAgent(idOrName: string, desk: Desk): Promise<Agent> {
 
 export const listAgents = (desk: Desk): Promise<Agent[]> =>
   desk.world.store.agents.list(desk.organizationId, { limit: 100 })
-
-/** The named conversation of this agent, or its default one. */
-export async function findConversation(agent: Agent, id: string | undefined, desk: Desk): Promise<Conversation> {
-  const { conversations } = desk.world.store
-  const parsed = id === undefined ? undefined : parseId('conv', id)
-  const found =
-    id === undefined
-      ? await conversations.defaultOf(desk.organizationId, agent.id)
-      : parsed && (await conversations.get(desk.organizationId, parsed))
-  if (found?.agentId === agent.id) return found
-  throw new Problem('not-found', `Agent ${agent.name} has no conversation "${id ?? 'default'}".`)
-}
 
 export async function searchAgents(filter: AgentFilter, page: ListPage, desk: Desk): Promise<Agent[]> {
   const agents = await desk.world.store.agents.search(desk.organizationId, filter, page)

@@ -7,7 +7,7 @@ import { inputBody, type NewMessage, NO_RUN } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { isTargetHandle, type TargetHandle } from '../../core/target.ts'
 import type { Desk } from '../desk.ts'
-import { blockFrom, findBlock, type NewBlock } from '../memory/blocks.ts'
+import { blockFrom, type NewBlock, requireBlock } from '../memory/blocks.ts'
 import type { NewInput } from '../messages/send-message.ts'
 import { knownNames } from '../tools/tools.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
@@ -94,7 +94,7 @@ const usualTools = (all: readonly string[], { hasMemory }: { hasMemory: boolean 
 /** All of them, or none: an agent is never made with half its memory. */
 export async function blocksNamed(ids: readonly BlockId[], desk: Desk): Promise<Block[]> {
   const blocks: Block[] = []
-  for (const id of new Set(ids)) blocks.push(await findBlock(id, desk))
+  for (const id of new Set(ids)) blocks.push(await requireBlock(id, desk))
   return blocks
 }
 

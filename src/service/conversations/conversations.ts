@@ -1,7 +1,7 @@
 import type { Agent, Conversation, ConversationDetails } from '../../core/agent.ts'
 import type { Block } from '../../core/block.ts'
 import { forkPoint } from '../../core/fork.ts'
-import type { BlockId, ConversationId, RunId } from '../../core/id.ts'
+import { type BlockId, type ConversationId, parseId, type RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ListPage, Standing } from '../../ports/memory-store.ts'
 import type { ConversationFilter } from '../../ports/store.ts'
@@ -24,10 +24,37 @@ export async function searchConversations(
   throw new Problem('not-found', `There is no conversation ${page.after ?? page.before} to go on from.`)
 }
 
-/** By its own id, of whichever agent. */
-export async function findConversationById(id: ConversationId, { world, organizationId }: Desk): Promise<Conversation> {
+/** The named conversation of this agent, or its default one. */
+export async function requireConversation(agent: Agent, id: string | undefined, desk: Desk): Promise<Conversation> {
+  const { conversations } = desk.world.store
+  const parsed = id === undefined ? undefined : parseId('conv', id)
+  const found =
+    id === undefined
+      ? await conversations.defaultOf(desk.organizationId, agent.id)
+      : parsed && (await conversations.get(desk.organizationId, parsed))
+  if (found?.agentId === agent.id) return found
+  throw new Problem('not-found', `Agent ${agent.name} has no conversation "${id ?? 'default'}".`)
+}
+
+/** By its own id, whichever agent it belongs to. */
+export async function requireConversationById(
+  id: ConversationId,
+  { world, organizationId }: Desk,
+): Promise<Conversation> {
   const found = await world.store.conversations.get(organizationId, id)
   if (found) return found
+  throw new Problem('not-found', `There is no conversation ${id}.`)
+}
+
+/** A conversation by its own id, with the agent it belongs to. */
+export async function requireConversationAndAgent(
+  id: ConversationId,
+  { world, organizationId }: Desk,
+): Promise<{ agent: Agent; conversation: Conversation }> {
+  const { agents, conversations } = world.store
+  const conversation = await conversations.get(organizationId, id)
+  const agent = conversation && (await agents.get(organizationId, conversation.agentId))
+  if (agent) return { agent, conversation }
   throw new Problem('not-found', `There is no conversation ${id}.`)
 }
 

@@ -21,7 +21,7 @@ export type CredentialDesk = Pick<Desk, 'organizationId' | 'care'> & {
 export type ListedCredential = Credential & { hint?: string; cooldown?: Cooldown }
 
 /** By id, or by label where only one credential has it. */
-export async function findCredential(idOrLabel: string, desk: CredentialDesk): Promise<StoredCredential> {
+export async function requireCredential(idOrLabel: string, desk: CredentialDesk): Promise<StoredCredential> {
   const all = await desk.world.store.credentials.list(desk.organizationId)
   const found = all.filter(({ id, label }) => id === idOrLabel || label === idOrLabel)
   if (found.length === 1) return found[0]!
@@ -136,7 +136,7 @@ function required(text: string, what: string): string {
 
 /** Forgets a stored credential and what it rests for; answers with what was removed. */
 export async function removeCredential(idOrLabel: string, desk: CredentialDesk): Promise<Credential> {
-  const credential = await findCredential(idOrLabel, desk)
+  const credential = await requireCredential(idOrLabel, desk)
   await desk.world.store.credentials.remove(desk.organizationId, credential.id)
   return withoutSecrets(credential)
 }
@@ -148,7 +148,7 @@ export async function refreshCredential(
   { idOrLabel, signal }: RefreshCredential,
   desk: CredentialDesk,
 ): Promise<{ id: CredentialId; refreshed: Refreshed }> {
-  const { id } = await findCredential(idOrLabel, desk)
+  const { id } = await requireCredential(idOrLabel, desk)
   // No secret failed, so whatever is there is renewed.
   return { id, refreshed: await desk.world.credentials.refresh(id, { failedSecret: '', signal }) }
 }

@@ -43,7 +43,7 @@ export async function createBlock(wish: NewBlock, desk: Desk): Promise<Block> {
   return block
 }
 
-export async function findBlock(id: BlockId, desk: Desk): Promise<Block> {
+export async function requireBlock(id: BlockId, desk: Desk): Promise<Block> {
   const block = await desk.world.store.blocks.get(desk.organizationId, id)
   if (block) return block
   throw new Problem('not-found', `There is no block ${id}.`)

@@ -56,7 +56,7 @@ export async function listKeys({ organizationId }: { organizationId?: string }, 
   return desk.world.store.keys.list(await organizationFor(organizationId, desk))
 }
 
-export async function findKey(
+export async function requireKey(
   { id: text, organizationId }: { id: string; organizationId?: string },
   desk: Desk,
 ): Promise<ApiKey> {

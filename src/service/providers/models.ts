@@ -6,7 +6,7 @@ import type { Choice } from '../../ports/credentials.ts'
 import type { ListedModel } from '../../ports/provider-directory.ts'
 import { listAgents } from '../agents/agents.ts'
 import type { Desk } from '../desk.ts'
-import { findProvider, keyAdvice, type ListedProvider, listProviders, NO_KEY, SCRIPTED } from './providers.ts'
+import { keyAdvice, type ListedProvider, listProviders, NO_KEY, requireProvider, SCRIPTED } from './providers.ts'
 
 export type ListModels = { provider?: string; signal: AbortSignal }
 
@@ -35,7 +35,7 @@ export type ModelsOfProvider = {
 
 /** What is configured and what it serves: every provider is asked for its list, all at once and not for long. */
 export async function listModels({ provider, signal }: ListModels, desk: Desk): Promise<ModelsOfProvider[]> {
-  const wanted = provider === undefined ? undefined : findProvider(provider, desk)
+  const wanted = provider === undefined ? undefined : requireProvider(provider, desk)
   const [providers, agents, notes] = await Promise.all([
     listProviders(desk),
     listAgents(desk),

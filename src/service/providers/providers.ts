@@ -116,7 +116,7 @@ export const SCRIPTED = 'scripted'
 type DirectoryDesk = Pick<Desk, 'directory'>
 
 /** The provider of that name, or `scripted`; a name that is neither is answered with those there are. */
-export function findProvider(name: string, desk: DirectoryDesk): ProviderEntry | typeof SCRIPTED {
+export function requireProvider(name: string, desk: DirectoryDesk): ProviderEntry | typeof SCRIPTED {
   if (name === SCRIPTED) return SCRIPTED
   const entry = desk.directory.list().find((one) => one.name === name)
   if (entry) return entry

@@ -9,7 +9,7 @@ import type { ModelProvider, ModelRequest } from '../../ports/model.ts'
 import { listAgents } from '../agents/agents.ts'
 import type { Desk } from '../desk.ts'
 import { refusalOf, targetsInUse } from './models.ts'
-import { findProvider, keyAdvice, NO_KEY, SCRIPTED } from './providers.ts'
+import { keyAdvice, NO_KEY, requireProvider, SCRIPTED } from './providers.ts'
 
 export type TestProvider = { provider: string; model?: string; signal: AbortSignal }
 
@@ -23,7 +23,7 @@ export type TestResult = { handle: string; baseUrl?: string; credentialId?: Cred
  */
 export async function testProvider({ provider, model, signal }: TestProvider, desk: Desk): Promise<TestResult> {
   const { clock, models, credentials } = desk.world
-  const entry = findProvider(provider, desk)
+  const entry = requireProvider(provider, desk)
   const client = models.find(provider)
   if (!client) throw new Problem('not-found', `Nothing serves ${provider} here.`)
   const startedAt = clock.monotonic()

@@ -58,7 +58,7 @@ export async function listMcpServers(desk: Desk): Promise<ShownMcpServer[]> {
   return (await desk.world.store.mcpServers.list(desk.organizationId)).map((server) => shown(server, mcp))
 }
 
-export async function findMcpServer(id: McpServerId, desk: Desk): Promise<ShownMcpServer> {
+export async function showMcpServer(id: McpServerId, desk: Desk): Promise<ShownMcpServer> {
   return shown(await requireServer(id, desk), desk.world.mcp)
 }
 
@@ -125,7 +125,7 @@ export async function mcpServerTools(id: McpServerId, desk: Desk): Promise<Store
   return desk.world.store.mcpServers.tools(desk.organizationId, id)
 }
 
-export async function findMcpServerTool(id: McpServerId, toolId: ToolId, desk: Desk): Promise<StoredTool> {
+export async function requireMcpServerTool(id: McpServerId, toolId: ToolId, desk: Desk): Promise<StoredTool> {
   const tool = (await mcpServerTools(id, desk)).find((one) => one.id === toolId)
   if (tool) return tool
   throw new Problem('not-found', `The MCP server ${id} has no tool ${toolId}.`)

@@ -32,7 +32,7 @@ export async function listTools(desk: Desk): Promise<StoredTool[]> {
   return [...own, ...stored.filter(({ name }) => !tools.find(name))]
 }
 
-export async function findTool(id: ToolId, desk: Desk): Promise<StoredTool> {
+export async function requireTool(id: ToolId, desk: Desk): Promise<StoredTool> {
   const { tools, store } = desk.world
   const own = tools.names().find((name) => builtinToolId(name, desk) === id)
   const tool = own ? builtinTool(tools.find(own)!, desk) : await store.tools.get(desk.organizationId, id)
@@ -77,7 +77,7 @@ export async function upsertTool(wish: NewTool, desk: Desk): Promise<StoredTool>
 }
 
 export async function updateTool(id: ToolId, change: ToolChange, desk: Desk): Promise<StoredTool> {
-  const before = await findTool(id, desk)
+  const before = await requireTool(id, desk)
   refuseFixed(before)
   const isRead = change.sourceCode !== undefined || change.jsonSchema !== undefined || change.argsSchema !== undefined
   if (before.mcp && (isRead || change.description !== undefined))
@@ -97,7 +97,7 @@ export async function updateTool(id: ToolId, change: ToolChange, desk: Desk): Pr
 }
 
 export async function deleteTool(id: ToolId, desk: Desk): Promise<void> {
-  const tool = await findTool(id, desk)
+  const tool = await requireTool(id, desk)
   refuseFixed(tool)
   await desk.world.store.tools.delete(desk.organizationId, id)
 }

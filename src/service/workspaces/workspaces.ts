@@ -12,6 +12,7 @@ import {
   type WorkspaceState,
   type Workspaces,
 } from '../../ports/workspaces.ts'
+import { requireConversationAndAgent } from '../conversations/conversations.ts'
 import type { Desk } from '../desk.ts'
 import { entryOf } from '../people/audit.ts'
 
@@ -55,7 +56,7 @@ async function stateOf(id: ConversationId, workspaces: Workspaces): Promise<List
 
 /** What a conversation has on this machine: state, use, limits and processes. Somebody else's looks missing. */
 export async function showWorkspace(id: ConversationId, desk: Desk): Promise<ShownWorkspace> {
-  const { agent, conversation } = await findByConversation(id, desk)
+  const { agent, conversation } = await requireConversationAndAgent(id, desk)
   const state = await telling(desk.workspaces.inspect(id))
   if (state) return { agent, conversation, state }
   throw noWorkspace(id)
@@ -68,7 +69,7 @@ export async function showProcess(
   { conversationId, processId, range }: ProcessQuestion,
   desk: Desk,
 ): Promise<{ process: ProcessState; output: ProcessOutput }> {
-  const { conversation } = await findByConversation(conversationId, desk)
+  const { conversation } = await requireConversationAndAgent(conversationId, desk)
   const workspace = await requireWorkspace(conversation, desk)
   const process = await requireProcess(workspace, processId)
   return { process, output: await telling(workspace.output(processId, range)) }
@@ -76,7 +77,7 @@ export async function showProcess(
 
 /** For good, with all that runs in it. The conversation stays; its next command finds an empty workspace. */
 export async function removeWorkspace(id: ConversationId, desk: Desk): Promise<void> {
-  await findByConversation(id, desk)
+  await requireConversationAndAgent(id, desk)
   if (!(await telling(desk.workspaces.remove(id)))) throw noWorkspace(id)
   await desk.world.store.audit.append(entryOf({ verb: 'workspace.remove', object: id }, desk))
 }
@@ -85,7 +86,7 @@ export type EndProcess = { conversationId: ConversationId; processId: string }
 
 /** First politely, then for good; resolves with how it ended. One that has ended is left as it is. */
 export async function endProcess({ conversationId, processId }: EndProcess, desk: Desk): Promise<ProcessState> {
-  const { conversation } = await findByConversation(conversationId, desk)
+  const { conversation } = await requireConversationAndAgent(conversationId, desk)
   const workspace = await requireWorkspace(conversation, desk)
   const process = await requireProcess(workspace, processId)
   if (process.ending) return process
@@ -128,16 +129,4 @@ export async function telling<T>(work: Promise<T>): Promise<T> {
     if (fault instanceof WorkspaceError) throw new Problem(KIND_OF_FAULT[fault.fault], fault.message)
     throw fault
   }
-}
-
-/** A conversation and whose it is. */
-export async function findByConversation(
-  id: ConversationId,
-  { world, organizationId }: Desk,
-): Promise<{ agent: Agent; conversation: Conversation }> {
-  const { agents, conversations } = world.store
-  const conversation = await conversations.get(organizationId, id)
-  const agent = conversation && (await agents.get(organizationId, conversation.agentId))
-  if (agent) return { agent, conversation }
-  throw new Problem('not-found', `There is no conversation ${id}.`)
 }

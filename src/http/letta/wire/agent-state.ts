@@ -7,8 +7,7 @@ import { parseTarget } from '../../../core/target.ts'
 import { blocksOf } from '../../../service/agents/agent-blocks.ts'
 import { type Secrets, secretsOf } from '../../../service/agents/agent-secrets.ts'
 import { toolsOf } from '../../../service/agents/agent-tools.ts'
-import { findConversation } from '../../../service/agents/agents.ts'
-import { standingOf } from '../../../service/conversations/conversations.ts'
+import { requireConversation, standingOf } from '../../../service/conversations/conversations.ts'
 import type { Desk } from '../../../service/desk.ts'
 import { endpointType, windowOf } from '../model-handle.ts'
 import { texts } from '../parse.ts'
@@ -105,7 +104,7 @@ const wireSecrets = (agent: Agent, secrets: Secrets, desk: Desk) =>
 
 /** Of its default conversation; one read, so that an approval that is told is also among the messages. */
 async function whereItStands(agent: Agent, desk: Desk) {
-  const conversation = await findConversation(agent, undefined, desk)
+  const conversation = await requireConversation(agent, undefined, desk)
   return { conversation, standing: await standingOf(conversation.id, desk) }
 }
 
