@@ -4,7 +4,7 @@ import type { Desk } from '../desk.ts'
 
 /**
  * The rows of these conversations are gone: what they kept warm and what they have on this machine goes with them. Nobody
- * can be told of a fault any more, so it is reported, and the keeper of workspaces removes what is left.
+ * can be told of a fault any more, so it is reported, and the janitor of workspaces removes what is left.
  */
 export async function closeConversations(ids: readonly ConversationId[], { world, workspaces }: Desk): Promise<void> {
   for (const id of ids) world.warm.forget(id)
