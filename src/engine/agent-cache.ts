@@ -8,14 +8,14 @@ export type CacheKey = { signature: string; sequence: string }
 
 export type EvictionReason = 'entries' | 'bytes' | 'idle' | 'stale' | 'conversation-over'
 
-export type CacheEvents = {
+type CacheEvents = {
   evicted?(id: ConversationId, reason: EvictionReason): void
   /** Over its limit because all that could go is in a turn. */
   overfull?(active: readonly ConversationId[]): void
 }
 
 /** A conversation in a turn. What it held may be used; what it will hold is handed back at the end. */
-export type Held<Value> = {
+type Held<Value> = {
   /** Absent: it must be built. */
   readonly value: Value | undefined
   /** The turn is over and this is what the next one may start from. */
@@ -24,7 +24,7 @@ export type Held<Value> = {
   drop(): void
 }
 
-export type CacheState = {
+type CacheState = {
   entries: number
   bytes: number
   /** In a turn: these cannot be evicted. */
@@ -36,7 +36,7 @@ export type CacheState = {
   evictions: Record<EvictionReason, number>
 }
 
-export type Miss = 'absent' | 'stale'
+type Miss = 'absent' | 'stale'
 
 export type AgentCache<Value> = {
   hold(id: ConversationId, key: CacheKey): Held<Value>

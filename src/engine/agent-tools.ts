@@ -3,7 +3,7 @@ import { NO_SANDBOX, type StoredTool } from '../core/stored-tool.ts'
 import type { Mcp } from '../ports/mcp.ts'
 import type { Tool, ToolRegistry } from '../ports/tool.ts'
 
-export type ToolSources = {
+type ToolSources = {
   tools: ToolRegistry
   stored(names: string[]): Promise<StoredTool[]>
   mcp: Pick<Mcp, 'call'>

@@ -7,7 +7,7 @@ import type { Randomness } from '../ports/randomness.ts'
 import type { Append, Store } from '../ports/store.ts'
 import { decide } from './journal.ts'
 
-export type CancelParts = {
+type CancelParts = {
   store: Pick<Store, 'events' | 'runs'>
   clock: Clock
   randomness: Randomness

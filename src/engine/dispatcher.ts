@@ -22,7 +22,7 @@ export type Dispatcher = {
   stop(toolGraceMs: number): Promise<void>
 }
 
-export type Reservation = { use(claim: Claim): void; release(): void }
+type Reservation = { use(claim: Claim): void; release(): void }
 
 type Options = { workerId: WorkerId; maxRunning: number; endings: Endings }
 

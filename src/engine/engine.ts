@@ -10,11 +10,11 @@ import type { World } from './world.ts'
 
 export const HEARTBEAT_MS = 3_000
 /** How often the runs of dead workers are looked for: a lease that has just run out must not wait for a heartbeat. */
-export const LOOK_MS = 1_000
+const LOOK_MS = 1_000
 /** How often conversations nobody uses are let go of. */
 const SWEEP_MS = 60_000
 /** Tools may finish what they do when the process is asked to stop. */
-export const TOOL_GRACE_MS = 8_000
+const TOOL_GRACE_MS = 8_000
 
 export type Engine = {
   readonly workerId: WorkerId

@@ -7,7 +7,7 @@ import type { OutputSpill, Tool, ToolAnswer, ToolContext, ToolRegistry, ToolStop
 import { callDigest } from './resolve-calls.ts'
 
 /** How long a tool may go on after it was told to stop. */
-export const ABORT_GRACE_MS = 5_000
+const ABORT_GRACE_MS = 5_000
 
 /** The reason of an abort that only tidies up. Without one Node makes an error with a stack for each: 20 µs a turn. */
 export const OVER = 'over'

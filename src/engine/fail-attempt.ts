@@ -12,7 +12,7 @@ import type { Models } from '../ports/model.ts'
 import type { Randomness } from '../ports/randomness.ts'
 import type { Place } from './attempt.ts'
 
-export type FailedAttempt = {
+type FailedAttempt = {
   failure: Failure
   purpose: Purpose
   way: Way

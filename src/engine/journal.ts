@@ -37,7 +37,7 @@ export type Journal = {
 /** What one commit brings: facts are appended whatever else arrived, intents only if nothing did. */
 export type Batch = { facts: readonly TurnEvent[]; intents?: readonly TurnEvent[] }
 
-export type JournalParts = {
+type JournalParts = {
   run: Run
   fence: number
   turn: Turn

@@ -8,7 +8,7 @@ const MAX_COMPACTIONS = 3
 /** Fewer messages than this are not worth a summary. */
 const LEAST_MESSAGES = 3
 
-export type Room = { canCompact: boolean; overflow?: Failure }
+type Room = { canCompact: boolean; overflow?: Failure }
 
 /**
  * Whether the next request would overflow, seen before it is paid for: by what the provider counted for the last answer,
@@ -32,7 +32,7 @@ function sinceAnswer({ messages }: Question): number {
   return messages.slice(last + 1).reduce((sum, body) => sum + estimateTokens(body), 0)
 }
 
-export function estimateQuestion({ system, messages, tools }: Question): number {
+function estimateQuestion({ system, messages, tools }: Question): number {
   return fixedTokens({ system, tools }) + messages.reduce((sum, body) => sum + estimateTokens(body), 0)
 }
 

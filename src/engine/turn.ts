@@ -18,7 +18,7 @@ import type { World } from './world.ts'
  * `parked`: it ended or waits for a person. `left`: this process gave it up and another will go on. `broken`: a fault of
  * ours that could not even be recorded; it was reported, and nobody retries it in a loop.
  */
-export type TurnResult = 'parked' | 'lease-lost' | 'left' | 'broken'
+type TurnResult = 'parked' | 'lease-lost' | 'left' | 'broken'
 
 /** How the rest of the process reaches a turn that is running here. */
 export type TurnControl = {
@@ -29,7 +29,7 @@ export type TurnControl = {
   readonly seen: number
 }
 
-export type RunningTurn = { control: TurnControl; result: Promise<TurnResult> }
+type RunningTurn = { control: TurnControl; result: Promise<TurnResult> }
 
 /** Starts the turn of a claimed run. The result never rejects: a fault of our own ends the run, visibly. */
 export function startTurn(claim: Claim, world: World): RunningTurn {

@@ -15,7 +15,7 @@ type Parts = {
   clock: Pick<Clock, 'now'>
 }
 
-export type Embedding = {
+type Embedding = {
   /** Embeds what waits, until nothing does that could be embedded now. */
   work(signal: AbortSignal): Promise<void>
 }

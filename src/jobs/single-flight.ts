@@ -1,4 +1,4 @@
-export type SingleFlight = {
+type SingleFlight = {
   /** Starts the work unless work of that name is still running. */
   run(name: string, work: () => Promise<void>): void
   /** Starts nothing more, and resolves when what runs has ended. */

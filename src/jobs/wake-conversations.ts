@@ -5,7 +5,7 @@ import { sendInputs } from '../service/messages/send-message.ts'
 
 type Parts = { desk: Desk; workspaces: Pick<Workspaces, 'find' | 'awaited'> }
 
-export type WakeUps = {
+type WakeUps = {
   /** Goes after every process that somebody waits for and nobody here watches yet. */
   look(): Promise<void>
   stop(): Promise<void>

@@ -16,7 +16,7 @@ import type { ExpectedCallbacks } from './messages/callbacks.ts'
 import type { TurnStarters } from './messages/turn-allowance.ts'
 
 /** What a request may ask for when it does not say. */
-export type Defaults = {
+type Defaults = {
   maxSteps: number
   maxDurationMs: number
   approvalTtlMs: number

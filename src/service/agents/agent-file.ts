@@ -89,7 +89,7 @@ export type ImportAgent = {
   secrets: Secrets
 }
 
-export type ImportOptions = {
+type ImportOptions = {
   /** What becomes of a tool that is here already under its name. */
   sameTool: 'replace' | 'keep'
 }

@@ -34,7 +34,7 @@ export const listTags = (query: Parameters<Desk['world']['store']['tags']['list'
   desk.world.store.tags.list(desk.organizationId, query)
 
 /** What is not named stays as it is. */
-export type UpdateAgent = {
+type UpdateAgent = {
   agent: Agent
   name?: string
   system?: string

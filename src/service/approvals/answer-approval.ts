@@ -10,7 +10,7 @@ import type { NewRun } from '../../ports/store.ts'
 import type { Desk } from '../desk.ts'
 import type { Wishes } from '../messages/send-message.ts'
 
-export type AnswerApproval = {
+type AnswerApproval = {
   runId: string
   verdicts: Verdict[]
   followUps?: Input[]

@@ -5,7 +5,7 @@ import type { ToolCall } from '../../core/tool-call.ts'
 import { foldTurn } from '../../core/turn.ts'
 import type { Desk } from '../desk.ts'
 
-export type OpenApproval = { runId: RunId; answerId: MessageId; calls: ToolCall[] }
+type OpenApproval = { runId: RunId; answerId: MessageId; calls: ToolCall[] }
 
 /** What this conversation waits for, if it waits for somebody's word. */
 export async function findOpenApproval(conversationId: ConversationId, desk: Desk): Promise<OpenApproval | undefined> {

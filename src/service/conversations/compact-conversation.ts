@@ -8,7 +8,7 @@ import type { RunSettings } from '../../core/run.ts'
 import type { Desk } from '../desk.ts'
 import { refusal } from '../messages/send-message.ts'
 
-export type ChangeContext = {
+type ChangeContext = {
   agent: Agent
   conversationId: ConversationId
   task: NonNullable<RunSettings['task']>

@@ -84,15 +84,15 @@ async function copiesFor(agent: Agent, labels: readonly string[], desk: Desk): P
   })
 }
 
-export function copyOfBlock(block: Block, { world }: Desk): Block {
+function copyOfBlock(block: Block, { world }: Desk): Block {
   const at = world.clock.now()
   return { ...block, id: `block-${world.randomness.uuid()}`, version: 1, createdAt: at, updatedAt: at }
 }
 
-export const withOwnBlocks = (details: ConversationDetails, blocks: readonly Block[]): ConversationDetails =>
+const withOwnBlocks = (details: ConversationDetails, blocks: readonly Block[]): ConversationDetails =>
   blocks.length === 0 ? details : { ...details, ownBlocks: blocks.map(({ id }) => id) }
 
-export function newConversation(
+function newConversation(
   agentId: Agent['id'],
   { world, organizationId }: Desk,
   details: ConversationDetails = {},
@@ -110,7 +110,7 @@ export function newConversation(
 }
 
 /** What is not named stays as it is. */
-export type ConversationChange = {
+type ConversationChange = {
   details?(before: ConversationDetails): ConversationDetails
   isArchived?: boolean
   lastMessageAt?: number
@@ -142,7 +142,7 @@ export async function standingOf(id: ConversationId, { world, organizationId }: 
   return (await world.store.recall.standing(organizationId, id)) ?? { context: [], lastRun: {} }
 }
 
-export type ForkConversation = {
+type ForkConversation = {
   source: Conversation
   /** The position of the last message that is wanted; without it, all there is. */
   upTo?: number

@@ -38,7 +38,7 @@ const isOfEnvironment = (id: string, { care }: CredentialDesk): boolean =>
   care.environment().some((key) => key.id === id)
 
 /** Without its ciphertext: there is nothing to learn from it and no reason to hand it on. */
-export function withoutSecrets({ sealed: _sealed, refreshingBy: _claim, ...credential }: StoredCredential): Credential {
+function withoutSecrets({ sealed: _sealed, refreshingBy: _claim, ...credential }: StoredCredential): Credential {
   return credential
 }
 
@@ -141,7 +141,7 @@ export async function removeCredential(idOrLabel: string, desk: CredentialDesk):
   return withoutSecrets(credential)
 }
 
-export type RefreshCredential = { idOrLabel: string; signal: AbortSignal }
+type RefreshCredential = { idOrLabel: string; signal: AbortSignal }
 
 /** Renews a credential now, whatever it is worth; whoever renews it at the same time shares the result. */
 export async function refreshCredential(
@@ -155,7 +155,7 @@ export async function refreshCredential(
 
 export type Renewed = { credential: ListedCredential; refreshed: Refreshed }
 
-export type Renewals = {
+type Renewals = {
   renewed: Renewed[]
   /** Variables that hold a key: they are read anew for each attempt, so there is nothing to renew. */
   variables: string[]

@@ -4,7 +4,7 @@ import type { Desk } from '../desk.ts'
 import { requireProviderName } from '../providers/providers.ts'
 import { addCredential, type ListedCredential } from './credentials.ts'
 
-export type SignIn = { provider: string; label?: string; signal: AbortSignal }
+type SignIn = { provider: string; label?: string; signal: AbortSignal }
 
 /** Begins a login with a code, where the vendor has one. Nothing is kept before the person is done. */
 export async function signIn({ provider, label, signal }: SignIn, desk: Desk): Promise<DeviceFlow> {
@@ -23,7 +23,7 @@ export async function signIn({ provider, label, signal }: SignIn, desk: Desk): P
   }
 }
 
-export type AddToken = {
+type AddToken = {
   provider: string
   label?: string
   /** The JSON a token endpoint answered with. */

@@ -9,7 +9,7 @@ import type { Store } from '../../ports/store.ts'
 import type { Desk } from '../desk.ts'
 import { type Found, findBothWays, targetFor } from '../search/find-both-ways.ts'
 
-export type NewPassage = { agent: Agent; text: string; tags?: string[]; createdAt?: number }
+type NewPassage = { agent: Agent; text: string; tags?: string[]; createdAt?: number }
 
 export async function insertPassage({ agent, text, tags = [], createdAt }: NewPassage, desk: Desk): Promise<Passage> {
   const { store, clock, randomness } = desk.world
@@ -45,7 +45,7 @@ export async function deletePassage(agent: Agent, id: PassageId, desk: Desk): Pr
     throw new Problem('not-found', `There is no passage ${id} of agent ${agent.name}.`)
 }
 
-export type PassageQuestion = {
+type PassageQuestion = {
   organizationId: OrganizationId
   /** Absent: among the passages of all. */
   agentId?: AgentId

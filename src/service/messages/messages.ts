@@ -24,7 +24,7 @@ export async function findMessage(
   return undefined
 }
 
-export type SearchMessages = {
+type SearchMessages = {
   text: string
   agentId?: AgentId
   conversationId?: ConversationId
@@ -78,7 +78,7 @@ export async function listAllMessages(
   throw new Problem('not-found', `There is no message ${page.after ?? page.before} to go on from.`)
 }
 
-export type MessageQuestion = {
+type MessageQuestion = {
   organizationId: OrganizationId
   /** Absent: among what all agents said. */
   agentId?: AgentId

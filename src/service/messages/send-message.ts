@@ -40,7 +40,7 @@ export type SendMessage = Addressed & { content: InputPart[]; otid?: string }
 
 export type NewInput = Omit<Input, 'messageId'>
 
-export type SendInputs = Addressed & {
+type SendInputs = Addressed & {
   inputs: NewInput[]
   /** What its copies are recognised by, beside the otids of its inputs. */
   request?: Pick<RequestMark, 'fingerprint' | 'isRetry'>

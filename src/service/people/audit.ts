@@ -5,7 +5,7 @@ import { Problem } from '../../core/problem.ts'
 import type { ListPage } from '../../ports/memory-store.ts'
 import type { Desk } from '../desk.ts'
 
-export type Deed = { verb: string; object?: string; outcome?: AuditOutcome; organizationId?: OrganizationId }
+type Deed = { verb: string; object?: string; outcome?: AuditOutcome; organizationId?: OrganizationId }
 
 /** A line of the audit log: what is done at this desk, by whom, now. */
 export function entryOf({ verb, object, outcome = 'done', organizationId }: Deed, desk: Desk): AuditEntry {

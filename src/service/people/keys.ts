@@ -5,7 +5,7 @@ import type { Desk } from '../desk.ts'
 import { entryOf, organizationFor } from './audit.ts'
 import { requireName } from './people.ts'
 
-export type CreateKey = {
+type CreateKey = {
   name: string
   scope: Scope
   /** One's own without it. */

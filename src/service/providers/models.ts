@@ -8,10 +8,10 @@ import { listAgents } from '../agents/agents.ts'
 import type { Desk } from '../desk.ts'
 import { keyAdvice, type ListedProvider, listProviders, NO_KEY, requireProvider, SCRIPTED } from './providers.ts'
 
-export type ListModels = { provider?: string; signal: AbortSignal }
+type ListModels = { provider?: string; signal: AbortSignal }
 
 /** `learnt`: the provider said so when a request was too long. `stated`: its list says so, and nothing else does. */
-export type WindowSource = 'learnt' | 'config' | 'table' | 'stated'
+type WindowSource = 'learnt' | 'config' | 'table' | 'stated'
 
 export type KnownModel = {
   handle: string

@@ -11,7 +11,7 @@ import type { Desk } from '../desk.ts'
 import { refusalOf, targetsInUse } from './models.ts'
 import { keyAdvice, NO_KEY, requireProvider, SCRIPTED } from './providers.ts'
 
-export type TestProvider = { provider: string; model?: string; signal: AbortSignal }
+type TestProvider = { provider: string; model?: string; signal: AbortSignal }
 
 type Outcome = { type: 'answered'; text: string; usage: Usage } | { type: 'failed'; failure: Failure; advice?: string }
 

@@ -22,14 +22,14 @@ export async function messagesOfStep({ id, runId }: StoredStep, { world }: Desk)
 }
 
 /** When a step began and how long its parts took, in milliseconds. */
-export type StepTimes = { startedAt: number; modelMs: number; toolsMs?: number; totalMs: number }
+type StepTimes = { startedAt: number; modelMs: number; toolsMs?: number; totalMs: number }
 
 /** From the log of its run: a step begins where what was before it ended, failed attempts included. */
 export async function measureStep({ id, runId }: StoredStep, { world }: Desk): Promise<StepTimes | undefined> {
   return timesOf(id, await world.store.events.read(runId, 0))
 }
 
-export function timesOf(stepId: string, events: readonly LoggedEvent[]): StepTimes | undefined {
+function timesOf(stepId: string, events: readonly LoggedEvent[]): StepTimes | undefined {
   const index = events.findIndex(({ event }) => 'stepId' in event && event.stepId === stepId)
   const answer = events[index]
   if (!answer) return undefined

@@ -17,7 +17,7 @@ export type Report = {
   notices: Notice[]
 }
 
-export type Notice = { where: string; detail: string }
+type Notice = { where: string; detail: string }
 
 /** How long a run may be without a live worker while an engine is there to take it over: one heartbeat and some. */
 const RECOVERY_MS = 5_000

@@ -29,7 +29,7 @@ export type McpServerChange = {
 /** With its secrets as people may see them. */
 export type ShownMcpServer = McpServer & { shown: McpSecrets }
 
-export type RefreshedTools = { added: string[]; updated: string[]; deleted: string[] }
+type RefreshedTools = { added: string[]; updated: string[]; deleted: string[] }
 
 /** Also kept when it cannot be reached now: `contact` says so, and a refresh looks again. */
 export async function createMcpServer({ name, place, secrets }: NewMcpServer, desk: Desk): Promise<ShownMcpServer> {

@@ -122,7 +122,7 @@ function refuseBuiltin(name: string, desk: Desk): void {
 }
 
 /** Ours have no row: their ids follow from their names, so that they are the same everywhere and for ever. */
-export function builtinToolId(name: string, { world }: Desk): ToolId {
+function builtinToolId(name: string, { world }: Desk): ToolId {
   return parseId('tool', `tool-${uuidFrom(world.digest(`builtin tool\n${name}`))}`)!
 }
 
@@ -181,7 +181,7 @@ const objectOf = (value: unknown): JsonObject | undefined =>
 const withoutAbsent = (change: ToolChange): ToolChange =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
 
-export type ToolSearch = { query?: string; tags?: string[]; toolTypes?: string[]; limit: number }
+type ToolSearch = { query?: string; tags?: string[]; toolTypes?: string[]; limit: number }
 
 /** Best first: words of the name count more than those of the description. Without words all that fit, in order. */
 export async function searchTools(

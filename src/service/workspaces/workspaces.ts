@@ -18,7 +18,7 @@ import { entryOf } from '../people/audit.ts'
 
 export type ListedWorkspace = ShownWorkspace<WorkspaceState | WorkspaceGlance>
 
-export type WorkspaceQuestion = {
+type WorkspaceQuestion = {
   agentId?: AgentId
   limit: number
   /** The conversation of the last one seen. */
@@ -82,7 +82,7 @@ export async function removeWorkspace(id: ConversationId, desk: Desk): Promise<v
   await desk.world.store.audit.append(entryOf({ verb: 'workspace.remove', object: id }, desk))
 }
 
-export type EndProcess = { conversationId: ConversationId; processId: string }
+type EndProcess = { conversationId: ConversationId; processId: string }
 
 /** First politely, then for good; resolves with how it ended. One that has ended is left as it is. */
 export async function endProcess({ conversationId, processId }: EndProcess, desk: Desk): Promise<ProcessState> {
@@ -99,16 +99,16 @@ export async function endProcess({ conversationId, processId }: EndProcess, desk
 export type ShownWorkspace<State = WorkspaceState> = { agent: Agent; conversation: Conversation; state: State }
 
 /** The workspace of a conversation that is known to be the caller's. */
-export async function requireWorkspace({ id }: Conversation, desk: Desk): Promise<Workspace> {
+async function requireWorkspace({ id }: Conversation, desk: Desk): Promise<Workspace> {
   const found = await telling(desk.workspaces.find(id))
   if (found) return found
   throw noWorkspace(id)
 }
 
-export const noWorkspace = (id: string): Problem =>
+const noWorkspace = (id: string): Problem =>
   new Problem('not-found', `Conversation ${id} has no workspace; one is made when a tool first needs it.`)
 
-export async function requireProcess(workspace: Workspace, processId: string): Promise<ProcessState> {
+async function requireProcess(workspace: Workspace, processId: string): Promise<ProcessState> {
   const found = await telling(workspace.process(processId))
   if (found) return found
   throw new Problem('not-found', `There is no process "${processId.slice(0, 80)}" in this workspace.`)
