@@ -84,7 +84,12 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const set = providerSet(config.providers, { environment, clock })
   const secrets = openSecretKeys(home)
   const pool = newCredentialPool({
-    ...{ organizationId: DEFAULT_ORGANIZATION, store, box: secrets.box, clock, randomness, report },
+    organizationId: DEFAULT_ORGANIZATION,
+    store,
+    box: secrets.box,
+    clock,
+    randomness,
+    report,
     environment: environmentSources(environment, set.keyVariables, report),
     strategies: strategiesOf(config),
     flows: flowsOf(config),
@@ -109,7 +114,9 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     tools: toolRegistry([
       ...builtinTools({ clock, randomness, home }),
       ...memoryTools({
-        ...{ store, clock, randomness },
+        store,
+        clock,
+        randomness,
         findPassages: (question) => findPassages(question, { store, embeddings }),
         findMessages: (question) => findMessages(question, { store, embeddings }),
       }),
@@ -138,7 +145,10 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     workspaces,
     callbacks: newExpectedCallbacks(),
     defaults: {
-      ...{ maxSteps, maxDurationMs, approvalTtlMs, fallback: config.fallback },
+      maxSteps,
+      maxDurationMs,
+      approvalTtlMs,
+      fallback: config.fallback,
       ...(config.model ? { model: config.model } : {}),
     },
     organizationId: DEFAULT_ORGANIZATION,
@@ -164,12 +174,12 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   }
 }
 
-/** Streams of events say nothing for as long as they like: whoever reads them decides how long and how much. */
+/** Event streams may be silent for any time: their reader sets its own limits of time and size. */
 const OF_STREAMS = { headersMs: 0, silenceMs: 0, maxBytes: Number.POSITIVE_INFINITY }
 
 function embeddingOf({ embedding, embed_messages: messages = true }: ConfigFile, { embedding: named }: Settings) {
   const usual = named ?? embedding
-  // What is said goes to a model only where the operator has named one, whatever agents wish for what they keep.
+  // Messages go to an embedding model only where the operator has named one; an agent's own is for its passages.
   return usual ? { usual, messages } : { messages: false }
 }
 

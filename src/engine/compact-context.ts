@@ -71,8 +71,16 @@ export async function compactContext(notBefore: number, { run, journal, caller, 
     facts: [],
     intents: [
       {
-        ...{ type: 'context-compacted', v: 1, summaryId: `message-${randomness.uuid()}`, text, replaces, contextStart },
-        ...{ target: way.target, usage: draft.usage, tokensBefore, tokensAfter },
+        type: 'context-compacted',
+        v: 1,
+        summaryId: `message-${randomness.uuid()}`,
+        text,
+        replaces,
+        contextStart,
+        target: way.target,
+        usage: draft.usage,
+        tokensBefore,
+        tokensAfter,
       },
     ],
   }

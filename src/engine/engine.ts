@@ -100,7 +100,9 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
       const { store, streams, clock, randomness } = world
       for (const run of await store.runs.expired(clock.now(), 100)) {
         await cancelRun({ organizationId: run.organizationId, runId: run.id }, 'expiry', {
-          ...{ store, clock, randomness },
+          store,
+          clock,
+          randomness,
           nudge: (runId) => endings.announce(runId),
         })
       }

@@ -100,7 +100,10 @@ export function newEmbedding({ vectors, agents, embeddings, clock }: Parts): Emb
       resting.delete(model)
       const results = waiting.map(
         ({ number, agentId }, index): NewVector => ({
-          ...{ number, agentId, model, result: { type: 'vector', vector: answer.vectors[index]! } },
+          number,
+          agentId,
+          model,
+          result: { type: 'vector', vector: answer.vectors[index]! },
         }),
       )
       await vectors.keep(results)

@@ -4,7 +4,8 @@ import type { Embedder } from '../ports/embeddings.ts'
 import { startSearchIndexer } from './search-indexer.ts'
 
 const NOBODY: Embedder = {
-  ...{ serves: () => false, dimensionsOf: () => undefined },
+  serves: () => false,
+  dimensionsOf: () => undefined,
   embed: async () => ({ type: 'vectors', vectors: [] }),
 }
 
@@ -17,7 +18,8 @@ function given(catchUp: () => Promise<'done' | 'more'>) {
   let isTicking = true
   let looks = 0
   const clock = {
-    ...{ now: () => 0, sleep: async () => undefined },
+    now: () => 0,
+    sleep: async () => undefined,
     every: (_: number, task: () => void) => {
       tick = task
       return () => {
@@ -50,7 +52,11 @@ function given(catchUp: () => Promise<'done' | 'more'>) {
   }
   const keeping = startSearchIndexer({ desk: desk as never })
   return {
-    ...{ keeping, faults, calls: () => calls, looks: () => looks, isTicking: () => isTicking },
+    keeping,
+    faults,
+    calls: () => calls,
+    looks: () => looks,
+    isTicking: () => isTicking,
     setTurns(count: number) {
       turns = count
     },

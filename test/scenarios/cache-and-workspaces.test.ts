@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { realClock } from '../../src/config/real-clock.ts'
 import type { ConversationId } from '../../src/core/id.ts'
 import type { ToolOutcome } from '../../src/core/tool-call.ts'
-import { changeContext } from '../../src/service/conversations/compact-conversation.ts'
+import { changeContext } from '../../src/service/conversations/change-context.ts'
 import {
   createConversation,
   deleteConversation,

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
+import { searchTools } from '../../service/tools/search-tools.ts'
 import {
   createTool,
   deleteTool,
   listTools,
   type NewTool,
   requireTool,
-  searchTools,
   type ToolChange,
   updateTool,
   upsertTool,

@@ -10,7 +10,7 @@ import { closeConversations } from '../workspaces/end-processes.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
 import { blocksNamed, requireHandle, withoutTwins } from './create-agent.ts'
 
-/** By id or by name; an id of somebody else looks like one that does not exist. */
+/** By id or by name; an agent of another organization looks like one that does not exist. */
 export async function requireAgent(idOrName: string, desk: Desk): Promise<Agent> {
   const { agents } = desk.world.store
   const id = parseId('agent', idOrName)
@@ -104,7 +104,7 @@ export async function deleteAgent(agent: Agent, desk: Desk, signal: AbortSignal)
   )
 }
 
-/** It may end by itself meanwhile, or be deleted by somebody else. */
+/** The run may end by itself meanwhile, or be deleted by another request. */
 async function unlessOver(work: Promise<unknown>): Promise<void> {
   try {
     await work

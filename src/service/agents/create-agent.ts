@@ -59,13 +59,18 @@ export async function createAgent(request: CreateAgent, desk: Desk): Promise<Age
   const agent = request.secrets ? withSecrets(bare, sealSecrets(id, request.secrets, desk)) : bare
   const messages = (request.messages ?? []).map(
     (input): NewMessage => ({
-      ...{ id: `message-${randomness.uuid()}`, runId: NO_RUN, createdAt: now },
+      id: `message-${randomness.uuid()}`,
+      runId: NO_RUN,
+      createdAt: now,
       body: inputBody({ ...input, messageId: 'message-' }),
     }),
   )
   const conversation = { id: `conv-${randomness.uuid()}` as const, isDefault: true, nextPosition: messages.length }
   await store.agents.create(agent, conversation.id, {
-    ...{ newBlocks, blockIds: blocks.map(({ id }) => id), tags: request.tags ?? [], messages },
+    newBlocks,
+    blockIds: blocks.map(({ id }) => id),
+    tags: request.tags ?? [],
+    messages,
     prompt: compilePrompt({ agent, conversation, blocks, passageCount: 0, passageTags: [], at: now }),
   })
   return agent

@@ -42,7 +42,7 @@ async function answerOrAttach(request: AnswerApproval, desk: Desk): Promise<RunI
     if (turn.phase !== 'waiting') return answerAgain({ run, events, turn }, request, desk)
     const opened = await openContinuation({ run, events, turn }, request, desk)
     if (opened) return opened
-    // Somebody else answered, cancelled or let it expire first: look at what they did.
+    // Another request answered or cancelled it first, or it expired: the next round sees which.
   }
 }
 

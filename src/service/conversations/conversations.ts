@@ -1,6 +1,7 @@
 import type { Agent, Conversation, ConversationDetails } from '../../core/agent.ts'
 import type { Block } from '../../core/block.ts'
 import { forkPoint } from '../../core/fork.ts'
+import { toModelHistory } from '../../core/history.ts'
 import { type BlockId, type ConversationId, parseId, type RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ListPage, Standing } from '../../ports/memory-store.ts'
@@ -67,12 +68,124 @@ export async function createConversation(
   const blocks = await copiesFor(agent, ownLabels, desk)
   const conversation = newConversation(agent.id, desk, withOwnBlocks(details, blocks))
   await desk.world.store.conversations.create(conversation, blocks)
-  // From now on it is told this, whatever becomes of the memory it is made of.
+  // Compiled now and kept: later changes of memory do not reach this prompt.
   await promptOf(conversation.id, desk)
   return conversation
 }
 
-/** What happens to them in this conversation reaches no other. */
+/** What is not named stays as it is. */
+type ConversationChange = {
+  details?(before: ConversationDetails): ConversationDetails
+  isArchived?: boolean
+  lastMessageAt?: number
+}
+
+export async function updateConversation(
+  id: ConversationId,
+  { details, isArchived, lastMessageAt }: ConversationChange,
+  { world, organizationId }: Desk,
+): Promise<Conversation> {
+  const now = world.clock.now()
+  const updated = await world.store.conversations.update(organizationId, id, (before) => {
+    const { archivedAt, ...kept } = before
+    const archived = isArchived === undefined ? archivedAt : isArchived ? (archivedAt ?? now) : undefined
+    return {
+      ...kept,
+      ...(details ? { details: details(before.details ?? {}) } : {}),
+      ...(lastMessageAt === undefined ? {} : { lastMessageAt }),
+      ...(archived === undefined ? {} : { archivedAt: archived }),
+      updatedAt: now,
+    }
+  })
+  if (updated) return updated
+  throw new Problem('not-found', `There is no conversation ${id}.`)
+}
+
+/** What the model is shown, what waits and how the agent's last run ended: all of one moment. */
+export async function standingOf(id: ConversationId, { world, organizationId }: Desk): Promise<Standing> {
+  return (await world.store.recall.standing(organizationId, id)) ?? { context: [], lastRun: {} }
+}
+
+/** How many messages the model is shown of a conversation. */
+export async function countContext(conversationId: ConversationId, { world }: Desk): Promise<number> {
+  const messages = await world.store.messages.context(conversationId)
+  return toModelHistory(messages.map(({ body }) => body)).length
+}
+
+type ForkConversation = {
+  source: Conversation
+  /** The position of the last message that is wanted; without it, all there is. */
+  upTo?: number
+  isHidden?: boolean
+}
+
+/**
+ * Another conversation with the same history: the messages keep their ids, the prompt is compiled again, and later
+ * messages of one do not reach the other.
+ */
+export async function forkConversation(request: ForkConversation, desk: Desk): Promise<Conversation> {
+  const { source, upTo, isHidden } = request
+  const { store } = desk.world
+  if (upTo !== undefined && upTo < source.contextStart)
+    throw new Problem('invalid', 'A fork cannot end with a message that the model is no longer shown.')
+  const view = await store.messages.context(source.id)
+  const { end, contextStart } = forkPoint(view, source.contextStart, upTo)
+  const { hidden: _, ownBlocks = [], ...details } = source.details ?? {}
+  const blocks = await copiesOf(ownBlocks, desk)
+  const last = view.findLast(({ position }) => position < end)?.createdAt
+  const fork: Conversation = {
+    ...newConversation(
+      source.agentId,
+      desk,
+      withOwnBlocks({ ...details, ...(isHidden ? { hidden: true } : {}) }, blocks),
+    ),
+    nextPosition: end,
+    contextStart,
+    ...(last === undefined ? {} : { lastMessageAt: last }),
+  }
+  if ((await store.conversations.fork(source.id, fork, blocks)) === 'not-found')
+    throw new Problem('not-found', `There is no conversation ${source.id}.`)
+  await promptOf(fork.id, desk)
+  return fork
+}
+
+/** How often new runs may begin in it before the deletion gives up. */
+const ROUNDS = 3
+
+/**
+ * What still runs, waits or is queued in it is cancelled and heard out; then it is gone, and nothing can begin in it; then
+ * what it kept warm and its workspace go.
+ * Where a run does not end before the signal, nothing is deleted and its sender is told which.
+ */
+export async function deleteConversation(
+  { id, isDefault }: Conversation,
+  desk: Desk,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, clock } = desk.world
+  if (isDefault) throw new Problem('invalid', 'The default conversation belongs to its agent and stays with it.')
+  let left: RunId | undefined
+  for (let round = 0; round < ROUNDS && !signal.aborted; round++) {
+    const deleted = await store.conversations.delete(desk.organizationId, id, clock.now())
+    switch (deleted.type) {
+      case 'deleted':
+        return closeConversations([id], desk)
+      case 'not-found':
+        throw new Problem('not-found', `There is no conversation ${id}.`)
+      case 'busy':
+        // The newest first: what is queued must not begin when what runs before it ends.
+        for (const runId of deleted.runIds.toReversed()) {
+          left = runId
+          await cancelRun(runId, desk)
+        }
+        for (const runId of deleted.runIds) await waitForRun(runId, desk, signal)
+    }
+  }
+  const message = 'The conversation is not deleted: another request is currently being processed and has not ended yet.'
+  throw new Problem('busy', message, left ? { runId: left } : {})
+}
+
+/** Copies of the agent's blocks: what this conversation does to them reaches no other. */
 async function copiesFor(agent: Agent, labels: readonly string[], desk: Desk): Promise<Block[]> {
   if (labels.length === 0) return []
   const blocks = await desk.world.store.blocks.ofAgent(desk.organizationId, agent.id)
@@ -109,112 +222,7 @@ function newConversation(
   }
 }
 
-/** What is not named stays as it is. */
-type ConversationChange = {
-  details?(before: ConversationDetails): ConversationDetails
-  isArchived?: boolean
-  lastMessageAt?: number
-}
-
-export async function updateConversation(
-  id: ConversationId,
-  { details, isArchived, lastMessageAt }: ConversationChange,
-  { world, organizationId }: Desk,
-): Promise<Conversation> {
-  const now = world.clock.now()
-  const updated = await world.store.conversations.update(organizationId, id, (before) => {
-    const { archivedAt, ...kept } = before
-    const archived = isArchived === undefined ? archivedAt : isArchived ? (archivedAt ?? now) : undefined
-    return {
-      ...kept,
-      ...(details ? { details: details(before.details ?? {}) } : {}),
-      ...(lastMessageAt === undefined ? {} : { lastMessageAt }),
-      ...(archived === undefined ? {} : { archivedAt: archived }),
-      updatedAt: now,
-    }
-  })
-  if (updated) return updated
-  throw new Problem('not-found', `There is no conversation ${id}.`)
-}
-
-/** What the model is shown, what waits and how the agent's last run ended: all of one moment. */
-export async function standingOf(id: ConversationId, { world, organizationId }: Desk): Promise<Standing> {
-  return (await world.store.recall.standing(organizationId, id)) ?? { context: [], lastRun: {} }
-}
-
-type ForkConversation = {
-  source: Conversation
-  /** The position of the last message that is wanted; without it, all there is. */
-  upTo?: number
-  isHidden?: boolean
-}
-
-/**
- * Another conversation with the same history up to now: the messages keep their ids, what is said first is compiled anew,
- * and what happens in one of them from here on does not reach the other.
- */
-export async function forkConversation(request: ForkConversation, desk: Desk): Promise<Conversation> {
-  const { source, upTo, isHidden } = request
-  const { store } = desk.world
-  if (upTo !== undefined && upTo < source.contextStart)
-    throw new Problem('invalid', 'A fork cannot end with a message that the model is no longer shown.')
-  const view = await store.messages.context(source.id)
-  const { end, contextStart } = forkPoint(view, source.contextStart, upTo)
-  const { hidden: _, ownBlocks = [], ...details } = source.details ?? {}
-  const blocks = await copiesOf(ownBlocks, desk)
-  const last = view.findLast(({ position }) => position < end)?.createdAt
-  const fork: Conversation = {
-    ...newConversation(
-      source.agentId,
-      desk,
-      withOwnBlocks({ ...details, ...(isHidden ? { hidden: true } : {}) }, blocks),
-    ),
-    ...{ nextPosition: end, contextStart },
-    ...(last === undefined ? {} : { lastMessageAt: last }),
-  }
-  if ((await store.conversations.fork(source.id, fork, blocks)) === 'not-found')
-    throw new Problem('not-found', `There is no conversation ${source.id}.`)
-  await promptOf(fork.id, desk)
-  return fork
-}
-
 async function copiesOf(ids: readonly BlockId[], desk: Desk): Promise<Block[]> {
   const found = await Promise.all(ids.map((id) => desk.world.store.blocks.get(desk.organizationId, id)))
   return found.flatMap((block) => (block ? [copyOfBlock(block, desk)] : []))
-}
-
-/** How often somebody else may begin something there before they are in the way. */
-const ROUNDS = 3
-
-/**
- * What still runs, waits or is queued in it is cancelled and heard out; then it is gone, and nothing can begin in it; then
- * what it kept warm and its workspace go.
- * Where a run does not end before the signal, nothing is deleted and its sender is told which.
- */
-export async function deleteConversation(
-  { id, isDefault }: Conversation,
-  desk: Desk,
-  signal: AbortSignal,
-): Promise<void> {
-  const { store, clock } = desk.world
-  if (isDefault) throw new Problem('invalid', 'The default conversation belongs to its agent and stays with it.')
-  let left: RunId | undefined
-  for (let round = 0; round < ROUNDS && !signal.aborted; round++) {
-    const deleted = await store.conversations.delete(desk.organizationId, id, clock.now())
-    switch (deleted.type) {
-      case 'deleted':
-        return closeConversations([id], desk)
-      case 'not-found':
-        throw new Problem('not-found', `There is no conversation ${id}.`)
-      case 'busy':
-        // The newest first: what is queued must not begin when what runs before it ends.
-        for (const runId of deleted.runIds.toReversed()) {
-          left = runId
-          await cancelRun(runId, desk)
-        }
-        for (const runId of deleted.runIds) await waitForRun(runId, desk, signal)
-    }
-  }
-  const message = 'The conversation is not deleted: another request is currently being processed and has not ended yet.'
-  throw new Problem('busy', message, left ? { runId: left } : {})
 }

@@ -49,7 +49,7 @@ async function resealAll<Id extends string>(keys: SecretKeys, rows: SealedRows<I
       if (isCurrent(keys, sealed)) continue
       found++
       // A row that changed meanwhile is found by the next pass.
-      await rows.reseal(id, sealed, sealedAnew(keys, id, sealed))
+      await rows.reseal(id, sealed, underCurrentKey(keys, id, sealed))
     }
     if (page.length < PAGE) return found
     after = page.at(-1)!.number
@@ -59,8 +59,8 @@ async function resealAll<Id extends string>(keys: SecretKeys, rows: SealedRows<I
 const isCurrent = (keys: SecretKeys, { secret, refreshToken }: Sealed): boolean =>
   keys.isCurrent(secret) && (refreshToken === undefined || keys.isCurrent(refreshToken))
 
-function sealedAnew({ box }: SecretKeys, id: string, { secret, refreshToken }: Sealed): Sealed {
-  const anew = (sealed: string): string => {
+function underCurrentKey({ box }: SecretKeys, id: string, { secret, refreshToken }: Sealed): Sealed {
+  const reseal = (sealed: string): string => {
     const plain = box.open(sealed, id)
     // The old key must stay: it may be the only one that opens this, once the right file is back.
     if (plain === undefined)
@@ -72,5 +72,5 @@ function sealedAnew({ box }: SecretKeys, id: string, { secret, refreshToken }: S
       )
     return box.seal(plain, id)
   }
-  return { secret: anew(secret), ...(refreshToken === undefined ? {} : { refreshToken: anew(refreshToken) }) }
+  return { secret: reseal(secret), ...(refreshToken === undefined ? {} : { refreshToken: reseal(refreshToken) }) }
 }

@@ -34,7 +34,7 @@ type AddToken = {
   onSameLabel?: 'replace'
 }
 
-/** Keeps tokens that somebody got elsewhere; from then on they are renewed by themselves. */
+/** Stores tokens that were issued elsewhere; from then on they are refreshed automatically. */
 export async function addToken(request: AddToken, desk: Desk): Promise<ListedCredential> {
   const { provider, label, answer, tokenUrl, clientId, onSameLabel } = request
   const { access_token, refresh_token, expires_in, expires_at } = fieldsOf(answer)
@@ -49,7 +49,9 @@ export async function addToken(request: AddToken, desk: Desk): Promise<ListedCre
   const expiresAt = expiryOf(expires_in, expires_at, desk.world.clock.now())
   return addCredential(
     {
-      ...{ provider, secret: access_token, refreshToken: refresh_token },
+      provider,
+      secret: access_token,
+      refreshToken: refresh_token,
       oauth: {
         flow: hasFlow ? provider : 'generic',
         ...(tokenUrl === undefined ? {} : { tokenUrl }),

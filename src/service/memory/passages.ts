@@ -16,8 +16,12 @@ export async function insertPassage({ agent, text, tags = [], createdAt }: NewPa
   const content = cleanText(text)
   if (content.trim() === '') throw new Problem('invalid', 'A passage needs a text.')
   const passage: Passage = {
-    ...{ id: `passage-${randomness.uuid()}`, organizationId: desk.organizationId, agentId: agent.id, text: content },
-    ...{ tags: [...new Set(tags.map(cleanText))], createdAt: createdAt ?? clock.now() },
+    id: `passage-${randomness.uuid()}`,
+    organizationId: desk.organizationId,
+    agentId: agent.id,
+    text: content,
+    tags: [...new Set(tags.map(cleanText))],
+    createdAt: createdAt ?? clock.now(),
   }
   await store.passages.insert(passage)
   return passage
@@ -59,7 +63,9 @@ export async function findPassages(question: PassageQuestion, parts: Parts): Pro
   const { organizationId, agentId, query, signal } = question
   const { passages } = parts.store
   const ways = {
-    ...{ text: query.text, limit: query.limit, signal },
+    text: query.text,
+    limit: query.limit,
+    signal,
     byWords: (limit: number) => passages.search(organizationId, agentId, { ...query, limit }),
     byMeaning: (meaning: Meaning, limit: number) =>
       passages.vectors.nearest(organizationId, agentId, { ...query, ...meaning, limit }),

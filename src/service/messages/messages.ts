@@ -31,7 +31,7 @@ type SearchMessages = {
   from?: number
   to?: number
   limit: number
-  /** By meaning only where somebody places what was said; otherwise by its words. */
+  /** By meaning only where an embedding model is configured; otherwise by words. */
   by: 'words' | 'meaning' | 'both'
   signal: AbortSignal
 }
@@ -95,7 +95,9 @@ export async function findMessages(question: MessageQuestion, parts: Parts): Pro
   const { recall } = parts.store
   const { text, skip: _, ...range } = query
   const ways = {
-    ...{ text, limit: query.limit, signal },
+    text,
+    limit: query.limit,
+    signal,
     byWords: (limit: number) => recall.search(organizationId, agentId, { ...query, limit }),
     byMeaning: (meaning: Meaning, limit: number) =>
       recall.vectors.nearest(organizationId, agentId, { ...range, ...meaning, limit }),

@@ -44,14 +44,14 @@ export async function listModels({ provider, signal }: ListModels, desk: Desk): 
   const known: Known = { agents, notes, desk }
   const asked = providers.filter((one) => (wanted ? one.name === provider : isWorthAsking(one)))
   const answers = await Promise.all(asked.map((one) => modelsOf(one, signal, known)))
-  // A server on this machine that nobody configured is shown if it is there.
+  // A server on this machine that is not configured is shown if it answers.
   const shown = answers.filter(
     (_, index) => wanted || asked[index]!.state !== 'not-configured' || !answers[index]!.failure,
   )
   return wanted === undefined || wanted === SCRIPTED ? [scripted(known), ...shown] : shown
 }
 
-/** Nobody knows the models of a provider whose key is missing; a local server may simply be there. */
+/** A provider without its key cannot be asked; a local server may be there without any configuration. */
 const isWorthAsking = ({ state, needsKey }: ListedProvider): boolean => state !== 'not-configured' || !needsKey
 
 type Known = { agents: Agent[]; notes: (Target & { notes: ModelNotes })[]; desk: Desk }
@@ -85,7 +85,7 @@ async function askForList({ name, needsKey }: ListedProvider, signal: AbortSigna
   return answer.type === 'models' ? { models: answer.models } : { failure: answer.failure }
 }
 
-/** Why a pool has nobody to send, in the words of the engine. */
+/** Why the pool of a provider grants no credential, in the words of the engine. */
 export function refusalOf(choice: Choice, provider: string): Failure | undefined {
   if (choice.type === 'spent') return { kind: 'auth-rejected', detail: choice.detail }
   if (choice.type !== 'cooling') return undefined

@@ -46,7 +46,7 @@ export type ListedProvider = ProviderEntry & {
 
 /** Every provider that has an address, and whether it can be asked now. */
 export async function listProviders(desk: Desk): Promise<ListedProvider[]> {
-  // Credentials are the server's own, whichever organisation asks.
+  // Credentials belong to the server, not to the organization that asks.
   const server = { ...desk, organizationId: DEFAULT_ORGANIZATION }
   const [credentials, cooldowns, agents] = await Promise.all([
     listCredentials(server),
@@ -75,7 +75,11 @@ export function poolMembers(
   }
   return [
     ...stored.map((row): PoolMember & { provider: string } => ({
-      ...{ id: row.id, provider: row.provider, label: row.label, source: 'stored', kind: row.kind },
+      id: row.id,
+      provider: row.provider,
+      label: row.label,
+      source: 'stored',
+      kind: row.kind,
       state: row.state.type === 'dead' ? row.state : row.hint === undefined ? SEALED : resting(row.id),
       useCount: row.useCount,
       ...(row.hint === undefined ? {} : { hint: row.hint }),
@@ -84,7 +88,12 @@ export function poolMembers(
       ...(row.refreshFailure === undefined ? {} : { refreshFailure: row.refreshFailure }),
     })),
     ...environment.map(({ id, provider, hint }): PoolMember & { provider: string } => ({
-      ...{ id, provider, label: id.replace('credential-env-', ''), source: 'environment', kind: 'api-key', hint },
+      id,
+      provider,
+      label: id.replace('credential-env-', ''),
+      source: 'environment',
+      kind: 'api-key',
+      hint,
       state: resting(id),
     })),
   ]

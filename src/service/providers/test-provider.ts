@@ -55,7 +55,10 @@ async function ask(model: string | undefined, { client, provider, grant, signal 
   if (model === undefined)
     throw new Problem('invalid', `Which model of ${provider}? Name one with --model; its list could not be read.`)
   const request: ModelRequest = {
-    ...{ model, system: 'You are being tested.', tools: [], outputCap: OUTPUT_CAP },
+    model,
+    system: 'You are being tested.',
+    tools: [],
+    outputCap: OUTPUT_CAP,
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Say hello in one short sentence.' }] }],
   }
   const draft = newDraft()
@@ -71,7 +74,7 @@ function failed(failure: Failure, client: ModelProvider, better?: string): Outco
   return { type: 'failed', failure, ...(advice ? { advice } : {}) }
 }
 
-/** One that somebody counts on, else the first of the provider's list. */
+/** A model that an agent or the configuration names, else the first of the provider's list. */
 async function modelToTest(
   provider: string,
   { grant, signal }: Pick<Line, 'grant' | 'signal'>,

@@ -39,7 +39,9 @@ function timesOf(stepId: string, events: readonly LoggedEvent[]): StepTimes | un
   const ended = events.findLast(({ event }) => event.type === 'tool-ended' && calls.includes(event.outcome.callId))
   const began = events.find(({ event }) => event.type === 'tool-started' && calls.includes(event.callId))
   return {
-    ...{ startedAt, modelMs: answer.at - startedAt, totalMs: (ended ?? answer).at - startedAt },
+    startedAt,
+    modelMs: answer.at - startedAt,
+    totalMs: (ended ?? answer).at - startedAt,
     ...(began && ended ? { toolsMs: ended.at - began.at } : {}),
   }
 }

@@ -57,7 +57,7 @@ export async function waitForRun(runId: RunId, desk: Desk, signal?: AbortSignal)
   }
 }
 
-/** No more than a view needs: whoever watches may do so for days. */
+/** No more than a view of the stream needs: a watcher holds it for days. */
 export type OpenedStream = { runId: RunId; hasEnded: boolean; streamTokens: boolean; continues?: Continuation }
 
 /** The run whose stream can be read; refused before the first word rather than in the middle. */

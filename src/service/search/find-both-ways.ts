@@ -62,14 +62,15 @@ async function meantBy<T>(
 
 const ranked = <T>(rankings: T[][], keyOf: (item: T) => string): Ranked<T>[] =>
   fuseRankings(rankings, keyOf).map(({ item, ranks: [wordRank, vectorRank], score }) => ({
-    ...{ item, score },
+    item,
+    score,
     ...(wordRank === undefined ? {} : { wordRank }),
     ...(vectorRank === undefined ? {} : { vectorRank }),
   }))
 
 type Whose = { organizationId: OrganizationId; agentId?: AgentId }
 
-/** Who places what is looked for among the texts of this agent, or of all. */
+/** The embedding model for a search among the texts of this agent, or of all. */
 export async function targetFor(
   { organizationId, agentId }: Whose,
   { store, embeddings }: { store: Pick<Store, 'agents'>; embeddings: Embeddings },
@@ -78,7 +79,7 @@ export async function targetFor(
   return embeddingOf(agent, embeddings)
 }
 
-/** The model that embeds what this agent keeps; undefined where nobody could be asked. */
+/** The model that embeds what this agent keeps; undefined where no provider serves one. */
 export function embeddingOf(agent: Agent | undefined, { embedder, usual }: Embeddings): Target | undefined {
   const own = agent?.settings?.wire?.embedding
   const wishes = [own, usual].flatMap((handle) => (typeof handle === 'string' ? (parseTarget(handle) ?? []) : []))

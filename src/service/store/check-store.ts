@@ -96,7 +96,7 @@ async function summaryNow(id: RunId, { world }: Desk): Promise<RunSummary | unde
 type Left = { unheld: Run[]; unended: RunId[] }
 type Judgement = { report: Report; desk: Desk; hasEngine: boolean }
 
-/** What a dead worker left is not lost: it goes on as soon as somebody can take it. With an engine that is soon. */
+/** What a dead worker left is not lost: it goes on as soon as another worker takes it over, within seconds where one runs. */
 async function judgeLeft({ unheld, unended }: Left, judgement: Judgement): Promise<void> {
   const { report, desk, hasEngine } = judgement
   if (unheld.length + unended.length > 0 && hasEngine) await desk.world.clock.sleep(RECOVERY_MS)

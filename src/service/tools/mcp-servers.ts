@@ -40,11 +40,17 @@ export async function createMcpServer({ name, place, secrets }: NewMcpServer, de
   const id: McpServerId = `mcp_server-${randomness.uuid()}`
   const now = clock.now()
   const server: McpServer = {
-    ...{ id, organizationId: desk.organizationId, name: requireName(name), place },
+    id,
+    organizationId: desk.organizationId,
+    name: requireName(name),
+    place,
     ...(isEmpty(secrets) ? {} : { sealed: mcp.seal(secrets, id) }),
-    ...{ contact: WAITS, revision: 1, createdAt: now, updatedAt: now },
+    contact: WAITS,
+    revision: 1,
+    createdAt: now,
+    updatedAt: now,
   }
-  // Asked before the server is, so that a name that is taken costs nobody a wait.
+  // Checked before the server is asked, so that a name that is taken is refused without a wait.
   if ((await store.mcpServers.list(desk.organizationId)).some((one) => one.name === server.name)) throw nameTaken(name)
   const found = place.type === 'stdio' ? undefined : await mcp.list(server)
   const looked = { ...server, contact: found ? contactOf(found, desk) : WAITS }
@@ -79,7 +85,12 @@ export async function updateMcpServer(id: McpServerId, change: McpServerChange, 
     const contact = change.place || change.secrets ? contactAfter(place) : before.contact
     const name = change.name === undefined ? before.name : requireName(change.name)
     return {
-      ...{ ...rest, name, place, contact, revision: before.revision + 1, updatedAt: now },
+      ...rest,
+      name,
+      place,
+      contact,
+      revision: before.revision + 1,
+      updatedAt: now,
       ...(sealed === undefined ? {} : { sealed }),
     }
   })
@@ -146,14 +157,18 @@ function planOf(server: McpServer, { tools }: Extract<McpListing, { type: 'liste
   const now = world.clock.now()
   return ({ known, isTaken }) =>
     planTools({
-      ...{ server, listed: tools, known, ids, now },
+      server,
+      listed: tools,
+      known,
+      ids,
+      now,
       isTaken: (name) => isTaken(name) || world.tools.find(name) !== undefined,
     })
 }
 
 function changedSecrets(before: McpServer, change: NonNullable<McpServerChange['secrets']>, mcp: Mcp): McpSecrets {
   const kept = mcp.secretsOf(before)
-  // What cannot be opened cannot be kept in part: whoever sends all of it anew gets a server that works again.
+  // Secrets that cannot be opened cannot be kept in part: sending all of them makes the server work again.
   const said = Object.entries(change).filter(([, value]) => value !== undefined && value !== null)
   const gone = Object.entries(change).filter(([, value]) => value === null)
   const sent = withKept(Object.fromEntries(said), kept ?? {})

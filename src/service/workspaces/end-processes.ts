@@ -3,8 +3,8 @@ import type { Workspaces } from '../../ports/workspaces.ts'
 import type { Desk } from '../desk.ts'
 
 /**
- * The rows of these conversations are gone: what they kept warm and what they have on this machine goes with them. Nobody
- * can be told of a fault any more, so it is reported, and the janitor of workspaces removes what is left.
+ * Drops what deleted conversations kept warm, and removes their workspaces. The request that deleted them has its answer
+ * in their rows, so a fault is only reported, and the janitor of workspaces removes what is left.
  */
 export async function closeConversations(ids: readonly ConversationId[], { world, workspaces }: Desk): Promise<void> {
   for (const id of ids) world.warm.forget(id)
@@ -21,16 +21,16 @@ export async function closeConversations(ids: readonly ConversationId[], { world
 
 type EndOptions = { workspaces: Workspaces; report(fault: unknown, where: string): void }
 
-/** Ends everything that runs in the workspace of a conversation that begins anew; its files stay. */
+/** Ends everything that runs in the workspace of a conversation whose context is reset; its files stay. */
 export async function endProcesses(id: ConversationId, { workspaces, report }: EndOptions): Promise<void> {
   try {
-    // Nothing runs in one that sleeps, so it is not woken to be asked.
+    // Nothing runs in a workspace that is asleep, and asking would wake it.
     if ((await workspaces.glance(id))?.status === 'asleep') return
     const workspace = await workspaces.find(id)
     const running = (await workspace?.processes())?.filter(({ ending }) => ending === undefined) ?? []
     await Promise.all(running.map(({ processId }) => workspace?.kill(processId, 'removed')))
   } catch (fault) {
-    // A conversation must be able to begin anew even where its workspace cannot be reached.
+    // A workspace that cannot be reached does not keep its conversation from being reset.
     report(fault, `ending what runs in the workspace of ${id}`)
   }
 }

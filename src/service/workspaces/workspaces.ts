@@ -54,7 +54,7 @@ async function stateOf(id: ConversationId, workspaces: Workspaces): Promise<List
   return seen?.status === 'asleep' ? seen : workspaces.inspect(id)
 }
 
-/** What a conversation has on this machine: state, use, limits and processes. Somebody else's looks missing. */
+/** What a conversation has on this machine: state, use, limits and processes. Another organization's looks missing. */
 export async function showWorkspace(id: ConversationId, desk: Desk): Promise<ShownWorkspace> {
   const { agent, conversation } = await requireConversationAndAgent(id, desk)
   const state = await telling(desk.workspaces.inspect(id))
