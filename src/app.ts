@@ -7,9 +7,13 @@ import { openSecretKeys } from './config/secret-key.ts'
 import { sha256 } from './config/sha256.ts'
 import { errorText } from './core/error-text.ts'
 import { DEFAULT_ORGANIZATION } from './core/id.ts'
+import { COMMAND_LINE } from './core/people.ts'
 import { startEngine } from './engine/engine.ts'
 import { newWarmAgents } from './engine/warm-past.ts'
 import type { World } from './engine/world.ts'
+import type { UnheardOf } from './jobs/remove-ownerless.ts'
+import { startJobs } from './jobs/start-jobs.ts'
+import { withCommitListeners } from './live/commit-listeners.ts'
 import { newStreams } from './live/streams.ts'
 import { newOutbound } from './net/outbound.ts'
 import { isPublicAddress } from './net/public-address.ts'
@@ -28,13 +32,12 @@ import { modelsFrom } from './providers/models.ts'
 import { providerSet } from './providers/provider-set.ts'
 import { friendlyProvider } from './providers/scripted/friendly.ts'
 import type { Desk } from './service/desk.ts'
-import { keepSearchReady } from './service/keep-search-ready.ts'
-import { keepWorkspaces } from './service/keep-workspaces.ts'
 import { findPassages } from './service/memory/passages.ts'
+import { newExpectedCallbacks } from './service/messages/expected-callbacks.ts'
 import { findMessages } from './service/messages/messages.ts'
-import { tellEvents } from './service/tell-events.ts'
+import { newTurnStarters } from './service/messages/turn-starters.ts'
+import type { RunStory } from './service/runs/runs.ts'
 import { endProcesses } from './service/workspaces/end-processes.ts'
-import type { UnheardOf } from './service/workspaces/remove-ownerless.ts'
 import { builtinTools } from './tools/builtin/all.ts'
 import { memoryTools } from './tools/builtin/memory/all.ts'
 import { fileSpill } from './tools/file-spill.ts'
@@ -53,6 +56,8 @@ export type AppOptions = {
   /** Beside the builtin ones; for tests and embedding. */
   providers?: Record<string, ModelProvider>
   tools?: Tool[]
+  /** Time; the machine's own unless a test says otherwise. */
+  clock?: Clock
   /** Lets a test stand between the engine and its store. */
   wrapStore?(store: Store): Store
   report?(fault: unknown, where: string): void
@@ -63,16 +68,21 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const configuration = await readConfiguration(environment)
   const { settings, general, providers: wishes } = configuration
   const home = openHome(settings.home)
-  const clock = realClock
+  const clock = options.clock ?? realClock
   const randomness = realRandomness
   const report = options.report ?? reportToStderr
   const { store: opened, chunks, snapshot } = await openDatabase(settings, { home, clock, role })
-  const { store, hearing } = tellEvents(options.wrapStore?.(opened) ?? opened, clock)
+  const { store, commits } = withCommitListeners(options.wrapStore?.(opened) ?? opened, clock)
 
   const set = providerSet(wishes, { environment, clock })
   const secrets = openSecretKeys(home)
   const pool = newCredentialPool({
-    ...{ organizationId: DEFAULT_ORGANIZATION, store, box: secrets.box, clock, randomness, report },
+    organizationId: DEFAULT_ORGANIZATION,
+    store,
+    box: secrets.box,
+    clock,
+    randomness,
+    report,
     environment: environmentSources(environment, set.keyVariables, report),
     strategies: strategiesOf(wishes),
     flows: flowsOf(wishes),
@@ -97,7 +107,9 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     tools: toolRegistry([
       ...builtinTools({ clock, randomness, home }),
       ...memoryTools({
-        ...{ store, clock, randomness },
+        store,
+        clock,
+        randomness,
         findPassages: (question) => findPassages(question, { store, embeddings }),
         findMessages: (question) => findMessages(question, { store, embeddings }),
       }),
@@ -117,13 +129,14 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const desk: Desk = {
     world,
     snapshot,
-    hearing,
+    commits,
     care: pool,
     directory: providerDirectory(set, { wishes, environment }),
     secretKeys: secrets,
     embeddings,
     outbound: newOutbound({ keepBody: true }),
     workspaces,
+    callbacks: newExpectedCallbacks(),
     defaults: {
       maxSteps,
       maxDurationMs,
@@ -132,19 +145,18 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       ...(general.model ? { model: general.model } : {}),
     },
     organizationId: DEFAULT_ORGANIZATION,
+    caller: COMMAND_LINE,
     limits: configuration.limits,
+    starters: newTurnStarters(),
     ...(engine ? { engine } : {}),
   }
-  const search = engine && keepSearchReady({ world, embeddings, running: () => engine.dispatcher.running().length })
-  const unheardOf = whoseAre(folder, { home, settings })
-  const keeper = engine && keepWorkspaces({ desk, workspaces, unheardOf })
+  const jobs = engine && startJobs({ desk, unheardOf: whoseAre(folder, { home, settings }), callbackBody })
   return {
     desk,
     settings,
     close: () =>
       closeInTurn([
-        () => search?.stop(),
-        () => keeper?.stop(),
+        () => jobs?.stop(),
         () => engine?.stop(),
         workspaces.close,
         mcp.close,
@@ -155,11 +167,11 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   }
 }
 
-/** Streams of events say nothing for as long as they like: whoever reads them decides how long and how much. */
+/** Event streams may be silent for any time: their reader sets its own limits of time and size. */
 const OF_STREAMS = { headersMs: 0, silenceMs: 0, maxBytes: Number.POSITIVE_INFINITY }
 
 function embeddingOf({ embedding: usual, embed_messages: messages }: Configuration['general']) {
-  // What is said goes to a model only where the operator has named one, whatever agents wish for what they keep.
+  // Messages go to an embedding model only where the operator has named one; an agent's own is for its passages.
   return usual ? { usual, messages } : { messages: false }
 }
 
@@ -177,6 +189,12 @@ function flowsOf(providers: Configuration['providers']): FlowOverrides {
       return [[name, Object.fromEntries(said.filter(([, value]) => value))]]
     }),
   )
+}
+
+/** Webhooks speak the wire format of the API; it is loaded with the first one. */
+async function callbackBody(story: RunStory): Promise<string> {
+  const letta = await import('./http/letta/callback-body.ts')
+  return letta.callbackBody(story)
 }
 
 /** A database in the home knows every workspace of the home; one elsewhere may be another's, and so may the folder. */

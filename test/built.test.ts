@@ -84,7 +84,7 @@ test('a program that brings models of the AI SDK finds their door, and its agent
   const program = join(place, 'program.mjs')
   writeFileSync(
     program,
-    `import { createAgent, findConversation, openApp, sendMessage, waitForRun } from 'holdfast'
+    `import { createAgent, requireConversation, openApp, sendMessage, waitForRun } from 'holdfast'
      import { modelsOfAiSdk } from 'holdfast/ai-sdk'
      import { MockLanguageModelV3, simulateReadableStream } from 'ai/test'
      const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } }
@@ -96,7 +96,7 @@ test('a program that brings models of the AI SDK finds their door, and its agent
      const providers = { mine: modelsOfAiSdk(() => model, { provider: 'mine' }) }
      const app = await openApp({ environment: process.env, role: 'owner', providers })
      const agent = await createAgent({ name: 'one', model: 'mine/any' }, app.desk)
-     const { id } = await findConversation(agent, undefined, app.desk)
+     const { id } = await requireConversation(agent, undefined, app.desk)
      const content = [{ type: 'text', text: 'hi' }]
      const { runId } = await sendMessage({ agent, conversationId: id, content }, app.desk)
      console.log((await waitForRun(runId, app.desk, AbortSignal.timeout(20_000))).stopReason)

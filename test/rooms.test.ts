@@ -40,6 +40,7 @@ const DOORS: Record<string, Doors> = {
   config: { rooms: ['core', 'ports', 'disk'], packages: ['node:', 'yaml', 'zod'] },
   simulator: { rooms: ['core'], packages: ['node:', 'zod'] },
   service: { rooms: ['core', 'ports', 'engine'], packages: [] },
+  jobs: { rooms: ['core', 'ports', 'service'], packages: [] },
   http: {
     rooms: ['core', 'ports', 'service', 'disk'],
     packages: ['node:', 'fastify', 'fastify-type-provider-zod', 'zod', 'prom-client'],
@@ -48,7 +49,20 @@ const DOORS: Record<string, Doors> = {
   cli: { rooms: ['core', 'ports', 'service', 'disk'], packages: ['node:', 'commander', 'eventsource-parser'] },
   'app.ts': {
     rooms: [
-      ...['core', 'ports', 'engine', 'providers', 'net', 'storage', 'live', 'tools', 'workspaces', 'config', 'service'],
+      'core',
+      'ports',
+      'engine',
+      'providers',
+      'net',
+      'storage',
+      'live',
+      'tools',
+      'workspaces',
+      'config',
+      'service',
+      'jobs',
+      // The wire format of webhooks.
+      'http',
     ],
     packages: ['node:'],
   },
@@ -62,7 +76,7 @@ const DOORS: Record<string, Doors> = {
 const ROOMS_WITH_CYCLES = ['storage']
 
 /** Clock and chance are ports: the simulator must be able to run these rooms on a virtual clock. */
-const PURE_ROOMS = ['core', 'engine', 'live', 'service']
+const PURE_ROOMS = ['core', 'engine', 'live', 'service', 'jobs']
 const CLOCK_OR_CHANCE =
   /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\b(setTimeout|setInterval|setImmediate|queueMicrotask)\b|\brandomUUID\b|\bperformance\.now\b/
 

@@ -2,7 +2,7 @@
 const [, , home, model, lanes, turns] = process.argv
 const dist = process.env.BENCH_DIST ?? new URL('../../dist/', import.meta.url).href
 const holdfast = (await import(new URL('embedded.js', dist).href)) as typeof import('../../src/embedded.ts')
-const { openApp, createAgent, findConversation, sendMessage, waitForRun } = holdfast
+const { openApp, createAgent, requireConversation, sendMessage, waitForRun } = holdfast
 
 const { desk, close } = await openApp({
   environment: { HOLDFAST_HOME: home, HOLDFAST_DURABILITY: 'relaxed', OPENAI_BASE_URL: model, OPENAI_API_KEY: 'bench' },
@@ -11,7 +11,7 @@ const { desk, close } = await openApp({
 const made = Array.from({ length: Number(lanes) }, async (_, lane) => {
   const wish = { name: `bench-${lane}`, system: 'Use your tools.', model: 'openai/tools', tools: ['current_time'] }
   const agent = await createAgent(wish, desk)
-  return { agent, conversationId: (await findConversation(agent, undefined, desk)).id }
+  return { agent, conversationId: (await requireConversation(agent, undefined, desk)).id }
 })
 const places = await Promise.all(made)
 

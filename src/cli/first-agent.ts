@@ -1,6 +1,6 @@
 import type { Agent } from '../core/agent.ts'
 import { MEMORY_TOOLS } from '../core/base-tools.ts'
-import { findAgent, listAgents } from '../service/agents/agents.ts'
+import { listAgents, requireAgent } from '../service/agents/agents.ts'
 import type { House } from './house.ts'
 
 /** Where nothing is configured this one serves, so that the first command a newcomer types shows a whole turn. */
@@ -9,7 +9,7 @@ export const FIRST_MODEL = 'scripted/friendly'
 /** The named agent; without a name the first one there is, which is made if there is none. */
 export async function agentOrFirst(name: string | undefined, house: Pick<House, 'desk' | 'verbs'>): Promise<Agent> {
   const { desk, verbs } = house
-  if (name !== undefined) return findAgent(name, desk)
+  if (name !== undefined) return requireAgent(name, desk)
   const agents = await listAgents(desk)
   // Newest first: the one people began with is the last.
   if (agents.length > 0) return agents.at(-1)!

@@ -1,6 +1,5 @@
 import type { Agent, Conversation } from '../core/agent.ts'
-import { findConversation } from '../service/agents/agents.ts'
-import { listConversations } from '../service/conversations/conversations.ts'
+import { listConversations, requireConversation } from '../service/conversations/conversations.ts'
 import type { Desk } from '../service/desk.ts'
 import { listRuns } from '../service/runs/runs.ts'
 
@@ -13,7 +12,7 @@ export async function lastConversation(agent: Agent, desk: Desk): Promise<Conver
   ]
   const open = all.find((one) => one.id === unfinished?.conversationId)
   const newest = [...all].sort((a, b) => spokenAt(b) - spokenAt(a))[0]
-  return open ?? newest ?? findConversation(agent, undefined, desk)
+  return open ?? newest ?? requireConversation(agent, undefined, desk)
 }
 
 const spokenAt = ({ lastMessageAt, createdAt }: Conversation): number => lastMessageAt ?? createdAt

@@ -33,8 +33,6 @@ export type AgentSettings = {
   missingTools?: string[]
   /** What was in the file it was imported from and is not kept here. */
   notImported?: string[]
-  /** Names of secrets that were sent and not kept: nothing here could use them yet. */
-  unkeptSecrets?: string[]
   /** Kept and given back as it came: what only clients read. */
   wire?: JsonObject
 }

@@ -65,6 +65,9 @@ export type Caller = {
   requestId?: string
 }
 
+/** The person at the command line of the home, or the program that embeds Holdfast. */
+export const COMMAND_LINE: Caller = { actor: 'command-line', organizationId: DEFAULT_ORGANIZATION, scope: 'admin' }
+
 /** Whoever runs this server: an administrator of its own organisation. Only such may name private addresses. */
 export const isOperator = ({ organizationId, scope }: Pick<Caller, 'organizationId' | 'scope'>): boolean =>
   scope === 'admin' && organizationId === DEFAULT_ORGANIZATION

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isSettled, phaseOf, type RunStatus, STATUS_OF_STOP, type StopReason, TRANSITIONS } from './run.ts'
+import { isOver, isSettled, phaseOf, type RunStatus, STATUS_OF_STOP, type StopReason, TRANSITIONS } from './run.ts'
 
 const state = (status: RunStatus, waiting = false) => ({ status, waiting })
 
@@ -8,11 +8,12 @@ test('a run that waits for a person is completed on the wire and not settled for
   assert.equal(STATUS_OF_STOP.requires_approval, 'completed')
   assert.equal(phaseOf(state('completed', true)), 'waiting')
   assert.equal(isSettled(state('completed', true)), false)
+  assert.equal(isOver(state('completed', true)), true)
 })
 
 test('completed, failed and cancelled are final; created and running are not', () => {
   for (const status of ['completed', 'failed', 'cancelled'] as const) assert.ok(isSettled(state(status)))
-  for (const status of ['created', 'running'] as const) assert.ok(!isSettled(state(status)))
+  for (const status of ['created', 'running'] as const) assert.ok(!isSettled(state(status)) && !isOver(state(status)))
 })
 
 test('a run cannot complete or fail before it ran', () => {

@@ -126,6 +126,10 @@ export type Run = {
 export const phaseOf = (run: { status: RunStatus; waiting: boolean }): RunPhase =>
   run.waiting ? 'waiting' : run.status
 
+/** No worker runs it or will: it is settled, or it waits for a person's answer, which opens a run of its own. */
+export const isOver = (run: { status: RunStatus; waiting: boolean }): boolean =>
+  phaseOf(run) !== 'created' && phaseOf(run) !== 'running'
+
 /** Final: nothing about this run can change any more. */
 export const isSettled = (run: { status: RunStatus; waiting: boolean }): boolean =>
   TRANSITIONS[phaseOf(run)].length === 0

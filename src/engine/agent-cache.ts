@@ -159,8 +159,13 @@ export function newAgentCache<Value>({ limits, clock, release, events = {} }: Ca
       return before - entries.size
     },
     state: () => ({
-      ...{ entries: entries.size, bytes, active: [...entries.keys()].filter(isActive), limits, hits },
-      ...{ misses: { ...misses }, evictions: { ...evictions } },
+      entries: entries.size,
+      bytes,
+      active: [...entries.keys()].filter(isActive),
+      limits,
+      hits,
+      misses: { ...misses },
+      evictions: { ...evictions },
     }),
   }
 }

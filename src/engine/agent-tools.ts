@@ -6,8 +6,7 @@ import type { Tool, ToolRegistry } from '../ports/tool.ts'
 type ToolSources = {
   tools: ToolRegistry
   stored(names: string[]): Promise<StoredTool[]>
-  /** Absent where no MCP server can be called. */
-  mcp?: Pick<Mcp, 'call'> | undefined
+  mcp: Pick<Mcp, 'call'>
 }
 
 /**
@@ -38,15 +37,21 @@ export async function agentTools(
 export function callable(stored: StoredTool, mcp: ToolSources['mcp']): Tool {
   const { name, description, jsonSchema, needsApproval, parallel, returnCharLimit, mcp: link } = stored
   const common = {
-    ...{ name, description, needsApproval, parallel, outputLimit: returnCharLimit },
+    name,
+    description,
+    needsApproval,
+    parallel,
+    outputLimit: returnCharLimit,
     inputSchema: jsonSchema.parameters ?? { type: 'object' },
   }
-  if (!link || !mcp) {
-    const output = link ? NO_MCP : NO_SANDBOX
-    return { ...common, effects: 'none', timeoutMs: INERT_MS, run: async () => ({ status: 'error', output }) }
+  if (!link) {
+    const run = async () => ({ status: 'error' as const, output: NO_SANDBOX })
+    return { ...common, effects: 'none', timeoutMs: INERT_MS, run }
   }
   return {
-    ...{ ...common, effects: link.effects, timeoutMs: MCP_CALL_MS },
+    ...common,
+    effects: link.effects,
+    timeoutMs: MCP_CALL_MS,
     run: (input, { signal, idempotencyKey, progress, conversationId }) =>
       mcp.call(
         { organizationId: stored.organizationId, link, input },
@@ -58,5 +63,3 @@ export function callable(stored: StoredTool, mcp: ToolSources['mcp']): Tool {
 const INERT_MS = 1_000
 /** As long as any other tool has. */
 const MCP_CALL_MS = 120_000
-
-const NO_MCP = 'This process does not talk to MCP servers. Nothing happened. Go on without it.'

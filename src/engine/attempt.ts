@@ -45,7 +45,8 @@ export async function findPlace(handle: string, way: Way, asker: Asker): Promise
     ? await asker.credentials.choose(target.provider, {
         setAside,
         ...(credentialId ? { preferred: credentialId } : {}),
-        ...{ at: asker.clock.now(), signal: asker.signal },
+        at: asker.clock.now(),
+        signal: asker.signal,
       })
     : { type: 'none' }
   switch (choice.type) {
@@ -79,7 +80,8 @@ async function carryOut(way: Way, provider: ModelProvider, asker: Asker): Promis
   if (!way.credentialId) return undefined
   const failedSecret = asker.refused.get(way.credentialId) ?? ''
   await asker.credentials.refresh(way.credentialId, {
-    ...{ failedSecret, signal: asker.signal },
+    failedSecret,
+    signal: asker.signal,
     ...(last === 'refresh-entitlement' ? { entitlement: true as const } : {}),
   })
   return undefined
@@ -135,7 +137,8 @@ function withoutSecret({ failure }: Extract<Part, { type: 'failure' }>, secret: 
   return {
     type: 'failure',
     failure: {
-      ...{ ...failure, detail: hide(detail) },
+      ...failure,
+      detail: hide(detail),
       ...(code === undefined ? {} : { code: hide(code) }),
       ...(requestId === undefined ? {} : { requestId: hide(requestId) }),
     },

@@ -18,10 +18,11 @@ import type { Journal } from './journal.ts'
 import { overflowOf } from './overflow.ts'
 import { resolveCalls } from './resolve-calls.ts'
 import type { StopCause } from './stop.ts'
+import type { TurnPrompt } from './turn-prompt.ts'
 
 export type ModelCaller = Asker & {
   runId: RunId
-  system: string
+  prompt: TurnPrompt
   tools: readonly ToolSpec[]
   resolve: Omit<Parameters<typeof resolveCalls>[1], 'newCallId'>
   randomness: Randomness
@@ -34,56 +35,81 @@ export type ModelCaller = Asker & {
  * One attempt at one target, as the facts it leaves. No facts: it was stopped before anything worth keeping happened.
  */
 export async function callModel(notBefore: number, journal: Journal, caller: ModelCaller): Promise<TurnEvent[]> {
-  const { clock, signal, stream, randomness } = caller
+  const { clock, signal, stream } = caller
   if (notBefore > clock.now()) await clock.sleep(notBefore - clock.now(), signal)
+  const asked = askedFor(journal.turn, caller)
+  const attempt = signal.aborted ? undefined : await makeAttempt(asked, journal)
+  const streamedTo = asked.isStreamed ? await stream.settle() : 0
+  const answer: AttemptedAnswer = { ...asked, streamedTo, draft: attempt?.draft }
+  const isStopped = signal.aborted && !attempt?.draft?.finish
+  if (!attempt || isStopped) return afterStop(answer)
+  return attempt.failure ? afterFailure(attempt.failure, attempt, answer) : answered(attempt, answer)
+}
 
-  const { turn } = journal
+/** An answer that a turn asks for, or the rest of one. */
+type AskedAnswer = {
+  turn: Turn
+  way: Way
+  answerId: MessageId
+  /** Whether watchers see its text as it comes. */
+  isStreamed: boolean
+  caller: ModelCaller
+}
+
+type AttemptedAnswer = AskedAnswer & {
+  /** The number of the last chunk that watchers have seen of it. */
+  streamedTo: number
+  draft: Draft | undefined
+}
+
+function askedFor(turn: Turn, caller: ModelCaller): AskedAnswer {
   const way = turn.ways.answer
-  const answerId: MessageId = way.kept?.answerId ?? `message-${randomness.uuid()}`
-  // The rest of a text is told when it is whole: an attempt that fails must not take back what stays.
-  const isStreamed = turn.settings.streamTokens && !way.kept
-  const attempt = signal.aborted ? undefined : await makeAttempt(answerId, { turn, isStreamed, journal, caller })
-  const streamedTo = isStreamed ? await stream.settle() : 0
-  const draft = attempt?.draft
-  const answer = {
-    ...{ target: way.target, inputsRead: turn.pending.length, streamedTo },
-    ...(way.kept ? { isRest: true as const } : {}),
-  }
-  const wasSeen = isStreamed && draft !== undefined && draft.content.length > 0
-  const abandon = (reason: string) =>
-    wasSeen && stream.write([{ message_type: 'message_reset', id: answerId, reason }], 0)
+  const answerId: MessageId = way.kept?.answerId ?? `message-${caller.randomness.uuid()}`
+  // The rest of a text is streamed when it is whole: an attempt that fails must not take back what stays.
+  return { turn, way, answerId, isStreamed: turn.settings.streamTokens && !way.kept, caller }
+}
 
-  if (signal.aborted && !draft?.finish) {
-    // On cancel, text a watcher has read stays in the history; without token streaming nobody has read anything.
-    const wasRead = wasSeen || way.kept !== undefined
-    const isKept = wasRead && caller.stopCause() === 'cancel'
-    const kept = isKept ? cut(draft, { answerId, stepId: stepOfAnswer(answerId), ...answer }) : []
-    // One that leaves says nothing: whoever goes on finds the dangling text and takes it back.
-    if (kept.length === 0 && caller.stopCause() !== 'leaving') abandon('cancelled')
-    return kept
-  }
-  if (attempt?.failure) {
-    const failed = failedAttempt(attempt.failure, { attempt, turn, caller })
-    const truncated = attempt.failure.kind === 'text-truncated' && draft !== undefined
-    if (truncated && failed.remedy === 'continue')
-      return [{ ...failed, kept: { answerId, content: draft.content, streamedTo } }]
+/** On cancel, text that watchers have read stays in the history; without token streaming they have read nothing. */
+function afterStop(answer: AttemptedAnswer): TurnEvent[] {
+  const cause = answer.caller.stopCause()
+  const wasRead = wasSeen(answer) || answer.way.kept !== undefined
+  const cut = wasRead && cause === 'cancel' ? cutAnswer(answer) : []
+  // A process that leaves writes nothing: the next worker finds the dangling text and resets it.
+  if (cut.length === 0 && cause !== 'leaving') resetStream(answer, 'cancelled')
+  return cut
+}
+
+function afterFailure(failure: Failure, attempt: Attempt, answer: AttemptedAnswer): TurnEvent[] {
+  const { way, answerId, streamedTo } = answer
+  const { draft } = attempt
+  const failed = failedAttempt(failure, attempt, answer)
+  if (failure.kind === 'text-truncated' && draft) {
+    if (failed.remedy === 'continue') return [{ ...failed, kept: { answerId, content: draft.content, streamedTo } }]
     // Continued often enough: it is an answer, and one that says it is not whole.
-    if (!truncated || failed.remedy !== 'give-up') {
-      abandon(attempt.failure.kind)
-      return failed.remedy === 'give-up' && way.kept ? [...keptAnswer(way, turn, caller), failed] : [failed]
-    }
+    if (failed.remedy === 'give-up') return answered(attempt, answer)
   }
-  if (!attempt || !draft) return []
+  resetStream(answer, failure.kind)
+  return failed.remedy === 'give-up' && way.kept ? [keptAnswer(answer), failed] : [failed]
+}
+
+function answered({ draft, place }: Attempt, answer: AttemptedAnswer): TurnEvent[] {
+  if (!draft) return []
+  const { turn, way, caller } = answer
+  const { randomness, resolve } = caller
   const newCallId = () => `call-${randomness.uuid()}` as const
-  const calls = resolveCalls(draft.calls, { ...caller.resolve, ...constraintOf(turn, caller), newCallId })
-  const choice = attempt.place?.choice
+  const calls = resolveCalls(draft.calls, { ...resolve, ...constraintOf(turn, caller), newCallId })
+  const choice = place?.choice
   const notes = notesOf(way)
   return [
     {
-      ...{ type: 'answer-received', v: 1, stepId: stepOfAnswer(answerId), answerId },
+      type: 'answer-received',
+      v: 1,
       resultsId: `message-${randomness.uuid()}`,
-      ...{ content: draft.content, calls, finish: draft.finish ?? 'stop', usage: draft.usage },
-      ...answer,
+      content: draft.content,
+      calls,
+      finish: draft.finish ?? 'stop',
+      usage: draft.usage,
+      ...originOf(answer),
       ...(choice?.type === 'granted' ? { credentialId: choice.grant.credentialId } : {}),
       ...(choice?.type === 'granted' && choice.hasCooldown ? { clearsCooldown: true } : {}),
       ...(notes ? { notes } : {}),
@@ -91,19 +117,54 @@ export async function callModel(notBefore: number, journal: Journal, caller: Mod
   ]
 }
 
-type Attempt = { draft?: Draft; place?: Place; failure?: Failure; canCompact: boolean }
-type AttemptParts = { turn: Turn; isStreamed: boolean; journal: Journal; caller: ModelCaller }
+/** Nothing is left to try, but the text before the limit was read by people and paid for: it stays. */
+const keptAnswer = (answer: AttemptedAnswer): TurnEvent => ({
+  type: 'answer-received',
+  v: 1,
+  resultsId: `message-${answer.caller.randomness.uuid()}`,
+  content: [],
+  calls: [],
+  finish: 'length',
+  usage: { promptTokens: 0, completionTokens: 0 },
+  ...originOf(answer),
+})
 
-async function makeAttempt(answerId: MessageId, parts: AttemptParts): Promise<Attempt | undefined> {
-  const { turn, isStreamed, journal, caller } = parts
-  const way = turn.ways.answer
+function cutAnswer(answer: AttemptedAnswer): TurnEvent[] {
+  const content = answer.draft ? cutContent(answer.draft) : []
+  if (content.length === 0 && !answer.way.kept) return []
+  return [{ type: 'answer-cut', v: 1, content, ...originOf(answer) }]
+}
+
+/** Where an answer comes from: what every event about it says. */
+const originOf = ({ answerId, way, turn, streamedTo }: AttemptedAnswer) => ({
+  answerId,
+  stepId: stepOfAnswer(answerId),
+  target: way.target,
+  inputsRead: turn.pending.length,
+  streamedTo,
+  ...(way.kept ? { isRest: true as const } : {}),
+})
+
+const wasSeen = ({ isStreamed, draft }: AttemptedAnswer): boolean => isStreamed && (draft?.content.length ?? 0) > 0
+
+/** Tells watchers to forget the partial text of an attempt that came to nothing. */
+function resetStream(answer: AttemptedAnswer, reason: string): void {
+  const { answerId, caller } = answer
+  if (wasSeen(answer)) caller.stream.write([{ message_type: 'message_reset', id: answerId, reason }], 0)
+}
+
+type Attempt = { draft?: Draft; place?: Place; failure?: Failure; canCompact: boolean }
+
+/** Undefined: the turn was stopped before the model could be asked. */
+async function makeAttempt(asked: AskedAnswer, journal: Journal): Promise<Attempt | undefined> {
+  const { turn, way, answerId, isStreamed, caller } = asked
   const place = await findPlace(turn.settings.targets[way.target] ?? '', way, caller)
   const told = await journal.history()
   await journal.requireHeld()
   // Reading may take a while: a turn that was cancelled or lost meanwhile must not ask the model any more.
   if (caller.signal.aborted) return undefined
   const messages = toModelHistory([...told, ...turn.pending.map(inputBody), ...aside(way), ...reminder(turn)])
-  const question = { system: caller.system, messages, ...offerOf(turn, caller) }
+  const question = { system: caller.prompt.text, messages, ...offerOf(turn, caller) }
   const room = overflowOf(question, { turn, window: windowOf(way, place) })
   if (!('target' in place)) return { failure: place, canCompact: room.canCompact }
   if (room.overflow) return { place, failure: room.overflow, canCompact: room.canCompact }
@@ -166,14 +227,15 @@ const GO_ON =
 const ANSWER_NOW =
   'Your last answer had no text and called no tool. Answer the conversation above now, or call the tool you need.'
 
-function failedAttempt(
-  failure: Failure,
-  { attempt, turn, caller }: { attempt: Attempt; turn: Turn; caller: ModelCaller },
-): AttemptFailed {
+function failedAttempt(failure: Failure, attempt: Attempt, { turn, caller }: AskedAnswer): AttemptFailed {
   const { place, canCompact, draft } = attempt
   return failAttempt(
     {
-      ...{ failure, purpose: 'answer', way: turn.ways.answer, targets: turn.settings.targets, canCompact },
+      failure,
+      purpose: 'answer',
+      way: turn.ways.answer,
+      targets: turn.settings.targets,
+      canCompact,
       ...(place ? { place } : {}),
       ...(draft ? { usage: draft.usage } : {}),
     },
@@ -182,30 +244,10 @@ function failedAttempt(
   )
 }
 
-/** Nothing is left to try, but what was said before the limit was read by people and paid for: it stays. */
-function keptAnswer(way: Way, turn: Turn, { randomness }: ModelCaller): TurnEvent[] {
-  return [
-    {
-      ...{ type: 'answer-received', v: 1, stepId: stepOfAnswer(way.kept!.answerId), answerId: way.kept!.answerId },
-      resultsId: `message-${randomness.uuid()}`,
-      ...{ content: [], calls: [], finish: 'length', usage: { promptTokens: 0, completionTokens: 0 } },
-      ...{ target: way.target, inputsRead: turn.pending.length, streamedTo: 0, isRest: true },
-    },
-  ]
-}
-
 /** A way that ended well after a remedy of this kind is taken at once the next time. */
 function notesOf({ shape, window }: Way): ModelNotes | undefined {
   if (!shape.textOnlyResults && window === undefined) return undefined
   return { ...(shape.textOnlyResults ? { textOnlyResults: true } : {}), ...(window === undefined ? {} : { window }) }
-}
-
-type Cut = Omit<Extract<TurnEvent, { type: 'answer-cut' }>, 'type' | 'v' | 'content'>
-
-function cut(draft: Draft | undefined, place: Cut): TurnEvent[] {
-  const content = draft ? cutContent(draft) : []
-  if (content.length === 0 && !place.isRest) return []
-  return [{ type: 'answer-cut', v: 1, content, ...place }]
 }
 
 function deltaChunk(id: MessageId, part: Part): Chunk | undefined {

@@ -15,8 +15,14 @@ export function withClientTools(tools: ToolRegistry, clientTools: readonly Clien
 
 /** It always waits for a person's word; the word that makes sense is a result. */
 const toolOf = ({ name, description, inputSchema }: ClientTool): Tool => ({
-  ...{ name, description, inputSchema, effects: 'once', parallel: false, needsApproval: true },
-  ...{ outputLimit: 50_000, timeoutMs: 1_000 },
+  name,
+  description,
+  inputSchema,
+  effects: 'once',
+  parallel: false,
+  needsApproval: true,
+  outputLimit: 50_000,
+  timeoutMs: 1_000,
   run: async () => ({
     status: 'error',
     output: `The tool ${name} runs at the client, which approved the call and sent no result.`,

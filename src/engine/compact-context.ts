@@ -50,7 +50,13 @@ export async function compactContext(notBefore: number, { run, journal, caller, 
   const window = turn.ways.answer.window ?? place.facts.window ?? USUAL_WINDOW
   const isAskedFor = turn.settings.task === 'compact'
   const isFollowed = isAskedFor || turn.pending.length > 0
-  const plan = planBest(view, { settings, window, fixedTokens: fixedTokens(caller), isFollowed, isAskedFor })
+  const plan = planBest(view, {
+    settings,
+    window,
+    fixedTokens: fixedTokens({ system: caller.prompt.text, tools: caller.tools }),
+    isFollowed,
+    isAskedFor,
+  })
   if (!plan) return fail({ kind: 'invalid-request', detail: 'nothing can be summarised that would make room' })
 
   await journal.requireHeld()
@@ -65,8 +71,16 @@ export async function compactContext(notBefore: number, { run, journal, caller, 
     facts: [],
     intents: [
       {
-        ...{ type: 'context-compacted', v: 1, summaryId: `message-${randomness.uuid()}`, text, replaces, contextStart },
-        ...{ target: way.target, usage: draft.usage, tokensBefore, tokensAfter },
+        type: 'context-compacted',
+        v: 1,
+        summaryId: `message-${randomness.uuid()}`,
+        text,
+        replaces,
+        contextStart,
+        target: way.target,
+        usage: draft.usage,
+        tokensBefore,
+        tokensAfter,
       },
     ],
   }
@@ -112,7 +126,7 @@ function questionFor(plan: CompactionPlan, settings: CompactionSettings, caller:
   const say = (text: string) => ({ role: 'user' as const, content: [{ type: 'text' as const, text }] })
   if (settings.mode.startsWith('self_')) {
     const messages = toModelHistory(plan.replaced.map(({ body }) => body))
-    return { system: caller.system, tools: caller.tools, messages: [...messages, say(instruction)] }
+    return { system: caller.prompt.text, tools: caller.tools, messages: [...messages, say(instruction)] }
   }
   return { system: instruction, tools: [], messages: [say(transcriptOf(plan.replaced))] }
 }

@@ -1,5 +1,4 @@
 import type { WorkerId } from '../core/id.ts'
-import { phaseOf } from '../core/run.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import { cancelRun } from './cancel-run.ts'
 import { type Dispatcher, newDispatcher } from './dispatcher.ts'
@@ -51,7 +50,7 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
     // A nudge may be lost: whoever waits for a run of another process looks by itself.
     endings.announceAll()
   })
-  const stopSweeping = world.clock.every(SWEEP_MS, () => world.warm?.sweep())
+  const stopSweeping = world.clock.every(SWEEP_MS, () => world.warm.sweep())
   const stopListening = world.store.onForeignWrite(() => {
     dispatcher.nudgeAll()
     dispatcher.wake('queue')
@@ -101,7 +100,9 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
       const { store, streams, clock, randomness } = world
       for (const run of await store.runs.expired(clock.now(), 100)) {
         await cancelRun({ organizationId: run.organizationId, runId: run.id }, 'expiry', {
-          ...{ store, clock, randomness },
+          store,
+          clock,
+          randomness,
           nudge: (runId) => endings.announce(runId),
         })
       }
@@ -112,6 +113,3 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
     }
   }
 }
-
-export const isOver = (run: Parameters<typeof phaseOf>[0]): boolean =>
-  phaseOf(run) !== 'created' && phaseOf(run) !== 'running'

@@ -39,8 +39,12 @@ export function failAttempt(attempt: FailedAttempt, turn: Turn, parts: Parts): A
   const cooldown = grant && restOf(recovery.remedy, { ...attempt, place: place! }, { runId: parts.runId, at: now })
   const told = recovery.remedy === 'give-up' ? withAdvice(failure, attempt, parts.models) : failure
   return {
-    ...{ type: 'attempt-failed', v: 1, target: way.target, failure: told },
-    ...{ remedy: recovery.remedy, retryAt: now + waitMs },
+    type: 'attempt-failed',
+    v: 1,
+    target: way.target,
+    failure: told,
+    remedy: recovery.remedy,
+    retryAt: now + waitMs,
     ...(purpose === 'answer' ? {} : { purpose }),
     ...(grant ? { credentialId: grant.grant.credentialId } : {}),
     ...(waitMs > 0 ? { waitMs } : {}),

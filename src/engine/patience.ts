@@ -23,3 +23,6 @@ export async function withPatience<T>(
     }
   }
 }
+
+/** The same with its clock and signal bound, for reads and writes of one turn. */
+export type Patient = <T>(work: () => Promise<T>) => Promise<T>

@@ -18,6 +18,8 @@ export type Stop = {
   model: AbortSignal
   tools: AbortSignal
   left: AbortSignal
+  /** Resolves when `left` aborts. */
+  whenLeft: Promise<'left'>
   cause(): StopCause | undefined
   abort(cause: StopCause): void
   leave(toolGraceMs: number): void
@@ -31,6 +33,9 @@ export function newStop({ clock }: { clock: Clock }): Stop {
   const tools = new AbortController()
   const left = new AbortController()
   const over = new AbortController()
+  const whenLeft = new Promise<'left'>((resolve) => {
+    left.signal.addEventListener('abort', () => resolve('left'), { once: true })
+  })
   let cause: StopCause | undefined
   const abort = (why: StopCause) => {
     cause ??= why
@@ -43,6 +48,7 @@ export function newStop({ clock }: { clock: Clock }): Stop {
     model: model.signal,
     tools: tools.signal,
     left: left.signal,
+    whenLeft,
     cause: () => cause,
     abort,
     leave(toolGraceMs) {

@@ -8,7 +8,7 @@ import { StorageError } from '../ports/storage-error.ts'
 import type { Claim } from '../ports/store.ts'
 import { callModel } from './call-model.ts'
 import { compactContext, resetContext } from './compact-context.ts'
-import { type CallHome, executeCall, OVER, verifyCall } from './execute-call.ts'
+import { type CallHome, type EndedCall, executeCall, OVER, verifyCall } from './execute-call.ts'
 import { type Batch, decide, type Journal, LeaseLost } from './journal.ts'
 import { type Opened, openTurn } from './open-turn.ts'
 import { withPatience } from './patience.ts'
@@ -59,7 +59,7 @@ async function runTurn(
     if (opened === 'fenced') return 'lease-lost'
     past = opened.past
     shared.journal = opened.journal
-    await drive(opened, { run, stop, world })
+    await drive(opened, { claim, stop, world })
     await opened.stream.settle()
     if (opened.journal.turn.phase === 'going') return 'left'
     past.keep()
@@ -95,11 +95,14 @@ async function endWithFault(run: Run, fault: unknown, { store, clock, report }: 
   }
 }
 
+type DriveParts = { claim: Claim; stop: Stop; world: World }
+
 /** The one loop. Yielding is committing: nothing after a `yield` runs until its events are durable. */
-async function drive(opened: Opened, { run, stop, world }: { run: Run; stop: Stop; world: World }): Promise<void> {
-  const { journal } = opened
+async function drive(opened: Opened, { claim, stop, world }: DriveParts): Promise<void> {
+  const { run, journal } = opened
+  const turn: Performing = { opened, stop, world, inFlight: new Map() }
   const timeLimit = new AbortController()
-  void enforceTimeLimit(run, journal, { world, stop, done: timeLimit.signal, timeSpent: opened.timeSpent })
+  void enforceTimeLimit(claim, journal, { world, stop, done: timeLimit.signal })
   try {
     for (;;) {
       if (journal.turn.cancel) stop.abort(journal.turn.cancel.cause === 'time-limit' ? 'time-limit' : 'cancel')
@@ -111,7 +114,7 @@ async function drive(opened: Opened, { run, stop, world }: { run: Run; stop: Sto
         continue
       }
       try {
-        for await (const batch of perform(action, opened, stop)) await commit(journal, batch)
+        for await (const batch of perform(action, turn)) await commit(journal, batch)
       } catch (fault) {
         if (fault instanceof LeaseLost || stop.cause() === 'leaving' || journal.turn.fault !== undefined) throw fault
         world.report(fault, `turn of ${run.id}`)
@@ -148,8 +151,10 @@ async function endIfCancelled(journal: Journal, stop: Stop): Promise<boolean> {
   return true
 }
 
-async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenerator<Batch> {
-  const { journal, inFlight } = opened
+type Performing = { opened: Opened; stop: Stop; world: World; inFlight: Map<string, Promise<EndedCall>> }
+
+async function* perform(action: Action, { opened, stop, world, inFlight }: Performing): AsyncGenerator<Batch> {
+  const { run, journal } = opened
   switch (action.type) {
     case 'call-model': {
       const facts = await callModel(action.notBefore, journal, opened.caller)
@@ -159,26 +164,26 @@ async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenera
     }
     case 'compact':
       yield await compactContext(action.notBefore, {
-        run: opened.run,
+        run,
         journal,
         caller: opened.caller,
         messages: opened.messages,
       })
-      opened.caller.system = await opened.prompt()
+      await opened.caller.prompt.refresh()
       return
     case 'reset':
       // Before the commit: should this process die in between, whoever takes over does it again.
-      await opened.endProcesses()
+      await world.endProcesses(run.conversationId)
       yield resetContext(
-        await opened.messages.context(opened.run.conversationId),
-        await opened.messages.newest(opened.run.conversationId),
+        await opened.messages.context(run.conversationId),
+        await opened.messages.newest(run.conversationId),
         opened.caller,
       )
       return
     case 'run-tools': {
       for (const call of action.calls)
         if (!inFlight.has(call.callId)) inFlight.set(call.callId, executeCall(call, homeOf(opened)))
-      const ended = await Promise.race([...inFlight.values(), opened.left])
+      const ended = await Promise.race([...inFlight.values(), stop.whenLeft])
       // This process leaves: whoever takes over decides by the tool's declared effects.
       if (ended === 'left') return
       inFlight.delete(ended.outcome.callId)
@@ -186,7 +191,7 @@ async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenera
       return
     }
     case 'verify-call': {
-      const verified = await Promise.race([verifyCall(action.call, homeOf(opened)), opened.left])
+      const verified = await Promise.race([verifyCall(action.call, homeOf(opened)), stop.whenLeft])
       // This process leaves before the tool could tell: whoever takes over asks again.
       if (verified === 'left') return
       const { callId } = action.call
@@ -202,7 +207,7 @@ async function* perform(action: Action, opened: Opened, stop: Stop): AsyncGenera
           return
         case 'not-done':
           // An intent: a cancel that came while the tool was asked must not be followed by a start.
-          yield { facts: [], intents: [{ type: 'tool-started', v: 1, callId, fence: opened.fence }] }
+          yield { facts: [], intents: [{ type: 'tool-started', v: 1, callId, fence: run.fence }] }
           return
       }
       return
@@ -235,16 +240,19 @@ async function lookForCancel(
 }
 
 async function enforceTimeLimit(
-  run: Run,
+  { run, events }: Claim,
   journal: Journal,
-  { world, stop, done, timeSpent }: { world: World; stop: Stop; done: AbortSignal; timeSpent: number },
+  { world, stop, done }: { world: World; stop: Stop; done: AbortSignal },
 ): Promise<void> {
   const { clock, store, randomness } = world
-  await clock.sleep(Math.max(0, journal.turn.settings.maxDurationMs - timeSpent), done)
+  await clock.sleep(Math.max(0, journal.turn.settings.maxDurationMs - timeSpent(events)), done)
   if (done.aborted) return
   const event = { type: 'cancel-requested', v: 1, cause: 'time-limit' } as const
   const append = {
-    ...{ runId: run.id, commitId: randomness.uuid(), seen: journal.seen, intents: [] },
+    runId: run.id,
+    commitId: randomness.uuid(),
+    seen: journal.seen,
+    intents: [],
     writer: { type: 'guest', phases: ['running'] } as const,
     facts: [{ event, at: clock.now(), changes: [] }],
   } satisfies Parameters<typeof store.events.append>[0]
@@ -255,4 +263,12 @@ async function enforceTimeLimit(
     return
   }
   stop.abort('time-limit')
+}
+
+/** How long the run has been worked on before this claim. The time between a death and its takeover does not count. */
+function timeSpent(events: Claim['events']): number {
+  let spent = 0
+  for (const [index, { at, event }] of events.entries())
+    if (index > 0 && event.type !== 'worker-lost') spent += Math.max(0, at - events[index - 1]!.at)
+  return spent
 }

@@ -31,12 +31,12 @@ export type Past = {
 
 type Parts = { run: Run; known: OpenedPrompt | undefined; targets: readonly TargetHandle[] }
 
-export function holdPast({ run, known, targets }: Parts, { warm }: { warm?: WarmAgents | undefined }): Past {
+export function holdPast({ run, known, targets }: Parts, { warm }: { warm: WarmAgents }): Past {
   const { agent, conversation } = known ?? {}
   const signature = [run.organizationId, agent?.id, agent?.updatedAt, ...targets].join('\n')
   const keyAt = (position: number): CacheKey => ({ signature, sequence: `${conversation?.contextStart}.${position}` })
   const start = conversation?.nextPosition ?? 0
-  const held = conversation && warm?.hold(conversation.id, keyAt(start))
+  const held = conversation && warm.hold(conversation.id, keyAt(start))
   let told = held?.value
   let added = 0
   let isMoved = false

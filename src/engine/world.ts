@@ -17,12 +17,10 @@ export type World = {
   models: Models
   credentials: Credentials
   tools: ToolRegistry
-  /** Absent where nothing is kept between turns. */
-  warm?: WarmAgents
-  /** Absent where no MCP server can be called. */
-  mcp?: Mcp
-  /** Ends what tools left running for a conversation that begins anew; absent where nothing runs on. */
-  endProcesses?(conversationId: ConversationId): Promise<void>
+  warm: WarmAgents
+  mcp: Mcp
+  /** Ends what tools left running for a conversation whose context is reset. */
+  endProcesses(conversationId: ConversationId): Promise<void>
   spill: OutputSpill
   clock: Clock
   randomness: Randomness

@@ -60,7 +60,7 @@ export function newMetrics(desk: Desk): Metrics {
   }
 }
 
-function hearTurns({ hearing }: Desk, registry: Registry): () => void {
+function hearTurns({ commits }: Desk, registry: Registry): () => void {
   const registers = [registry]
   const runs = new Counter({
     ...{ name: 'holdfast_runs_ended_total', help: 'Runs that ended here, by stop reason', labelNames: ['stop_reason'] },
@@ -84,15 +84,15 @@ function hearTurns({ hearing }: Desk, registry: Registry): () => void {
     ...{ labelNames: ['why'], registers },
     collect() {
       this.reset()
-      for (const [why, count] of Object.entries(hearing?.takeovers() ?? {})) this.inc({ why }, count)
+      for (const [why, count] of Object.entries(commits.takeovers())) this.inc({ why }, count)
     },
   })
-  const commits = new Histogram({
+  const durations = new Histogram({
     ...{ name: 'holdfast_commit_seconds', help: 'How long a commit of a turn took', registers },
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
   })
-  const stop = hearing?.listen({
-    committed: (tookMs) => commits.observe(tookMs / 1_000),
+  return commits.listen({
+    committed: (tookMs) => durations.observe(tookMs / 1_000),
     event(event) {
       if (event.type === 'turn-ended') runs.inc({ stop_reason: event.stopReason })
       if (event.type === 'attempt-failed') failures.inc({ kind: event.failure.kind, remedy: event.remedy })
@@ -103,12 +103,10 @@ function hearTurns({ hearing }: Desk, registry: Registry): () => void {
       tokens.inc({ of: 'completion' }, event.usage.completionTokens)
     },
   })
-  return () => void stop?.()
 }
 
 /** What is kept between turns, and how often that was of use. */
 function tellCache({ world: { warm } }: Desk, registry: Registry): void {
-  if (!warm) return
   const registers = [registry]
   new Gauge({
     ...{ name: 'holdfast_cache_conversations', help: 'Conversations kept warm; of those, in a turn', registers },

@@ -1,20 +1,11 @@
 import type { ServeWish } from '../service/serve-wish.ts'
 import { secretsIn } from './access-log.ts'
 import { type ApiKey, apiKeyFor } from './api-key.ts'
-import { keepPruning } from './prune-streams.ts'
 import { type RunningServer, startServer } from './server.ts'
 
 /** The server of a home, with the key of that home. */
 export async function serveHome({ home, givenKey, ...options }: ServeWish): Promise<RunningServer & { key: ApiKey }> {
   const key = apiKeyFor(home, givenKey)
   const server = await startServer({ ...options, apiKey: key.key, secrets: secretsIn(process.env) })
-  const pruning = keepPruning(options)
-  return {
-    ...server,
-    key,
-    async close() {
-      await pruning.stop()
-      await server.close()
-    },
-  }
+  return { ...server, key }
 }

@@ -1,12 +1,11 @@
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
-import { type Limits, USUAL_LIMITS } from '../core/limits.ts'
+import type { Limits } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
 import type { Desk } from '../service/desk.ts'
 import { keepAccessLog, logFault } from './access-log.ts'
 import { admit } from './admission.ts'
 import { newApiDescription } from './api-description.ts'
 import { keyDigest } from './api-key.ts'
-import { keepCallingBack } from './call-back.ts'
 import { answerOf, type ErrorAnswer } from './errors.ts'
 import { newQuietStreams } from './event-stream.ts'
 import { readForm, readJson } from './json-body.ts'
@@ -54,7 +53,7 @@ const CLOSE_GRACE_MS = 2_000
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { desk, host, port, apiKey, version, report, log } = options
   requireKey(options)
-  const limits = desk.limits ?? USUAL_LIMITS
+  const { limits } = desk
   const server = fastify({
     ...{ bodyLimit: limits.bodyBytes, requestTimeout: limits.requestMs, keepAliveTimeout: KEEP_ALIVE_MS },
     http: { headersTimeout: Math.min(limits.headersMs, limits.requestMs), connectionsCheckingInterval: LOOK_MS },
@@ -65,7 +64,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const metrics = newMetrics(desk)
   const closing = new AbortController()
   const draining = new AbortController()
-  const callbacks = keepCallingBack({ desk, report })
   server.decorate('serving', {
     version,
     metrics,
@@ -75,7 +73,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       version,
     ),
     quietStreams: newQuietStreams(),
-    callbacks,
     closing: closing.signal,
     draining: draining.signal,
     streams: metrics.streams,
@@ -106,10 +103,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   registerOperations(server, SURFACES, deskOf)
 
   server.server.maxConnections = limits.connections
-  await server.listen({ host, port }).catch(async (fault) => {
-    await callbacks.stop()
-    throw fault
-  })
+  await server.listen({ host, port })
   const { port: taken } = server.server.address() as { port: number }
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
@@ -119,7 +113,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       closing.abort()
       // Whoever is still written to has this long to read its last word.
       const hurry = setTimeout(() => server.server.closeAllConnections(), CLOSE_GRACE_MS)
-      await Promise.all([server.close(), callbacks.stop()])
+      await server.close()
       clearTimeout(hurry)
       metrics.close()
       ring.close()

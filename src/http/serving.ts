@@ -1,6 +1,5 @@
 import 'fastify'
 import type { Caller } from '../core/people.ts'
-import type { CallingBack } from './call-back.ts'
 import type { ErrorTable } from './errors.ts'
 import type { QuietStreams } from './event-stream.ts'
 import type { Metrics } from './metrics.ts'
@@ -19,7 +18,6 @@ export type Serving = {
   closing: AbortSignal
   /** Aborted when nothing new is accepted any more; what is being answered goes on. */
   draining: AbortSignal
-  callbacks: Pick<CallingBack, 'expect'>
   streams: { opened(): void; closed(): void }
   /** A digest of the key a request came with; what one key sent, another cannot repeat. */
   keyOf(authorization: string | undefined): string

@@ -4,6 +4,7 @@ import type { Caller } from '../core/people.ts'
 import type { TargetHandle } from '../core/target.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { World } from '../engine/world.ts'
+import type { CommitListeners } from '../ports/commit-listeners.ts'
 import type { CredentialCare } from '../ports/credential-care.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
 import type { ProviderDirectory } from '../ports/provider-directory.ts'
@@ -11,10 +12,11 @@ import type { Outbound } from '../ports/safe-fetch.ts'
 import type { SecretKeys } from '../ports/secret-box.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
 import type { Workspaces } from '../ports/workspaces.ts'
-import type { Hearing } from './tell-events.ts'
+import type { ExpectedCallbacks } from './messages/expected-callbacks.ts'
+import type { TurnStarters } from './messages/turn-starters.ts'
 
 /** What a request may ask for when it does not say. */
-export type Defaults = {
+type Defaults = {
   maxSteps: number
   maxDurationMs: number
   approvalTtlMs: number
@@ -24,30 +26,27 @@ export type Defaults = {
   fallback?: TargetHandle[]
 }
 
-/** The front desk: what every verb is handed. Entrances (CLI, HTTP, gateways) have one and call verbs with it. */
+/** What every verb is handed. Each entrance (CLI, HTTP, an embedding program) has one and calls verbs with it. */
 export type Desk = {
   world: World
-  /** Absent in a process that only looks and cancels while another one owns the home. */
+  /** Absent in a guest, which reads, cancels and answers approvals while another process owns the home. */
   engine?: Engine
   snapshot: SnapshotReader
-  /** Absent where credentials are not looked after. */
-  care?: CredentialCare
-  /** Absent where nothing but scripted models serves. */
-  directory?: ProviderDirectory
-  /** Absent where the key of the home cannot be changed. */
-  secretKeys?: SecretKeys
-  /** Absent where what is kept is found by words alone. */
-  embeddings?: Embeddings
-  /** Absent where nobody listens to what is committed. */
-  hearing?: Hearing
-  /** Absent where nobody is called whose address somebody else chose. */
-  outbound?: Outbound
-  /** Absent where nothing is run on this machine. */
-  workspaces?: Workspaces
+  /** The credentials of this home, as people manage them. */
+  care: CredentialCare
+  directory: ProviderDirectory
+  /** The key file of the home. */
+  secretKeys: SecretKeys
+  embeddings: Embeddings
+  commits: CommitListeners
+  /** HTTP client for addresses that callers supply (webhooks, MCP servers). */
+  outbound: Outbound
+  workspaces: Workspaces
+  callbacks: ExpectedCallbacks
   defaults: Defaults
   organizationId: OrganizationId
-  /** Who asks; absent at the command line, where whoever owns the home sits. */
-  caller?: Caller
-  /** Absent where the usual ones hold. */
-  limits?: Limits
+  /** Who asks: the server puts the owner of the request's key here. */
+  caller: Caller
+  limits: Limits
+  starters: TurnStarters
 }

@@ -1,6 +1,6 @@
 import type { Desk } from './desk.ts'
 
-/** What whoever serves a home is told: the command knows it, the server carries it out. */
+/** How a home is to be served: `holdfast serve` says it, the server carries it out. */
 export type ServeWish = {
   desk: Desk
   home: string

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { DEFAULT_ORGANIZATION as ORGANIZATION } from '../../src/core/id.ts'
 import { Problem } from '../../src/core/problem.ts'
-import { rotateKey } from '../../src/service/credentials/rotate-secret-key.ts'
+import { rotateSecretKey } from '../../src/service/credentials/rotate-secret-key.ts'
 import { type GivenPool, givenPool, secretOf } from './given-pool.ts'
 
 const noWait = { sleep: () => Promise.resolve() }
@@ -15,8 +15,7 @@ async function givenMany(given: GivenPool): Promise<void> {
     await given.add({ provider: `p${row}`, secret: `secret-${row}`, refreshToken: `refresh-${row}` })
 }
 
-const rotate = ({ keys, store }: GivenPool) =>
-  rotateKey({ keys, credentials: store.credentials, mcpServers: store.mcpServers, agents: store.agents, clock: noWait })
+const rotate = ({ keys, store }: GivenPool) => rotateSecretKey({ secretKeys: keys, world: { store, clock: noWait } })
 
 const keysIn = ({ home }: GivenPool) => readFileSync(join(home, 'secret.key'), 'utf8').trim().split('\n').length
 
@@ -77,8 +76,7 @@ test('what was sealed with the old key while the rotation ran is found before th
         await given.store.credentials.reseal(id, sealed, { secret: late })
     },
   }
-  const { credentials, mcpServers, agents } = given.store
-  await rotateKey({ keys: given.keys, credentials, mcpServers, agents, clock })
+  await rotateSecretKey({ secretKeys: given.keys, world: { store: given.store, clock } })
   assert.equal(await secretOf(given), 'secret-late')
 })
 

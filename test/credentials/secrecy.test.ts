@@ -48,7 +48,8 @@ test('no secret is in a file of the home, a result, an error or a report', async
   tellsNothing(added, 'what was added')
   tellsNothing(await errorOf(addCredential(login, desk)), 'a conflict of labels')
   tellsNothing(await errorOf(addCredential({ ...login, provider: ' ' }, desk)), 'a mistake')
-  tellsNothing(await errorOf(addCredential(login, { ...desk, care: undefined } as never)), 'a desk without a key')
+  const unsealing = { ...desk, care: { ...pool, box: { ...pool.box, seal: () => assert.fail('the key is damaged') } } }
+  tellsNothing(await errorOf(addCredential(login, unsealing)), 'a key that cannot seal')
   tellsNothing(await choose(given, { provider: 'acme' }), 'a choice')
   tellsNothing((await granted(given, { provider: 'acme' })).grant, 'a grant')
   tellsNothing(await listCredentials(desk), 'a list')

@@ -32,7 +32,7 @@ import { openSqliteStore } from '../../src/storage/sqlite.ts'
 import { fileSpill } from '../../src/tools/file-spill.ts'
 import { toolRegistry } from '../../src/tools/registry.ts'
 import { mortal, mortalClock, newLife } from './mortal.ts'
-import { noCredentials } from './no-credentials.ts'
+import { deskAround, noCredentials, worldStandIns } from './stand-ins.ts'
 
 export type HouseOptions = {
   /** What the model does; a function is asked with every request. */
@@ -118,6 +118,7 @@ export async function openHouse(context: TestContext, options: HouseOptions = {}
       },
     })
     const world: World = {
+      ...worldStandIns(),
       store: mortal(options.wrapStore?.(opened.store) ?? opened.store, life),
       streams: newStreams({ chunks: mortal(opened.chunks, life), clock: processClock, report }),
       warm: newWarmAgents({
@@ -138,7 +139,7 @@ export async function openHouse(context: TestContext, options: HouseOptions = {}
     }
     const engine = await startEngine(world, { maxRunning: options.maxRunning ?? 8 })
     const defaults = { maxSteps: 10, maxDurationMs: 3_600_000, approvalTtlMs: 7 * 86_400_000, ...options.defaults }
-    const desk: Desk = { world, engine, snapshot: opened.snapshot, defaults, organizationId: DEFAULT_ORGANIZATION }
+    const desk = deskAround({ world, engine, snapshot: opened.snapshot, defaults })
     let isOver = false
     return {
       desk,

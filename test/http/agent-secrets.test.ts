@@ -5,8 +5,8 @@ import { type TestContext, test } from 'node:test'
 import { Letta } from '@letta-ai/letta-client'
 import { openSecretKeys } from '../../src/config/secret-key.ts'
 import { startServer } from '../../src/http/server.ts'
-import { findAgent } from '../../src/service/agents/agents.ts'
-import { rotateKey } from '../../src/service/credentials/rotate-secret-key.ts'
+import { requireAgent } from '../../src/service/agents/agents.ts'
+import { rotateSecretKey } from '../../src/service/credentials/rotate-secret-key.ts'
 import { openMemoryHouse } from '../harness/memory-house.ts'
 import type { Heard } from './send-modes.ts'
 import { KEY } from './served.ts'
@@ -64,7 +64,7 @@ test('secrets of an agent are kept under the key of the home, told when they are
   )
 
   // Sealed for one agent: in the row of another they are nothing.
-  const { sealedSecrets } = await findAgent(made.id, desk)
+  const { sealedSecrets } = await requireAgent(made.id, desk)
   assert.equal(desk.secretKeys.box.open(sealedSecrets!, copy.id), undefined)
   await client.agents.update(made.id, { secrets: {} })
   assert.deepEqual(await told(), {})
@@ -74,11 +74,11 @@ test('secrets of an agent are kept under the key of the home, told when they are
 test('a new key of the home seals the secrets of agents anew; without the right one the agent still answers', async (context) => {
   const { house, client, desk, secretKeys, serve } = await serveWithKeys(context)
   const made = await client.agents.create({ model: MODEL, secrets: { API_KEY: 'open-sesame' } })
-  const before = (await findAgent(made.id, desk)).sealedSecrets
-  const { credentials, mcpServers, agents } = desk.world.store
+  const before = (await requireAgent(made.id, desk)).sealedSecrets
   const clock = { sleep: async () => undefined }
-  assert.deepEqual(await rotateKey({ keys: secretKeys, credentials, mcpServers, agents, clock }), { resealed: 1 })
-  const { sealedSecrets } = await findAgent(made.id, desk)
+  const world = { store: desk.world.store, clock }
+  assert.deepEqual(await rotateSecretKey({ secretKeys, world }), { resealed: 1 })
+  const { sealedSecrets } = await requireAgent(made.id, desk)
   assert.notEqual(sealedSecrets, before)
   const include = { include: ['agent.secrets'] as never }
   const told = (await (

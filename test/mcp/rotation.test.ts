@@ -7,7 +7,7 @@ import { realClock } from '../../src/config/real-clock.ts'
 import { openSecretKeys } from '../../src/config/secret-key.ts'
 import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
 import type { McpServer } from '../../src/core/mcp-server.ts'
-import { rotateKey } from '../../src/service/credentials/rotate-secret-key.ts'
+import { rotateSecretKey } from '../../src/service/credentials/rotate-secret-key.ts'
 import { openSqliteStore } from '../../src/storage/sqlite.ts'
 import { newMcpClient } from '../../src/tools/mcp/mcp-client.ts'
 import { ANYWHERE } from './given-outbound.ts'
@@ -32,9 +32,8 @@ test('a new key of the home opens what MCP servers need, and the old one nothing
   }
   await store.mcpServers.create(server)
   const clock = { sleep: async () => undefined }
-  const { credentials, mcpServers, agents } = store
-  assert.deepEqual(await rotateKey({ keys, credentials, mcpServers, agents, clock }), { resealed: 1 })
-  const kept = await mcpServers.get(DEFAULT_ORGANIZATION, id)
+  assert.deepEqual(await rotateSecretKey({ secretKeys: keys, world: { store, clock } }), { resealed: 1 })
+  const kept = await store.mcpServers.get(DEFAULT_ORGANIZATION, id)
   assert.notEqual(kept?.sealed, server.sealed)
   assert.deepEqual(client(openSecretKeys(home).box).secretsOf(kept!), secrets)
   assert.equal(client(openSecretKeys(home).box).secretsOf(server), undefined)

@@ -5,11 +5,11 @@ import { type TestContext, test } from 'node:test'
 import { realClock } from '../../src/config/real-clock.ts'
 import type { ConversationId } from '../../src/core/id.ts'
 import type { ToolOutcome } from '../../src/core/tool-call.ts'
-import { changeContext } from '../../src/service/conversations/compact-conversation.ts'
+import { changeContext } from '../../src/service/conversations/change-context.ts'
 import {
   createConversation,
   deleteConversation,
-  findConversationById,
+  requireConversationById,
 } from '../../src/service/conversations/conversations.ts'
 import { sendMessage } from '../../src/service/messages/send-message.ts'
 import { lacks } from '../harness/programs.ts'
@@ -142,7 +142,7 @@ test('room for one agent only ends nothing; deleting a conversation ends its pro
   await hard.shell(WORK, { background: true })
   assert.equal(app.desk.world.warm!.state().evictions.entries, 1)
   const { folder } = (await workspaces.glance(hard.conversationId))!
-  const conversation = await findConversationById(hard.conversationId, app.desk)
+  const conversation = await requireConversationById(hard.conversationId, app.desk)
   const keeper = JSON.parse(readFileSync(join(folder, 'supervisor.json'), 'utf8')) as { pid: number }
 
   await deleteConversation(conversation, app.desk, AbortSignal.timeout(10_000))

@@ -4,8 +4,8 @@ import { QUEUE_BOUND } from '../../src/core/admission.ts'
 import type { RunId } from '../../src/core/id.ts'
 import type { Problem } from '../../src/core/problem.ts'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
-import { findConversation } from '../../src/service/agents/agents.ts'
 import { createAgent } from '../../src/service/agents/create-agent.ts'
+import { requireConversation } from '../../src/service/conversations/conversations.ts'
 import { sendMessage } from '../../src/service/messages/send-message.ts'
 import { success } from '../../src/tools/define-tool.ts'
 import { assertValidHistory, openHouse } from '../harness/house.ts'
@@ -164,7 +164,7 @@ test('no more turns run at once than the process allows, and all of them are ser
   const sent = []
   for (let index = 0; index < 12; index++) {
     const agent = await createAgent({ name: `agent ${index}`, model: 'test/model', tools: ['work'] }, house.desk)
-    const { id: conversationId } = await findConversation(agent, undefined, house.desk)
+    const { id: conversationId } = await requireConversation(agent, undefined, house.desk)
     sent.push(sendMessage({ agent, conversationId, content: [{ type: 'text', text: 'go' }] }, house.desk))
   }
   for (const { runId } of await Promise.all(sent)) assert.equal((await house.wait(runId)).stopReason, 'end_turn')

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openApp } from '../../src/app.ts'
-import { findConversation } from '../../src/service/agents/agents.ts'
 import { createAgent } from '../../src/service/agents/create-agent.ts'
+import { requireConversation } from '../../src/service/conversations/conversations.ts'
 import { sendMessage } from '../../src/service/messages/send-message.ts'
 import { waitForRun } from '../../src/service/runs/watch-run.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -30,7 +30,7 @@ test('whoever waits for a run that another process carries out hears of its end'
   const waiting = await processOn(context, postgres.url, '8')
   context.after(() => postgres.stop())
   const agent = await createAgent({ name: 'ada', model: 'scripted/friendly', tools: ['slow_count'] }, worker)
-  const conversationId = (await findConversation(agent, undefined, worker)).id
+  const conversationId = (await requireConversation(agent, undefined, worker)).id
   const content = [{ type: 'text' as const, text: 'count to 2' }]
   const { runId } = await sendMessage({ agent, conversationId, content }, worker)
   const patience = AbortSignal.timeout(20_000)

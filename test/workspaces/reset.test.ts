@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConversationId } from '../../src/core/id.ts'
-import { changeContext } from '../../src/service/conversations/compact-conversation.ts'
+import { changeContext } from '../../src/service/conversations/change-context.ts'
 import { openHouse } from '../harness/house.ts'
 
 test('a reset ends processes before anything is forgotten, and again if the server dies in between', async (t) => {

@@ -10,6 +10,7 @@ import { answerApproval } from '../../src/service/approvals/answer-approval.ts'
 import { toolRegistry } from '../../src/tools/registry.ts'
 import { workspaceTools } from '../../src/tools/workspace/workspace-tools.ts'
 import { lacks } from '../harness/programs.ts'
+import { worldStandIns } from '../harness/stand-ins.ts'
 import { openWorkspaceHouse } from './house.ts'
 import { openTurns, outcomesIn } from './turns.ts'
 
@@ -64,7 +65,7 @@ for (const { what, asked, asks } of RULES)
     const { workspaces } = openWorkspaceHouse(context)
     const all = toolRegistry(workspaceTools({ workspaces, containment, clock: realClock }))
     const agent = { tools: [tool], settings: { approvals } }
-    const tools = await agentTools(agent, { tools: all, stored: async () => [] })
+    const tools = await agentTools(agent, { tools: all, stored: async () => [], mcp: worldStandIns().mcp })
     const raw = [{ callId: 'a', tool, json: JSON.stringify(input) }]
     const parts = { tools, allowed: [tool], digest: sha256, newCallId: () => 'b' }
     const calls = [1, 2, 3].map(() => resolveCalls(raw, parts)[0])

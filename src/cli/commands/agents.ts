@@ -1,5 +1,5 @@
 import type { Agent } from '../../core/agent.ts'
-import { findAgent, listAgents } from '../../service/agents/agents.ts'
+import { listAgents, requireAgent } from '../../service/agents/agents.ts'
 import { type Context, printJson, withApp } from '../context.ts'
 import { FIRST_MODEL } from '../first-agent.ts'
 import { withHouse } from '../house.ts'
@@ -31,7 +31,7 @@ export const create = (name: string, options: CreateOptions, context: Context): 
 export const show = (idOrName: string, { json }: { json?: boolean }, context: Context): Promise<void> =>
   withApp(context, 'guest', async ({ desk }) => {
     const { out } = context
-    const agent = await findAgent(idOrName, desk)
+    const agent = await requireAgent(idOrName, desk)
     if (json) return printJson(out, agentJson(agent))
     const { id, name, model, fallback, tools, system, createdAt } = agent
     out.line(`${out.look.paint.bold(safeText(name))} (${id})`)

@@ -5,13 +5,13 @@ import type { Refreshed } from '../../ports/credentials.ts'
 import { listCooldowns } from '../../service/credentials/cooldowns.ts'
 import {
   addCredential,
-  findCredential,
   listCredentials,
   type Renewed,
   removeCredential,
   renewCredentials,
+  requireCredential,
 } from '../../service/credentials/credentials.ts'
-import { rotateKey } from '../../service/credentials/rotate-secret-key.ts'
+import { rotateSecretKey } from '../../service/credentials/rotate-secret-key.ts'
 import { addToken, signIn } from '../../service/credentials/sign-in.ts'
 import type { Desk } from '../../service/desk.ts'
 import { poolMembers, requireProviderName } from '../../service/providers/providers.ts'
@@ -84,7 +84,7 @@ export const refresh = (which: string, context: Context): Promise<number> =>
 
 export const remove = (idOrLabel: string, { yes }: { yes?: boolean }, context: Context): Promise<number> =>
   withApp(context, 'guest', async ({ desk }) => {
-    const { provider, label, id } = await findCredential(idOrLabel, desk)
+    const { provider, label, id } = await requireCredential(idOrLabel, desk)
     const what = `${safeText(label)} of ${provider} (${id})`
     if (!yes) {
       const { stdin, stderr } = process
@@ -101,19 +101,11 @@ export const remove = (idOrLabel: string, { yes }: { yes?: boolean }, context: C
 
 export const rotate = (context: Context): Promise<void> =>
   withApp(context, 'guest', async ({ desk, settings }) => {
-    const { secretKeys: keys, world } = desk
-    if (!keys) throw new Problem('unavailable', 'This process has no key to rotate.')
     if (context.environment.DATABASE_URL)
       context.notes.line(
         `Other machines on this database have copies of secret.key: stop them first, and give them the new one from ${settings.home} before they start.`,
       )
-    const { resealed } = await rotateKey({
-      keys,
-      credentials: world.store.credentials,
-      mcpServers: world.store.mcpServers,
-      agents: world.store.agents,
-      clock: world.clock,
-    })
+    const { resealed } = await rotateSecretKey(desk)
     context.out.line(
       `The key of ${settings.home} is a new one; ${count(resealed, 'credential')} sealed anew, the old key dropped.`,
     )
@@ -137,7 +129,7 @@ function tellAdded(added: { label: string; hint: string }, provider: string, { d
   const { out } = context
   const what = [safeText(added.label), added.hint].filter(Boolean).join(' ')
   out.line(`Kept ${what} for ${provider}, sealed.`)
-  const hasAddress = desk.directory?.list().some(({ name }) => name === provider)
+  const hasAddress = desk.directory.list().some(({ name }) => name === provider)
   if (hasAddress)
     out.line(`\`holdfast providers test ${provider}\` tries it; agents that run already use it from now on.`)
   else
@@ -160,7 +152,7 @@ const addByDevice = (provider: string, { label }: AddOptions, { desk, context }:
     return 0
   })
 
-const labelOf = async (id: CredentialId, desk: Desk): Promise<string> => (await findCredential(id, desk)).label
+const labelOf = async (id: CredentialId, desk: Desk): Promise<string> => (await requireCredential(id, desk)).label
 
 type Unfinished = Exclude<DeviceOutcome, { type: 'stored' }>
 

@@ -6,14 +6,14 @@ import { count } from '../render-run.ts'
 import { type Paint, safeText } from '../terminal.ts'
 
 type Flags = { json?: boolean; repair?: boolean }
-type Findings = Report & { repairs: Repair[]; sandbox?: SandboxCheck }
+type Findings = Report & { repairs: Repair[]; sandbox: SandboxCheck }
 
 /** Exit code 1 when something that must always hold does not, after the repair if there was one. */
 export const doctor = ({ json, repair }: Flags, context: Context): Promise<number> =>
   withApp(context, repair ? 'caretaker' : 'guest', async ({ desk }) => {
     const repairs = repair ? await repairStore(desk) : []
-    const sandbox = await desk.workspaces?.check()
-    const findings: Findings = { ...(await checkStore(desk)), repairs, ...(sandbox ? { sandbox } : {}) }
+    const sandbox = await desk.workspaces.check()
+    const findings: Findings = { ...(await checkStore(desk)), repairs, sandbox }
     if (json) printJson(context.out, findings)
     else tell(findings, { context, hasRepaired: repair === true })
     return findings.violations.length > 0 ? 1 : 0
@@ -30,7 +30,7 @@ function tell(findings: Findings, { context, hasRepaired }: { context: Context; 
     out.line(`${red('✗')} ${bold(invariant)}: ${sentence} (${promise})`)
     out.line(`    ${where}: ${safeText(detail)}`)
   }
-  if (sandbox) out.line(sandboxLine(sandbox, { green, yellow }))
+  out.line(sandboxLine(sandbox, { green, yellow }))
   for (const { where, detail } of notices) out.line(`${yellow('!')} ${where}: ${safeText(detail)}`)
   if (violations.length === 0) {
     out.line(`${green('✓')} Everything that must hold does.`)

@@ -2,10 +2,10 @@ import type { Cooldown } from '../../core/credential.ts'
 import { ENDING_OF_FAILURE } from '../../core/failure.ts'
 import { clearCooldowns, listCooldowns } from '../../service/credentials/cooldowns.ts'
 import {
-  findProvider,
   type ListedProvider,
   listProviders,
   type ProviderState,
+  requireProvider,
   SCRIPTED,
 } from '../../service/providers/providers.ts'
 import { type TestResult, testProvider } from '../../service/providers/test-provider.ts'
@@ -27,7 +27,7 @@ export const listAll = ({ json }: { json?: boolean }, context: Context): Promise
     const shown = providers.filter(({ state }) => state !== 'not-configured')
     for (const provider of shown) for (const line of providerLines(provider, now, out.look)) out.line(line)
     out.line(`${bold('scripted'.padEnd(NAME))} ${green('ready')}  ${dim('answers without a key or a network')}`)
-    tellRest(providers, desk.directory?.unaddressed() ?? [], out)
+    tellRest(providers, desk.directory.unaddressed(), out)
   })
 
 /** Exit code 0 if it answered, else the one `holdfast run` has for this failure. */
@@ -47,7 +47,7 @@ export const test = (name: string, { model, json }: { model?: string; json?: boo
 export const clear = (name: string, { json }: { json?: boolean }, context: Context): Promise<void> =>
   withApp(context, 'guest', async ({ desk }) => {
     const { out } = context
-    if (findProvider(name, desk) === SCRIPTED) return out.line('The scripted model never rests.')
+    if (requireProvider(name, desk) === SCRIPTED) return out.line('The scripted model never rests.')
     const resting = (await listCooldowns(desk)).filter(({ provider }) => provider === name)
     await clearCooldowns({ provider: name }, desk)
     if (json) return printJson(out, resting.map(cooldownJson))

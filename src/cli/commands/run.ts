@@ -2,7 +2,7 @@ import { text as readAll } from 'node:stream/consumers'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { textOf } from '../../core/message.ts'
 import { isSettled, type Run } from '../../core/run.ts'
-import { findConversation } from '../../service/agents/agents.ts'
+import { requireConversation } from '../../service/conversations/conversations.ts'
 import type { Desk } from '../../service/desk.ts'
 import { listRuns, showRun } from '../../service/runs/runs.ts'
 import { waitForRun } from '../../service/runs/watch-run.ts'
@@ -23,7 +23,7 @@ export async function run(prompt: string, options: RunOptions, context: Context)
   return withHouse(context, 'turns', async (house) => {
     const { desk, verbs } = house
     const agent = await agentOrFirst(options.agent, house)
-    const { id: conversationId } = await findConversation(agent, undefined, desk)
+    const { id: conversationId } = await requireConversation(agent, undefined, desk)
     const isStreamed = options.stream && !options.json
     const onGuarded = options.deny ? 'deny' : 'ask'
     const runId = await verbs.send({ agent, conversationId, text, onGuarded, streamTokens: isStreamed })

@@ -1,6 +1,6 @@
 import { Problem } from '../../core/problem.ts'
 import { isSettled } from '../../core/run.ts'
-import { findAgent } from '../../service/agents/agents.ts'
+import { requireAgent } from '../../service/agents/agents.ts'
 import { runWords } from '../../service/runs/run-words.ts'
 import { listRuns, showRun } from '../../service/runs/runs.ts'
 import { type Context, printJson, withApp } from '../context.ts'
@@ -15,7 +15,7 @@ type ListOptions = { agent?: string; limit: string; json?: boolean }
 export const listAll = ({ agent, limit, json }: ListOptions, context: Context): Promise<void> =>
   withApp(context, 'guest', async ({ desk }) => {
     const { out } = context
-    const filter = agent === undefined ? {} : { agentId: (await findAgent(agent, desk)).id }
+    const filter = agent === undefined ? {} : { agentId: (await requireAgent(agent, desk)).id }
     const runs = await listRuns(filter, wholeNumber(limit), desk)
     if (json) return printJson(out, runs.map(runJson))
     if (runs.length === 0) out.line('No runs yet.')

@@ -1,6 +1,6 @@
 import { type ConversationId, parseId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import { findAgent } from '../../service/agents/agents.ts'
+import { requireAgent } from '../../service/agents/agents.ts'
 import type { Desk } from '../../service/desk.ts'
 import { type Context, printJson } from '../context.ts'
 import { withHouse } from '../house.ts'
@@ -96,7 +96,7 @@ export const remove = (which: string, { yes }: { yes?: boolean }, context: Conte
 
 /** By the id of the conversation, or by an agent: then where the talk with it stopped. */
 async function conversationNamed(which: string, desk: Desk): Promise<ConversationId> {
-  return parseId('conv', which) ?? (await lastConversation(await findAgent(which, desk), desk)).id
+  return parseId('conv', which) ?? (await lastConversation(await requireAgent(which, desk), desk)).id
 }
 
 function bytesOf(text: string): number {

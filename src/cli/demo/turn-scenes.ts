@@ -2,9 +2,9 @@ import type { Agent, Conversation } from '../../core/agent.ts'
 import type { NumberedChunk } from '../../core/chunk.ts'
 import type { RunId } from '../../core/id.ts'
 import type { Message } from '../../core/message.ts'
-import { findConversation } from '../../service/agents/agents.ts'
 import { answerApproval } from '../../service/approvals/answer-approval.ts'
 import { listApprovals } from '../../service/approvals/approvals.ts'
+import { requireConversation } from '../../service/conversations/conversations.ts'
 import type { Desk } from '../../service/desk.ts'
 import { cancelRun, showRun } from '../../service/runs/runs.ts'
 import { withApp } from '../context.ts'
@@ -22,7 +22,7 @@ const HEARD_CHUNKS = 30
 export const playTurns = (stage: Stage): Promise<void> =>
   withApp(stage, 'owner', async ({ desk }) => {
     const agent = await agentOrFirst(undefined, { desk, verbs: ownVerbs(desk) })
-    const conversation = await findConversation(agent, undefined, desk)
+    const conversation = await requireConversation(agent, undefined, desk)
     const set = { desk, agent, conversation, stage }
     await toolScene(set)
     await approvalScene(set)

@@ -3,7 +3,8 @@ import type { NumberedChunk } from '../../core/chunk.ts'
 import type { RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { WatchEnd } from '../../ports/streams.ts'
-import { findAgent, findConversation } from '../../service/agents/agents.ts'
+import { requireAgent } from '../../service/agents/agents.ts'
+import { requireConversation } from '../../service/conversations/conversations.ts'
 import type { Desk } from '../../service/desk.ts'
 import { showRun } from '../../service/runs/runs.ts'
 import type { Verbs } from '../verbs.ts'
@@ -41,11 +42,11 @@ export function serverVerbs(line: ServerLine, desk: Desk): Verbs {
     },
     async createAgent(request) {
       const { id } = await line.ask<{ id: string }>('POST', '/v1/holdfast/agents', request)
-      return findAgent(id, desk)
+      return requireAgent(id, desk)
     },
     async createConversation(agent) {
       const { id } = await line.ask<{ id: string }>('POST', `/v1/conversations/?agent_id=${agent.id}`, {})
-      return findConversation(agent, id, desk)
+      return requireConversation(agent, id, desk)
     },
     workspaces: serverWorkspaceVerbs(line),
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createAgent } from '../../service/agents/create-agent.ts'
+import { requireConversationAndAgent } from '../../service/conversations/conversations.ts'
 import { sendMessage } from '../../service/messages/send-message.ts'
-import { findByConversation } from '../../service/workspaces/workspaces.ts'
 import { id } from '../field.ts'
 import { requireRun, runPath } from '../letta/addressed.ts'
 import { streamRun } from '../letta/stream.ts'
@@ -52,7 +52,7 @@ const sendText = operation({
   example: { text: 'Hello' },
   answer: sentSchema,
   async handle({ params, body: { text, otid, on_guarded, stream_tokens } }, desk) {
-    const { agent, conversation } = await findByConversation(params.conversation_id, desk)
+    const { agent, conversation } = await requireConversationAndAgent(params.conversation_id, desk)
     const { type, runId } = await sendMessage(
       {
         agent,

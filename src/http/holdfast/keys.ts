@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SCOPES } from '../../core/people.ts'
-import { createKey, findKey, listKeys, revokeKey } from '../../service/people/keys.ts'
+import { createKey, listKeys, requireKey, revokeKey } from '../../service/people/keys.ts'
 import { operation } from '../operation.ts'
 import { organizationIn, organizationQuery } from './organization.ts'
 import { keySchema, newKeySchema, wireKey, wireNewKey } from './wire/key.ts'
@@ -54,7 +54,7 @@ const showKey = operation({
   query: organizationQuery,
   answer: keySchema,
   handle: async ({ params, query }, desk) =>
-    wireKey(await findKey({ id: params.key_id, ...organizationIn(query) }, desk)),
+    wireKey(await requireKey({ id: params.key_id, ...organizationIn(query) }, desk)),
 })
 
 const revokeKeyOperation = operation({

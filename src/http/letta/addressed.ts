@@ -4,8 +4,8 @@ import { type AgentId, parseId, type RunId, type StepId } from '../../core/id.ts
 import { Problem } from '../../core/problem.ts'
 import type { Run } from '../../core/run.ts'
 import type { StoredStep } from '../../ports/store.ts'
-import { findAgent, findConversation } from '../../service/agents/agents.ts'
-import { findConversationById } from '../../service/conversations/conversations.ts'
+import * as agents from '../../service/agents/agents.ts'
+import * as conversations from '../../service/conversations/conversations.ts'
 import type { Desk } from '../../service/desk.ts'
 import { findRun } from '../../service/runs/runs.ts'
 import { findStep } from '../../service/runs/steps.ts'
@@ -48,7 +48,7 @@ export const agentQuery = z.object({
 
 export async function requireAgent(agentId: AgentId, desk: Desk): Promise<Agent> {
   try {
-    return await findAgent(agentId, desk)
+    return await agents.requireAgent(agentId, desk)
   } catch (fault) {
     if (fault instanceof Problem) throw new Problem('not-found', `Agent not found: ${agentId}`)
     throw fault
@@ -67,7 +67,7 @@ export function requireAgentNamed(text: string, desk: Desk): Promise<Agent> {
 
 /** The default conversation of an agent, unless another is named. */
 export function conversationOf(agent: Agent, named: string | undefined, desk: Desk): Promise<Conversation> {
-  return findConversation(agent, named === undefined || named === 'default' ? undefined : named, desk)
+  return conversations.requireConversation(agent, named === undefined || named === 'default' ? undefined : named, desk)
 }
 
 /**
@@ -86,8 +86,7 @@ export async function requireConversation(
     const agent = await requireAgentNamed(agentNamed, desk)
     return { agent, conversation: await conversationOf(agent, undefined, desk) }
   }
-  const conversation = await findConversationById(named as Conversation['id'], desk)
-  return { agent: await findAgent(conversation.agentId, desk), conversation }
+  return conversations.requireConversationAndAgent(named as Conversation['id'], desk)
 }
 
 export async function requireRun(runId: RunId, desk: Desk): Promise<Run> {

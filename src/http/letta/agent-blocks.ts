@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { attachBlock, blocksOf, detachBlock, findBlockOf } from '../../service/agents/agent-blocks.ts'
-import { findAgent } from '../../service/agents/agents.ts'
+import { attachBlock, blocksOf, detachBlock, requireBlockOf } from '../../service/agents/agent-blocks.ts'
 import { updateBlock } from '../../service/memory/blocks.ts'
 import { operation } from '../operation.ts'
 import { ownedQuery, paged } from '../paging.ts'
@@ -31,7 +30,7 @@ const showAgentBlock = operation({
   params: labelPath,
   answer: blockSchema,
   handle: async ({ params }, desk) =>
-    wireBlock(await findBlockOf(await requireAgent(params.agent_id, desk), params.label, desk)),
+    wireBlock(await requireBlockOf(await requireAgent(params.agent_id, desk), params.label, desk)),
 })
 
 const changeAgentBlock = operation({
@@ -43,7 +42,7 @@ const changeAgentBlock = operation({
   example: { value: 'The user is called Ada and likes coffee.' },
   answer: blockSchema,
   async handle({ params, body }, desk) {
-    const block = await findBlockOf(await requireAgent(params.agent_id, desk), params.label, desk)
+    const block = await requireBlockOf(await requireAgent(params.agent_id, desk), params.label, desk)
     return wireBlock(await updateBlock(block.id, changeFrom(body), desk))
   },
 })
@@ -57,7 +56,7 @@ const attachAgentBlock = operation({
   async handle({ params }, desk) {
     const agent = await requireAgent(params.agent_id, desk)
     await attachBlock(agent, params.block_id, desk)
-    return agentState(await findAgent(agent.id, desk), EVERYTHING, desk)
+    return agentState(await requireAgent(agent.id, desk), EVERYTHING, desk)
   },
 })
 
@@ -70,7 +69,7 @@ const detachAgentBlock = operation({
   async handle({ params }, desk) {
     const agent = await requireAgent(params.agent_id, desk)
     await detachBlock(agent, params.block_id, desk)
-    return agentState(await findAgent(agent.id, desk), EVERYTHING, desk)
+    return agentState(await requireAgent(agent.id, desk), EVERYTHING, desk)
   },
 })
 

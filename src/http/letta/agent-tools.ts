@@ -3,7 +3,6 @@ import { z } from 'zod'
 import type { AgentId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import { attachTool, detachTool, setApproval, toolsOf } from '../../service/agents/agent-tools.ts'
-import { findAgent } from '../../service/agents/agents.ts'
 import type { Desk } from '../../service/desk.ts'
 import { runAgentTool } from '../../service/tools/run-tool.ts'
 import { flag } from '../field.ts'
@@ -105,5 +104,5 @@ export const agentToolOperations = [
 ]
 
 async function changed(agentId: AgentId, { headers }: FastifyRequest, desk: Desk) {
-  return isSdk(headers) ? null : agentState(await findAgent(agentId, desk), EVERYTHING, desk)
+  return isSdk(headers) ? null : agentState(await requireAgent(agentId, desk), EVERYTHING, desk)
 }

@@ -2,11 +2,12 @@ import { z } from 'zod'
 import { BASE_TOOLS } from '../../core/base-tools.ts'
 import type { ToolId } from '../../core/id.ts'
 import type { AgentFilter } from '../../ports/memory-store.ts'
-import { countAgents, deleteAgent, findConversation, searchAgents, updateAgent } from '../../service/agents/agents.ts'
+import { countAgents, deleteAgent, searchAgents, updateAgent } from '../../service/agents/agents.ts'
 import { createAgent } from '../../service/agents/create-agent.ts'
+import { requireConversation } from '../../service/conversations/conversations.ts'
 import { recompilePrompt } from '../../service/conversations/prompt.ts'
 import type { Desk } from '../../service/desk.ts'
-import { findTool } from '../../service/tools/tools.ts'
+import { requireTool } from '../../service/tools/tools.ts'
 import { flag, texts } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
@@ -166,7 +167,7 @@ const recompile = operation({
   answer: z.string().describe('The system prompt.'),
   async handle({ params, query }, desk) {
     const agent = await requireAgent(params.agent_id, desk)
-    const { id: conversationId } = await findConversation(agent, undefined, desk)
+    const { id: conversationId } = await requireConversation(agent, undefined, desk)
     return recompilePrompt({ conversationId, dryRun: query.dry_run }, desk)
   },
 })
@@ -197,6 +198,6 @@ function filterOf(query: z.output<typeof agentListQuery>): AgentFilter {
 
 async function toolNames(ids: readonly ToolId[], desk: Desk): Promise<string[]> {
   const names: string[] = []
-  for (const id of ids) names.push((await findTool(id, desk)).name)
+  for (const id of ids) names.push((await requireTool(id, desk)).name)
   return names
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { searchAgents } from '../../service/agents/agents.ts'
-import { createBlock, deleteBlock, findBlock, listBlocks, updateBlock } from '../../service/memory/blocks.ts'
+import { createBlock, deleteBlock, listBlocks, requireBlock, updateBlock } from '../../service/memory/blocks.ts'
 import { flag, texts } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
@@ -47,7 +47,7 @@ const showBlock = operation({
   summary: 'Shows a block',
   params: blockPath,
   answer: blockSchema,
-  handle: async ({ params }, desk) => wireBlock(await findBlock(params.block_id, desk)),
+  handle: async ({ params }, desk) => wireBlock(await requireBlock(params.block_id, desk)),
 })
 
 const changeBlock = operation({
@@ -81,7 +81,7 @@ const listAgentsOfBlock = operation({
   query: listQuery().extend(includeOnly.shape),
   answer: z.array(agentSchema),
   async handle({ params, query, request }, desk) {
-    const block = await findBlock(params.block_id, desk)
+    const block = await requireBlock(params.block_id, desk)
     const agents = await searchAgents({ blockId: block.id }, pageOf(query), desk)
     return agentStates(agents, includesOf(query, request.headers), desk)
   },

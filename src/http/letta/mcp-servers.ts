@@ -3,12 +3,12 @@ import { Problem } from '../../core/problem.ts'
 import {
   createMcpServer,
   deleteMcpServer,
-  findMcpServer,
-  findMcpServerTool,
   listMcpServers,
   mcpServerTools,
   type Refreshed,
   refreshMcpServer,
+  requireMcpServerTool,
+  showMcpServer,
   updateMcpServer,
 } from '../../service/tools/mcp-servers.ts'
 import { runStoredTool } from '../../service/tools/run-tool.ts'
@@ -52,7 +52,7 @@ const showServer = operation({
   summary: 'Shows an MCP server',
   params: mcpServerPath,
   answer: mcpServerSchema,
-  handle: async ({ params }, desk) => wireMcpServer(await findMcpServer(params.mcp_server_id, desk)),
+  handle: async ({ params }, desk) => wireMcpServer(await showMcpServer(params.mcp_server_id, desk)),
 })
 
 const changeServer = operation({
@@ -65,7 +65,7 @@ const changeServer = operation({
   example: { server_name: 'search' },
   answer: mcpServerSchema,
   async handle({ params: { mcp_server_id }, body }, desk) {
-    const before = await findMcpServer(mcp_server_id, desk)
+    const before = await showMcpServer(mcp_server_id, desk)
     return wireMcpServer(await updateMcpServer(mcp_server_id, serverChangeFrom(body, before), desk))
   },
 })
@@ -107,7 +107,7 @@ const showServerTool = operation({
   summary: 'Shows a tool of an MCP server',
   params: { ...mcpServerPath, ...toolPath },
   answer: toolSchema,
-  handle: async ({ params }, desk) => wireTool(await findMcpServerTool(params.mcp_server_id, params.tool_id, desk)),
+  handle: async ({ params }, desk) => wireTool(await requireMcpServerTool(params.mcp_server_id, params.tool_id, desk)),
 })
 
 const runServerTool = operation({
@@ -121,7 +121,7 @@ const runServerTool = operation({
   answer: ranToolSchema,
   async handle({ params, body, request, reply }, desk) {
     const asked = runAsked(body, { headers: request.headers, raw: reply.raw })
-    const tool = await findMcpServerTool(params.mcp_server_id, params.tool_id, desk)
+    const tool = await requireMcpServerTool(params.mcp_server_id, params.tool_id, desk)
     return wireRan(await runStoredTool(tool, { ...asked, desk }))
   },
 })

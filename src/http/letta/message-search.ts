@@ -3,7 +3,7 @@ import { DAY_MS } from '../../core/duration.ts'
 import { parseId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ListPage } from '../../ports/memory-store.ts'
-import { findConversationById } from '../../service/conversations/conversations.ts'
+import { requireConversationById } from '../../service/conversations/conversations.ts'
 import type { Desk } from '../../service/desk.ts'
 import { listAllMessages, searchMessages } from '../../service/messages/messages.ts'
 import { date } from '../field.ts'
@@ -91,7 +91,7 @@ async function conversationIn(text: string | undefined, desk: Desk) {
   if (text === undefined) return undefined
   const id = parseId('conv', text)
   if (!id) throw new Problem('invalid', `conversation_id: "${text.slice(0, 80)}" is not the id of a conversation`)
-  return (await findConversationById(id, desk)).id
+  return (await requireConversationById(id, desk)).id
 }
 
 async function cursorOf(text: string, desk: Desk): Promise<string> {

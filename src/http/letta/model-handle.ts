@@ -14,7 +14,7 @@ export function requireModel(named: string | undefined, desk: Desk): TargetHandl
     throw new Problem('invalid-argument', `"${handle.slice(0, 200)}" is not a model handle. Write provider/model.`)
   const { provider } = parseTarget(handle)!
   if (desk.world.models.find(provider)) return handle
-  const known = (desk.directory?.list() ?? []).map(({ name }) => `${name}/…`)
+  const known = desk.directory.list().map(({ name }) => `${name}/…`)
   throw new Problem('not-found', `Handle ${handle.slice(0, 200)} not found, must be one of [${known.join(', ')}]`)
 }
 
@@ -32,5 +32,5 @@ export const USUAL_WINDOW = 128_000
 
 export function windowOf(handle: string, desk: Desk): number {
   const target = parseTarget(handle)
-  return (target && desk.directory?.factsOf(target).window) ?? USUAL_WINDOW
+  return (target && desk.directory.factsOf(target).window) ?? USUAL_WINDOW
 }

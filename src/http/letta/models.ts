@@ -29,7 +29,7 @@ const listEmbeddingModels = operation({
   summary: 'Lists the embedding model of this server, if it has one; without one, search goes by words',
   answer: z.array(embeddingModelSchema),
   async handle(_, desk) {
-    const { usual } = desk.embeddings ?? {}
+    const { usual } = desk.embeddings
     return usual ? [wireEmbedding(usual, desk)] : []
   },
 })

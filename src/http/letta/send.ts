@@ -6,6 +6,7 @@ import type { ConversationId, RunId } from '../../core/id.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { Input } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
+import { isOver } from '../../core/run.ts'
 import { parseTarget, type TargetHandle } from '../../core/target.ts'
 import { answerApproval } from '../../service/approvals/answer-approval.ts'
 import { findAnsweredApproval, findOpenApproval } from '../../service/approvals/approvals.ts'
@@ -81,7 +82,6 @@ type Accepted = { runId: RunId; onSent(): void }
 /** Every route that sends comes here. When it resolves, the message is on disk. */
 async function accept({ request, reply }: Exchange, sending: Moded, desk: Desk): Promise<Accepted> {
   const runId = await openRun(request, sending, desk)
-  if (sending.body.callback_url) request.server.serving.callbacks.expect(runId, desk.organizationId)
   reply.header('x-run-id', runId)
   return { runId, onSent: () => void markAnswered(runId, desk) }
 }
@@ -225,8 +225,7 @@ async function wholeResponse(
     if (body.cancel_on_disconnect) await cancelRun(runId, desk)
     throw new Problem('caller-left', 'Client disconnected')
   }
-  const isOver = run.status !== 'created' && run.status !== 'running'
-  if (!isOver) {
+  if (!isOver(run)) {
     throw new Problem(
       'unavailable',
       `The server is stopping. The run goes on when it is back: ask for ${runId}, or send this again.`,

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
+import { searchTools } from '../../service/tools/search-tools.ts'
 import {
   createTool,
   deleteTool,
-  findTool,
   listTools,
   type NewTool,
-  searchTools,
+  requireTool,
   type ToolChange,
   updateTool,
   upsertTool,
@@ -144,7 +144,7 @@ const showTool = operation({
   summary: 'Shows a tool',
   params: toolPath,
   answer: toolSchema,
-  handle: async ({ params }, desk) => wireTool(await findTool(params.tool_id, desk)),
+  handle: async ({ params }, desk) => wireTool(await requireTool(params.tool_id, desk)),
 })
 
 const changeTool = operation({

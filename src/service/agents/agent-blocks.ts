@@ -8,7 +8,7 @@ import type { Desk } from '../desk.ts'
 export const blocksOf = (agent: Agent, desk: Desk): Promise<Block[]> =>
   desk.world.store.blocks.ofAgent(desk.organizationId, agent.id)
 
-export async function findBlockOf(agent: Agent, label: string, desk: Desk): Promise<Block> {
+export async function requireBlockOf(agent: Agent, label: string, desk: Desk): Promise<Block> {
   const block = (await blocksOf(agent, desk)).find((one) => one.label === label)
   if (block) return block
   throw new Problem('not-found', `Agent ${agent.name} has no block labelled "${label}".`)

@@ -89,7 +89,7 @@ export type ImportAgent = {
   secrets: Secrets
 }
 
-export type ImportOptions = {
+type ImportOptions = {
   /** What becomes of a tool that is here already under its name. */
   sameTool: 'replace' | 'keep'
 }
@@ -119,32 +119,44 @@ async function newAgent(wish: ImportAgent, options: ImportOptions, desk: Desk): 
   const missingTools = wish.tools.filter((tool) => !isHere(tool))
   const id = `agent-${randomness.uuid()}` as const
   const bare: Agent = {
-    ...{ id, organizationId: desk.organizationId, name },
-    ...{ system: cleanText(wish.system), model: wish.model, fallback: [] },
+    id,
+    organizationId: desk.organizationId,
+    name,
+    system: cleanText(wish.system),
+    model: wish.model,
+    fallback: [],
     tools: [...new Set(wish.tools.filter(isHere))],
     settings: { ...wish.settings, ...(missingTools.length > 0 ? { missingTools } : {}) },
-    ...{ createdAt: now, updatedAt: now },
+    createdAt: now,
+    updatedAt: now,
   }
   const agent = withSecrets(bare, sealSecrets(id, wish.secrets, desk))
   const messages = wish.messages.map(
     ({ body, createdAt }): NewMessage => ({
-      ...{ id: `message-${randomness.uuid()}`, runId: NO_RUN, body, createdAt: createdAt ?? now },
+      id: `message-${randomness.uuid()}`,
+      runId: NO_RUN,
+      body,
+      createdAt: createdAt ?? now,
     }),
   )
   const newPassages = wish.passages.map(
     ({ text, tags, createdAt }): Passage => ({
-      ...{ id: `passage-${randomness.uuid()}`, organizationId: desk.organizationId, agentId: agent.id },
-      ...{ text: cleanText(text), tags, createdAt: createdAt ?? now },
+      id: `passage-${randomness.uuid()}`,
+      organizationId: desk.organizationId,
+      agentId: agent.id,
+      text: cleanText(text),
+      tags,
+      createdAt: createdAt ?? now,
     }),
   )
   const conversationId = `conv-${randomness.uuid()}` as const
   const prompt = compilePrompt({
-    ...{ agent, blocks, conversation: { id: conversationId, isDefault: true, nextPosition: messages.length } },
-    ...{
-      passageCount: newPassages.length,
-      passageTags: [...new Set(newPassages.flatMap(({ tags }) => tags))],
-      at: now,
-    },
+    agent,
+    blocks,
+    conversation: { id: conversationId, isDefault: true, nextPosition: messages.length },
+    passageCount: newPassages.length,
+    passageTags: [...new Set(newPassages.flatMap(({ tags }) => tags))],
+    at: now,
   })
   const memory = { newBlocks: blocks, blockIds: blocks.map(({ id }) => id), tags: wish.tags, newPassages }
   const parts = { ...memory, newTools, messages, contextStart: wish.contextStart, prompt }

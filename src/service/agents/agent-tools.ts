@@ -3,13 +3,13 @@ import type { ToolId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
 import type { Desk } from '../desk.ts'
-import { findTool, namedTools } from '../tools/tools.ts'
+import { namedTools, requireTool } from '../tools/tools.ts'
 
 export const toolsOf = (agent: Agent, desk: Desk): Promise<StoredTool[]> => namedTools(agent.tools, desk)
 
 /** Attaching what is attached changes nothing. A tool that asks by itself asks on this agent too. */
 export async function attachTool(agent: Agent, id: ToolId, desk: Desk): Promise<void> {
-  const { name } = await findTool(id, desk)
+  const { name } = await requireTool(id, desk)
   await changeTools(agent, desk, (before) => {
     const { missingTools, ...settings } = before.settings ?? {}
     const missing = (missingTools ?? []).filter((one) => one !== name)
@@ -22,7 +22,7 @@ export async function attachTool(agent: Agent, id: ToolId, desk: Desk): Promise<
 
 /** With the tool goes what was said about its approval. */
 export async function detachTool(agent: Agent, id: ToolId, desk: Desk): Promise<void> {
-  const { name } = await findTool(id, desk)
+  const { name } = await requireTool(id, desk)
   await changeTools(agent, desk, (before) => {
     const { [name]: _, ...approvals } = before.settings?.approvals ?? {}
     return { tools: before.tools.filter((one) => one !== name), settings: { ...before.settings, approvals } }

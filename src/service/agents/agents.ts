@@ -1,4 +1,4 @@
-import type { Agent, AgentSettings, Conversation } from '../../core/agent.ts'
+import type { Agent, AgentSettings } from '../../core/agent.ts'
 import { cleanText } from '../../core/block.ts'
 import { type BlockId, parseId, type RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
@@ -10,8 +10,8 @@ import { closeConversations } from '../workspaces/end-processes.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
 import { blocksNamed, requireHandle, withoutTwins } from './create-agent.ts'
 
-/** By id or by name; an id of somebody else looks like one that does not exist. */
-export async function findAgent(idOrName: string, desk: Desk): Promise<Agent> {
+/** By id or by name; an agent of another organization looks like one that does not exist. */
+export async function requireAgent(idOrName: string, desk: Desk): Promise<Agent> {
   const { agents } = desk.world.store
   const id = parseId('agent', idOrName)
   const agent = id ? await agents.get(desk.organizationId, id) : await agents.findByName(desk.organizationId, idOrName)
@@ -21,18 +21,6 @@ export async function findAgent(idOrName: string, desk: Desk): Promise<Agent> {
 
 export const listAgents = (desk: Desk): Promise<Agent[]> =>
   desk.world.store.agents.list(desk.organizationId, { limit: 100 })
-
-/** The named conversation of this agent, or its default one. */
-export async function findConversation(agent: Agent, id: string | undefined, desk: Desk): Promise<Conversation> {
-  const { conversations } = desk.world.store
-  const parsed = id === undefined ? undefined : parseId('conv', id)
-  const found =
-    id === undefined
-      ? await conversations.defaultOf(desk.organizationId, agent.id)
-      : parsed && (await conversations.get(desk.organizationId, parsed))
-  if (found?.agentId === agent.id) return found
-  throw new Problem('not-found', `Agent ${agent.name} has no conversation "${id ?? 'default'}".`)
-}
 
 export async function searchAgents(filter: AgentFilter, page: ListPage, desk: Desk): Promise<Agent[]> {
   const agents = await desk.world.store.agents.search(desk.organizationId, filter, page)
@@ -46,7 +34,7 @@ export const listTags = (query: Parameters<Desk['world']['store']['tags']['list'
   desk.world.store.tags.list(desk.organizationId, query)
 
 /** What is not named stays as it is. */
-export type UpdateAgent = {
+type UpdateAgent = {
   agent: Agent
   name?: string
   system?: string
@@ -67,7 +55,7 @@ export async function updateAgent(request: UpdateAgent, desk: Desk): Promise<Age
   if (trimmed === '') throw new Problem('invalid', 'An agent needs a name.')
   const handle = model === undefined ? undefined : requireHandle(model)
   const blocks = blockIds && withoutTwins(await blocksNamed(blockIds, desk))
-  const kept = secrets && sealSecrets(agent.id, secrets, desk)
+  const sealed = secrets && sealSecrets(agent.id, secrets, desk)
   const now = desk.world.clock.now()
   const updated = await desk.world.store.agents.update(desk.organizationId, agent.id, {
     edit(before) {
@@ -80,7 +68,7 @@ export async function updateAgent(request: UpdateAgent, desk: Desk): Promise<Age
         ...(settings ? { settings: settings(before.settings ?? {}) } : {}),
         updatedAt: now,
       }
-      return kept ? withSecrets(edited, kept) : edited
+      return secrets ? withSecrets(edited, sealed) : edited
     },
     ...(tags ? { tags } : {}),
     ...(blocks ? { blockIds: blocks.map(({ id }) => id) } : {}),
@@ -116,7 +104,7 @@ export async function deleteAgent(agent: Agent, desk: Desk, signal: AbortSignal)
   )
 }
 
-/** It may end by itself meanwhile, or be deleted by somebody else. */
+/** The run may end by itself meanwhile, or be deleted by another request. */
 async function unlessOver(work: Promise<unknown>): Promise<void> {
   try {
     await work

@@ -7,7 +7,7 @@ import { inputBody, type NewMessage, NO_RUN } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { isTargetHandle, type TargetHandle } from '../../core/target.ts'
 import type { Desk } from '../desk.ts'
-import { blockFrom, findBlock, type NewBlock } from '../memory/blocks.ts'
+import { blockFrom, type NewBlock, requireBlock } from '../memory/blocks.ts'
 import type { NewInput } from '../messages/send-message.ts'
 import { knownNames } from '../tools/tools.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
@@ -59,13 +59,18 @@ export async function createAgent(request: CreateAgent, desk: Desk): Promise<Age
   const agent = request.secrets ? withSecrets(bare, sealSecrets(id, request.secrets, desk)) : bare
   const messages = (request.messages ?? []).map(
     (input): NewMessage => ({
-      ...{ id: `message-${randomness.uuid()}`, runId: NO_RUN, createdAt: now },
+      id: `message-${randomness.uuid()}`,
+      runId: NO_RUN,
+      createdAt: now,
       body: inputBody({ ...input, messageId: 'message-' }),
     }),
   )
   const conversation = { id: `conv-${randomness.uuid()}` as const, isDefault: true, nextPosition: messages.length }
   await store.agents.create(agent, conversation.id, {
-    ...{ newBlocks, blockIds: blocks.map(({ id }) => id), tags: request.tags ?? [], messages },
+    newBlocks,
+    blockIds: blocks.map(({ id }) => id),
+    tags: request.tags ?? [],
+    messages,
     prompt: compilePrompt({ agent, conversation, blocks, passageCount: 0, passageTags: [], at: now }),
   })
   return agent
@@ -94,7 +99,7 @@ const usualTools = (all: readonly string[], { hasMemory }: { hasMemory: boolean 
 /** All of them, or none: an agent is never made with half its memory. */
 export async function blocksNamed(ids: readonly BlockId[], desk: Desk): Promise<Block[]> {
   const blocks: Block[] = []
-  for (const id of new Set(ids)) blocks.push(await findBlock(id, desk))
+  for (const id of new Set(ids)) blocks.push(await requireBlock(id, desk))
   return blocks
 }
 

@@ -10,7 +10,7 @@ import type { NewRun } from '../../ports/store.ts'
 import type { Desk } from '../desk.ts'
 import type { Wishes } from '../messages/send-message.ts'
 
-export type AnswerApproval = {
+type AnswerApproval = {
   runId: string
   verdicts: Verdict[]
   followUps?: Input[]
@@ -25,6 +25,12 @@ export type AnswerApproval = {
  * attaches to that run; if it was cancelled or failed, a new one lets the model go on without running a tool again.
  */
 export async function answerApproval(request: AnswerApproval, desk: Desk): Promise<RunId> {
+  const continuing = await answerOrAttach(request, desk)
+  if (request.wishes?.callback) desk.callbacks.expect(continuing, desk.organizationId)
+  return continuing
+}
+
+async function answerOrAttach(request: AnswerApproval, desk: Desk): Promise<RunId> {
   const { store } = desk.world
   const runId = parseId('run', request.runId)
   for (;;) {
@@ -36,7 +42,7 @@ export async function answerApproval(request: AnswerApproval, desk: Desk): Promi
     if (turn.phase !== 'waiting') return answerAgain({ run, events, turn }, request, desk)
     const opened = await openContinuation({ run, events, turn }, request, desk)
     if (opened) return opened
-    // Somebody else answered, cancelled or let it expire first: look at what they did.
+    // Another request answered or cancelled it first, or it expired: the next round sees which.
   }
 }
 

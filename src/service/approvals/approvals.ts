@@ -5,9 +5,22 @@ import type { ToolCall } from '../../core/tool-call.ts'
 import { foldTurn } from '../../core/turn.ts'
 import type { Desk } from '../desk.ts'
 
-export type OpenApproval = { runId: RunId; answerId: MessageId; calls: ToolCall[] }
+export type PendingApproval = { run: Run; calls: ToolCall[] }
 
-/** What this conversation waits for, if it waits for somebody's word. */
+/** What waits for a person, oldest first. */
+export async function listApprovals(desk: Desk): Promise<PendingApproval[]> {
+  const { store } = desk.world
+  const waiting = await store.runs.list(desk.organizationId, { waiting: true }, { limit: 1000 })
+  const pending = waiting.reverse().map(async (run) => {
+    const events = await store.events.read(run.id, 0)
+    return { run, calls: undecidedCalls(foldTurn(events.map(({ event }) => event))) }
+  })
+  return Promise.all(pending)
+}
+
+type OpenApproval = { runId: RunId; answerId: MessageId; calls: ToolCall[] }
+
+/** The calls of this conversation that wait for an answer. */
 export async function findOpenApproval(conversationId: ConversationId, desk: Desk): Promise<OpenApproval | undefined> {
   const { store } = desk.world
   const [run] = await store.runs.list(desk.organizationId, { conversationId, waiting: true }, { limit: 1 })
@@ -17,7 +30,7 @@ export async function findOpenApproval(conversationId: ConversationId, desk: Des
   return turn.step && calls.length > 0 ? { runId: run.id, answerId: turn.step.answerId, calls } : undefined
 }
 
-/** How far back an answer to an approval is recognised as one that was given before. */
+/** How far back an answer to an approval is recognized as one that was given before. */
 const RECENT = 50
 
 /** The run that waited for a word on exactly these calls and has it. */
@@ -35,17 +48,4 @@ export async function findAnsweredApproval(
     return body.decisions.every(({ callId }) => asked.has(callId))
   })
   return answered?.runId
-}
-
-export type PendingApproval = { run: Run; calls: ToolCall[] }
-
-/** What waits for a person, oldest first. */
-export async function listApprovals(desk: Desk): Promise<PendingApproval[]> {
-  const { store } = desk.world
-  const waiting = await store.runs.list(desk.organizationId, { waiting: true }, { limit: 1000 })
-  const pending = waiting.reverse().map(async (run) => {
-    const events = await store.events.read(run.id, 0)
-    return { run, calls: undecidedCalls(foldTurn(events.map(({ event }) => event))) }
-  })
-  return Promise.all(pending)
 }

@@ -1,7 +1,8 @@
 import type { Agent, Conversation, ConversationDetails } from '../../core/agent.ts'
 import type { Block } from '../../core/block.ts'
 import { forkPoint } from '../../core/fork.ts'
-import type { BlockId, ConversationId, RunId } from '../../core/id.ts'
+import { toModelHistory } from '../../core/history.ts'
+import { type BlockId, type ConversationId, parseId, type RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ListPage, Standing } from '../../ports/memory-store.ts'
 import type { ConversationFilter } from '../../ports/store.ts'
@@ -24,10 +25,37 @@ export async function searchConversations(
   throw new Problem('not-found', `There is no conversation ${page.after ?? page.before} to go on from.`)
 }
 
-/** By its own id, of whichever agent. */
-export async function findConversationById(id: ConversationId, { world, organizationId }: Desk): Promise<Conversation> {
+/** The named conversation of this agent, or its default one. */
+export async function requireConversation(agent: Agent, id: string | undefined, desk: Desk): Promise<Conversation> {
+  const { conversations } = desk.world.store
+  const parsed = id === undefined ? undefined : parseId('conv', id)
+  const found =
+    id === undefined
+      ? await conversations.defaultOf(desk.organizationId, agent.id)
+      : parsed && (await conversations.get(desk.organizationId, parsed))
+  if (found?.agentId === agent.id) return found
+  throw new Problem('not-found', `Agent ${agent.name} has no conversation "${id ?? 'default'}".`)
+}
+
+/** By its own id, whichever agent it belongs to. */
+export async function requireConversationById(
+  id: ConversationId,
+  { world, organizationId }: Desk,
+): Promise<Conversation> {
   const found = await world.store.conversations.get(organizationId, id)
   if (found) return found
+  throw new Problem('not-found', `There is no conversation ${id}.`)
+}
+
+/** A conversation by its own id, with the agent it belongs to. */
+export async function requireConversationAndAgent(
+  id: ConversationId,
+  { world, organizationId }: Desk,
+): Promise<{ agent: Agent; conversation: Conversation }> {
+  const { agents, conversations } = world.store
+  const conversation = await conversations.get(organizationId, id)
+  const agent = conversation && (await agents.get(organizationId, conversation.agentId))
+  if (agent) return { agent, conversation }
   throw new Problem('not-found', `There is no conversation ${id}.`)
 }
 
@@ -40,50 +68,13 @@ export async function createConversation(
   const blocks = await copiesFor(agent, ownLabels, desk)
   const conversation = newConversation(agent.id, desk, withOwnBlocks(details, blocks))
   await desk.world.store.conversations.create(conversation, blocks)
-  // From now on it is told this, whatever becomes of the memory it is made of.
+  // Compiled now and kept: later changes of memory do not reach this prompt.
   await promptOf(conversation.id, desk)
   return conversation
 }
 
-/** What happens to them in this conversation reaches no other. */
-async function copiesFor(agent: Agent, labels: readonly string[], desk: Desk): Promise<Block[]> {
-  if (labels.length === 0) return []
-  const blocks = await desk.world.store.blocks.ofAgent(desk.organizationId, agent.id)
-  return [...new Set(labels)].map((label) => {
-    const block = blocks.find((one) => one.label === label)
-    if (block) return copyOfBlock(block, desk)
-    const there = blocks.map((one) => one.label).join(', ') || 'none'
-    throw new Problem('invalid', `The agent has no block labelled "${label}" to copy. It has: ${there}.`)
-  })
-}
-
-export function copyOfBlock(block: Block, { world }: Desk): Block {
-  const at = world.clock.now()
-  return { ...block, id: `block-${world.randomness.uuid()}`, version: 1, createdAt: at, updatedAt: at }
-}
-
-export const withOwnBlocks = (details: ConversationDetails, blocks: readonly Block[]): ConversationDetails =>
-  blocks.length === 0 ? details : { ...details, ownBlocks: blocks.map(({ id }) => id) }
-
-export function newConversation(
-  agentId: Agent['id'],
-  { world, organizationId }: Desk,
-  details: ConversationDetails = {},
-): Conversation {
-  return {
-    id: `conv-${world.randomness.uuid()}`,
-    organizationId,
-    agentId,
-    isDefault: false,
-    createdAt: world.clock.now(),
-    contextStart: 0,
-    nextPosition: 0,
-    ...(Object.keys(details).length > 0 ? { details } : {}),
-  }
-}
-
 /** What is not named stays as it is. */
-export type ConversationChange = {
+type ConversationChange = {
   details?(before: ConversationDetails): ConversationDetails
   isArchived?: boolean
   lastMessageAt?: number
@@ -115,7 +106,13 @@ export async function standingOf(id: ConversationId, { world, organizationId }: 
   return (await world.store.recall.standing(organizationId, id)) ?? { context: [], lastRun: {} }
 }
 
-export type ForkConversation = {
+/** How many messages the model is shown of a conversation. */
+export async function countContext(conversationId: ConversationId, { world }: Desk): Promise<number> {
+  const messages = await world.store.messages.context(conversationId)
+  return toModelHistory(messages.map(({ body }) => body)).length
+}
+
+type ForkConversation = {
   source: Conversation
   /** The position of the last message that is wanted; without it, all there is. */
   upTo?: number
@@ -123,8 +120,8 @@ export type ForkConversation = {
 }
 
 /**
- * Another conversation with the same history up to now: the messages keep their ids, what is said first is compiled anew,
- * and what happens in one of them from here on does not reach the other.
+ * Another conversation with the same history: the messages keep their ids, the prompt is compiled again, and later
+ * messages of one do not reach the other.
  */
 export async function forkConversation(request: ForkConversation, desk: Desk): Promise<Conversation> {
   const { source, upTo, isHidden } = request
@@ -142,7 +139,8 @@ export async function forkConversation(request: ForkConversation, desk: Desk): P
       desk,
       withOwnBlocks({ ...details, ...(isHidden ? { hidden: true } : {}) }, blocks),
     ),
-    ...{ nextPosition: end, contextStart },
+    nextPosition: end,
+    contextStart,
     ...(last === undefined ? {} : { lastMessageAt: last }),
   }
   if ((await store.conversations.fork(source.id, fork, blocks)) === 'not-found')
@@ -151,12 +149,7 @@ export async function forkConversation(request: ForkConversation, desk: Desk): P
   return fork
 }
 
-async function copiesOf(ids: readonly BlockId[], desk: Desk): Promise<Block[]> {
-  const found = await Promise.all(ids.map((id) => desk.world.store.blocks.get(desk.organizationId, id)))
-  return found.flatMap((block) => (block ? [copyOfBlock(block, desk)] : []))
-}
-
-/** How often somebody else may begin something there before they are in the way. */
+/** How often new runs may begin in it before the deletion gives up. */
 const ROUNDS = 3
 
 /**
@@ -190,4 +183,46 @@ export async function deleteConversation(
   }
   const message = 'The conversation is not deleted: another request is currently being processed and has not ended yet.'
   throw new Problem('busy', message, left ? { runId: left } : {})
+}
+
+/** Copies of the agent's blocks: what this conversation does to them reaches no other. */
+async function copiesFor(agent: Agent, labels: readonly string[], desk: Desk): Promise<Block[]> {
+  if (labels.length === 0) return []
+  const blocks = await desk.world.store.blocks.ofAgent(desk.organizationId, agent.id)
+  return [...new Set(labels)].map((label) => {
+    const block = blocks.find((one) => one.label === label)
+    if (block) return copyOfBlock(block, desk)
+    const there = blocks.map((one) => one.label).join(', ') || 'none'
+    throw new Problem('invalid', `The agent has no block labelled "${label}" to copy. It has: ${there}.`)
+  })
+}
+
+function copyOfBlock(block: Block, { world }: Desk): Block {
+  const at = world.clock.now()
+  return { ...block, id: `block-${world.randomness.uuid()}`, version: 1, createdAt: at, updatedAt: at }
+}
+
+const withOwnBlocks = (details: ConversationDetails, blocks: readonly Block[]): ConversationDetails =>
+  blocks.length === 0 ? details : { ...details, ownBlocks: blocks.map(({ id }) => id) }
+
+function newConversation(
+  agentId: Agent['id'],
+  { world, organizationId }: Desk,
+  details: ConversationDetails = {},
+): Conversation {
+  return {
+    id: `conv-${world.randomness.uuid()}`,
+    organizationId,
+    agentId,
+    isDefault: false,
+    createdAt: world.clock.now(),
+    contextStart: 0,
+    nextPosition: 0,
+    ...(Object.keys(details).length > 0 ? { details } : {}),
+  }
+}
+
+async function copiesOf(ids: readonly BlockId[], desk: Desk): Promise<Block[]> {
+  const found = await Promise.all(ids.map((id) => desk.world.store.blocks.get(desk.organizationId, id)))
+  return found.flatMap((block) => (block ? [copyOfBlock(block, desk)] : []))
 }

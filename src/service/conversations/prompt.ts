@@ -1,4 +1,3 @@
-import { toModelHistory } from '../../core/history.ts'
 import type { ConversationId } from '../../core/id.ts'
 import { compilePrompt } from '../../core/memory-prompt.ts'
 import { Problem } from '../../core/problem.ts'
@@ -20,10 +19,4 @@ export async function recompilePrompt(
   const text = compilePrompt({ ...materials, at: clock.now() })
   if (!dryRun) await store.prompts.replace(desk.organizationId, conversationId, text)
   return text
-}
-
-/** How many messages the model is shown of a conversation. */
-export async function countContext(conversationId: ConversationId, { world }: Desk): Promise<number> {
-  const messages = await world.store.messages.context(conversationId)
-  return toModelHistory(messages.map(({ body }) => body)).length
 }

@@ -1,16 +1,13 @@
 import { Problem } from '../../core/problem.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { CredentialStore, Sealed } from '../../ports/credential-store.ts'
-import type { McpServerStore } from '../../ports/mcp-store.ts'
+import type { Sealed } from '../../ports/credential-store.ts'
 import type { SecretKeys } from '../../ports/secret-box.ts'
-import type { AgentStore } from '../../ports/store.ts'
+import type { Store } from '../../ports/store.ts'
 
-export type RotateKey = {
-  keys: SecretKeys
-  credentials: Pick<CredentialStore, 'sealedPage' | 'reseal'>
-  mcpServers: Pick<McpServerStore, 'sealedPage' | 'reseal'>
-  agents: Pick<AgentStore, 'sealedPage' | 'reseal'>
-  clock: Pick<Clock, 'sleep'>
+/** What the rotation uses of the desk. */
+type RotationDesk = {
+  secretKeys: SecretKeys
+  world: { store: Pick<Store, 'credentials' | 'mcpServers' | 'agents'>; clock: Pick<Clock, 'sleep'> }
 }
 
 const PAGE = 100
@@ -18,19 +15,16 @@ const PAGE = 100
 const GRACE_MS = 2_000
 
 /**
- * A new key, everything sealed anew, the old key dropped. Stopped anywhere in between, all keys that are still needed
- * are in the file, and the next rotation finishes the work.
+ * Makes a new key for the home, seals everything with it and drops the old one. A rotation that is stopped in between
+ * leaves every key that is still needed in the file, and the next rotation finishes the work.
  */
-export async function rotateKey({
-  keys,
-  credentials,
-  mcpServers,
-  agents,
-  clock,
-}: RotateKey): Promise<{ resealed: number }> {
+export async function rotateSecretKey({ secretKeys: keys, world }: RotationDesk): Promise<{ resealed: number }> {
+  const { store, clock } = world
   const old = keys.addKey()
   const resealEach = async () =>
-    (await resealAll(keys, credentials)) + (await resealAll(keys, mcpServers)) + (await resealAll(keys, agents))
+    (await resealAll(keys, store.credentials)) +
+    (await resealAll(keys, store.mcpServers)) +
+    (await resealAll(keys, store.agents))
   let resealed = await resealEach()
   for (let late = 1; late > 0; resealed += late) {
     await clock.sleep(GRACE_MS)
@@ -45,7 +39,7 @@ type SealedRows<Id extends string> = {
   reseal(id: Id, from: Sealed, to: Sealed): Promise<boolean>
 }
 
-/** Answers with how many were not sealed with the current key. */
+/** Answers with how many rows were not sealed with the current key. */
 async function resealAll<Id extends string>(keys: SecretKeys, rows: SealedRows<Id>): Promise<number> {
   let found = 0
   let after = 0
@@ -54,8 +48,8 @@ async function resealAll<Id extends string>(keys: SecretKeys, rows: SealedRows<I
     for (const { id, sealed } of page) {
       if (isCurrent(keys, sealed)) continue
       found++
-      // If it changed meanwhile, the next look finds what is left to do.
-      await rows.reseal(id, sealed, sealedAnew(keys, id, sealed))
+      // A row that changed meanwhile is found by the next pass.
+      await rows.reseal(id, sealed, underCurrentKey(keys, id, sealed))
     }
     if (page.length < PAGE) return found
     after = page.at(-1)!.number
@@ -65,8 +59,8 @@ async function resealAll<Id extends string>(keys: SecretKeys, rows: SealedRows<I
 const isCurrent = (keys: SecretKeys, { secret, refreshToken }: Sealed): boolean =>
   keys.isCurrent(secret) && (refreshToken === undefined || keys.isCurrent(refreshToken))
 
-function sealedAnew({ box }: SecretKeys, id: string, { secret, refreshToken }: Sealed): Sealed {
-  const anew = (sealed: string): string => {
+function underCurrentKey({ box }: SecretKeys, id: string, { secret, refreshToken }: Sealed): Sealed {
+  const reseal = (sealed: string): string => {
     const plain = box.open(sealed, id)
     // The old key must stay: it may be the only one that opens this, once the right file is back.
     if (plain === undefined)
@@ -78,5 +72,5 @@ function sealedAnew({ box }: SecretKeys, id: string, { secret, refreshToken }: S
       )
     return box.seal(plain, id)
   }
-  return { secret: anew(secret), ...(refreshToken === undefined ? {} : { refreshToken: anew(refreshToken) }) }
+  return { secret: reseal(secret), ...(refreshToken === undefined ? {} : { refreshToken: reseal(refreshToken) }) }
 }

@@ -2,15 +2,14 @@ import { Problem } from '../../core/problem.ts'
 import type { DeviceFlow } from '../../ports/credential-care.ts'
 import type { Desk } from '../desk.ts'
 import { requireProviderName } from '../providers/providers.ts'
-import { addCredential, type ListedCredential, requireCare } from './credentials.ts'
+import { addCredential, type ListedCredential } from './credentials.ts'
 
-export type SignIn = { provider: string; label?: string; signal: AbortSignal }
+type SignIn = { provider: string; label?: string; signal: AbortSignal }
 
 /** Begins a login with a code, where the vendor has one. Nothing is kept before the person is done. */
 export async function signIn({ provider, label, signal }: SignIn, desk: Desk): Promise<DeviceFlow> {
-  const care = requireCare(desk)
   requireProviderName(provider, desk)
-  const started = await care.startDeviceFlow(provider, { label: label?.trim() || 'default', signal })
+  const started = await desk.care.startDeviceFlow(provider, { label: label?.trim() || 'default', signal })
   switch (started.type) {
     case 'started':
       return started.flow
@@ -24,7 +23,7 @@ export async function signIn({ provider, label, signal }: SignIn, desk: Desk): P
   }
 }
 
-export type AddToken = {
+type AddToken = {
   provider: string
   label?: string
   /** The JSON a token endpoint answered with. */
@@ -35,7 +34,7 @@ export type AddToken = {
   onSameLabel?: 'replace'
 }
 
-/** Keeps tokens that somebody got elsewhere; from then on they are renewed by themselves. */
+/** Stores tokens that were issued elsewhere; from then on they are refreshed automatically. */
 export async function addToken(request: AddToken, desk: Desk): Promise<ListedCredential> {
   const { provider, label, answer, tokenUrl, clientId, onSameLabel } = request
   const { access_token, refresh_token, expires_in, expires_at } = fieldsOf(answer)
@@ -44,13 +43,15 @@ export async function addToken(request: AddToken, desk: Desk): Promise<ListedCre
       'invalid',
       'The answer of a token endpoint has an access_token and a refresh_token; this has not.',
     )
-  const hasFlow = desk.directory?.loginNames().includes(provider) ?? false
+  const hasFlow = desk.directory.loginNames().includes(provider)
   if (!hasFlow && tokenUrl === undefined)
     throw new Problem('invalid', `How tokens of ${provider} are renewed is not known here: say where with --token-url.`)
   const expiresAt = expiryOf(expires_in, expires_at, desk.world.clock.now())
   return addCredential(
     {
-      ...{ provider, secret: access_token, refreshToken: refresh_token },
+      provider,
+      secret: access_token,
+      refreshToken: refresh_token,
       oauth: {
         flow: hasFlow ? provider : 'generic',
         ...(tokenUrl === undefined ? {} : { tokenUrl }),

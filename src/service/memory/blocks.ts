@@ -21,29 +21,13 @@ export type NewBlock = {
 /** What is not named stays as it is; `description: null` takes it away. */
 export type BlockChange = Partial<Omit<NewBlock, 'description'>> & { description?: string | null }
 
-/** A block that is checked and not yet stored. */
-export function blockFrom(wish: NewBlock, desk: Desk): Block {
-  const { clock, randomness } = desk.world
-  const now = clock.now()
-  const { description, hidden, templateName } = wish
-  return checked({
-    ...{ id: `block-${randomness.uuid()}`, organizationId: desk.organizationId, label: requireLabel(wish.label) },
-    ...{ value: cleanText(wish.value), limit: wish.limit ?? BLOCK_LIMIT, readOnly: wish.readOnly ?? false },
-    ...{ tags: wish.tags ?? [], metadata: wish.metadata ?? {}, isTemplate: wish.isTemplate ?? false },
-    ...(description === undefined ? {} : { description: cleanText(description) }),
-    ...(hidden === undefined ? {} : { hidden }),
-    ...(templateName === undefined ? {} : { templateName }),
-    ...{ version: 1, createdAt: now, updatedAt: now },
-  })
-}
-
 export async function createBlock(wish: NewBlock, desk: Desk): Promise<Block> {
   const block = blockFrom(wish, desk)
   await desk.world.store.blocks.create(block)
   return block
 }
 
-export async function findBlock(id: BlockId, desk: Desk): Promise<Block> {
+export async function requireBlock(id: BlockId, desk: Desk): Promise<Block> {
   const block = await desk.world.store.blocks.get(desk.organizationId, id)
   if (block) return block
   throw new Problem('not-found', `There is no block ${id}.`)
@@ -81,6 +65,30 @@ export async function updateBlock(id: BlockId, change: BlockChange, desk: Desk):
 export async function deleteBlock(id: BlockId, desk: Desk): Promise<void> {
   if (!(await desk.world.store.blocks.delete(desk.organizationId, id)))
     throw new Problem('not-found', `There is no block ${id}.`)
+}
+
+/** A block that is checked and not yet stored. */
+export function blockFrom(wish: NewBlock, desk: Desk): Block {
+  const { clock, randomness } = desk.world
+  const now = clock.now()
+  const { description, hidden, templateName } = wish
+  return checked({
+    id: `block-${randomness.uuid()}`,
+    organizationId: desk.organizationId,
+    label: requireLabel(wish.label),
+    value: cleanText(wish.value),
+    limit: wish.limit ?? BLOCK_LIMIT,
+    readOnly: wish.readOnly ?? false,
+    tags: wish.tags ?? [],
+    metadata: wish.metadata ?? {},
+    isTemplate: wish.isTemplate ?? false,
+    ...(description === undefined ? {} : { description: cleanText(description) }),
+    ...(hidden === undefined ? {} : { hidden }),
+    ...(templateName === undefined ? {} : { templateName }),
+    version: 1,
+    createdAt: now,
+    updatedAt: now,
+  })
 }
 
 function checked(block: Block): Block {

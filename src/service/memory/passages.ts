@@ -9,15 +9,19 @@ import type { Store } from '../../ports/store.ts'
 import type { Desk } from '../desk.ts'
 import { type Found, findBothWays, targetFor } from '../search/find-both-ways.ts'
 
-export type NewPassage = { agent: Agent; text: string; tags?: string[]; createdAt?: number }
+type NewPassage = { agent: Agent; text: string; tags?: string[]; createdAt?: number }
 
 export async function insertPassage({ agent, text, tags = [], createdAt }: NewPassage, desk: Desk): Promise<Passage> {
   const { store, clock, randomness } = desk.world
   const content = cleanText(text)
   if (content.trim() === '') throw new Problem('invalid', 'A passage needs a text.')
   const passage: Passage = {
-    ...{ id: `passage-${randomness.uuid()}`, organizationId: desk.organizationId, agentId: agent.id, text: content },
-    ...{ tags: [...new Set(tags.map(cleanText))], createdAt: createdAt ?? clock.now() },
+    id: `passage-${randomness.uuid()}`,
+    organizationId: desk.organizationId,
+    agentId: agent.id,
+    text: content,
+    tags: [...new Set(tags.map(cleanText))],
+    createdAt: createdAt ?? clock.now(),
   }
   await store.passages.insert(passage)
   return passage
@@ -45,7 +49,7 @@ export async function deletePassage(agent: Agent, id: PassageId, desk: Desk): Pr
     throw new Problem('not-found', `There is no passage ${id} of agent ${agent.name}.`)
 }
 
-export type PassageQuestion = {
+type PassageQuestion = {
   organizationId: OrganizationId
   /** Absent: among the passages of all. */
   agentId?: AgentId
@@ -53,13 +57,15 @@ export type PassageQuestion = {
   signal: AbortSignal
 }
 
-type Parts = { store: Pick<Store, 'passages' | 'agents'>; embeddings: Embeddings | undefined }
+type Parts = { store: Pick<Store, 'passages' | 'agents'>; embeddings: Embeddings }
 
 export async function findPassages(question: PassageQuestion, parts: Parts): Promise<Found<Passage>> {
   const { organizationId, agentId, query, signal } = question
   const { passages } = parts.store
   const ways = {
-    ...{ text: query.text, limit: query.limit, signal },
+    text: query.text,
+    limit: query.limit,
+    signal,
     byWords: (limit: number) => passages.search(organizationId, agentId, { ...query, limit }),
     byMeaning: (meaning: Meaning, limit: number) =>
       passages.vectors.nearest(organizationId, agentId, { ...query, ...meaning, limit }),

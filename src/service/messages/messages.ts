@@ -24,14 +24,14 @@ export async function findMessage(
   return undefined
 }
 
-export type SearchMessages = {
+type SearchMessages = {
   text: string
   agentId?: AgentId
   conversationId?: ConversationId
   from?: number
   to?: number
   limit: number
-  /** By meaning only where somebody places what was said; otherwise by its words. */
+  /** By meaning only where an embedding model is configured; otherwise by words. */
   by: 'words' | 'meaning' | 'both'
   signal: AbortSignal
 }
@@ -78,7 +78,7 @@ export async function listAllMessages(
   throw new Problem('not-found', `There is no message ${page.after ?? page.before} to go on from.`)
 }
 
-export type MessageQuestion = {
+type MessageQuestion = {
   organizationId: OrganizationId
   /** Absent: among what all agents said. */
   agentId?: AgentId
@@ -88,20 +88,22 @@ export type MessageQuestion = {
   signal: AbortSignal
 }
 
-type Parts = { store: Pick<Store, 'recall' | 'agents'>; embeddings: Embeddings | undefined }
+type Parts = { store: Pick<Store, 'recall' | 'agents'>; embeddings: Embeddings }
 
 export async function findMessages(question: MessageQuestion, parts: Parts): Promise<Found<Recalled>> {
   const { organizationId, agentId, query, byWordsAlone, signal } = question
   const { recall } = parts.store
   const { text, skip: _, ...range } = query
   const ways = {
-    ...{ text, limit: query.limit, signal },
+    text,
+    limit: query.limit,
+    signal,
     byWords: (limit: number) => recall.search(organizationId, agentId, { ...query, limit }),
     byMeaning: (meaning: Meaning, limit: number) =>
       recall.vectors.nearest(organizationId, agentId, { ...range, ...meaning, limit }),
     keyOf: ({ id }: Recalled) => id,
   }
   const { embeddings } = parts
-  const isPlaced = embeddings?.messages === true && !byWordsAlone
+  const isPlaced = embeddings.messages && !byWordsAlone
   return findBothWays(ways, { target: isPlaced ? await targetFor(question, parts) : undefined, embeddings })
 }

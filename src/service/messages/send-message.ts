@@ -8,7 +8,7 @@ import type { Input, InputPart } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Entry } from '../../core/projection.ts'
 import { BACKGROUND_PATIENCE_MS } from '../../core/recovery.ts'
-import type { ClientTool, Run, RunSettings } from '../../core/run.ts'
+import type { ClientTool, RunSettings } from '../../core/run.ts'
 import type { TargetHandle } from '../../core/target.ts'
 import { exitToolsOf, toolRulesOf } from '../../core/tool-rules.ts'
 import { foldTurn, isUndecided, openCalls } from '../../core/turn.ts'
@@ -40,25 +40,28 @@ export type SendMessage = Addressed & { content: InputPart[]; otid?: string }
 
 export type NewInput = Omit<Input, 'messageId'>
 
-export type SendInputs = Addressed & {
+type SendInputs = Addressed & {
   inputs: NewInput[]
-  /** What its copies are recognised by, beside the otids of its inputs. */
+  /** What its copies are recognized by, beside the otids of its inputs. */
   request?: Pick<RequestMark, 'fingerprint' | 'isRetry'>
 }
 
-/** `opened`: a new run. `steered`: it entered the running one. `repeated`: this very request was accepted before. */
+/** `opened`: a new run. `steered`: it entered the running one. `repeated`: the same request was accepted before. */
 export type Sent = { type: 'opened' | 'steered' | 'repeated'; runId: RunId }
 
-/** Accepts a message: when this resolves it is on disk, and its run will reach an end whatever happens. */
+/** Accepts a message: when this resolves it is on disk, and its run will reach an end, also after a crash. */
 export const sendMessage = ({ content, otid, ...request }: SendMessage, desk: Desk): Promise<Sent> =>
   sendInputs({ ...request, inputs: [{ role: 'user', content, ...(otid ? { otid } : {}) }] }, desk)
 
 /** The same for what an application says in several messages: all of them, or none. */
-export const sendInputs = (request: SendInputs, desk: Desk): Promise<Sent> =>
-  withTurnAllowance(request.agent.id, desk, () => openRun(request, desk))
+export async function sendInputs(request: SendInputs, desk: Desk): Promise<Sent> {
+  const sent = await withTurnAllowance(request.agent.id, desk, () => openRun(request, desk))
+  if (request.callback) desk.callbacks.expect(sent.runId, desk.organizationId)
+  return sent
+}
 
 async function openRun(request: SendInputs, desk: Desk): Promise<Sent> {
-  const { engine, world, organizationId } = desk
+  const { engine, world } = desk
   if (!engine) throw new Problem('home-owned', 'Another process runs the agents of this home. Send the message there.')
   for (const { content } of request.inputs) requireContent(content)
 
@@ -77,27 +80,27 @@ async function openRun(request: SendInputs, desk: Desk): Promise<Sent> {
       if (opened.run.status === 'running' && place) place.use({ run: opened.run, events: [firstEvent(entries.entry)] })
       else engine.dispatcher.wake('queue')
     }
-    return await sentOrRefused(opened, desk)
+    return await sentOrRefused(opened, request, desk)
   } finally {
     place?.release()
   }
+}
 
-  async function sentOrRefused(opened: OpenedRun, at: Desk): Promise<Sent> {
-    switch (opened.type) {
-      case 'opened':
-        return { type: 'opened', runId: opened.run.id }
-      case 'steered':
-      case 'repeated':
-        return { type: opened.type, runId: opened.runId }
-      case 'key-conflict':
-        throw new Problem('conflict', 'This idempotency key was used for another message.', { runId: opened.runId })
-      case 'otid-conflict':
-        throw new Problem('conflict', 'This otid was used for another message.', { runId: opened.runId })
-      case 'no-conversation':
-        throw new Problem('not-found', `There is no conversation ${request.conversationId}.`)
-      case 'refused':
-        throw await refusal(opened, { desk: at, organizationId })
-    }
+async function sentOrRefused(opened: OpenedRun, { conversationId }: SendInputs, desk: Desk): Promise<Sent> {
+  switch (opened.type) {
+    case 'opened':
+      return { type: 'opened', runId: opened.run.id }
+    case 'steered':
+    case 'repeated':
+      return { type: opened.type, runId: opened.runId }
+    case 'key-conflict':
+      throw new Problem('conflict', 'This idempotency key was used for another message.', { runId: opened.runId })
+    case 'otid-conflict':
+      throw new Problem('conflict', 'This otid was used for another message.', { runId: opened.runId })
+    case 'no-conversation':
+      throw new Problem('not-found', `There is no conversation ${conversationId}.`)
+    case 'refused':
+      throw await refusal(opened, desk)
   }
 }
 
@@ -122,7 +125,7 @@ function newRun({ agent, conversationId, background, idempotencyKey, ...request 
     createdAt: clock.now(),
     metadata: request.metadata ?? {},
     ...(idempotencyKey ? { idempotency: { key: idempotencyKey, digest: said } } : {}),
-    // An otid belongs to one run, whoever sends it and however.
+    // An otid belongs to one run, also where it comes without the rest of its request.
     ...(request.request || otids.length > 0 ? { request: mark } : {}),
     ...(request.callback ? { callback: request.callback } : {}),
   }
@@ -148,7 +151,7 @@ function entriesOf(
     streamTokens: request.streamTokens ?? true,
     onGuarded: request.onGuarded ?? 'ask',
     approvalTtlMs: defaults.approvalTtlMs,
-    // A caller that holds its connection open gives up at 60 s; nobody else is in such a hurry.
+    // A caller that holds its connection open gives up at 60 s; a background run has no such caller.
     ...(request.background ? { patienceMs: BACKGROUND_PATIENCE_MS } : {}),
     ...(clientTools && clientTools.length > 0 ? { clientTools } : {}),
     ...(system === undefined ? {} : { system }),
@@ -169,7 +172,7 @@ function entriesOf(
 /** A refusal names what stands in the way, so that the sender can do something about it. */
 export async function refusal(
   { refusal: reason, runId }: Extract<OpenedRun, { type: 'refused' }>,
-  { desk, organizationId }: { desk: Desk; organizationId: Run['organizationId'] },
+  { world, organizationId }: Desk,
 ): Promise<Problem> {
   const details = runId ? { runId } : {}
   switch (reason) {
@@ -178,8 +181,8 @@ export async function refusal(
     case 'queue-full':
       return new Problem('queue-full', 'Too many messages are waiting in this conversation. Try again later.', details)
     case 'pending-approval': {
-      const run = runId && (await desk.world.store.runs.get(organizationId, runId))
-      const events = run ? await desk.world.store.events.read(run.id, 0) : []
+      const run = runId && (await world.store.runs.get(organizationId, runId))
+      const events = run ? await world.store.events.read(run.id, 0) : []
       const turn = events.length > 0 ? foldTurn(events.map(({ event }) => event)) : undefined
       const callIds = turn
         ? openCalls(turn)

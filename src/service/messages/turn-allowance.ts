@@ -1,18 +1,12 @@
 import type { AgentId, RunId } from '../../core/id.ts'
-import { USUAL_LIMITS } from '../../core/limits.ts'
 import type { Caller } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Desk } from '../desk.ts'
+import type { Starter, TurnStarters } from './turn-starters.ts'
 
-type Starter = { agentId: AgentId; actor: Caller['actor'] | undefined }
-
-type Book = { started: Map<RunId, Starter>; opening: Set<Starter> }
-
-/** Beside those that run: the newest may wait for their turn still. Older ones are forgotten, half of it at a time. */
+/** Beside the running turns: the newest may still be queued. Older ones are forgotten, half of them at a time. */
 const REMEMBERED = 2_000
-
-const books = new WeakMap<Engine, Book>()
 
 /** Accepts a message unless its key or its agent has as many turns running here as it may have. */
 export async function withTurnAllowance<Sent extends { type: string; runId: RunId }>(
@@ -20,33 +14,31 @@ export async function withTurnAllowance<Sent extends { type: string; runId: RunI
   desk: Desk,
   send: () => Promise<Sent>,
 ): Promise<Sent> {
-  const { engine, caller } = desk
+  const { engine, caller, starters } = desk
   if (!engine) return send()
-  const book = books.get(engine) ?? { started: new Map(), opening: new Set() }
-  books.set(engine, book)
-  const starter: Starter = { agentId, actor: caller?.actor }
-  if (caller && isMadeKey(caller)) refuseTooMany(starter, { running: runningOf(engine, book), desk })
-  book.opening.add(starter)
+  const starter: Starter = { agentId, actor: caller.actor }
+  if (isMadeKey(caller)) refuseTooMany(starter, { running: runningOf(engine, starters), desk })
+  starters.opening.add(starter)
   try {
     const sent = await send()
-    if (sent.type === 'opened') book.started.set(sent.runId, starter)
-    forgetEnded(engine, book)
+    if (sent.type === 'opened') starters.started.set(sent.runId, starter)
+    forgetEnded(engine, starters)
     return sent
   } finally {
-    book.opening.delete(starter)
+    starters.opening.delete(starter)
   }
 }
 
-/** The home's own key and its command line are whoever runs the server. */
+/** The home's own key and the command line belong to the operator, who has no limits here. */
 const isMadeKey = ({ actor }: Caller): boolean => actor !== 'home' && actor !== 'command-line'
 
-const runningOf = (engine: Engine, { started, opening }: Book): Starter[] => [
+const runningOf = (engine: Engine, { started, opening }: TurnStarters): Starter[] => [
   ...engine.dispatcher.running().flatMap((runId) => started.get(runId) ?? []),
   ...opening,
 ]
 
 function refuseTooMany({ agentId, actor }: Starter, { running, desk }: { running: Starter[]; desk: Desk }): void {
-  const { turnsPerKey, turnsPerAgent } = desk.limits ?? USUAL_LIMITS
+  const { turnsPerKey, turnsPerAgent } = desk.limits
   if (turnsPerKey > 0 && running.filter((one) => one.actor === actor).length >= turnsPerKey)
     throw new Problem('queue-full', `This key has ${turnsPerKey} turns running, which is its limit. Try again later.`)
   if (turnsPerAgent > 0 && running.filter((one) => one.agentId === agentId).length >= turnsPerAgent)
@@ -56,7 +48,7 @@ function refuseTooMany({ agentId, actor }: Starter, { running, desk }: { running
     )
 }
 
-function forgetEnded({ dispatcher }: Engine, { started }: Book): void {
+function forgetEnded({ dispatcher }: Engine, { started }: TurnStarters): void {
   if (started.size <= REMEMBERED) return
   const running = new Set(dispatcher.running())
   if (started.size <= REMEMBERED + running.size) return

@@ -1,29 +1,23 @@
 import type { AuditEntry, AuditOutcome } from '../../core/audit.ts'
-import { DEFAULT_ORGANIZATION, type OrganizationId, parseId } from '../../core/id.ts'
-import { type Caller, isOperator } from '../../core/people.ts'
+import type { OrganizationId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ListPage } from '../../ports/memory-store.ts'
 import type { Desk } from '../desk.ts'
+import { organizationFor } from './organization-for.ts'
 
-/** Who stands at this desk. Without a request it is whoever sits at the command line of the home. */
-export const callerOf = ({ caller, organizationId }: Desk): Caller =>
-  caller ?? { actor: 'command-line', organizationId, scope: 'admin' }
-
-export type Deed = { verb: string; object?: string; outcome?: AuditOutcome; organizationId?: OrganizationId }
+type Deed = { verb: string; object?: string; outcome?: AuditOutcome; organizationId?: OrganizationId }
 
 /** A line of the audit log: what is done at this desk, by whom, now. */
 export function entryOf({ verb, object, outcome = 'done', organizationId }: Deed, desk: Desk): AuditEntry {
-  const { actor, userId, from, requestId, organizationId: own } = callerOf(desk)
+  const { actor, userId, from, requestId, organizationId: own } = desk.caller
   const { randomness, clock } = desk.world
   return {
-    ...{
-      id: `audit-${randomness.uuid()}`,
-      at: clock.now(),
-      organizationId: organizationId ?? own,
-      actor,
-      verb,
-      outcome,
-    },
+    id: `audit-${randomness.uuid()}`,
+    at: clock.now(),
+    organizationId: organizationId ?? own,
+    actor,
+    verb,
+    outcome,
     ...(userId ? { userId } : {}),
     ...(from ? { from } : {}),
     ...(requestId ? { requestId } : {}),
@@ -39,16 +33,4 @@ export async function listAudit(
   const entries = await desk.world.store.audit.list(organization, page)
   if (entries) return entries
   throw new Problem('not-found', 'There is no such line of the audit log to go on from.')
-}
-
-/** The organisation that is meant: one's own, unless whoever runs the server names another. */
-export async function organizationFor(named: string | undefined, desk: Desk): Promise<OrganizationId> {
-  if (named === undefined || named === desk.organizationId) return desk.organizationId
-  const id = parseId('org', named)
-  const isKnown =
-    id !== undefined &&
-    isOperator(callerOf(desk)) &&
-    (id === DEFAULT_ORGANIZATION || (await desk.world.store.people.getOrganization(id)) !== undefined)
-  if (isKnown) return id
-  throw new Problem('not-found', `There is no organization ${named.slice(0, 80)}.`)
 }

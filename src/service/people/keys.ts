@@ -2,10 +2,11 @@ import { parseId } from '../../core/id.ts'
 import type { ApiKey, Scope, UserId } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Desk } from '../desk.ts'
-import { entryOf, organizationFor } from './audit.ts'
+import { entryOf } from './audit.ts'
+import { organizationFor } from './organization-for.ts'
 import { requireName } from './people.ts'
 
-export type CreateKey = {
+type CreateKey = {
   name: string
   scope: Scope
   /** One's own without it. */
@@ -26,7 +27,12 @@ export async function createKey(request: CreateKey, desk: Desk): Promise<{ key: 
     throw new Problem('invalid', 'The key would have expired before it is made.')
   const { prefix, secret } = newSecret(desk)
   const key: ApiKey = {
-    ...{ id: `key-${desk.world.randomness.uuid()}`, organizationId, name, scope, prefix, createdAt },
+    id: `key-${desk.world.randomness.uuid()}`,
+    organizationId,
+    name,
+    scope,
+    prefix,
+    createdAt,
     ...(userId ? { userId } : {}),
     ...(expiresAt === undefined ? {} : { expiresAt }),
   }
@@ -35,28 +41,12 @@ export async function createKey(request: CreateKey, desk: Desk): Promise<{ key: 
   return { key, secret }
 }
 
-/** Each uuid has 74 bits of chance; five of them are more than the 256 that the digest keeps. */
-const CHANCES = 5
-const PUBLIC_DIGITS = 12
-
-function newSecret({ world: { randomness, digest } }: Desk): { prefix: string; secret: string } {
-  const chance = (count: number) => digest(Array.from({ length: count }, () => randomness.uuid()).join())
-  const prefix = `hfk-${chance(2).slice(0, PUBLIC_DIGITS)}`
-  return { prefix, secret: `${prefix}-${chance(CHANCES)}` }
-}
-
-async function requireUser(text: string, organizationId: `org-${string}`, { world }: Desk): Promise<UserId> {
-  const id = parseId('user', text)
-  if (id && (await world.store.people.getUser(organizationId, id))) return id
-  throw new Problem('not-found', `There is no user ${text.slice(0, 80)} in this organization.`)
-}
-
 /** Newest first, revoked ones included. */
 export async function listKeys({ organizationId }: { organizationId?: string }, desk: Desk): Promise<ApiKey[]> {
   return desk.world.store.keys.list(await organizationFor(organizationId, desk))
 }
 
-export async function findKey(
+export async function requireKey(
   { id: text, organizationId }: { id: string; organizationId?: string },
   desk: Desk,
 ): Promise<ApiKey> {
@@ -77,4 +67,20 @@ export async function revokeKey(
   const key = id && (await desk.world.store.keys.revoke(organizationId, id, audit))
   if (key) return key
   throw new Problem('not-found', `There is no key ${text.slice(0, 80)}.`)
+}
+
+/** Each uuid has 74 bits of chance; five of them are more than the 256 that the digest keeps. */
+const CHANCES = 5
+const PUBLIC_DIGITS = 12
+
+function newSecret({ world: { randomness, digest } }: Desk): { prefix: string; secret: string } {
+  const chance = (count: number) => digest(Array.from({ length: count }, () => randomness.uuid()).join())
+  const prefix = `hfk-${chance(2).slice(0, PUBLIC_DIGITS)}`
+  return { prefix, secret: `${prefix}-${chance(CHANCES)}` }
+}
+
+async function requireUser(text: string, organizationId: `org-${string}`, { world }: Desk): Promise<UserId> {
+  const id = parseId('user', text)
+  if (id && (await world.store.people.getUser(organizationId, id))) return id
+  throw new Problem('not-found', `There is no user ${text.slice(0, 80)} in this organization.`)
 }

@@ -2,14 +2,15 @@ import { DEFAULT_ORGANIZATION, parseId } from '../../core/id.ts'
 import { isOperator, type Organization, type User } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Desk } from '../desk.ts'
-import { callerOf, entryOf, organizationFor } from './audit.ts'
+import { entryOf } from './audit.ts'
+import { organizationFor } from './organization-for.ts'
 
 /** What the server began with, and what its own key administers. */
 const FIRST: Organization = { id: DEFAULT_ORGANIZATION, name: 'default', createdAt: 0 }
 
 export async function createOrganization({ name: wish }: { name: string }, desk: Desk): Promise<Organization> {
   const { randomness, clock, store } = desk.world
-  if (!isOperator(callerOf(desk)))
+  if (!isOperator(desk.caller))
     throw new Problem('invalid', 'Only an administrator of the default organization makes others.')
   const name = requireName(wish)
   const organization: Organization = { id: `org-${randomness.uuid()}`, name, createdAt: clock.now() }
@@ -19,22 +20,13 @@ export async function createOrganization({ name: wish }: { name: string }, desk:
   throw new Problem('conflict', `There is an organization named ${name} already.`)
 }
 
-/** All of them for whoever runs the server; others see their own. */
+/** All of them for an operator; others see their own. */
 export async function listOrganizations(desk: Desk): Promise<Organization[]> {
   const all = [FIRST, ...(await desk.world.store.people.listOrganizations())]
-  return isOperator(callerOf(desk)) ? all : all.filter(({ id }) => id === desk.organizationId)
+  return isOperator(desk.caller) ? all : all.filter(({ id }) => id === desk.organizationId)
 }
 
-const LONGEST_NAME = 200
-
-export function requireName(text: string): string {
-  const name = text.trim()
-  if (name === '') throw new Problem('invalid', 'A name is needed, so that people know what it is for.')
-  if (name.length > LONGEST_NAME) throw new Problem('invalid', `A name has at most ${LONGEST_NAME} characters.`)
-  return name
-}
-
-/** One's own organisation, unless whoever runs the server names another. */
+/** The caller's own organization, unless an operator names another. */
 type Where = { organizationId?: string }
 
 export async function createUser({ name: wish, organizationId: named }: Where & { name: string }, desk: Desk) {
@@ -58,4 +50,13 @@ export async function deleteUser({ id: text, organizationId: named }: Where & { 
   const audit = entryOf({ verb: 'user.delete', object: text, organizationId }, desk)
   if (id && (await desk.world.store.people.deleteUser(organizationId, id, audit))) return
   throw new Problem('not-found', `There is no user ${text.slice(0, 80)}.`)
+}
+
+const LONGEST_NAME = 200
+
+export function requireName(text: string): string {
+  const name = text.trim()
+  if (name === '') throw new Problem('invalid', 'A name is needed, so that people know what it is for.')
+  if (name.length > LONGEST_NAME) throw new Problem('invalid', `A name has at most ${LONGEST_NAME} characters.`)
+  return name
 }

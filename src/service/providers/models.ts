@@ -6,12 +6,12 @@ import type { Choice } from '../../ports/credentials.ts'
 import type { ListedModel } from '../../ports/provider-directory.ts'
 import { listAgents } from '../agents/agents.ts'
 import type { Desk } from '../desk.ts'
-import { findProvider, keyAdvice, type ListedProvider, listProviders, NO_KEY, SCRIPTED } from './providers.ts'
+import { keyAdvice, type ListedProvider, listProviders, NO_KEY, requireProvider, SCRIPTED } from './providers.ts'
 
-export type ListModels = { provider?: string; signal: AbortSignal }
+type ListModels = { provider?: string; signal: AbortSignal }
 
 /** `learnt`: the provider said so when a request was too long. `stated`: its list says so, and nothing else does. */
-export type WindowSource = 'learnt' | 'config' | 'table' | 'stated'
+type WindowSource = 'learnt' | 'config' | 'table' | 'stated'
 
 export type KnownModel = {
   handle: string
@@ -35,7 +35,7 @@ export type ModelsOfProvider = {
 
 /** What is configured and what it serves: every provider is asked for its list, all at once and not for long. */
 export async function listModels({ provider, signal }: ListModels, desk: Desk): Promise<ModelsOfProvider[]> {
-  const wanted = provider === undefined ? undefined : findProvider(provider, desk)
+  const wanted = provider === undefined ? undefined : requireProvider(provider, desk)
   const [providers, agents, notes] = await Promise.all([
     listProviders(desk),
     listAgents(desk),
@@ -44,14 +44,14 @@ export async function listModels({ provider, signal }: ListModels, desk: Desk): 
   const known: Known = { agents, notes, desk }
   const asked = providers.filter((one) => (wanted ? one.name === provider : isWorthAsking(one)))
   const answers = await Promise.all(asked.map((one) => modelsOf(one, signal, known)))
-  // A server on this machine that nobody configured is shown if it is there.
+  // A server on this machine that is not configured is shown if it answers.
   const shown = answers.filter(
     (_, index) => wanted || asked[index]!.state !== 'not-configured' || !answers[index]!.failure,
   )
   return wanted === undefined || wanted === SCRIPTED ? [scripted(known), ...shown] : shown
 }
 
-/** Nobody knows the models of a provider whose key is missing; a local server may simply be there. */
+/** A provider without its key cannot be asked; a local server may be there without any configuration. */
 const isWorthAsking = ({ state, needsKey }: ListedProvider): boolean => state !== 'not-configured' || !needsKey
 
 type Known = { agents: Agent[]; notes: (Target & { notes: ModelNotes })[]; desk: Desk }
@@ -81,11 +81,11 @@ async function askForList({ name, needsKey }: ListedProvider, signal: AbortSigna
   if (refusal) return { failure: refusal }
   if (choice.type === 'none' && needsKey) return { failure: NO_KEY }
   const grant = choice.type === 'granted' ? { grant: choice.grant } : {}
-  const answer = await desk.directory!.listModels(name, { ...grant, signal })
+  const answer = await desk.directory.listModels(name, { ...grant, signal })
   return answer.type === 'models' ? { models: answer.models } : { failure: answer.failure }
 }
 
-/** Why a pool has nobody to send, in the words of the engine. */
+/** Why the pool of a provider grants no credential, in the words of the engine. */
 export function refusalOf(choice: Choice, provider: string): Failure | undefined {
   if (choice.type === 'spent') return { kind: 'auth-rejected', detail: choice.detail }
   if (choice.type !== 'cooling') return undefined
@@ -98,7 +98,7 @@ function knownModel(provider: string, listed: ListedModel, known: Known & { isLi
   const { model } = listed
   const { agents, notes, desk, isListed } = known
   const handle = `${provider}/${model}`
-  const facts = desk.directory?.factsOf({ provider, model }) ?? {}
+  const facts = desk.directory.factsOf({ provider, model })
   const learnt = notes.find((note) => note.provider === provider && note.model === model)?.notes ?? {}
   const window: KnownModel['window'] = learnt.window
     ? { tokens: learnt.window, from: 'learnt' }
@@ -108,7 +108,7 @@ function knownModel(provider: string, listed: ListedModel, known: Known & { isLi
         ? undefined
         : { tokens: listed.window, from: 'stated' }
   const maxOutput = facts.maxOutput ?? listed.maxOutput
-  const price = listed.price ?? desk.directory?.priceOf({ provider, model })
+  const price = listed.price ?? desk.directory.priceOf({ provider, model })
   const usedBy = agents.filter((agent) => chainOf(agent, desk.defaults.fallback).some((one) => one === handle))
   return {
     handle,

@@ -46,7 +46,7 @@ export type ListedProvider = ProviderEntry & {
 
 /** Every provider that has an address, and whether it can be asked now. */
 export async function listProviders(desk: Desk): Promise<ListedProvider[]> {
-  // Credentials are the server's own, whichever organisation asks.
+  // Credentials belong to the server, not to the organization that asks.
   const server = { ...desk, organizationId: DEFAULT_ORGANIZATION }
   const [credentials, cooldowns, agents] = await Promise.all([
     listCredentials(server),
@@ -54,7 +54,7 @@ export async function listProviders(desk: Desk): Promise<ListedProvider[]> {
     listAgents(desk),
   ])
   const members = poolMembers(credentials, cooldowns)
-  return (desk.directory?.list() ?? []).map((entry) => {
+  return desk.directory.list().map((entry) => {
     const own = members.filter(({ provider }) => provider === entry.name).map(({ provider: _, ...member }) => member)
     const usedBy = agents.filter((agent) => isUsedBy(entry.name, agent, desk)).map(({ name }) => name)
     const listed = { ...entry, credentials: own, usedBy }
@@ -75,7 +75,11 @@ export function poolMembers(
   }
   return [
     ...stored.map((row): PoolMember & { provider: string } => ({
-      ...{ id: row.id, provider: row.provider, label: row.label, source: 'stored', kind: row.kind },
+      id: row.id,
+      provider: row.provider,
+      label: row.label,
+      source: 'stored',
+      kind: row.kind,
       state: row.state.type === 'dead' ? row.state : row.hint === undefined ? SEALED : resting(row.id),
       useCount: row.useCount,
       ...(row.hint === undefined ? {} : { hint: row.hint }),
@@ -84,7 +88,12 @@ export function poolMembers(
       ...(row.refreshFailure === undefined ? {} : { refreshFailure: row.refreshFailure }),
     })),
     ...environment.map(({ id, provider, hint }): PoolMember & { provider: string } => ({
-      ...{ id, provider, label: id.replace('credential-env-', ''), source: 'environment', kind: 'api-key', hint },
+      id,
+      provider,
+      label: id.replace('credential-env-', ''),
+      source: 'environment',
+      kind: 'api-key',
+      hint,
       state: resting(id),
     })),
   ]
@@ -116,11 +125,11 @@ export const SCRIPTED = 'scripted'
 type DirectoryDesk = Pick<Desk, 'directory'>
 
 /** The provider of that name, or `scripted`; a name that is neither is answered with those there are. */
-export function findProvider(name: string, desk: DirectoryDesk): ProviderEntry | typeof SCRIPTED {
+export function requireProvider(name: string, desk: DirectoryDesk): ProviderEntry | typeof SCRIPTED {
   if (name === SCRIPTED) return SCRIPTED
-  const entry = desk.directory?.list().find((one) => one.name === name)
+  const entry = desk.directory.list().find((one) => one.name === name)
   if (entry) return entry
-  const lacking = desk.directory?.unaddressed().find((one) => one.name === name)
+  const lacking = desk.directory.unaddressed().find((one) => one.name === name)
   if (lacking)
     throw new Problem(
       'invalid',
@@ -136,7 +145,6 @@ export function requireProviderName(name: string, desk: DirectoryDesk): string {
 }
 
 function credentialNames({ directory }: DirectoryDesk): string[] {
-  if (!directory) return []
   const named = [...directory.list(), ...directory.unaddressed()].map(({ name }) => name)
   return [...new Set([...named, ...directory.loginNames()])].sort()
 }

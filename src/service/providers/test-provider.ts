@@ -9,9 +9,9 @@ import type { ModelProvider, ModelRequest } from '../../ports/model.ts'
 import { listAgents } from '../agents/agents.ts'
 import type { Desk } from '../desk.ts'
 import { refusalOf, targetsInUse } from './models.ts'
-import { findProvider, keyAdvice, NO_KEY, SCRIPTED } from './providers.ts'
+import { keyAdvice, NO_KEY, requireProvider, SCRIPTED } from './providers.ts'
 
-export type TestProvider = { provider: string; model?: string; signal: AbortSignal }
+type TestProvider = { provider: string; model?: string; signal: AbortSignal }
 
 type Outcome = { type: 'answered'; text: string; usage: Usage } | { type: 'failed'; failure: Failure; advice?: string }
 
@@ -23,7 +23,7 @@ export type TestResult = { handle: string; baseUrl?: string; credentialId?: Cred
  */
 export async function testProvider({ provider, model, signal }: TestProvider, desk: Desk): Promise<TestResult> {
   const { clock, models, credentials } = desk.world
-  const entry = findProvider(provider, desk)
+  const entry = requireProvider(provider, desk)
   const client = models.find(provider)
   if (!client) throw new Problem('not-found', `Nothing serves ${provider} here.`)
   const startedAt = clock.monotonic()
@@ -55,7 +55,10 @@ async function ask(model: string | undefined, { client, provider, grant, signal 
   if (model === undefined)
     throw new Problem('invalid', `Which model of ${provider}? Name one with --model; its list could not be read.`)
   const request: ModelRequest = {
-    ...{ model, system: 'You are being tested.', tools: [], outputCap: OUTPUT_CAP },
+    model,
+    system: 'You are being tested.',
+    tools: [],
+    outputCap: OUTPUT_CAP,
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Say hello in one short sentence.' }] }],
   }
   const draft = newDraft()
@@ -71,7 +74,7 @@ function failed(failure: Failure, client: ModelProvider, better?: string): Outco
   return { type: 'failed', failure, ...(advice ? { advice } : {}) }
 }
 
-/** One that somebody counts on, else the first of the provider's list. */
+/** A model that an agent or the configuration names, else the first of the provider's list. */
 async function modelToTest(
   provider: string,
   { grant, signal }: Pick<Line, 'grant' | 'signal'>,
@@ -80,6 +83,6 @@ async function modelToTest(
   if (provider === SCRIPTED) return 'friendly'
   const used = targetsInUse({ agents: await listAgents(desk), desk }).find((target) => target.provider === provider)
   if (used) return used.model
-  const list = await desk.directory?.listModels(provider, { signal, ...(grant ? { grant } : {}) })
-  return list?.type === 'models' ? list.models[0]?.model : undefined
+  const list = await desk.directory.listModels(provider, { signal, ...(grant ? { grant } : {}) })
+  return list.type === 'models' ? list.models[0]?.model : undefined
 }

@@ -30,7 +30,7 @@ export type FailedAttempt = {
   /** What the provider said of it. */
   said: Pick<Failure, 'status' | 'code' | 'requestId'>
   advice?: string
-  /** It may have cost something nobody told us of. */
+  /** The provider may have charged for it without saying so. */
   mayHaveCost: boolean
   cooldown?: Pick<Cooldown, 'until' | 'reason' | 'scope'>
 }
@@ -65,7 +65,13 @@ function attemptOf({ at, event }: LoggedEvent, settings: RunSettings, desk: Desk
       const target = targets[event.target] ?? ''
       const next = nextTarget === undefined ? undefined : targets[nextTarget]
       return {
-        ...{ at, target, purpose, outcome: 'failed', kind: failure.kind, detail: failure.detail, remedy },
+        at,
+        target,
+        purpose,
+        outcome: 'failed',
+        kind: failure.kind,
+        detail: failure.detail,
+        remedy,
         said: {
           ...(status === undefined ? {} : { status }),
           ...(code === undefined ? {} : { code }),
@@ -95,7 +101,7 @@ function attemptOf({ at, event }: LoggedEvent, settings: RunSettings, desk: Desk
 
 function charged(handle: string, usage: Usage, { directory }: Desk): { usage: Usage; cost?: number } {
   const target = parseTarget(handle)
-  const price = target && directory?.priceOf(target)
+  const price = target && directory.priceOf(target)
   const cost = price && costOf(usage, price)
   return cost === undefined ? { usage } : { usage, cost }
 }

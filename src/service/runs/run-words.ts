@@ -22,7 +22,7 @@ export async function runWords(desk: Desk): Promise<RunWords> {
       id.startsWith(ENVIRONMENT) ? id.slice(ENVIRONMENT.length) : (labels.get(id) ?? `${id} (removed since)`),
     price(handle) {
       const target = parseTarget(handle)
-      return target && directory?.priceOf(target)
+      return target && directory.priceOf(target)
     },
   }
 }

@@ -36,10 +36,10 @@ export const findRun = (id: RunId, { world, organizationId }: Desk): Promise<Run
 export const findRunByOtid = (conversationId: ConversationId, otid: string, desk: Desk): Promise<RunId | undefined> =>
   desk.world.store.runs.ofOtid(desk.organizationId, conversationId, otid)
 
-/** What is not over, of every organisation: for whoever watches the server, never for a caller's request. */
+/** Runs that are not over, of every organization: for the operator's metrics, never for a caller's request. */
 export const countRuns = ({ world }: Desk): Promise<RunCensus> => world.store.runs.census()
 
-/** Turns that this very process runs. */
+/** How many turns this process runs. */
 export const turnsHere = ({ engine }: Desk): number => engine?.dispatcher.running().length ?? 0
 
 /** Asks for a run to end. Resolves when the wish is on disk; a running run ends within seconds. */

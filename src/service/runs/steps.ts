@@ -29,7 +29,7 @@ export async function measureStep({ id, runId }: StoredStep, { world }: Desk): P
   return timesOf(id, await world.store.events.read(runId, 0))
 }
 
-export function timesOf(stepId: string, events: readonly LoggedEvent[]): StepTimes | undefined {
+function timesOf(stepId: string, events: readonly LoggedEvent[]): StepTimes | undefined {
   const index = events.findIndex(({ event }) => 'stepId' in event && event.stepId === stepId)
   const answer = events[index]
   if (!answer) return undefined
@@ -39,7 +39,9 @@ export function timesOf(stepId: string, events: readonly LoggedEvent[]): StepTim
   const ended = events.findLast(({ event }) => event.type === 'tool-ended' && calls.includes(event.outcome.callId))
   const began = events.find(({ event }) => event.type === 'tool-started' && calls.includes(event.callId))
   return {
-    ...{ startedAt, modelMs: answer.at - startedAt, totalMs: (ended ?? answer).at - startedAt },
+    startedAt,
+    modelMs: answer.at - startedAt,
+    totalMs: (ended ?? answer).at - startedAt,
     ...(began && ended ? { toolsMs: ended.at - began.at } : {}),
   }
 }

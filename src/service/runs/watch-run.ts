@@ -2,13 +2,12 @@ import type { NumberedChunk } from '../../core/chunk.ts'
 import type { Continuation } from '../../core/event.ts'
 import { parseId, type RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import type { Run } from '../../core/run.ts'
-import { isOver } from '../../engine/engine.ts'
+import { isOver, type Run } from '../../core/run.ts'
 import { finishStream } from '../../engine/finish-stream.ts'
 import type { WatchEnd } from '../../ports/streams.ts'
 import type { Desk } from '../desk.ts'
 
-export type WatchWish = { after?: number; signal: AbortSignal }
+type WatchWish = { after?: number; signal: AbortSignal }
 
 /** The run's stream after chunk `after`: what was, then what comes, up to its one terminal chunk. */
 export async function* watchRun(id: string, wish: WatchWish, desk: Desk): AsyncGenerator<NumberedChunk, WatchEnd> {
@@ -58,11 +57,11 @@ export async function waitForRun(runId: RunId, desk: Desk, signal?: AbortSignal)
   }
 }
 
-/** No more than a view needs: whoever watches may do so for days. */
+/** No more than a view of the stream needs: a watcher holds it for days. */
 export type OpenedStream = { runId: RunId; hasEnded: boolean; streamTokens: boolean; continues?: Continuation }
 
 /** The run whose stream can be read; refused before the first word rather than in the middle. */
-export async function requireStream(id: string, desk: Desk): Promise<Run> {
+async function requireStream(id: string, desk: Desk): Promise<Run> {
   const { store, streams } = desk.world
   const runId = parseId('run', id)
   const run = runId && (await store.runs.get(desk.organizationId, runId))

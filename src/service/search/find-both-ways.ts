@@ -30,11 +30,10 @@ const LEAST_CANDIDATES = 50
 /** By words, and by meaning where a model is configured that answers; never refused because of that model. */
 export async function findBothWays<T>(
   question: Question<T>,
-  { target, embeddings }: { target: Target | undefined; embeddings: Embeddings | undefined },
+  { target, embeddings }: { target: Target | undefined; embeddings: Embeddings },
 ): Promise<Found<T>> {
   const { text, limit, byWords, keyOf } = question
-  if (!target || !embeddings || searchTerms(text).length === 0)
-    return { found: ranked([await byWords(limit)], keyOf), mode: 'words' }
+  if (!target || searchTerms(text).length === 0) return { found: ranked([await byWords(limit)], keyOf), mode: 'words' }
   const candidates = Math.max(limit, LEAST_CANDIDATES)
   const [words, meant] = await Promise.all([
     byWords(candidates),
@@ -63,24 +62,24 @@ async function meantBy<T>(
 
 const ranked = <T>(rankings: T[][], keyOf: (item: T) => string): Ranked<T>[] =>
   fuseRankings(rankings, keyOf).map(({ item, ranks: [wordRank, vectorRank], score }) => ({
-    ...{ item, score },
+    item,
+    score,
     ...(wordRank === undefined ? {} : { wordRank }),
     ...(vectorRank === undefined ? {} : { vectorRank }),
   }))
 
 type Whose = { organizationId: OrganizationId; agentId?: AgentId }
 
-/** Who places what is looked for among the texts of this agent, or of all. */
+/** The embedding model for a search among the texts of this agent, or of all. */
 export async function targetFor(
   { organizationId, agentId }: Whose,
-  { store, embeddings }: { store: Pick<Store, 'agents'>; embeddings: Embeddings | undefined },
+  { store, embeddings }: { store: Pick<Store, 'agents'>; embeddings: Embeddings },
 ): Promise<Target | undefined> {
-  if (!embeddings) return undefined
   const agent = agentId && (await store.agents.get(organizationId, agentId))
   return embeddingOf(agent, embeddings)
 }
 
-/** The model that embeds what this agent keeps; undefined where nobody could be asked. */
+/** The model that embeds what this agent keeps; undefined where no provider serves one. */
 export function embeddingOf(agent: Agent | undefined, { embedder, usual }: Embeddings): Target | undefined {
   const own = agent?.settings?.wire?.embedding
   const wishes = [own, usual].flatMap((handle) => (typeof handle === 'string' ? (parseTarget(handle) ?? []) : []))

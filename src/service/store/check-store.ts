@@ -4,9 +4,8 @@ import { newLinks } from '../../core/invariants/links.ts'
 import type { Invariant, RunSummary, Violation } from '../../core/invariants/record.ts'
 import { noZombie } from '../../core/invariants/runs.ts'
 import { oneTerminal } from '../../core/invariants/streams.ts'
-import { phaseOf, type Run } from '../../core/run.ts'
+import { isOver, phaseOf, type Run } from '../../core/run.ts'
 import { QUARANTINE_FROM } from '../../engine/dispatcher.ts'
-import { isOver } from '../../engine/engine.ts'
 import type { Desk } from '../desk.ts'
 
 export type Report = {
@@ -18,7 +17,7 @@ export type Report = {
   notices: Notice[]
 }
 
-export type Notice = { where: string; detail: string }
+type Notice = { where: string; detail: string }
 
 /** How long a run may be without a live worker while an engine is there to take it over: one heartbeat and some. */
 const RECOVERY_MS = 5_000
@@ -97,7 +96,7 @@ async function summaryNow(id: RunId, { world }: Desk): Promise<RunSummary | unde
 type Left = { unheld: Run[]; unended: RunId[] }
 type Judgement = { report: Report; desk: Desk; hasEngine: boolean }
 
-/** What a dead worker left is not lost: it goes on as soon as somebody can take it. With an engine that is soon. */
+/** What a dead worker left is not lost: it goes on as soon as another worker takes it over, within seconds where one runs. */
 async function judgeLeft({ unheld, unended }: Left, judgement: Judgement): Promise<void> {
   const { report, desk, hasEngine } = judgement
   if (unheld.length + unended.length > 0 && hasEngine) await desk.world.clock.sleep(RECOVERY_MS)

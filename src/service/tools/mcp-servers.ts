@@ -29,22 +29,28 @@ export type McpServerChange = {
 /** With its secrets as people may see them. */
 export type ShownMcpServer = McpServer & { shown: McpSecrets }
 
-export type RefreshedTools = { added: string[]; updated: string[]; deleted: string[] }
+type RefreshedTools = { added: string[]; updated: string[]; deleted: string[] }
 
 /** Also kept when it cannot be reached now: `contact` says so, and a refresh looks again. */
 export async function createMcpServer({ name, place, secrets }: NewMcpServer, desk: Desk): Promise<ShownMcpServer> {
-  const mcp = requireMcp(desk)
+  const { mcp } = desk.world
   refuseAddress(place, desk)
   refuseMasked(secrets)
   const { store, clock, randomness } = desk.world
   const id: McpServerId = `mcp_server-${randomness.uuid()}`
   const now = clock.now()
   const server: McpServer = {
-    ...{ id, organizationId: desk.organizationId, name: requireName(name), place },
+    id,
+    organizationId: desk.organizationId,
+    name: requireName(name),
+    place,
     ...(isEmpty(secrets) ? {} : { sealed: mcp.seal(secrets, id) }),
-    ...{ contact: WAITS, revision: 1, createdAt: now, updatedAt: now },
+    contact: WAITS,
+    revision: 1,
+    createdAt: now,
+    updatedAt: now,
   }
-  // Asked before the server is, so that a name that is taken costs nobody a wait.
+  // Checked before the server is asked, so that a name that is taken is refused without a wait.
   if ((await store.mcpServers.list(desk.organizationId)).some((one) => one.name === server.name)) throw nameTaken(name)
   const found = place.type === 'stdio' ? undefined : await mcp.list(server)
   const looked = { ...server, contact: found ? contactOf(found, desk) : WAITS }
@@ -54,16 +60,16 @@ export async function createMcpServer({ name, place, secrets }: NewMcpServer, de
 }
 
 export async function listMcpServers(desk: Desk): Promise<ShownMcpServer[]> {
-  const mcp = requireMcp(desk)
+  const { mcp } = desk.world
   return (await desk.world.store.mcpServers.list(desk.organizationId)).map((server) => shown(server, mcp))
 }
 
-export async function findMcpServer(id: McpServerId, desk: Desk): Promise<ShownMcpServer> {
-  return shown(await requireServer(id, desk), requireMcp(desk))
+export async function showMcpServer(id: McpServerId, desk: Desk): Promise<ShownMcpServer> {
+  return shown(await requireServer(id, desk), desk.world.mcp)
 }
 
 export async function updateMcpServer(id: McpServerId, change: McpServerChange, desk: Desk): Promise<ShownMcpServer> {
-  const mcp = requireMcp(desk)
+  const { mcp } = desk.world
   const now = desk.world.clock.now()
   if (change.place) refuseAddress(change.place, desk)
   const updated = await desk.world.store.mcpServers.update(desk.organizationId, id, (before) => {
@@ -79,7 +85,12 @@ export async function updateMcpServer(id: McpServerId, change: McpServerChange, 
     const contact = change.place || change.secrets ? contactAfter(place) : before.contact
     const name = change.name === undefined ? before.name : requireName(change.name)
     return {
-      ...{ ...rest, name, place, contact, revision: before.revision + 1, updatedAt: now },
+      ...rest,
+      name,
+      place,
+      contact,
+      revision: before.revision + 1,
+      updatedAt: now,
       ...(sealed === undefined ? {} : { sealed }),
     }
   })
@@ -91,7 +102,7 @@ export async function updateMcpServer(id: McpServerId, change: McpServerChange, 
 
 export async function deleteMcpServer(id: McpServerId, desk: Desk): Promise<void> {
   if (!(await desk.world.store.mcpServers.delete(desk.organizationId, id))) throw notFound(id)
-  desk.world.mcp?.forget(id)
+  desk.world.mcp.forget(id)
 }
 
 /** `failed`: it could not be asked, which is kept with it; its tools stay as they are. */
@@ -101,7 +112,7 @@ export type Refreshed =
   | Exclude<McpListing, { type: 'listed' }>
 
 export async function refreshMcpServer(id: McpServerId, desk: Desk): Promise<Refreshed> {
-  const mcp = requireMcp(desk)
+  const { mcp } = desk.world
   const server = await requireServer(id, desk)
   if (server.place.type === 'stdio') return { type: 'waits-for-sandbox' }
   const found = await mcp.list(server)
@@ -125,7 +136,7 @@ export async function mcpServerTools(id: McpServerId, desk: Desk): Promise<Store
   return desk.world.store.mcpServers.tools(desk.organizationId, id)
 }
 
-export async function findMcpServerTool(id: McpServerId, toolId: ToolId, desk: Desk): Promise<StoredTool> {
+export async function requireMcpServerTool(id: McpServerId, toolId: ToolId, desk: Desk): Promise<StoredTool> {
   const tool = (await mcpServerTools(id, desk)).find((one) => one.id === toolId)
   if (tool) return tool
   throw new Problem('not-found', `The MCP server ${id} has no tool ${toolId}.`)
@@ -146,14 +157,18 @@ function planOf(server: McpServer, { tools }: Extract<McpListing, { type: 'liste
   const now = world.clock.now()
   return ({ known, isTaken }) =>
     planTools({
-      ...{ server, listed: tools, known, ids, now },
+      server,
+      listed: tools,
+      known,
+      ids,
+      now,
       isTaken: (name) => isTaken(name) || world.tools.find(name) !== undefined,
     })
 }
 
 function changedSecrets(before: McpServer, change: NonNullable<McpServerChange['secrets']>, mcp: Mcp): McpSecrets {
   const kept = mcp.secretsOf(before)
-  // What cannot be opened cannot be kept in part: whoever sends all of it anew gets a server that works again.
+  // Secrets that cannot be opened cannot be kept in part: sending all of them makes the server work again.
   const said = Object.entries(change).filter(([, value]) => value !== undefined && value !== null)
   const gone = Object.entries(change).filter(([, value]) => value === null)
   const sent = withKept(Object.fromEntries(said), kept ?? {})
@@ -183,12 +198,10 @@ function refuseAddress(place: McpPlace, desk: Desk): void {
     if (isOfOperators(desk)) return
     throw new Problem('invalid', 'A program of its own (stdio) can only be named by whoever runs this server.')
   }
-  const fault = addressFault(place.url) ?? (isOfOperators(desk) ? undefined : publicFault(place.url, desk))
+  const fault =
+    addressFault(place.url) ?? (isOfOperators(desk) ? undefined : desk.outbound.addressFault(place.url, 'public'))
   if (fault) throw new Problem('invalid', `${place.url} cannot be the address of a server: ${fault}.`)
 }
-
-const publicFault = (url: string, { outbound }: Desk): string | undefined =>
-  outbound ? outbound.addressFault(url, 'public') : 'this process reaches nothing outside'
 
 function requireName(name: string): string {
   const trimmed = name.trim()
@@ -200,11 +213,6 @@ async function requireServer(id: McpServerId, desk: Desk): Promise<McpServer> {
   const server = await desk.world.store.mcpServers.get(desk.organizationId, id)
   if (server) return server
   throw notFound(id)
-}
-
-function requireMcp({ world }: Desk): Mcp {
-  if (world.mcp) return world.mcp
-  throw new Problem('unavailable', 'This process does not talk to MCP servers.')
 }
 
 const notFound = (id: McpServerId) => new Problem('not-found', `There is no MCP server ${id}.`)

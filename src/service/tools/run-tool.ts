@@ -12,7 +12,7 @@ import type { Desk } from '../desk.ts'
 
 export type RunTool = {
   input: JsonObject
-  /** Whoever asked has gone. */
+  /** Aborted when the caller has disconnected. */
   signal: AbortSignal
   /** The caller says it asked before and did not hear the end: a tool that may run only once does not run again. */
   isRepeat: boolean
@@ -36,8 +36,8 @@ export async function runAgentTool(agent: Agent, name: string, asked: RunTool & 
 /** The same without an agent, for tools that need none. */
 export function runStoredTool(stored: StoredTool, asked: RunTool & { desk: Desk }): Promise<RanTool> {
   const { mcp, randomness } = asked.desk.world
-  const nobody = { agentId: `agent-${randomness.uuid()}`, conversationId: `conv-${randomness.uuid()}` } as const
-  return runOnce(callable(stored, mcp), { ...asked, ...nobody })
+  const placeholder = { agentId: `agent-${randomness.uuid()}`, conversationId: `conv-${randomness.uuid()}` } as const
+  return runOnce(callable(stored, mcp), { ...asked, ...placeholder })
 }
 
 type Asked = RunTool & { desk: Desk; agentId: AgentId; conversationId: ConversationId }
@@ -52,12 +52,24 @@ async function runOnce(tool: Tool, asked: Asked): Promise<RanTool> {
   const { needsApproval, effects, parallel, name } = tool
   const { outcome, writes } = await executeCall(
     {
-      ...{ callId: `call-${randomness.uuid()}`, tool: name, input, digest: callDigest(digest, name, input) },
-      ...{ needsApproval, effects, parallel },
+      callId: `call-${randomness.uuid()}`,
+      tool: name,
+      input,
+      digest: callDigest(digest, name, input),
+      needsApproval,
+      effects,
+      parallel,
     },
     {
-      ...{ answerId: `message-${randomness.uuid()}`, runId: `run-${randomness.uuid()}`, agentId, conversationId },
-      ...{ organizationId: desk.organizationId, spill, clock, digest, signal },
+      answerId: `message-${randomness.uuid()}`,
+      runId: `run-${randomness.uuid()}`,
+      agentId,
+      conversationId,
+      organizationId: desk.organizationId,
+      spill,
+      clock,
+      digest,
+      signal,
       tools: { ...tools, find: (wanted) => (wanted === name ? tool : undefined) },
       progress: () => undefined,
     },
@@ -66,7 +78,7 @@ async function runOnce(tool: Tool, asked: Asked): Promise<RanTool> {
   return { status: outcome.status === 'success' ? 'success' : 'error', output: outcome.output }
 }
 
-/** What the engine writes with a result in a turn. False: somebody else changed what the tool had read. */
+/** What the engine writes with a result in a turn. False: another write changed what the tool had read. */
 async function written(write: ToolWrite, { desk, agentId }: Asked): Promise<boolean> {
   const { store, clock } = desk.world
   const now = clock.now()

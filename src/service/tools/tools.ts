@@ -24,7 +24,7 @@ export type ToolChange = Partial<NewTool>
 
 const RETURN_LIMIT = 50_000
 
-/** Every tool an agent of this organisation can have: our own, then those stored as source. */
+/** Every tool an agent of this organization can have: our own, then those stored as source. */
 export async function listTools(desk: Desk): Promise<StoredTool[]> {
   const { tools, store } = desk.world
   const stored = await store.tools.all(desk.organizationId)
@@ -32,7 +32,7 @@ export async function listTools(desk: Desk): Promise<StoredTool[]> {
   return [...own, ...stored.filter(({ name }) => !tools.find(name))]
 }
 
-export async function findTool(id: ToolId, desk: Desk): Promise<StoredTool> {
+export async function requireTool(id: ToolId, desk: Desk): Promise<StoredTool> {
   const { tools, store } = desk.world
   const own = tools.names().find((name) => builtinToolId(name, desk) === id)
   const tool = own ? builtinTool(tools.find(own)!, desk) : await store.tools.get(desk.organizationId, id)
@@ -77,7 +77,7 @@ export async function upsertTool(wish: NewTool, desk: Desk): Promise<StoredTool>
 }
 
 export async function updateTool(id: ToolId, change: ToolChange, desk: Desk): Promise<StoredTool> {
-  const before = await findTool(id, desk)
+  const before = await requireTool(id, desk)
   refuseFixed(before)
   const isRead = change.sourceCode !== undefined || change.jsonSchema !== undefined || change.argsSchema !== undefined
   if (before.mcp && (isRead || change.description !== undefined))
@@ -97,7 +97,7 @@ export async function updateTool(id: ToolId, change: ToolChange, desk: Desk): Pr
 }
 
 export async function deleteTool(id: ToolId, desk: Desk): Promise<void> {
-  const tool = await findTool(id, desk)
+  const tool = await requireTool(id, desk)
   refuseFixed(tool)
   await desk.world.store.tools.delete(desk.organizationId, id)
 }
@@ -122,17 +122,28 @@ function refuseBuiltin(name: string, desk: Desk): void {
 }
 
 /** Ours have no row: their ids follow from their names, so that they are the same everywhere and for ever. */
-export function builtinToolId(name: string, { world }: Desk): ToolId {
+function builtinToolId(name: string, { world }: Desk): ToolId {
   return parseId('tool', `tool-${uuidFrom(world.digest(`builtin tool\n${name}`))}`)!
 }
 
 function builtinTool(tool: Tool, desk: Desk): StoredTool {
   const { name, description, inputSchema, needsApproval, parallel, outputLimit } = tool
   return {
-    ...{ id: builtinToolId(name, desk), organizationId: desk.organizationId, name, description },
-    ...{ toolType: builtinToolType(name), sourceType: 'typescript', sourceCode: '' },
+    id: builtinToolId(name, desk),
+    organizationId: desk.organizationId,
+    name,
+    description,
+    toolType: builtinToolType(name),
+    sourceType: 'typescript',
+    sourceCode: '',
     jsonSchema: { name, description, parameters: inputSchema },
-    ...{ tags: [], returnCharLimit: outputLimit, needsApproval, parallel, wire: {}, createdAt: 0, updatedAt: 0 },
+    tags: [],
+    returnCharLimit: outputLimit,
+    needsApproval,
+    parallel,
+    wire: {},
+    createdAt: 0,
+    updatedAt: 0,
   }
 }
 
@@ -141,14 +152,22 @@ export function toolFrom(wish: NewTool, desk: Desk): StoredTool {
   const now = clock.now()
   const { name, description, parameters } = described(wish)
   return {
-    ...{ id: `tool-${randomness.uuid()}`, organizationId: desk.organizationId, name, toolType: 'custom' },
+    id: `tool-${randomness.uuid()}`,
+    organizationId: desk.organizationId,
+    name,
+    toolType: 'custom',
     description,
-    ...{ sourceType: wish.sourceType ?? 'python', sourceCode: wish.sourceCode },
+    sourceType: wish.sourceType ?? 'python',
+    sourceCode: wish.sourceCode,
     jsonSchema: { ...wish.jsonSchema, name, description, parameters },
     ...(wish.argsSchema ? { argsSchema: wish.argsSchema } : {}),
-    ...{ tags: wish.tags ?? [], returnCharLimit: wish.returnCharLimit ?? RETURN_LIMIT },
-    ...{ needsApproval: wish.needsApproval ?? false, parallel: wish.parallel ?? false, wire: wish.wire ?? {} },
-    ...{ createdAt: now, updatedAt: now },
+    tags: wish.tags ?? [],
+    returnCharLimit: wish.returnCharLimit ?? RETURN_LIMIT,
+    needsApproval: wish.needsApproval ?? false,
+    parallel: wish.parallel ?? false,
+    wire: wish.wire ?? {},
+    createdAt: now,
+    updatedAt: now,
   }
 }
 
@@ -180,34 +199,3 @@ const objectOf = (value: unknown): JsonObject | undefined =>
 
 const withoutAbsent = (change: ToolChange): ToolChange =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-
-export type ToolSearch = { query?: string; tags?: string[]; toolTypes?: string[]; limit: number }
-
-/** Best first: words of the name count more than those of the description. Without words all that fit, in order. */
-export async function searchTools(
-  { query = '', tags, toolTypes, limit }: ToolSearch,
-  desk: Desk,
-): Promise<StoredTool[]> {
-  const words = wordsOf(query)
-  const fitting = (await listTools(desk)).filter(
-    (tool) =>
-      (!tags?.length || tool.tags.some((tag) => tags.includes(tag))) &&
-      (!toolTypes?.length || toolTypes.includes(tool.toolType)),
-  )
-  return fitting
-    .map((tool) => ({ tool, score: words.length === 0 ? 1 : scoreOf(tool, words) }))
-    .filter(({ score }) => score > 0)
-    .sort((one, other) => other.score - one.score)
-    .slice(0, limit)
-    .map(({ tool }) => tool)
-}
-
-const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
-
-const IN_NAME = 3
-
-function scoreOf({ name, description }: StoredTool, words: readonly string[]): number {
-  const title = name.toLowerCase()
-  const text = description.toLowerCase()
-  return words.reduce((sum, word) => sum + (title.includes(word) ? IN_NAME : 0) + (text.includes(word) ? 1 : 0), 0)
-}

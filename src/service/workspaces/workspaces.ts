@@ -12,12 +12,13 @@ import {
   type WorkspaceState,
   type Workspaces,
 } from '../../ports/workspaces.ts'
+import { requireConversationAndAgent } from '../conversations/conversations.ts'
 import type { Desk } from '../desk.ts'
 import { entryOf } from '../people/audit.ts'
 
 export type ListedWorkspace = ShownWorkspace<WorkspaceState | WorkspaceGlance>
 
-export type WorkspaceQuestion = {
+type WorkspaceQuestion = {
   agentId?: AgentId
   limit: number
   /** The conversation of the last one seen. */
@@ -30,7 +31,7 @@ export async function listWorkspaces(
   desk: Desk,
 ): Promise<ListedWorkspace[]> {
   const { agents, conversations } = desk.world.store
-  const workspaces = requireWorkspaces(desk)
+  const workspaces = desk.workspaces
   const known = new Map<AgentId, Agent | undefined>()
   const found: ListedWorkspace[] = []
   for (const id of (await telling(workspaces.list())).sort()) {
@@ -53,10 +54,10 @@ async function stateOf(id: ConversationId, workspaces: Workspaces): Promise<List
   return seen?.status === 'asleep' ? seen : workspaces.inspect(id)
 }
 
-/** What a conversation has on this machine: state, use, limits and processes. Somebody else's looks missing. */
+/** What a conversation has on this machine: state, use, limits and processes. Another organization's looks missing. */
 export async function showWorkspace(id: ConversationId, desk: Desk): Promise<ShownWorkspace> {
-  const { agent, conversation } = await findByConversation(id, desk)
-  const state = await telling(requireWorkspaces(desk).inspect(id))
+  const { agent, conversation } = await requireConversationAndAgent(id, desk)
+  const state = await telling(desk.workspaces.inspect(id))
   if (state) return { agent, conversation, state }
   throw noWorkspace(id)
 }
@@ -68,7 +69,7 @@ export async function showProcess(
   { conversationId, processId, range }: ProcessQuestion,
   desk: Desk,
 ): Promise<{ process: ProcessState; output: ProcessOutput }> {
-  const { conversation } = await findByConversation(conversationId, desk)
+  const { conversation } = await requireConversationAndAgent(conversationId, desk)
   const workspace = await requireWorkspace(conversation, desk)
   const process = await requireProcess(workspace, processId)
   return { process, output: await telling(workspace.output(processId, range)) }
@@ -76,16 +77,16 @@ export async function showProcess(
 
 /** For good, with all that runs in it. The conversation stays; its next command finds an empty workspace. */
 export async function removeWorkspace(id: ConversationId, desk: Desk): Promise<void> {
-  await findByConversation(id, desk)
-  if (!(await telling(requireWorkspaces(desk).remove(id)))) throw noWorkspace(id)
+  await requireConversationAndAgent(id, desk)
+  if (!(await telling(desk.workspaces.remove(id)))) throw noWorkspace(id)
   await desk.world.store.audit.append(entryOf({ verb: 'workspace.remove', object: id }, desk))
 }
 
-export type EndProcess = { conversationId: ConversationId; processId: string }
+type EndProcess = { conversationId: ConversationId; processId: string }
 
 /** First politely, then for good; resolves with how it ended. One that has ended is left as it is. */
 export async function endProcess({ conversationId, processId }: EndProcess, desk: Desk): Promise<ProcessState> {
-  const { conversation } = await findByConversation(conversationId, desk)
+  const { conversation } = await requireConversationAndAgent(conversationId, desk)
   const workspace = await requireWorkspace(conversation, desk)
   const process = await requireProcess(workspace, processId)
   if (process.ending) return process
@@ -97,22 +98,17 @@ export async function endProcess({ conversationId, processId }: EndProcess, desk
 /** A workspace and whose it is. */
 export type ShownWorkspace<State = WorkspaceState> = { agent: Agent; conversation: Conversation; state: State }
 
-export function requireWorkspaces({ workspaces }: Desk): Workspaces {
-  if (workspaces) return workspaces
-  throw new Problem('unavailable', 'This process keeps no workspaces.')
-}
-
 /** The workspace of a conversation that is known to be the caller's. */
-export async function requireWorkspace({ id }: Conversation, desk: Desk): Promise<Workspace> {
-  const found = await telling(requireWorkspaces(desk).find(id))
+async function requireWorkspace({ id }: Conversation, desk: Desk): Promise<Workspace> {
+  const found = await telling(desk.workspaces.find(id))
   if (found) return found
   throw noWorkspace(id)
 }
 
-export const noWorkspace = (id: string): Problem =>
+const noWorkspace = (id: string): Problem =>
   new Problem('not-found', `Conversation ${id} has no workspace; one is made when a tool first needs it.`)
 
-export async function requireProcess(workspace: Workspace, processId: string): Promise<ProcessState> {
+async function requireProcess(workspace: Workspace, processId: string): Promise<ProcessState> {
   const found = await telling(workspace.process(processId))
   if (found) return found
   throw new Problem('not-found', `There is no process "${processId.slice(0, 80)}" in this workspace.`)
@@ -133,16 +129,4 @@ export async function telling<T>(work: Promise<T>): Promise<T> {
     if (fault instanceof WorkspaceError) throw new Problem(KIND_OF_FAULT[fault.fault], fault.message)
     throw fault
   }
-}
-
-/** A conversation and whose it is. */
-export async function findByConversation(
-  id: ConversationId,
-  { world, organizationId }: Desk,
-): Promise<{ agent: Agent; conversation: Conversation }> {
-  const { agents, conversations } = world.store
-  const conversation = await conversations.get(organizationId, id)
-  const agent = conversation && (await agents.get(organizationId, conversation.agentId))
-  if (agent) return { agent, conversation }
-  throw new Problem('not-found', `There is no conversation ${id}.`)
 }

@@ -3,10 +3,11 @@ import type { Agent } from '../../../src/core/agent.ts'
 import type { ConversationId, RunId } from '../../../src/core/id.ts'
 import { Problem } from '../../../src/core/problem.ts'
 import { StorageError } from '../../../src/ports/storage-error.ts'
-import { findAgent, findConversation } from '../../../src/service/agents/agents.ts'
+import { requireAgent } from '../../../src/service/agents/agents.ts'
 import { createAgent } from '../../../src/service/agents/create-agent.ts'
 import { answerApproval } from '../../../src/service/approvals/answer-approval.ts'
 import { listApprovals } from '../../../src/service/approvals/approvals.ts'
+import { requireConversation } from '../../../src/service/conversations/conversations.ts'
 import type { Desk } from '../../../src/service/desk.ts'
 import { sendMessage } from '../../../src/service/messages/send-message.ts'
 import { cancelRun } from '../../../src/service/runs/runs.ts'
@@ -49,11 +50,11 @@ export async function talkUntilDrained(desk: Desk, load: Load): Promise<void> {
     const own = Array.from({ length: load.ownPlaces }, (_, index) => `life ${seed} ${index}`)
     const prepared: Place[] = []
     for (const name of [...shared, ...own]) {
-      const agent = await findAgent(name, desk).catch((problem) => {
+      const agent = await requireAgent(name, desk).catch((problem) => {
         if (!(problem instanceof Problem)) throw problem
         return createAgent({ name, model: 'lab/model', tools: ['once', 'again', 'guarded'] }, desk)
       })
-      prepared.push({ agent, name, conversationId: (await findConversation(agent, undefined, desk)).id })
+      prepared.push({ agent, name, conversationId: (await requireConversation(agent, undefined, desk)).id })
     }
     return prepared
   }

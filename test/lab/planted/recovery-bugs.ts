@@ -224,10 +224,10 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   {
     name: 'a secret gets into the log',
     file: 'engine/fail-attempt.ts',
-    find: "...{ type: 'attempt-failed', v: 1, target: way.target, failure: told },",
+    find: '    failure: told,\n',
     replace:
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
-      "...{ type: 'attempt-failed', v: 1, target: way.target, failure: grant ? { ...told, detail: `${told.detail} (${grant.grant.secret})` } : told },",
+      '    failure: grant ? { ...told, detail: `${told.detail} (${grant.grant.secret})` } : told,\n',
     breaks: 'nothing leaks: secrets are in no event',
   },
 ]

@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs'
 import { openApp } from '../../../src/app.ts'
-import { findConversation } from '../../../src/service/agents/agents.ts'
 import { createAgent } from '../../../src/service/agents/create-agent.ts'
 import { answerApproval } from '../../../src/service/approvals/answer-approval.ts'
 import { listApprovals } from '../../../src/service/approvals/approvals.ts'
+import { requireConversation } from '../../../src/service/conversations/conversations.ts'
 import { sendMessage } from '../../../src/service/messages/send-message.ts'
 import { cancelRun } from '../../../src/service/runs/runs.ts'
 import { waitForRun } from '../../../src/service/runs/watch-run.ts'
@@ -25,7 +25,7 @@ const app = await openApp({
 const { desk } = app
 const agent = await createAgent({ name: 'lab', model: 'lab/model', tools: ['once', 'again', 'guarded'] }, desk)
 mark('created')
-const conversationId = (await findConversation(agent, undefined, desk)).id
+const conversationId = (await requireConversation(agent, undefined, desk)).id
 
 for (const wish of ['plain', 'tools', 'parallel', 'guarded', 'long', 'plain']) {
   const content = [{ type: 'text' as const, text: wish }]

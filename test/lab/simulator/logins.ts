@@ -1,6 +1,7 @@
 import { DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
 import type { Store } from '../../../src/ports/store.ts'
-import { EPOCH, plainBox } from './process.ts'
+import { plainBox } from '../../harness/stand-ins.ts'
+import { EPOCH } from './process.ts'
 import { FLOW, type TokenClient } from './token-server.ts'
 import type { Vendors } from './vendors.ts'
 

@@ -7,12 +7,12 @@ import type { World } from '../../../src/engine/world.ts'
 import { newStreams } from '../../../src/live/streams.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
 import type { Credentials } from '../../../src/ports/credentials.ts'
-import type { SecretBox } from '../../../src/ports/secret-box.ts'
 import { newCredentialPool } from '../../../src/providers/credentials/credential-pool.ts'
 import type { Desk } from '../../../src/service/desk.ts'
 import { shareSqliteStore } from '../../../src/storage/sqlite.ts'
 import { toolRegistry } from '../../../src/tools/registry.ts'
 import { mortal, newLife } from '../../harness/mortal.ts'
+import { deskAround, plainBox, worldStandIns } from '../../harness/stand-ins.ts'
 import type { Weather } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import { simulatedModels } from './model.ts'
@@ -98,6 +98,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     flows: tokenServer.flowsFor(client),
   })
   const world: World = {
+    ...worldStandIns(),
     store: mortalStore,
     streams: newStreams({ chunks: mortal(chunks, life), clock, report }),
     warm: newWarmAgents({ limits: { entries: roomOf(name), bytes: 1e9, idleMs: 60_000 }, clock }),
@@ -111,13 +112,8 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     report,
   }
   const engine = await startEngine(world, { maxRunning: 4 })
-  const desk: Desk = {
-    world,
-    engine,
-    snapshot: shared.snapshot,
-    defaults: { maxSteps: 6, maxDurationMs: 300_000, approvalTtlMs: 60_000 },
-    organizationId: DEFAULT_ORGANIZATION,
-  }
+  const defaults = { maxSteps: 6, maxDurationMs: 300_000, approvalTtlMs: 60_000 }
+  const desk = deskAround({ world, engine, snapshot: shared.snapshot, defaults })
   kernel.tell(`${name} starts as ${engine.workerId.slice(0, 15)}`)
   return {
     name,
@@ -139,12 +135,6 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
       skew = 0
     },
   }
-}
-
-/** Nothing here is worth hiding; what is sealed for one credential opens for no other. */
-export const plainBox: SecretBox = {
-  seal: (plain, context) => `${context} ${plain}`,
-  open: (sealed, context) => (sealed.startsWith(`${context} `) ? sealed.slice(context.length + 1) : undefined),
 }
 
 /** The pool of the product, and somebody who compares what it chose with the rows it had. */

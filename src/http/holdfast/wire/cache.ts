@@ -7,15 +7,15 @@ const count = z.int()
 export const cacheSchema = z
   .object({
     conversations: count.describe('Conversations in the cache.'),
-    bytes: count.optional().describe('Estimated memory of the cache.'),
-    in_a_turn: z.array(z.string()).optional().describe('Conversations that run now and cannot be evicted.'),
-    hits: count.optional().describe('Turns that began with a cached conversation, since the process started.'),
+    bytes: count.describe('Estimated memory of the cache.'),
+    in_a_turn: z.array(z.string()).describe('Conversations that run now and cannot be evicted.'),
+    hits: count.describe('Turns that began with a cached conversation, since the process started.'),
     misses: z
       .object({
         absent: count.describe('The conversation was not in the cache.'),
         stale: count.describe('The conversation had changed since it was cached.'),
       })
-      .optional()
+
       .describe('Turns that had to read their conversation, since the process started.'),
     evictions: z
       .object({
@@ -25,21 +25,20 @@ export const cacheSchema = z
         stale: count.describe('The conversation had changed since it was cached.'),
         'conversation-over': count.describe('The conversation was deleted or reset.'),
       })
-      .optional()
+
       .describe('Conversations that left the cache, by reason, since the process started.'),
     limits: z
       .object({ conversations: count, bytes: count, idle_seconds: z.number() })
-      .optional()
+
       .describe('Limits of the cache, as configured.'),
   })
   .meta({ id: 'Cache', description: 'The conversations that a process keeps in memory between turns.' })
 
 export type WireCache = z.output<typeof cacheSchema>
 
-type CacheState = ReturnType<NonNullable<Desk['world']['warm']>['state']>
+type CacheState = ReturnType<Desk['world']['warm']['state']>
 
-export function wireCache(state: CacheState | undefined): WireCache {
-  if (!state) return { conversations: 0 }
+export function wireCache(state: CacheState): WireCache {
   const { entries, bytes, active, limits, hits, misses, evictions } = state
   return {
     conversations: entries,

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { isOperator } from '../../../core/people.ts'
 import type { ProcessOutput, ProcessState, WorkspaceQuota } from '../../../ports/workspaces.ts'
 import type { Desk } from '../../../service/desk.ts'
-import { callerOf } from '../../../service/people/audit.ts'
 import type { ListedWorkspace } from '../../../service/workspaces/workspaces.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 
@@ -108,7 +107,7 @@ export const wireWorkspace = ({ agent, conversation, state }: ListedWorkspace, d
   containment: state.containment,
   created_at: wireDate(state.createdAt),
   // A path on the machine is of use to operators, and tells others more than they need.
-  ...(isOperator(callerOf(desk)) ? { folder: state.folder } : {}),
+  ...(isOperator(desk.caller) ? { folder: state.folder } : {}),
   quota: wireAmounts(state.quota),
   // Listing does not wake a workspace that is asleep.
   usage: 'usage' in state ? wireAmounts(state.usage) : null,

@@ -7,8 +7,7 @@ import { parseTarget } from '../../../core/target.ts'
 import { blocksOf } from '../../../service/agents/agent-blocks.ts'
 import { type Secrets, secretsOf } from '../../../service/agents/agent-secrets.ts'
 import { toolsOf } from '../../../service/agents/agent-tools.ts'
-import { findConversation } from '../../../service/agents/agents.ts'
-import { standingOf } from '../../../service/conversations/conversations.ts'
+import { requireConversation, standingOf } from '../../../service/conversations/conversations.ts'
 import type { Desk } from '../../../service/desk.ts'
 import { texts } from '../../field.ts'
 import { wireDate } from '../../wire-date.ts'
@@ -140,18 +139,17 @@ const wireSecrets = (agent: Agent, secrets: Secrets, desk: Desk): WireSecret[] =
 
 /** One read of the default conversation, so that a pending approval is also among the message ids. */
 async function whereItStands(agent: Agent, desk: Desk) {
-  const conversation = await findConversation(agent, undefined, desk)
+  const conversation = await requireConversation(agent, undefined, desk)
   return { conversation, standing: await standingOf(conversation.id, desk) }
 }
 
 /** The metadata also names what the request asked for and the agent does not have. */
 function metadataOf({ settings }: Agent, isSealedForGood: boolean): JsonObject | null {
-  const { metadata, missingTools: tools = [], unkeptSecrets: secrets = [], notImported: left = [] } = settings ?? {}
-  if (tools.length + secrets.length + left.length === 0 && !isSealedForGood) return metadata ?? null
+  const { metadata, missingTools: tools = [], notImported: left = [] } = settings ?? {}
+  if (tools.length + left.length === 0 && !isSealedForGood) return metadata ?? null
   return {
     ...metadata,
     ...(tools.length > 0 ? { missing_tools: tools } : {}),
-    ...(secrets.length > 0 ? { unkept_secrets: secrets } : {}),
     ...(left.length > 0 ? { not_imported: left } : {}),
     ...(isSealedForGood ? { unreadable_secrets: true } : {}),
   }

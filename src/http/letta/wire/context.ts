@@ -4,7 +4,7 @@ import { estimateTokens } from '../../../core/compaction.ts'
 import { toModelHistory } from '../../../core/history.ts'
 import type { MessageBody } from '../../../core/message.ts'
 import { toolsOf } from '../../../service/agents/agent-tools.ts'
-import { findConversation } from '../../../service/agents/agents.ts'
+import { requireConversation } from '../../../service/conversations/conversations.ts'
 import { promptOf } from '../../../service/conversations/prompt.ts'
 import type { Desk } from '../../../service/desk.ts'
 import { windowOf } from '../model-handle.ts'
@@ -46,7 +46,7 @@ export type WireContext = z.output<typeof contextSchema>
 /** The context of the default conversation, and about how many tokens each part takes. */
 export async function contextOverview(agent: Agent, desk: Desk): Promise<WireContext> {
   const { store } = desk.world
-  const conversation = await findConversation(agent, undefined, desk)
+  const conversation = await requireConversation(agent, undefined, desk)
   const [prompt, view, tools, materials] = await Promise.all([
     promptOf(conversation.id, desk),
     store.messages.context(conversation.id),

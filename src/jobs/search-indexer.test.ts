@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Embedder } from '../ports/embeddings.ts'
-import { keepSearchReady } from './keep-search-ready.ts'
+import { startSearchIndexer } from './search-indexer.ts'
 
 const NOBODY: Embedder = {
-  ...{ serves: () => false, dimensionsOf: () => undefined },
+  serves: () => false,
+  dimensionsOf: () => undefined,
   embed: async () => ({ type: 'vectors', vectors: [] }),
 }
 
@@ -17,7 +18,8 @@ function given(catchUp: () => Promise<'done' | 'more'>) {
   let isTicking = true
   let looks = 0
   const clock = {
-    ...{ now: () => 0, sleep: async () => undefined },
+    now: () => 0,
+    sleep: async () => undefined,
     every: (_: number, task: () => void) => {
       tick = task
       return () => {
@@ -43,10 +45,18 @@ function given(catchUp: () => Promise<'done' | 'more'>) {
     },
     passages: { vectors: emptyShelf },
   }
-  const world = { store, clock, report: (fault: unknown) => void faults.push(fault) } as never
-  const keeping = keepSearchReady({ world, running: () => turns, embeddings: { embedder: NOBODY, messages: true } })
+  const desk = {
+    world: { store, clock, report: (fault: unknown) => void faults.push(fault) },
+    engine: { dispatcher: { running: () => Array.from({ length: turns }) } },
+    embeddings: { embedder: NOBODY, messages: true },
+  }
+  const keeping = startSearchIndexer({ desk: desk as never })
   return {
-    ...{ keeping, faults, calls: () => calls, looks: () => looks, isTicking: () => isTicking },
+    keeping,
+    faults,
+    calls: () => calls,
+    looks: () => looks,
+    isTicking: () => isTicking,
     setTurns(count: number) {
       turns = count
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RunStatus } from '../../core/run.ts'
-import { isOver } from './end-processes.ts'
+import type { RunStatus } from '../core/run.ts'
+import { shouldEnd } from './end-cancelled.ts'
 
 const DAY = 24 * 3_600_000
 
@@ -29,5 +29,5 @@ const CASES: Case[] = [
 for (const { what, status, waiting = false, background, age = 0, ends } of CASES)
   test(`${what} ${ends ? 'ends' : 'goes on'}`, () => {
     const run = status && { status, waiting }
-    assert.equal(isOver({ background, startedAt: 0 }, { run, now: age }), ends)
+    assert.equal(shouldEnd({ background, startedAt: 0 }, { run, now: age }), ends)
   })

@@ -1,6 +1,6 @@
-import type { ConversationId } from '../../core/id.ts'
-import type { Store } from '../../ports/store.ts'
-import type { Workspaces } from '../../ports/workspaces.ts'
+import type { ConversationId } from '../core/id.ts'
+import type { Store } from '../ports/store.ts'
+import type { Workspaces } from '../ports/workspaces.ts'
 
 type Parts = {
   store: { conversations: Pick<Store['conversations'], 'getAnywhere'> }
@@ -10,11 +10,11 @@ type Parts = {
 
 /**
  * What becomes of a workspace whose conversation this database has never heard of. It may have gone with its agent; or this
- * is the wrong database, or a folder that servers share, and then it is somebody's work.
+ * is the wrong database, or a folder that servers share, and then it is in use elsewhere.
  */
 export type UnheardOf = 'remove' | 'remove-if-others-are-known' | 'keep'
 
-/** Removes workspaces whose conversation was deleted while nobody could remove them. Answers with those that stay. */
+/** Removes workspaces of conversations that were deleted while no process could remove them. Answers with those that stay. */
 export async function removeOwnerless({ store, workspaces, unheardOf: policy }: Parts): Promise<ConversationId[]> {
   const staying: ConversationId[] = []
   const deleted: ConversationId[] = []

@@ -1,12 +1,12 @@
-import { Problem, type ProblemKind } from '../../core/problem.ts'
-import type { AwaitedProcess, ProcessEnding, ProcessState, Workspace, Workspaces } from '../../ports/workspaces.ts'
-import type { Desk } from '../desk.ts'
-import { sendInputs } from '../messages/send-message.ts'
+import { Problem, type ProblemKind } from '../core/problem.ts'
+import type { AwaitedProcess, ProcessEnding, ProcessState, Workspace, Workspaces } from '../ports/workspaces.ts'
+import type { Desk } from '../service/desk.ts'
+import { sendInputs } from '../service/messages/send-message.ts'
 
 type Parts = { desk: Desk; workspaces: Pick<Workspaces, 'find' | 'awaited'> }
 
-export type WakeUps = {
-  /** Goes after every process that somebody waits for and nobody here watches yet. */
+type WakeUps = {
+  /** Starts to watch every awaited process that this process does not watch yet. */
   look(): Promise<void>
   stop(): Promise<void>
 }
@@ -18,7 +18,7 @@ const HEARING_MS = 500
 
 /**
  * Starts a turn in a conversation when a process ends that it wants to be told of. The note on disk makes it sure, the key
- * of the message makes it once: whatever dies between sending and removing the note, the second message is the first.
+ * of the message makes it once: after a crash between sending and removing the note, the second message is the first.
  */
 export function newWakeUps({ desk, workspaces }: Parts): WakeUps {
   const { clock, report } = desk.world
@@ -36,7 +36,7 @@ export function newWakeUps({ desk, workspaces }: Parts): WakeUps {
     if (!process.ending) return 'later'
     // A person stopped it: waking the conversation for it would be the opposite of what they wanted.
     if (process.ending.type === 'killed' && process.ending.why === 'cancelled') return 'over'
-    // Whoever waits for it in a turn hears of its end now, and takes the note away.
+    // A turn that waits for it hears of its end now, and removes the note.
     await clock.sleep(HEARING_MS, stopping.signal)
     if (stopping.signal.aborted) return 'later'
     const isAwaited = (await workspaces.awaited.list()).some((one) => keyOf(one) === keyOf(awaited))
@@ -60,8 +60,8 @@ export function newWakeUps({ desk, workspaces }: Parts): WakeUps {
 
   return {
     async look() {
-      if (stopping.signal.aborted) return
       for (const awaited of await workspaces.awaited.list()) {
+        if (stopping.signal.aborted) return
         const key = keyOf(awaited)
         if (watched.has(key) || clock.monotonic() < (notBefore.get(key) ?? Number.NEGATIVE_INFINITY)) continue
         notBefore.delete(key)
@@ -80,7 +80,7 @@ export function newWakeUps({ desk, workspaces }: Parts): WakeUps {
 
 const keyOf = ({ conversationId, processId }: AwaitedProcess): string => `wake-${processId}-${conversationId}`
 
-/** What becomes of the note when the message is refused. Whatever is not here is a fault of ours. */
+/** What becomes of the note when the message is refused. A refusal that is not listed is a fault. */
 const AFTER_REFUSAL: Partial<Record<ProblemKind, 'over' | 'later'>> = {
   'not-found': 'over',
   // It was sent before, in other words.
@@ -122,7 +122,7 @@ async function newsOf(workspace: Workspace, process: ProcessState): Promise<stri
   const { text, total } = await workspace.output(processId, { last: NEWS_BYTES })
   const shown = command.length > SHOWN_COMMAND ? `${command.slice(0, SHOWN_COMMAND)}…` : command
   const how = `ended after ${Math.round((endedAt - startedAt) / 1_000)} s: ${ending ? endingWords(ending) : 'unknown'}`
-  // Whatever it printed is said by nobody we know: it is marked as what it is, and cannot end the mark.
+  // The output of a command is not trusted: it is marked as output, and cannot end the mark.
   const marked = `<output>\n${text.replaceAll('</output', '<\\/output').trimEnd()}\n</output>`
   const output =
     text.trim() === ''

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ConversationId } from '../../core/id.ts'
+import type { ConversationId } from '../core/id.ts'
 import { removeOwnerless, type UnheardOf } from './remove-ownerless.ts'
 
 const HERE: ConversationId = 'conv-here'

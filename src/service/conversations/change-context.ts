@@ -8,7 +8,7 @@ import type { RunSettings } from '../../core/run.ts'
 import type { Desk } from '../desk.ts'
 import { refusal } from '../messages/send-message.ts'
 
-export type ChangeContext = {
+type ChangeContext = {
   agent: Agent
   conversationId: ConversationId
   task: NonNullable<RunSettings['task']>
@@ -26,12 +26,13 @@ export async function changeContext(request: ChangeContext, desk: Desk): Promise
   if (!engine) throw new Problem('home-owned', 'Another process runs the agents of this home. Ask it there.')
   const { agent, conversationId, task, compaction, policy = 'enqueue' } = request
   const settings: RunSettings = {
-    ...{
-      targets: chainOf(agent, defaults.fallback),
-      maxSteps: defaults.maxSteps,
-      maxDurationMs: defaults.maxDurationMs,
-    },
-    ...{ streamTokens: false, onGuarded: 'deny', approvalTtlMs: defaults.approvalTtlMs, task },
+    targets: chainOf(agent, defaults.fallback),
+    maxSteps: defaults.maxSteps,
+    maxDurationMs: defaults.maxDurationMs,
+    streamTokens: false,
+    onGuarded: 'deny',
+    approvalTtlMs: defaults.approvalTtlMs,
+    task,
     compaction: { ...(compactionOf(agent) ?? COMPACTION), ...compaction },
   }
   const at = world.clock.now()
@@ -39,7 +40,12 @@ export async function changeContext(request: ChangeContext, desk: Desk): Promise
   const opened = await world.store.runs.open({
     run: {
       id: `run-${world.randomness.uuid()}`,
-      ...{ organizationId, agentId: agent.id, conversationId, background: false, createdAt: at, metadata: {} },
+      organizationId,
+      agentId: agent.id,
+      conversationId,
+      background: false,
+      createdAt: at,
+      metadata: {},
     },
     entry: entry({ type: 'input-accepted', v: 1, inputs: [], settings }),
     policy,
@@ -53,7 +59,7 @@ export async function changeContext(request: ChangeContext, desk: Desk): Promise
     case 'no-conversation':
       throw new Problem('not-found', `There is no conversation ${conversationId}.`)
     case 'refused':
-      throw await refusal(opened, { desk, organizationId })
+      throw await refusal(opened, desk)
     case 'steered':
     case 'repeated':
     case 'key-conflict':

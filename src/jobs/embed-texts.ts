@@ -1,12 +1,12 @@
-import type { Agent } from '../../core/agent.ts'
-import type { Failure, FailureKind } from '../../core/failure.ts'
-import type { AgentId } from '../../core/id.ts'
-import { handleOf, type Target } from '../../core/target.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Embeddings } from '../../ports/embeddings.ts'
-import type { NewVector, VectorShelf, WaitingText } from '../../ports/memory-store.ts'
-import type { Store } from '../../ports/store.ts'
-import { embeddingOf } from './find-both-ways.ts'
+import type { Agent } from '../core/agent.ts'
+import type { Failure, FailureKind } from '../core/failure.ts'
+import type { AgentId } from '../core/id.ts'
+import { handleOf, type Target } from '../core/target.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Embeddings } from '../ports/embeddings.ts'
+import type { NewVector, VectorShelf, WaitingText } from '../ports/memory-store.ts'
+import type { Store } from '../ports/store.ts'
+import { embeddingOf } from '../service/search/find-both-ways.ts'
 
 type Parts = {
   vectors: VectorShelf
@@ -15,7 +15,7 @@ type Parts = {
   clock: Pick<Clock, 'now'>
 }
 
-export type Embedding = {
+type Embedding = {
   /** Embeds what waits, until nothing does that could be embedded now. */
   work(signal: AbortSignal): Promise<void>
 }
@@ -100,7 +100,10 @@ export function newEmbedding({ vectors, agents, embeddings, clock }: Parts): Emb
       resting.delete(model)
       const results = waiting.map(
         ({ number, agentId }, index): NewVector => ({
-          ...{ number, agentId, model, result: { type: 'vector', vector: answer.vectors[index]! } },
+          number,
+          agentId,
+          model,
+          result: { type: 'vector', vector: answer.vectors[index]! },
         }),
       )
       await vectors.keep(results)

@@ -1,51 +1,55 @@
 import { type CallbackTry, MOST_TRIES, outcomeOf, SPENT } from '../core/callback.ts'
 import type { OrganizationId, RunId } from '../core/id.ts'
 import type { ClaimedCallback } from '../ports/callback-store.ts'
-import { type Outbound, RefusedFetch } from '../ports/safe-fetch.ts'
-import type { Desk } from '../service/desk.ts'
+import { RefusedFetch } from '../ports/safe-fetch.ts'
 import { showRun } from '../service/runs/runs.ts'
 import { waitForRun } from '../service/runs/watch-run.ts'
-import { callbackBody } from './letta/callback-body.ts'
-
-export type CallingBack = {
-  /** Looks for its callback as soon as this run is over, and not with the next sweep. */
-  expect(runId: RunId, organizationId: OrganizationId): void
-  /** What is being sent gets a moment; whatever is left is found by the next process. */
-  stop(): Promise<void>
-}
-
-type Parts = { desk: Desk; report(fault: unknown, where: string): void }
+import type { JobParts, RunningJob } from './job.ts'
+import { newSingleFlight } from './single-flight.ts'
 
 /** From the first byte sent to the headers of the answer. */
 const ANSWER_MS = 10_000
-/** Well above that: nobody else may have it while an answer can still come. */
+/** Well above that: no other process may claim a callback while an answer can still come. */
 const LEASE_MS = 30_000
-/** For runs that ended elsewhere, were accepted before a restart, or whose sender died. */
+/** How often the store is asked for runs that ended elsewhere, were accepted before a restart, or whose sender died. */
 const SWEEP_MS = 5_000
+/** Retries are due between sweeps; a tick costs a comparison. */
+const TICK_MS = 1_000
 const MOST_AT_ONCE = 8
+/** A stop lets requests that are being sent finish for this long. */
 const STOP_GRACE_MS = 2_000
 
-/** Tells whoever asked for it that their run is over, for as long as the server runs. */
-export function keepCallingBack({ desk, report }: Parts): CallingBack {
-  const { outbound, world } = desk
-  if (!outbound) return { expect: () => undefined, stop: async () => undefined }
-  const { store, clock } = world
+/** Delivers webhooks: calls the addresses that were given with runs, once those runs are over. */
+export function startCallbackSender({ desk, callbackBody }: Omit<JobParts, 'unheardOf'>): RunningJob {
+  const { outbound, callbacks, world } = desk
+  const { store, clock, report } = world
   const stopping = new AbortController()
   const hurry = new AbortController()
   const expected = new Set<RunId>()
   const sending = new Set<Promise<void>>()
-  let looking: Promise<void> | undefined
+  const flight = newSingleFlight(report)
   let isAsked = false
-  let isAway = false
-  let next = setTimeout(look, 0).unref()
+  let nextLookAt = clock.now() + SWEEP_MS
+
+  const stopListening = callbacks.onExpected(lookWhenOver)
+  const stopTicking = clock.every(TICK_MS, () => {
+    if (isAsked || clock.now() >= nextLookAt) look()
+  })
+  clock.soon(look)
+
+  function lookWhenOver(runId: RunId, organizationId: OrganizationId): void {
+    if (expected.has(runId)) return
+    expected.add(runId)
+    waitForRun(runId, { ...desk, organizationId }, stopping.signal)
+      .then(look)
+      // The next sweep finds the callback, if there still is one.
+      .catch(() => undefined)
+      .finally(() => expected.delete(runId))
+  }
 
   function look(): void {
     isAsked = true
-    if (looking || stopping.signal.aborted) return
-    clearTimeout(next)
-    looking = lookUntilDone().finally(() => {
-      looking = undefined
-    })
+    flight.run('looking for callbacks', lookUntilDone)
   }
 
   async function lookUntilDone(): Promise<void> {
@@ -53,20 +57,15 @@ export function keepCallingBack({ desk, report }: Parts): CallingBack {
     try {
       while (isAsked) {
         isAsked = false
-        due = await takeDue()
+        due = await sendDue()
       }
-      isAway = false
-    } catch (fault) {
-      // Said once: while the store is away it is asked again and again.
-      if (!isAway) report(fault, 'looking for callbacks')
-      isAway = true
+    } finally {
+      nextLookAt = Math.min(due ?? Number.POSITIVE_INFINITY, clock.now() + SWEEP_MS)
     }
-    const wait = due === undefined ? SWEEP_MS : Math.min(Math.max(due - clock.now(), 1), SWEEP_MS)
-    if (!stopping.signal.aborted) next = setTimeout(look, wait).unref()
   }
 
-  /** Sends what is due; answers when the next one will be. */
-  async function takeDue(): Promise<number | undefined> {
+  /** Starts to send what is due now; answers when the next callback will be. */
+  async function sendDue(): Promise<number | undefined> {
     while (sending.size < MOST_AT_ONCE && !stopping.signal.aborted) {
       const due = await store.callbacks.nextDue()
       const now = clock.now()
@@ -89,41 +88,33 @@ export function keepCallingBack({ desk, report }: Parts): CallingBack {
       const outcome = tried ? outcomeOf(tried, { tries, now: clock.now() }) : SPENT
       await store.callbacks.record(run.id, tries, outcome)
     } catch (fault) {
-      // Its outcome could not be kept: it is sent again when the lease is over.
+      // The outcome is not recorded: the callback is sent again when the lease is over.
       report(fault, `calling back for ${run.id}`)
     }
   }
 
   async function post({ run, url, reach, tries }: ClaimedCallback): Promise<CallbackTry> {
-    const story = await showRun(run.id, { ...desk, organizationId: run.organizationId })
-    const request = { method: 'POST', headers: headersFor(run.id, tries), body: callbackBody(story) }
+    const body = await callbackBody(await showRun(run.id, { ...desk, organizationId: run.organizationId }))
     const signal = AbortSignal.any([hurry.signal, AbortSignal.timeout(ANSWER_MS)])
-    return answerTo((outbound as Outbound).fetch[reach](url, { ...request, signal }))
+    return answerTo(outbound.fetch[reach](url, { method: 'POST', headers: headersFor(run.id, tries), body, signal }))
   }
 
   return {
-    expect(runId, organizationId) {
-      if (expected.has(runId)) return
-      expected.add(runId)
-      waitForRun(runId, { ...desk, organizationId }, stopping.signal)
-        .then(look)
-        // A sweep finds it, if there is still something to find.
-        .catch(() => undefined)
-        .finally(() => expected.delete(runId))
-    },
     async stop() {
+      stopListening()
+      stopTicking()
       stopping.abort()
-      clearTimeout(next)
-      const late = setTimeout(() => hurry.abort(new Error('the server was stopped')), STOP_GRACE_MS)
-      await looking
-      // The store is closed next: nothing of ours may still be using it.
+      const allSent = new AbortController()
+      const late = clock.sleep(STOP_GRACE_MS, allSent.signal)
+      void late.then(() => hurry.abort(new Error('the server was stopped')))
+      await flight.stop()
       await Promise.all(sending)
-      clearTimeout(late)
+      allSent.abort()
     },
   }
 }
 
-/** The delivery is the same in every try: by it a receiver knows what it had before. */
+/** Every try has the same delivery id: by it a receiver recognizes a repetition. */
 const headersFor = (runId: RunId, tries: number): Record<string, string> => ({
   'content-type': 'application/json',
   'user-agent': 'holdfast',
@@ -134,7 +125,7 @@ const headersFor = (runId: RunId, tries: number): Record<string, string> => ({
 async function answerTo(asked: Promise<Response>): Promise<CallbackTry> {
   try {
     const response = await asked
-    // What it says beside its status is of no use to anybody.
+    // Only the status counts; the connection is not kept busy with the rest.
     await response.body?.cancel()
     return { type: 'answered', statusCode: response.status }
   } catch (fault) {

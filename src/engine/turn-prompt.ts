@@ -1,0 +1,32 @@
+import type { Run } from '../core/run.ts'
+import type { Turn } from '../core/turn.ts'
+import type { OpenedPrompt } from '../ports/memory-store.ts'
+import type { Patient } from './patience.ts'
+import { promptFrom, systemPrompt } from './system-prompt.ts'
+import type { World } from './world.ts'
+
+/** The system prompt of a turn, in the words of its conversation and of its request. */
+export type TurnPrompt = {
+  readonly text: string
+  /** Reads it again: a compaction compiles the prompt of its conversation from memory as it is now. */
+  refresh(): Promise<void>
+}
+
+type Parts = { run: Run; known: OpenedPrompt | undefined; settings: Turn['settings'] }
+
+export async function openPrompt(
+  { run, known, settings: { system, addendum } }: Parts,
+  world: Pick<World, 'store' | 'clock'>,
+  patient: Patient,
+): Promise<TurnPrompt> {
+  const whole = (prompt: string) => (addendum === undefined ? prompt : `${prompt}\n\n${addendum}`)
+  let text = whole(system ?? (known ? await patient(() => promptFrom(known.system, run, world)) : ''))
+  return {
+    get text() {
+      return text
+    },
+    async refresh() {
+      text = whole(system ?? (await patient(() => systemPrompt(run, world))))
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import type { ConversationId, RunId } from '../core/id.ts'
+import { isSettled, type Run } from '../core/run.ts'
+import { type ProcessState, type Workspace, WorkspaceError, type Workspaces } from '../ports/workspaces.ts'
+import type { Desk } from '../service/desk.ts'
+
+type Parts = { world: Pick<Desk['world'], 'store' | 'clock'>; workspaces: Pick<Workspaces, 'find' | 'glance'> }
+
+/** Ends the processes that a cancelled run started. */
+export async function endOfCancelled(runId: RunId, { world, workspaces }: Parts): Promise<void> {
+  const run = await world.store.runs.getAnywhere(runId)
+  if (run?.status !== 'cancelled') return
+  const workspace = await awake(run.conversationId, workspaces)
+  await unlessGone(async () => workspace?.endOf(runId, 'cancelled'))
+}
+
+/**
+ * Ends every process of a workspace whose run was cancelled while no server looked after it, and foreground commands
+ * whose run is over: no call waits for them any more.
+ */
+export async function endWhatIsOver(conversationId: ConversationId, { world, workspaces }: Parts): Promise<void> {
+  const workspace = await awake(conversationId, workspaces)
+  await unlessGone(async () => {
+    const running = (await workspace?.processes())?.filter(({ ending }) => ending === undefined) ?? []
+    for (const process of running) {
+      const run = await world.store.runs.getAnywhere(process.runId)
+      if (shouldEnd(process, { run, now: world.clock.now() })) await workspace?.kill(process.processId, 'cancelled')
+    }
+  })
+}
+
+/** A workspace that was removed meanwhile has no processes left. */
+async function unlessGone(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (fault) {
+    if (!(fault instanceof WorkspaceError && fault.fault === 'gone')) throw fault
+  }
+}
+
+/** The longest a call waits for its command; for commands that were started by hand and have no run. */
+const LONGEST_WAIT_MS = 24 * 3_600_000
+
+export function shouldEnd(
+  { background, startedAt }: Pick<ProcessState, 'background' | 'startedAt'>,
+  { run, now }: { run: Pick<Run, 'status' | 'waiting'> | undefined; now: number },
+): boolean {
+  if (run?.status === 'cancelled') return true
+  if (background) return false
+  return run ? isSettled(run) : now - startedAt > LONGEST_WAIT_MS
+}
+
+/** The workspace, unless it is asleep: nothing runs in it then, and asking would wake it. */
+async function awake(
+  conversationId: ConversationId,
+  { find, glance }: Parts['workspaces'],
+): Promise<Workspace | undefined> {
+  if ((await glance(conversationId))?.status !== 'awake') return undefined
+  return find(conversationId)
+}

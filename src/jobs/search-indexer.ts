@@ -1,0 +1,49 @@
+import { turnsHere } from '../service/runs/runs.ts'
+import { newEmbedding } from './embed-texts.ts'
+import type { JobParts, RunningJob } from './job.ts'
+import { newSingleFlight } from './single-flight.ts'
+
+const TICK_MS = 2_000
+/** A command that ends within a moment is spared the work. */
+const TICKS_BEFORE_FIRST = 2
+/** Rarely, since a search indexes what it needs by itself; while turns run, more rarely still. */
+const INDEXING_TICKS = { idle: 5, busy: 30 }
+/** The length of one piece of indexing, and of the pause after it. */
+const INDEXING_MS = 50
+
+/** Indexes messages and embeds messages and passages while little else runs. */
+export function startSearchIndexer({ desk }: Pick<JobParts, 'desk'>): RunningJob {
+  const { world, embeddings } = desk
+  const { store, clock, report } = world
+  const stopping = new AbortController()
+  const flight = newSingleFlight(report)
+  const shelves = embeddings.messages ? [store.passages.vectors, store.recall.vectors] : [store.passages.vectors]
+  const embedding = shelves.map((vectors) => newEmbedding({ vectors, agents: store.agents, embeddings, clock }))
+  let ticks = -TICKS_BEFORE_FIRST
+
+  const stopTicking = clock.every(TICK_MS, () => {
+    ticks += 1
+    if (ticks < 0) return
+    flight.run('embedding for search', embed)
+    if (ticks % INDEXING_TICKS[turnsHere(desk) === 0 ? 'idle' : 'busy'] === 0) flight.run('indexing for search', index)
+  })
+
+  async function embed(): Promise<void> {
+    for (const one of embedding) await one.work(stopping.signal)
+  }
+
+  async function index(): Promise<void> {
+    while (!stopping.signal.aborted && (await store.recall.catchUp(INDEXING_MS)) === 'more') {
+      await clock.sleep(INDEXING_MS, stopping.signal)
+      if (turnsHere(desk) > 0) return
+    }
+  }
+
+  return {
+    async stop() {
+      stopTicking()
+      stopping.abort()
+      await flight.stop()
+    },
+  }
+}

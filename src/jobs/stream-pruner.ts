@@ -1,0 +1,27 @@
+import type { JobParts, RunningJob } from './job.ts'
+import { newSingleFlight } from './single-flight.ts'
+
+/** The first prune waits this long after the start, so that clients that reconnect after a restart are served first. */
+const TICK_MS = 30_000
+const TICKS_BETWEEN_PRUNES = 120
+
+/** Removes the chunks of streams whose retention time is over: once an hour. */
+export function startStreamPruner({ desk: { world } }: JobParts): RunningJob {
+  const flight = newSingleFlight(world.report)
+  let ticks = 0
+  const stopTicking = world.clock.every(TICK_MS, () => {
+    if (ticks % TICKS_BETWEEN_PRUNES === 0) flight.run('pruning streams', prune)
+    ticks += 1
+  })
+
+  async function prune(): Promise<void> {
+    await world.streams.prune()
+  }
+
+  return {
+    async stop() {
+      stopTicking()
+      await flight.stop()
+    },
+  }
+}

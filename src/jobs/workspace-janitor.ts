@@ -1,0 +1,72 @@
+import type { RunId } from '../core/id.ts'
+import { endOfCancelled, endWhatIsOver } from './end-cancelled.ts'
+import type { JobParts, RunningJob } from './job.ts'
+import { removeOwnerless } from './remove-ownerless.ts'
+import { newSingleFlight } from './single-flight.ts'
+import { newWakeUps } from './wake-conversations.ts'
+
+const TICK_MS = 1_000
+/** Rarely: a sweep is for what a crash left behind, and it keeps the workspaces it inspects awake. */
+const TICKS_BETWEEN_SWEEPS = 600
+/** A command that ends within a moment is spared the sweep. */
+const TICKS_BEFORE_FIRST_SWEEP = 2
+
+/**
+ * Looks after workspaces outside of turns: wakes conversations when an awaited process ends, ends the processes of
+ * cancelled runs, and removes workspaces whose conversation is deleted. The next process finds what this one leaves.
+ */
+export function startWorkspaceJanitor({ desk, unheardOf }: Omit<JobParts, 'callbackBody'>): RunningJob {
+  const { world, workspaces, commits } = desk
+  const wakeUps = newWakeUps({ desk, workspaces })
+  const flight = newSingleFlight(world.report)
+  const stopping = new AbortController()
+  const cancelled = new Set<RunId>()
+  let ticks = -TICKS_BEFORE_FIRST_SWEEP
+
+  const stopListening = commits.listen({
+    event(event, runId) {
+      if (event.type !== 'turn-ended' || event.stopReason !== 'cancelled') return
+      cancelled.add(runId)
+      flight.run(ENDING, endCancelled)
+    },
+  })
+  const stopTicking = world.clock.every(TICK_MS, () => {
+    flight.run('waking conversations', wakeUps.look)
+    if (cancelled.size > 0) flight.run(ENDING, endCancelled)
+    if (ticks % TICKS_BETWEEN_SWEEPS === 0) flight.run('looking after workspaces', sweep)
+    ticks += 1
+  })
+
+  async function endCancelled(): Promise<void> {
+    await eachOf([...cancelled], async (runId) => {
+      await endOfCancelled(runId, { world, workspaces })
+      cancelled.delete(runId)
+    })
+  }
+
+  async function sweep(): Promise<void> {
+    const staying = await removeOwnerless({ store: world.store, workspaces, unheardOf })
+    await eachOf(staying, (id) => endWhatIsOver(id, { world, workspaces }))
+  }
+
+  /** A failure of one does not keep the others waiting. */
+  async function eachOf<T>(list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+    const faults: unknown[] = []
+    for (const one of list) {
+      if (stopping.signal.aborted) return
+      await work(one).catch((fault) => faults.push(fault))
+    }
+    if (faults.length > 0) throw faults[0]
+  }
+
+  return {
+    async stop() {
+      stopping.abort()
+      stopTicking()
+      stopListening()
+      await Promise.all([wakeUps.stop(), flight.stop()])
+    },
+  }
+}
+
+const ENDING = 'ending the processes of a cancelled run'

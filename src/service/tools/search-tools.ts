@@ -1,0 +1,34 @@
+import type { StoredTool } from '../../core/stored-tool.ts'
+import type { Desk } from '../desk.ts'
+import { listTools } from './tools.ts'
+
+type ToolSearch = { query?: string; tags?: string[]; toolTypes?: string[]; limit: number }
+
+/** Best first: words of the name count more than those of the description. Without words all that fit, in order. */
+export async function searchTools(
+  { query = '', tags, toolTypes, limit }: ToolSearch,
+  desk: Desk,
+): Promise<StoredTool[]> {
+  const words = wordsOf(query)
+  const fitting = (await listTools(desk)).filter(
+    (tool) =>
+      (!tags?.length || tool.tags.some((tag) => tags.includes(tag))) &&
+      (!toolTypes?.length || toolTypes.includes(tool.toolType)),
+  )
+  return fitting
+    .map((tool) => ({ tool, score: words.length === 0 ? 1 : scoreOf(tool, words) }))
+    .filter(({ score }) => score > 0)
+    .sort((one, other) => other.score - one.score)
+    .slice(0, limit)
+    .map(({ tool }) => tool)
+}
+
+const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+
+const IN_NAME = 3
+
+function scoreOf({ name, description }: StoredTool, words: readonly string[]): number {
+  const title = name.toLowerCase()
+  const text = description.toLowerCase()
+  return words.reduce((sum, word) => sum + (title.includes(word) ? IN_NAME : 0) + (text.includes(word) ? 1 : 0), 0)
+}
