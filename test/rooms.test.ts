@@ -54,6 +54,27 @@ const DOORS: Record<string, Doors> = {
   'main.ts': { rooms: ['command.ts'], packages: ['node:'] },
 }
 
+/**
+ * Folders inside a room, and which of its other folders each may import. A folder that is missing here may import none;
+ * files at the top of the room assemble it and may import all.
+ */
+const SUB_DOORS: Record<string, Record<string, string[]>> = {
+  storage: {
+    database: ['turnstile.ts'],
+    migrations: ['database'],
+    people: ['database'],
+    credentials: ['database'],
+    tools: ['database'],
+    memory: ['database'],
+    conversations: ['database', 'memory'],
+    runs: ['database', 'conversations', 'memory', 'credentials'],
+    agents: ['database', 'conversations', 'memory', 'tools'],
+  },
+}
+
+/** How a row becomes an object: any folder of the room may import these, and they import `database` alone. */
+const ROW_FILE = /-row\.ts$/
+
 /** Clock and chance are ports: the simulator must be able to run these rooms on a virtual clock. */
 const PURE_ROOMS = ['core', 'engine', 'live', 'service']
 const CLOCK_OR_CHANCE =
@@ -76,6 +97,18 @@ test('a bad import, a long file, a forbidden name and a bare clock are each seen
   assert.equal(faultsOf('attic/any.ts', "import '../core/run.ts'").length, 1)
 })
 
+test('inside a room, an import through a closed sub-door is seen', () => {
+  const faultsIn = (file: string, target: string) => faultsOf(file, `import { x } from '${target}'`).length
+  assert.equal(faultsIn('storage/memory/blocks.ts', '../database/statement.ts'), 0)
+  assert.equal(faultsIn('storage/memory/blocks.ts', '../agents/agent-row.ts'), 0)
+  assert.equal(faultsIn('storage/store.ts', './agents/agents.ts'), 0)
+  assert.equal(faultsIn('storage/memory/blocks.ts', '../agents/agents.ts'), 1)
+  assert.equal(faultsIn('storage/memory/blocks.ts', '../store.ts'), 1)
+  assert.equal(faultsIn('storage/database/statement.ts', '../runs/run-row.ts'), 1)
+  assert.equal(faultsIn('storage/memory/block-row.ts', '../agents/agent-row.ts'), 1)
+  assert.equal(faultsIn('storage/memory/block-row.ts', './blocks.ts'), 1)
+})
+
 function faultsOf(file: string, text: string): string[] {
   const room = file.split('/')[0]!
   const doors = DOORS[room] ?? { rooms: [], packages: [] }
@@ -87,8 +120,10 @@ function faultsOf(file: string, text: string): string[] {
   const typesOnly = typeImportsOf(text)
   for (const target of importsOf(text)) {
     if (target.startsWith('.')) {
-      const other = relative('.', join(dirname(file), target)).split('/')[0]!
+      const path = relative('.', join(dirname(file), target))
+      const other = path.split('/')[0]!
       if (other !== room && !doors.rooms.includes(other)) faults.push(`${room} may not import ${other} (${file})`)
+      if (other === room && !passesSubDoor(file, path)) faults.push(`${file} may not import ${path}`)
     } else {
       const name = target.startsWith('node:') || builtinModules.includes(target) ? 'node:' : packageName(target)
       const isType = typesOnly.has(target) && doors.types?.includes(name)
@@ -96,6 +131,17 @@ function faultsOf(file: string, text: string): string[] {
     }
   }
   return faults
+}
+
+/** Both are paths from `src/`, in the same room. */
+function passesSubDoor(file: string, target: string): boolean {
+  const [room, folder, ...rest] = file.split('/')
+  const doors = SUB_DOORS[room!]
+  if (!doors || rest.length === 0) return true
+  const other = target.split('/')[1]!
+  if (ROW_FILE.test(file)) return other === 'database'
+  if (other === folder || doors[folder!]?.includes(other)) return true
+  return folder !== 'database' && ROW_FILE.test(target)
 }
 
 function importsOf(text: string): string[] {

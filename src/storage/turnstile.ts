@@ -1,4 +1,4 @@
-import type { Awaitable } from './statement.ts'
+import type { Awaitable } from './database/statement.ts'
 
 export type Turnstile = <T>(work: () => Awaitable<T>) => Promise<T>
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { readCommitted, sqliteConnection } from '../../src/storage/sqlite-connection.ts'
-import { statement } from '../../src/storage/statement.ts'
+import { readCommitted, sqliteConnection } from '../../src/storage/database/sqlite-connection.ts'
+import { statement } from '../../src/storage/database/statement.ts'
 
 type Named = { id: string; name: string }
 

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** Written by whoever searches and by an idle server, never by a turn: a message costs what it cost before. */
 export const messageSearch: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** What was said, as an embedding model places it. Follows the index of words, and goes with it. */
 export const messageVectors: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** The chunk log: without fsync, and so in a file of its own on SQLite and in unlogged tables on PostgreSQL. */
 export const firstOfChunks: Migration = {
