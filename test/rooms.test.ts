@@ -60,20 +60,18 @@ const DOORS: Record<string, Doors> = {
  */
 const SUB_DOORS: Record<string, Record<string, string[]>> = {
   storage: {
-    database: ['turnstile.ts'],
+    rows: [],
+    database: ['rows', 'turnstile.ts'],
     migrations: ['database'],
-    people: ['database'],
-    credentials: ['database'],
-    tools: ['database'],
-    memory: ['database'],
-    conversations: ['database', 'memory'],
-    runs: ['database', 'conversations', 'memory', 'credentials'],
-    agents: ['database', 'conversations', 'memory', 'tools'],
+    people: ['database', 'rows'],
+    credentials: ['database', 'rows'],
+    tools: ['database', 'rows'],
+    memory: ['database', 'rows'],
+    conversations: ['database', 'rows', 'memory'],
+    runs: ['database', 'rows', 'conversations', 'memory', 'credentials'],
+    agents: ['database', 'rows', 'conversations', 'memory', 'tools'],
   },
 }
-
-/** How a row becomes an object: any folder of the room may import these, and they import `database` alone. */
-const ROW_FILE = /-row\.ts$/
 
 /** Clock and chance are ports: the simulator must be able to run these rooms on a virtual clock. */
 const PURE_ROOMS = ['core', 'engine', 'live', 'service']
@@ -100,13 +98,12 @@ test('a bad import, a long file, a forbidden name and a bare clock are each seen
 test('inside a room, an import through a closed sub-door is seen', () => {
   const faultsIn = (file: string, target: string) => faultsOf(file, `import { x } from '${target}'`).length
   assert.equal(faultsIn('storage/memory/blocks.ts', '../database/statement.ts'), 0)
-  assert.equal(faultsIn('storage/memory/blocks.ts', '../agents/agent-row.ts'), 0)
+  assert.equal(faultsIn('storage/memory/blocks.ts', '../rows/agent-row.ts'), 0)
   assert.equal(faultsIn('storage/store.ts', './agents/agents.ts'), 0)
   assert.equal(faultsIn('storage/memory/blocks.ts', '../agents/agents.ts'), 1)
   assert.equal(faultsIn('storage/memory/blocks.ts', '../store.ts'), 1)
-  assert.equal(faultsIn('storage/database/statement.ts', '../runs/run-row.ts'), 1)
-  assert.equal(faultsIn('storage/memory/block-row.ts', '../agents/agent-row.ts'), 1)
-  assert.equal(faultsIn('storage/memory/block-row.ts', './blocks.ts'), 1)
+  assert.equal(faultsIn('storage/database/statement.ts', '../runs/events.ts'), 1)
+  assert.equal(faultsIn('storage/rows/block-row.ts', '../database/statement.ts'), 1)
 })
 
 function faultsOf(file: string, text: string): string[] {
@@ -139,9 +136,7 @@ function passesSubDoor(file: string, target: string): boolean {
   const doors = SUB_DOORS[room!]
   if (!doors || rest.length === 0) return true
   const other = target.split('/')[1]!
-  if (ROW_FILE.test(file)) return other === 'database'
-  if (other === folder || doors[folder!]?.includes(other)) return true
-  return folder !== 'database' && ROW_FILE.test(target)
+  return other === folder || doors[folder!]?.includes(other) === true
 }
 
 function importsOf(text: string): string[] {

@@ -10,7 +10,8 @@ import { faultOf, storageError, toStorageError } from './database/faults.ts'
 import { groupCommit } from './database/group-commit.ts'
 import { takeOwnerLock } from './database/owner-lock.ts'
 import { readCommitted, type SqliteConnection, sqliteConnection } from './database/sqlite-connection.ts'
-import { MIGRATIONS, migrateSqlite, newestOf, refuseNewer, sqliteVersion } from './migrations/migrate.ts'
+import { MIGRATIONS } from './migrations/all.ts'
+import { migrateSqlite, newestOf, sqliteVersion } from './migrations/migrate.ts'
 import type { Migration } from './migrations/migration.ts'
 import { chunkStore, SENTINEL } from './runs/chunks.ts'
 import type { Standing } from './runs/workers.ts'
@@ -146,8 +147,7 @@ function bringUpToDate(writer: DatabaseSync, options: SqliteOptions & { file: st
     migrateSqlite(writer, { track: 'store', migrations, clock, place: file, file })
     return
   }
-  const version = sqliteVersion(writer, 'store')
-  refuseNewer(version, { place: file, migrations })
+  const version = sqliteVersion(writer, { track: 'store', migrations, place: file })
   if (version < newestOf(migrations))
     throw storageError(
       'unreachable',

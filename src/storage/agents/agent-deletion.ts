@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import type { AgentId, OrganizationId } from '../../core/id.ts'
+import type { AgentId, ConversationId, OrganizationId } from '../../core/id.ts'
+import { lockAgent } from '../database/lock-agent.ts'
 import { type Executor, type Statement, statement } from '../database/statement.ts'
 import { removeOwnBlocksOfAgent } from '../memory/own-blocks.ts'
-import { lockAgent } from './agent-row.ts'
 
 /** All or nothing. A worker in the middle of one of its runs finds its lease gone and stops. */
 export async function deleteAgent(
@@ -18,31 +18,25 @@ export async function deleteAgent(
   return true
 }
 
-type Of = { agent: string }
+type Of = { agent: AgentId }
 
 const lockRuns = statement<Of>()((db, p, { lock }) =>
   lock(db.selectFrom('runs').select('number').where('agent_id', '=', p('agent'))),
 )
 
-const RUNS = (agent: never) => sql<number>`(select number from runs where agent_id = ${agent})`
-const CONVERSATIONS = (agent: never) => sql<string>`(select id from conversations where agent_id = ${agent})`
+const RUNS = (agent: AgentId) => sql<number>`(select number from runs where agent_id = ${agent})`
+const CONVERSATIONS = (agent: AgentId) => sql<ConversationId>`(select id from conversations where agent_id = ${agent})`
 
 /** What points at others goes before them. */
 const REMOVALS: Statement<Of, unknown>[] = [
   statement<Of>()((db, p) => db.deleteFrom('events').where('run_number', 'in', RUNS(p('agent')))),
   statement<Of>()((db, p) => db.deleteFrom('steps').where('run_number', 'in', RUNS(p('agent')))),
+  statement<Of>()((db, p) => db.deleteFrom('messages').where('conversation_id', 'in', CONVERSATIONS(p('agent')))),
   statement<Of>()((db, p) =>
-    db.deleteFrom('messages').where('conversation_id', 'in', CONVERSATIONS(p('agent')) as never),
+    db.deleteFrom('steered_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
   ),
-  statement<Of>()((db, p) =>
-    db.deleteFrom('steered_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent')) as never),
-  ),
-  statement<Of>()((db, p) =>
-    db.deleteFrom('run_otids').where('conversation_id', 'in', CONVERSATIONS(p('agent')) as never),
-  ),
-  statement<Of>()((db, p) =>
-    db.deleteFrom('run_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent')) as never),
-  ),
+  statement<Of>()((db, p) => db.deleteFrom('run_otids').where('conversation_id', 'in', CONVERSATIONS(p('agent')))),
+  statement<Of>()((db, p) => db.deleteFrom('run_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent')))),
   statement<Of>()((db, p) => db.deleteFrom('runs').where('agent_id', '=', p('agent'))),
   statement<Of>()((db, p) => db.deleteFrom('conversations').where('agent_id', '=', p('agent'))),
   // After the conversations: whoever indexes one of them holds it, and finds it gone.

@@ -5,16 +5,17 @@ import type { AgentFilter, ListPage } from '../../ports/memory-store.ts'
 import {
   type Bounds,
   bothWays,
-  boundsOf,
   containing,
+  hasTags,
   inBounds,
   isBlank,
   placesBy,
-  placesOf,
-  TAG_SLOTS,
+  readPage,
+  type TagValues,
+  tagValues,
 } from '../database/list-page.ts'
-import { type Executor, listParameters, listValues, statement } from '../database/statement.ts'
-import { agentOf } from './agent-row.ts'
+import { type Executor, statement } from '../database/statement.ts'
+import { agentOf } from '../rows/agent-row.ts'
 
 type Search = { organizationId: OrganizationId; filter: AgentFilter; page: ListPage }
 
@@ -23,25 +24,20 @@ export async function searchAgents(
   { organizationId, filter, page }: Search,
 ): Promise<Agent[] | undefined> {
   const sortBy = filter.sortBy ?? 'created_at'
-  const places = await placesOf(page, async (id) => {
-    const row = await db.get(PLACES[sortBy], { organization: organizationId, id })
-    return row && { key: Number(row.key), number: row.number }
+  return readPage(page, {
+    find: (id) => db.get(PLACES[sortBy], { organization: organizationId, id }),
+    read: (direction, bounds) =>
+      db.all(LISTS[sortBy][direction], {
+        ...bounds,
+        ...tagValues(filter.tags, filter.allTags ? 'all' : 'any'),
+        organization: organizationId,
+        name: filter.name ?? '',
+        text: containing(filter.text),
+        block: filter.blockId ?? '',
+        stop: filter.lastStopReason ?? '',
+      }),
+    objectOf: agentOf,
   })
-  if (!places) return undefined
-  const { bounds, read, reversed } = boundsOf(page, places)
-  const tags = [...new Set(filter.tags ?? [])]
-  const rows = await db.all(LISTS[sortBy][read], {
-    ...bounds,
-    organization: organizationId,
-    name: filter.name ?? '',
-    text: containing(filter.text),
-    block: filter.blockId ?? '',
-    stop: filter.lastStopReason ?? '',
-    needed: tags.length === 0 ? 0 : filter.allTags ? tags.length : 1,
-    ...(listValues('tag', tags, TAG_SLOTS) as Record<`tag${number}`, string>),
-  })
-  const agents = rows.map(agentOf)
-  return reversed ? agents.reverse() : agents
 }
 
 export async function countAgents(db: Executor, organizationId: OrganizationId): Promise<number> {
@@ -59,18 +55,13 @@ const KEYS: Record<SortBy, RawBuilder<number>> = {
   last_run_completion: LAST_COMPLETION,
 }
 
-type Values = Bounds & {
-  organization: string
-  name: string
-  text: string
-  block: string
-  stop: string
-  needed: number
-  [tag: `tag${number}`]: string
-}
+type Values = Bounds &
+  TagValues & { organization: OrganizationId; name: string; text: string; block: string; stop: string }
 
 const LAST_STOP = sql<string>`(select runs.stop_reason from runs where runs.agent_id = agents.id
   and runs.completed_at is not null order by runs.number desc limit 1)`
+
+const TAGS = sql`(select tag as value from agent_tags where agent_tags.agent_id = agents.id) as item`
 
 const listOf = (key: RawBuilder<number>, direction: 'asc' | 'desc') =>
   statement<Values>()((db, p) =>
@@ -82,18 +73,14 @@ const listOf = (key: RawBuilder<number>, direction: 'asc' | 'desc') =>
       .where(sql<SqlBool>`(${isBlank(p('name'))} or name = ${p('name')})`)
       .where(
         sql<SqlBool>`(${isBlank(p('text'))} or lower(name) like ${p('text')} escape '\\'
-          or lower(settings) like ${p('text')} escape '\\')`,
+          or lower(description) like ${p('text')} escape '\\')`,
       )
       .where(
         sql<SqlBool>`(${isBlank(p('block'))} or exists (select 1 from agent_blocks
           where agent_blocks.agent_id = agents.id and agent_blocks.block_id = ${p('block')}))`,
       )
       .where(sql<SqlBool>`(${isBlank(p('stop'))} or ${LAST_STOP} = ${p('stop')})`)
-      .where(
-        sql<SqlBool>`(cast(${p('needed')} as integer) = 0 or (select count(*) from agent_tags
-          where agent_tags.agent_id = agents.id
-          and agent_tags.tag in (${sql.join(listParameters(p, 'tag', TAG_SLOTS))})) >= cast(${p('needed')} as integer))`,
-      )
+      .where(hasTags(p, TAGS))
       .orderBy(key, direction)
       .orderBy('number', direction)
       .limit(p('limit')),
@@ -103,7 +90,7 @@ const LISTS = bothWays(KEYS, listOf)
 
 const PLACES = placesBy('agents', KEYS)
 
-const count = statement<{ organization: string }>()((db, p) =>
+const count = statement<{ organization: OrganizationId }>()((db, p) =>
   db
     .selectFrom('agents')
     .select((select) => select.fn.countAll<number>().as('count'))

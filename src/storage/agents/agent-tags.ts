@@ -1,4 +1,5 @@
 import type { AgentId, OrganizationId } from '../../core/id.ts'
+import { insertInto } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 
 export async function setTags(
@@ -7,11 +8,9 @@ export async function setTags(
   tags: readonly string[],
 ): Promise<void> {
   await db.run(clear, { agent: id })
-  for (const tag of new Set(tags)) await db.run(insert, { organization: organizationId, agent: id, tag })
+  for (const tag of new Set(tags)) await db.run(insert, { organization_id: organizationId, agent_id: id, tag })
 }
 
-const clear = statement<{ agent: string }>()((db, p) => db.deleteFrom('agent_tags').where('agent_id', '=', p('agent')))
+const clear = statement<{ agent: AgentId }>()((db, p) => db.deleteFrom('agent_tags').where('agent_id', '=', p('agent')))
 
-const insert = statement<{ organization: string; agent: string; tag: string }>()((db, p) =>
-  db.insertInto('agent_tags').values({ organization_id: p('organization'), agent_id: p('agent'), tag: p('tag') }),
-)
+const insert = insertInto('agent_tags', ['organization_id', 'agent_id', 'tag'])

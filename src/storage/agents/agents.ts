@@ -6,17 +6,18 @@ import { insertConversation } from '../conversations/conversations.ts'
 import { insertMessages } from '../conversations/messages.ts'
 import { keepPrompt } from '../conversations/prompts.ts'
 import type { Database } from '../database/database.ts'
+import { insertInto, rowById, updateById } from '../database/row-statements.ts'
 import { sealedSecrets } from '../database/sealed-secrets.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { attachBlocks } from '../memory/agent-blocks.ts'
 import { insertBlock } from '../memory/blocks.ts'
 import { insertPassage } from '../memory/passages.ts'
 import { forgetPrompts } from '../memory/stale-prompts.ts'
-import type { ChangedRun } from '../runs/run-row.ts'
+import { AGENT_COLUMNS, agentOf, agentRowOf } from '../rows/agent-row.ts'
+import type { ChangedRun } from '../rows/run-row.ts'
 import { putTool } from '../tools/tools.ts'
 import { deleteAgent } from './agent-deletion.ts'
 import { countAgents, searchAgents } from './agent-list.ts'
-import { type AgentRow, agentOf, agentRowOf } from './agent-row.ts'
 import { setTags } from './agent-tags.ts'
 
 export function agentStore(database: Database): AgentStore {
@@ -29,7 +30,7 @@ export function agentStore(database: Database): AgentStore {
           await insertAgent(db, { agent, conversationId: defaultConversation, parts })
           return true
         },
-        recall: async (db) => ((await db.get(byId, idOf(agent))) ? true : undefined),
+        recall: async (db) => ((await db.get(byId.plain, idOf(agent))) ? true : undefined),
       }).then(() => undefined),
 
     createAll: (agents) =>
@@ -39,12 +40,12 @@ export function agentStore(database: Database): AgentStore {
           for (const one of agents) await insertAgent(db, one)
           return true
         },
-        recall: async (db) => (!agents[0] || (await db.get(byId, idOf(agents[0].agent))) ? true : undefined),
+        recall: async (db) => (!agents[0] || (await db.get(byId.plain, idOf(agents[0].agent))) ? true : undefined),
       }).then(() => undefined),
 
     get: (organizationId, id) =>
       read(async (db) => {
-        const row = await db.get(byId, idOf({ organizationId, id }))
+        const row = await db.get(byId.plain, idOf({ organizationId, id }))
         return row && agentOf(row)
       }),
 
@@ -68,7 +69,7 @@ export function agentStore(database: Database): AgentStore {
       write({
         key: id,
         async work(db) {
-          const row = await db.get(forUpdate, idOf({ organizationId, id }))
+          const row = await db.get(byId.locked, idOf({ organizationId, id }))
           if (!row) return undefined
           const before = agentOf(row)
           const agent = edit?.(before) ?? before
@@ -104,7 +105,11 @@ async function insertAgent(db: Executor, { agent, conversationId, parts }: NewAg
 
 /** Messages that no run wrote belong to none. */
 const beforeAnyRun = ({ organizationId, id }: Agent, conversationId: ConversationId): ChangedRun => ({
-  ...{ number: 0, id: NO_RUN, organization_id: organizationId, agent_id: id, conversation_id: conversationId },
+  number: 0,
+  id: NO_RUN,
+  organization_id: organizationId,
+  agent_id: id,
+  conversation_id: conversationId,
 })
 
 const idOf = ({ organizationId, id }: { organizationId: OrganizationId; id: AgentId }) => ({
@@ -113,53 +118,19 @@ const idOf = ({ organizationId, id }: { organizationId: OrganizationId; id: Agen
 })
 
 /** A page without a beginning starts at the newest; an id that is not there gives an empty page. */
-export const beforeOf = (before: string | undefined) => ({
+const beforeOf = (before: string | undefined) => ({
   isFirst: before === undefined ? 1 : 0,
-  before: before ?? '',
+  before: (before ?? '') as AgentId,
 })
 
-const insert = statement<AgentRow>()((db, p) =>
-  db.insertInto('agents').values({
-    id: p('id'),
-    organization_id: p('organization_id'),
-    name: p('name'),
-    system: p('system'),
-    model: p('model'),
-    fallback: p('fallback'),
-    tools: p('tools'),
-    settings: p('settings'),
-    created_at: p('created_at'),
-    updated_at: p('updated_at'),
-    sealed_secrets: p('sealed_secrets'),
-  }),
-)
+const insert = insertInto('agents', AGENT_COLUMNS)
 
-const update = statement<AgentRow>()((db, p) =>
-  db
-    .updateTable('agents')
-    .set({
-      name: p('name'),
-      system: p('system'),
-      model: p('model'),
-      fallback: p('fallback'),
-      tools: p('tools'),
-      settings: p('settings'),
-      updated_at: p('updated_at'),
-      sealed_secrets: p('sealed_secrets'),
-    })
-    .where('id', '=', p('id')),
-)
+const update = updateById('agents', AGENT_COLUMNS)
 
-const byId = statement<{ organization: string; id: string }>()((db, p) =>
-  db.selectFrom('agents').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization')),
-)
-
-const forUpdate = statement<{ organization: string; id: string }>()((db, p, { lock }) =>
-  lock(db.selectFrom('agents').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization'))),
-)
+const byId = rowById('agents')
 
 /** The eldest of that name: a newcomer does not take over what an old name means. */
-const byName = statement<{ organization: string; name: string }>()((db, p) =>
+const byName = statement<{ organization: OrganizationId; name: string }>()((db, p) =>
   db
     .selectFrom('agents')
     .selectAll()
@@ -169,7 +140,7 @@ const byName = statement<{ organization: string; name: string }>()((db, p) =>
     .limit(1),
 )
 
-const page = statement<{ organization: string; isFirst: number; before: string; limit: number }>()((db, p) =>
+const page = statement<{ organization: OrganizationId; isFirst: number; before: AgentId; limit: number }>()((db, p) =>
   db
     .selectFrom('agents')
     .selectAll()

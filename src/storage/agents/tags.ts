@@ -1,9 +1,9 @@
 import { type SqlBool, sql } from 'kysely'
-import type { AgentId } from '../../core/id.ts'
+import type { AgentId, OrganizationId } from '../../core/id.ts'
 import type { TagStore } from '../../ports/memory-store.ts'
 import type { Database } from '../database/database.ts'
 import { containing, isBlank } from '../database/list-page.ts'
-import { listParameters, listValues, statement } from '../database/statement.ts'
+import { listParameters, listValues, type Slots, statement } from '../database/statement.ts'
 
 export function tagStore({ read }: Database): TagStore {
   return {
@@ -20,7 +20,7 @@ export function tagStore({ read }: Database): TagStore {
         const found = new Map<AgentId, string[]>(agentIds.map((id) => [id, []]))
         for (let start = 0; start < agentIds.length; start += BATCH) {
           const values = listValues('id', agentIds.slice(start, start + BATCH), BATCH)
-          const rows = await db.all(ofAgents, { organization: organizationId, ...values } as Batch)
+          const rows = await db.all(ofAgents, { organization: organizationId, ...values })
           for (const { agent_id, tag } of rows) found.get(agent_id)?.push(tag)
         }
         return found
@@ -28,7 +28,7 @@ export function tagStore({ read }: Database): TagStore {
   }
 }
 
-type List = { organization: string; text: string; low: string; high: string; limit: number }
+type List = { organization: OrganizationId; text: string; low: string; high: string; limit: number }
 
 const listOf = (order: 'asc' | 'desc') =>
   statement<List>()((db, p) =>
@@ -48,7 +48,7 @@ const ascending = listOf('asc')
 const descending = listOf('desc')
 
 const BATCH = 32
-type Batch = { organization: string; [id: `id${number}`]: string }
+type Batch = Slots<'id', AgentId> & { organization: OrganizationId }
 
 const ofAgents = statement<Batch>()((db, p) =>
   db

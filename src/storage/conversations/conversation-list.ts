@@ -3,18 +3,9 @@ import type { Conversation } from '../../core/agent.ts'
 import type { OrganizationId } from '../../core/id.ts'
 import type { ListPage } from '../../ports/memory-store.ts'
 import type { ConversationFilter } from '../../ports/store.ts'
-import {
-  type Bounds,
-  bothWays,
-  boundsOf,
-  containing,
-  inBounds,
-  isBlank,
-  placesBy,
-  placesOf,
-} from '../database/list-page.ts'
+import { type Bounds, bothWays, containing, inBounds, isBlank, placesBy, readPage } from '../database/list-page.ts'
 import { type Executor, statement } from '../database/statement.ts'
-import { conversationOf } from './conversation-row.ts'
+import { conversationOf } from '../rows/conversation-row.ts'
 
 type Search = { organizationId: OrganizationId; filter: ConversationFilter; page: ListPage }
 
@@ -23,21 +14,18 @@ export async function searchConversations(
   { organizationId, filter, page }: Search,
 ): Promise<Conversation[] | undefined> {
   const sortBy = filter.sortBy ?? 'created_at'
-  const places = await placesOf(page, async (id) => {
-    const row = await db.get(PLACES[sortBy], { organization: organizationId, id })
-    return row && { key: Number(row.key), number: row.number }
+  return readPage(page, {
+    find: (id) => db.get(PLACES[sortBy], { organization: organizationId, id }),
+    read: (direction, bounds) =>
+      db.all(LISTS[sortBy][direction], {
+        ...bounds,
+        organization: organizationId,
+        agent: filter.agentId ?? '',
+        text: containing(filter.text),
+        archived: filter.archived ?? 'never',
+      }),
+    objectOf: conversationOf,
   })
-  if (!places) return undefined
-  const { bounds, read, reversed } = boundsOf(page, places)
-  const rows = await db.all(LISTS[sortBy][read], {
-    ...bounds,
-    organization: organizationId,
-    agent: filter.agentId ?? '',
-    text: containing(filter.text),
-    archived: filter.archived ?? 'never',
-  })
-  const conversations = rows.map(conversationOf)
-  return reversed ? conversations.reverse() : conversations
 }
 
 type SortBy = NonNullable<ConversationFilter['sortBy']>
@@ -49,7 +37,7 @@ const KEYS: Record<SortBy, RawBuilder<number>> = {
     (select max(runs.completed_at) from runs where runs.conversation_id = conversations.id), 0)`,
 }
 
-type Values = Bounds & { organization: string; agent: string; text: string; archived: string }
+type Values = Bounds & { organization: OrganizationId; agent: string; text: string; archived: string }
 
 const listOf = (key: RawBuilder<number>, direction: 'asc' | 'desc') =>
   statement<Values>()((db, p) =>
@@ -59,7 +47,7 @@ const listOf = (key: RawBuilder<number>, direction: 'asc' | 'desc') =>
       .where('organization_id', '=', p('organization'))
       .where('is_default', '=', sql.lit(0))
       .where('deleted_at', 'is', null)
-      .where(sql<SqlBool>`details not like '%"hidden":true%'`)
+      .where(sql<SqlBool>`coalesce(hidden, 0) = 0`)
       .where(inBounds(key, p))
       .where(sql<SqlBool>`(${isBlank(p('agent'))} or agent_id = ${p('agent')})`)
       .where(sql<SqlBool>`(${isBlank(p('text'))} or lower(summary) like ${p('text')} escape '\\')`)

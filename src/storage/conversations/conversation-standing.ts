@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AgentId, ConversationId, MessageId, OrganizationId } from '../../core/id.ts'
 import type { LastRun, Standing } from '../../ports/memory-store.ts'
 import { type Executor, statement } from '../database/statement.ts'
-import { MESSAGE_COLUMNS, messagesOf } from './messages.ts'
+import { MESSAGE_COLUMNS, messagesOf } from '../rows/message-row.ts'
 
 /** Read at one moment, or a client would see an approval that its list of messages does not know. */
 export async function standingOf(
@@ -28,7 +28,7 @@ async function lastRunOf(db: Executor, organizationId: OrganizationId, id: Agent
   }
 }
 
-const conversation = statement<{ organization: string; id: string }>()((db, p) =>
+const conversation = statement<{ organization: OrganizationId; id: ConversationId }>()((db, p) =>
   db
     .selectFrom('conversations')
     .select(['agent_id', 'context_start'])
@@ -36,7 +36,7 @@ const conversation = statement<{ organization: string; id: string }>()((db, p) =
     .where('organization_id', '=', p('organization')),
 )
 
-const idsFrom = statement<{ conversation: string; start: number }>()((db, p) =>
+const idsFrom = statement<{ conversation: ConversationId; start: number }>()((db, p) =>
   db
     .selectFrom('messages')
     .select([sql<MessageId>`coalesce(copy_of, id)`.as('id'), 'role'])
@@ -45,7 +45,7 @@ const idsFrom = statement<{ conversation: string; start: number }>()((db, p) =>
     .orderBy('position'),
 )
 
-const waitingIn = statement<{ conversation: string }>()((db, p) =>
+const waitingIn = statement<{ conversation: ConversationId }>()((db, p) =>
   db
     .selectFrom('runs')
     .select('id')
@@ -54,7 +54,7 @@ const waitingIn = statement<{ conversation: string }>()((db, p) =>
     .where('waiting', '=', sql.lit(1)),
 )
 
-const lastAnswer = statement<{ conversation: string }>()((db, p) =>
+const lastAnswer = statement<{ conversation: ConversationId }>()((db, p) =>
   db
     .selectFrom('messages')
     .select(MESSAGE_COLUMNS)
@@ -64,7 +64,7 @@ const lastAnswer = statement<{ conversation: string }>()((db, p) =>
     .limit(sql.lit(1)),
 )
 
-const lastEnded = statement<{ organization: string; agent: string }>()((db, p) =>
+const lastEnded = statement<{ organization: OrganizationId; agent: AgentId }>()((db, p) =>
   db
     .selectFrom('runs')
     .select(['stop_reason', 'completed_at', 'started_at'])

@@ -1,14 +1,15 @@
 import { sql } from 'kysely'
 import type { Conversation } from '../../core/agent.ts'
-import type { ConversationId } from '../../core/id.ts'
+import type { AgentId, ConversationId, OrganizationId } from '../../core/id.ts'
 import type { ConversationStore, Deleted } from '../../ports/store.ts'
-import { lockAgent } from '../agents/agent-row.ts'
 import type { Database } from '../database/database.ts'
+import { lockAgent } from '../database/lock-agent.ts'
+import { insertInto, updateById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { insertBlock } from '../memory/blocks.ts'
 import { removeOwnBlocks } from '../memory/own-blocks.ts'
+import { CONVERSATION_COLUMNS, conversationOf, conversationRowOf } from '../rows/conversation-row.ts'
 import { searchConversations } from './conversation-list.ts'
-import { type ConversationRow, conversationOf, editable } from './conversation-row.ts'
 import { copyMessages } from './messages.ts'
 
 export function conversationStore({ read, write }: Database): ConversationStore {
@@ -57,7 +58,7 @@ export function conversationStore({ read, write }: Database): ConversationStore 
           const row = await db.get(forUpdate, idOf({ organizationId, id }))
           if (!row) return undefined
           const edited = edit(conversationOf(row))
-          await db.run(update, { id, ...editable(edited), last_message_at: edited.lastMessageAt ?? null })
+          await db.run(update, conversationRowOf(edited))
           return edited
         },
       }),
@@ -85,7 +86,7 @@ export function conversationStore({ read, write }: Database): ConversationStore 
 }
 
 /** Under the right to open runs, so that none can be opened in between. */
-async function remove(db: Executor, place: { organization: string; id: string }, at: number): Promise<Deleted> {
+async function remove(db: Executor, place: Key, at: number): Promise<Deleted> {
   const found = await db.get(takeOpeningRight, place)
   if (!found) return { type: 'not-found' }
   const active = await db.all(activeIn, { id: place.id })
@@ -97,92 +98,59 @@ async function remove(db: Executor, place: { organization: string; id: string },
 }
 
 const idOf = ({ organizationId, id }: Pick<Conversation, 'organizationId' | 'id'>) => ({
-  ...{ organization: organizationId, id },
+  organization: organizationId,
+  id,
 })
 
 export async function insertConversation(db: Executor, conversation: Conversation): Promise<void> {
-  await db.run(insert, {
-    id: conversation.id,
-    organization_id: conversation.organizationId,
-    agent_id: conversation.agentId,
-    is_default: conversation.isDefault ? 1 : 0,
-    created_at: conversation.createdAt,
-    last_message_at: conversation.lastMessageAt ?? null,
-    context_start: conversation.contextStart,
-    next_position: conversation.nextPosition,
-    ...editable(conversation),
-  })
+  await db.run(insert, conversationRowOf(conversation))
 }
 
 export async function moveContext(db: Executor, id: ConversationId, contextStart: number): Promise<void> {
   await db.run(setContextStart, { id, start: contextStart })
 }
 
-const insert = statement<ConversationRow>()((db, p) =>
-  db.insertInto('conversations').values({
-    id: p('id'),
-    organization_id: p('organization_id'),
-    agent_id: p('agent_id'),
-    is_default: p('is_default'),
-    created_at: p('created_at'),
-    last_message_at: p('last_message_at'),
-    context_start: p('context_start'),
-    next_position: p('next_position'),
-    summary: p('summary'),
-    details: p('details'),
-    archived_at: p('archived_at'),
-    updated_at: p('updated_at'),
-  }),
-)
+const insert = insertInto('conversations', CONVERSATION_COLUMNS)
 
-type Editable = ReturnType<typeof editable> & { id: string; last_message_at: number | null }
+const update = updateById('conversations', [
+  'summary',
+  'hidden',
+  'own_blocks',
+  'details',
+  'archived_at',
+  'updated_at',
+  'last_message_at',
+])
 
-const update = statement<Editable>()((db, p) =>
-  db
-    .updateTable('conversations')
-    .set({
-      summary: p('summary'),
-      details: p('details'),
-      archived_at: p('archived_at'),
-      updated_at: p('updated_at'),
-      last_message_at: p('last_message_at'),
-    })
-    .where('id', '=', p('id')),
-)
-
-const setDeleted = statement<{ id: string; at: number }>()((db, p) =>
+const setDeleted = statement<{ id: ConversationId; at: number }>()((db, p) =>
   db
     .updateTable('conversations')
     .set({ deleted_at: p('at') })
     .where('id', '=', p('id')),
 )
 
-const byId = statement<{ organization: string; id: string }>()((db, p) =>
-  db
-    .selectFrom('conversations')
-    .selectAll()
-    .where('id', '=', p('id'))
-    .where('organization_id', '=', p('organization'))
-    .where('deleted_at', 'is', null),
-)
+type Key = { organization: OrganizationId; id: ConversationId }
 
-const anywhere = statement<{ id: string }>()((db, p) =>
-  db.selectFrom('conversations').select(['organization_id', 'agent_id', 'deleted_at']).where('id', '=', p('id')),
-)
-
-const forUpdate = statement<{ organization: string; id: string }>()((db, p, { lock }) =>
-  lock(
-    db
+const byIdLocked = (isLocked: boolean) =>
+  statement<Key>()((db, p, { lock }) => {
+    const found = db
       .selectFrom('conversations')
       .selectAll()
       .where('id', '=', p('id'))
       .where('organization_id', '=', p('organization'))
-      .where('deleted_at', 'is', null),
-  ),
+      .where('deleted_at', 'is', null)
+    return isLocked ? lock(found) : found
+  })
+
+const byId = byIdLocked(false)
+const forUpdate = byIdLocked(true)
+
+const anywhere = statement<{ id: ConversationId }>()((db, p) =>
+  db.selectFrom('conversations').select(['organization_id', 'agent_id', 'deleted_at']).where('id', '=', p('id')),
 )
 
 /** Two openers of runs in one conversation come one after the other. */
-export const takeOpeningRight = statement<{ organization: string; id: string }>()((db, p, { openingRight }) =>
+export const takeOpeningRight = statement<Key>()((db, p, { openingRight }) =>
   db
     .selectFrom('conversations')
     .select(['id', 'agent_id', openingRight(p('id')).as('right')])
@@ -191,7 +159,7 @@ export const takeOpeningRight = statement<{ organization: string; id: string }>(
     .where('deleted_at', 'is', null),
 )
 
-const activeIn = statement<{ id: string }>()((db, p) =>
+const activeIn = statement<{ id: ConversationId }>()((db, p) =>
   db
     .selectFrom('runs')
     .select('id')
@@ -200,7 +168,7 @@ const activeIn = statement<{ id: string }>()((db, p) =>
     .orderBy('number'),
 )
 
-const defaultOfAgent = statement<{ organization: string; agent: string }>()((db, p) =>
+const defaultOfAgent = statement<{ organization: OrganizationId; agent: AgentId }>()((db, p) =>
   db
     .selectFrom('conversations')
     .selectAll()
@@ -209,7 +177,7 @@ const defaultOfAgent = statement<{ organization: string; agent: string }>()((db,
     .where('organization_id', '=', p('organization')),
 )
 
-const ofAgent = statement<{ organization: string; agent: string }>()((db, p) =>
+const ofAgent = statement<{ organization: OrganizationId; agent: AgentId }>()((db, p) =>
   db
     .selectFrom('conversations')
     .selectAll()
@@ -219,7 +187,7 @@ const ofAgent = statement<{ organization: string; agent: string }>()((db, p) =>
     .orderBy('number', 'desc'),
 )
 
-const setContextStart = statement<{ id: string; start: number }>()((db, p) =>
+const setContextStart = statement<{ id: ConversationId; start: number }>()((db, p) =>
   db
     .updateTable('conversations')
     // What is in view begins anew, and so does what is said before it.

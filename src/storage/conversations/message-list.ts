@@ -1,8 +1,8 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import type { AgentId, ConversationId, MessageId, OrganizationId } from '../../core/id.ts'
+import type { ConversationId, MessageId, OrganizationId } from '../../core/id.ts'
 import type { ListPage, Recalled } from '../../ports/memory-store.ts'
-import { type Executor, type Parameter, type Statement, statement, type Value } from '../database/statement.ts'
-import { MESSAGE_COLUMNS, messagesOf } from './messages.ts'
+import { type Executor, type Parameter, type Statement, statement } from '../database/statement.ts'
+import { MESSAGE_COLUMNS, recalledOf } from '../rows/message-row.ts'
 
 type Page = ListPage & { conversationId?: ConversationId }
 
@@ -27,13 +27,7 @@ export async function listAcross(
   return isReversed ? found.reverse() : found
 }
 
-/** Rows of MESSAGE_COLUMNS with the agent behind them. */
-export function recalledOf(rows: Value[][]): Recalled[] {
-  const agents = rows.map((row) => row.at(-1) as AgentId)
-  return messagesOf(rows).map((message, index) => ({ ...message, agentId: agents[index]! }))
-}
-
-type Reach = { organization: string; agent: string; conversation: string }
+type Reach = { organization: OrganizationId; agent: string; conversation: string }
 
 /** One statement for each: a condition that may be idle keeps an index from being used. */
 export type Scope = 'all' | 'agent' | 'conversation'

@@ -8,12 +8,13 @@ import {
   listParameters,
   listValues,
   type Parameter,
+  type Slots,
   type Statement,
   statement,
 } from '../database/statement.ts'
-import { inReach, recalledOf, type Scope } from './message-list.ts'
+import { MESSAGE_COLUMNS, recalledOf } from '../rows/message-row.ts'
+import { inReach, type Scope } from './message-list.ts'
 import { scopeToken } from './message-words.ts'
-import { MESSAGE_COLUMNS } from './messages.ts'
 
 export type MessageSearch = Omit<RecallQuery, 'text'> & {
   organizationId: OrganizationId
@@ -66,7 +67,8 @@ async function plainly(db: Executor, search: MessageSearch): Promise<Recalled[]>
   const { terms, limit } = search
   const spellings = terms.flatMap(({ plain }) => spellingsOf(plain)).slice(0, SPELLINGS)
   const values = {
-    ...{ ...reachOf(search), limit: MOST_PLAIN },
+    ...reachOf(search),
+    limit: MOST_PLAIN,
     // Nothing in a word is a wildcard.
     ...listValues(
       'word',
@@ -74,7 +76,7 @@ async function plainly(db: Executor, search: MessageSearch): Promise<Recalled[]>
       SPELLINGS,
     ),
   }
-  const rows = recalledOf(await db.rows(STATEMENTS.unindexed[scopeOf(search)], values as never))
+  const rows = recalledOf(await db.rows(STATEMENTS.unindexed[scopeOf(search)], values))
   const hits = rows.flatMap((message) => {
     // The store looks at the whole row, and a word may be in what only describes it.
     const said = saidIn(message.body).toLowerCase()
@@ -99,8 +101,9 @@ function spellingsOf(word: string): string[] {
 export const scopeOf = ({ agentId, conversationId }: Pick<MessageSearch, 'agentId' | 'conversationId'>): Scope =>
   conversationId ? 'conversation' : agentId ? 'agent' : 'all'
 
-export type Reach = {
-  organization: string
+/** A blank agent or conversation is any. */
+export type Reach = Slots<'role'> & {
+  organization: OrganizationId
   agent: string
   conversation: string
   skip: number
@@ -108,21 +111,26 @@ export type Reach = {
   to: number
   anyRole: number
   limit: number
-  [role: `role${number}`]: string
 }
 
 export function reachOf(search: Omit<MessageSearch, 'terms'>): Reach {
   const { organizationId, agentId, conversationId, roles = [], from, to, limit, skip } = search
   return {
-    ...{ organization: organizationId, agent: agentId ?? '', conversation: conversationId ?? '', limit },
-    ...{ skip: skip ?? 0, from: from ?? 0, to: to ?? Number.MAX_SAFE_INTEGER, anyRole: roles.length === 0 ? 1 : 0 },
-    ...(listValues('role', roles, ROLES) as Record<`role${number}`, string>),
+    organization: organizationId,
+    agent: agentId ?? '',
+    conversation: conversationId ?? '',
+    limit,
+    skip: skip ?? 0,
+    from: from ?? 0,
+    to: to ?? Number.MAX_SAFE_INTEGER,
+    anyRole: roles.length === 0 ? 1 : 0,
+    ...listValues('role', roles, ROLES),
   }
 }
 
 export const within = <V extends Reach>(p: Parameter<V>, table: 'messages' | 'message_index') => {
   const name = sql.table(table)
-  const roles = sql.join(listParameters<V>(p, 'role', ROLES))
+  const roles = sql.join(listParameters(p, 'role', ROLES))
   return sql<SqlBool>`${name}.created_at between cast(${p('from')} as bigint) and cast(${p('to')} as bigint)
     and (cast(${p('anyRole')} as integer) = 1 or ${name}.role in (${roles}))`
 }
@@ -174,13 +182,13 @@ const indexedIn = (scope: Scope) =>
       .orderBy('position', 'desc')
   })
 
-type Plain = Reach & { [word: `word${number}`]: string }
+type Plain = Reach & Slots<'word'>
 
 /** From the conversations that have something new, so that no other message is looked at. */
 const unindexedIn = (scope: Scope) =>
   statement<Plain>()((db, p, { name }) => {
     const hits = sql.join(
-      listParameters<Plain>(p, 'word', SPELLINGS).map(
+      listParameters(p, 'word', SPELLINGS).map(
         (word) =>
           sql`(not ${isBlank(word)} and lower(messages.body) like ${word} escape '\\')
             or (not ${isBlank(word)} and messages.body like ${word} escape '\\')`,
@@ -207,7 +215,9 @@ const unindexedIn = (scope: Scope) =>
 const forEach = <V extends Reach>(
   make: (scope: Scope) => Statement<V, unknown>,
 ): Record<Scope, Statement<V, unknown>> => ({
-  ...{ all: make('all'), agent: make('agent'), conversation: make('conversation') },
+  all: make('all'),
+  agent: make('agent'),
+  conversation: make('conversation'),
 })
 
 const STATEMENTS = { newest: forEach(newestIn), indexed: forEach(indexedIn), unindexed: forEach(unindexedIn) }

@@ -7,9 +7,9 @@ import type { MessageVectors, NewVector, Recalled } from '../../ports/memory-sto
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { keepEach, keptForm, nearestOf, VECTOR_PAGE } from '../memory/vectors.ts'
-import { inReach, recalledOf, type Scope } from './message-list.ts'
+import { MESSAGE_COLUMNS, recalledOf } from '../rows/message-row.ts'
+import { inReach, type Scope } from './message-list.ts'
 import { type Reach, reachOf, scopeOf, within } from './message-search.ts'
-import { MESSAGE_COLUMNS } from './messages.ts'
 
 /** Of one commit, so that no turn waits for an agent's whole past. */
 const DROPPED_AT_ONCE = 500

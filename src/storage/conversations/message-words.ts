@@ -4,7 +4,9 @@ import type { MessageBody, MessageRole } from '../../core/message.ts'
 import { saidIn, tokensIn } from '../../core/search-terms.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Database } from '../database/database.ts'
+import { insertInto, parametersOf } from '../database/row-statements.ts'
 import { type Executor, type Parameter, statement } from '../database/statement.ts'
+import type { NewRow } from '../rows/tables.ts'
 import { inheritVectors } from './inherited-vectors.ts'
 
 /** What is brought up to date: blank is everything. */
@@ -98,15 +100,26 @@ const INSERTS = {
     const { id, organization_id: organization, agent_id: agent } = conversation
     const scope = [organization, agent, id].map(scopeToken).join(' ')
     for (const { position, role, at, copyOf, tokens } of lines) {
-      const place = { organization, agent, conversation: id, position, role, at, copyOf }
-      const made = await db.get(insertPlace, place)
-      if (made) await db.run(insertWords, { number: made.number, scope, content: tokens.join(' ') })
+      const made = await db.get(insertPlace, {
+        organization_id: organization,
+        agent_id: agent,
+        conversation_id: id,
+        position,
+        role,
+        created_at: at,
+        copy_of: copyOf,
+      })
+      if (made) await db.run(insertWords, { rowid: made.number, scope, content: tokens.join(' ') })
     }
   },
   async postgres(db: Executor, conversation: Behind, lines: Line[]): Promise<void> {
     const { id, organization_id: organization, agent_id: agent } = conversation
     const items = lines.map(({ position, role, at, copyOf, tokens }) => ({
-      ...{ position, role, at, copy_of: copyOf, words: lexemesOf(tokens) },
+      position,
+      role,
+      at,
+      copy_of: copyOf,
+      words: lexemesOf(tokens),
     }))
     await db.run(insertAll, { organization, agent, conversation: id, items: JSON.stringify(items) })
   },
@@ -136,9 +149,12 @@ const widthOf = ({ organizationId, agentId, conversationId }: IndexScope): Width
   conversationId ? 'conversation' : agentId ? 'agent' : organizationId ? 'organization' : 'everything'
 
 const valuesOf = ({ organizationId, agentId, conversationId }: IndexScope): Within => ({
-  ...{ organization: organizationId ?? '', agent: agentId ?? '', conversation: conversationId ?? '' },
+  organization: organizationId ?? '',
+  agent: agentId ?? '',
+  conversation: conversationId ?? '',
 })
 
+/** Blank is any. */
 type Within = { organization: string; agent: string; conversation: string }
 
 const ofOrganization = (p: Parameter<Within>) => sql<SqlBool>`conversations.organization_id = ${p('organization')}`
@@ -173,7 +189,7 @@ const BEHIND = {
   conversation: behindIn('conversation'),
 }
 
-const messagesFrom = statement<{ conversation: string; from: number; limit: number }>()((db, p) =>
+const messagesFrom = statement<{ conversation: ConversationId; from: number; limit: number }>()((db, p) =>
   db
     .selectFrom('messages')
     .select(['position', 'role', 'created_at', 'copy_of', 'body'])
@@ -184,7 +200,7 @@ const messagesFrom = statement<{ conversation: string; from: number; limit: numb
 )
 
 /** Held against whoever deletes its agent; a turn that says something in it is not kept waiting. */
-const stillThere = statement<{ conversation: string }>()((db, p, { name }) => {
+const stillThere = statement<{ conversation: ConversationId }>()((db, p, { name }) => {
   const query = db
     .selectFrom('conversations')
     .select('id')
@@ -193,14 +209,14 @@ const stillThere = statement<{ conversation: string }>()((db, p, { name }) => {
   return name === 'postgres' ? query.forKeyShare() : query
 })
 
-const addHead = statement<{ conversation: string; agent: string }>()((db, p) =>
+const addHead = statement<{ conversation: ConversationId; agent: AgentId }>()((db, p) =>
   db
     .insertInto('message_index_heads')
     .values({ conversation_id: p('conversation'), agent_id: p('agent'), next_position: sql.lit(0) })
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-const moveHead = statement<{ conversation: string; from: number; to: number }>()((db, p) =>
+const moveHead = statement<{ conversation: ConversationId; from: number; to: number }>()((db, p) =>
   db
     .updateTable('message_index_heads')
     .set({ next_position: p('to') })
@@ -209,35 +225,29 @@ const moveHead = statement<{ conversation: string; from: number; to: number }>()
 )
 
 /** Everything of the conversation is looked at again: something was put at a place that had been passed. */
-export const forgetHead = statement<{ conversation: string }>()((db, p) =>
+export const forgetHead = statement<{ conversation: ConversationId }>()((db, p) =>
   db.deleteFrom('message_index_heads').where('conversation_id', '=', p('conversation')),
 )
 
-const insertPlace = statement<{
-  organization: string
-  agent: string
-  conversation: string
-  position: number
-  role: string
-  at: number
-  copyOf: string | null
-}>()((db, p) =>
+const PLACE = ['organization_id', 'agent_id', 'conversation_id', 'position', 'role', 'created_at', 'copy_of'] as const
+
+const insertPlace = statement<Pick<NewRow<'message_index'>, (typeof PLACE)[number]>>()((db, p) =>
   db
     .insertInto('message_index')
-    .values({
-      ...{ organization_id: p('organization'), agent_id: p('agent'), conversation_id: p('conversation') },
-      ...{ position: p('position'), role: p('role'), created_at: p('at'), copy_of: p('copyOf') },
-    })
+    .values(parametersOf(p, PLACE))
     .onConflict((conflict) => conflict.columns(['conversation_id', 'position']).doNothing())
     .returning('number'),
 )
 
-const insertWords = statement<{ number: number; scope: string; content: string }>()((db, p) =>
-  db.insertInto('message_words').values({ rowid: p('number'), scope: p('scope'), content: p('content') }),
-)
+const insertWords = insertInto('message_words', ['rowid', 'scope', 'content'])
 
 /** All of a batch in one journey. */
-const insertAll = statement<{ organization: string; agent: string; conversation: string; items: string }>()((db, p) =>
+const insertAll = statement<{
+  organization: OrganizationId
+  agent: AgentId
+  conversation: ConversationId
+  items: string
+}>()((db, p) =>
   db
     .insertInto('message_index')
     .columns([
@@ -264,7 +274,7 @@ const goneConversation = statement<Record<never, never>>()((db) =>
     .limit(sql.lit(1)),
 )
 
-const removeSome = statement<{ conversation: string; limit: number }>()((db, p) =>
+const removeSome = statement<{ conversation: ConversationId; limit: number }>()((db, p) =>
   db
     .deleteFrom('message_index')
     .where('number', 'in', (from) =>

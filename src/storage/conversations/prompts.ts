@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
-import type { ConversationId, OrganizationId } from '../../core/id.ts'
+import type { AgentId, ConversationId, OrganizationId } from '../../core/id.ts'
 import type { PromptParts, PromptStore } from '../../ports/memory-store.ts'
-import { type AgentRow, agentOf } from '../agents/agent-row.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { blocksInConversation } from '../memory/own-blocks.ts'
-import { type ConversationRow, conversationOf } from './conversation-row.ts'
+import { type AgentRow, agentOf } from '../rows/agent-row.ts'
+import { type ConversationRow, conversationOf } from '../rows/conversation-row.ts'
 
 /** How many tags a prompt names. */
 const TAGS_NAMED = 100
@@ -40,15 +40,15 @@ export function promptStore({ readAtOnce, write }: Database): PromptStore {
         const row = await db.get(conversationAt, { organization, id })
         const agent = row && (await db.get(agentAt, { id: row.agent_id }))
         if (!row || !agent) return undefined
-        const system = row.system_prompt ?? (await materialsOf(agent, row as ConversationRow, db))
-        return { agent: agentOf(agent), conversation: conversationOf(row as ConversationRow), system }
+        const system = row.system_prompt ?? (await materialsOf(agent, row, db))
+        return { agent: agentOf(agent), conversation: conversationOf(row), system }
       }),
 
     materials: (organization, id) =>
       readAtOnce(async (db) => {
         const row = await db.get(conversationAt, { organization, id })
         const agent = row && (await db.get(agentAt, { id: row.agent_id }))
-        return row && agent && materialsOf(agent, row as ConversationRow, db)
+        return row && agent && materialsOf(agent, row, db)
       }),
   }
 }
@@ -74,7 +74,7 @@ export async function keepPrompt(
   await db.run(keep, { organization: organizationId, id, text })
 }
 
-const kept = statement<{ organization: string; id: string }>()((db, p) =>
+const kept = statement<{ organization: OrganizationId; id: ConversationId }>()((db, p) =>
   db
     .selectFrom('conversations')
     .select('system_prompt')
@@ -82,7 +82,7 @@ const kept = statement<{ organization: string; id: string }>()((db, p) =>
     .where('organization_id', '=', p('organization')),
 )
 
-const keep = statement<{ organization: string; id: string; text: string }>()((db, p) =>
+const keep = statement<{ organization: OrganizationId; id: ConversationId; text: string }>()((db, p) =>
   db
     .updateTable('conversations')
     .set({ system_prompt: p('text') })
@@ -91,7 +91,7 @@ const keep = statement<{ organization: string; id: string; text: string }>()((db
     .where('system_prompt', 'is', null),
 )
 
-const replace = statement<{ organization: string; id: string; text: string }>()((db, p) =>
+const replace = statement<{ organization: OrganizationId; id: ConversationId; text: string }>()((db, p) =>
   db
     .updateTable('conversations')
     .set({ system_prompt: p('text') })
@@ -99,20 +99,20 @@ const replace = statement<{ organization: string; id: string; text: string }>()(
     .where('organization_id', '=', p('organization')),
 )
 
-const conversationAt = statement<{ organization: string; id: string }>()((db, p) =>
+const conversationAt = statement<{ organization: OrganizationId; id: ConversationId }>()((db, p) =>
   db.selectFrom('conversations').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization')),
 )
 
-const agentAt = statement<{ id: string }>()((db, p) => db.selectFrom('agents').selectAll().where('id', '=', p('id')))
+const agentAt = statement<{ id: AgentId }>()((db, p) => db.selectFrom('agents').selectAll().where('id', '=', p('id')))
 
-const passageCount = statement<{ agent: string }>()((db, p) =>
+const passageCount = statement<{ agent: AgentId }>()((db, p) =>
   db
     .selectFrom('passages')
     .select((select) => select.fn.countAll<number>().as('count'))
     .where('agent_id', '=', p('agent')),
 )
 
-const passageTags = statement<{ agent: string }>()((db, p) =>
+const passageTags = statement<{ agent: AgentId }>()((db, p) =>
   db
     .selectFrom('passages')
     .select('tags')

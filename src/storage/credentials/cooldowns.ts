@@ -1,15 +1,17 @@
-import { type Selectable, type SqlBool, sql } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
 import type { Cooldown } from '../../core/credential.ts'
 import type { OrganizationId } from '../../core/id.ts'
 import type { CooldownStore } from '../../ports/credential-store.ts'
 import type { Database } from '../database/database.ts'
-import type { Tables } from '../database/schema.ts'
+import { parametersOf } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
+import { COOLDOWN } from '../rows/credential-row.ts'
+import type { NewRow } from '../rows/tables.ts'
 
 export function cooldownStore({ read, write }: Database): CooldownStore {
   return {
     list: (organizationId, at) =>
-      read(async (db) => (await db.all(lasting, { organization: organizationId, at })).map(cooldownOf)),
+      read(async (db) => (await db.all(lasting, { organization: organizationId, at })).map(COOLDOWN.objectOf)),
 
     clear: (organizationId, { provider, scope, key }) =>
       write({
@@ -35,17 +37,7 @@ export function cooldownStore({ read, write }: Database): CooldownStore {
 
 /** In the transaction of the event that says so. */
 export async function setCooldown(db: Executor, organization: OrganizationId, cooldown: Cooldown): Promise<void> {
-  await db.run(set, {
-    organization,
-    scope: cooldown.scope,
-    key: cooldown.key,
-    provider: cooldown.provider,
-    reason: cooldown.reason,
-    detail: cooldown.detail,
-    until: cooldown.until,
-    runId: cooldown.runId ?? null,
-    createdAt: cooldown.createdAt,
-  })
+  await db.run(set, { ...COOLDOWN.rowOf(cooldown), organization_id: organization })
 }
 
 export async function clearCooldown(
@@ -56,44 +48,11 @@ export async function clearCooldown(
   await db.run(clearOne, { organization, scope, key })
 }
 
-export type CooldownRow = Selectable<Tables['cooldowns']>
-
-export const cooldownOf = (row: Omit<CooldownRow, 'organization_id'>): Cooldown => ({
-  scope: row.scope,
-  key: row.key,
-  provider: row.provider,
-  reason: row.reason,
-  detail: row.detail,
-  until: row.until,
-  ...(row.run_id === null ? {} : { runId: row.run_id }),
-  createdAt: row.created_at,
-})
-
 /** One row per credential or endpoint; of two ends the later one counts, whoever commits first. */
-const set = statement<{
-  organization: string
-  scope: string
-  key: string
-  provider: string
-  reason: string
-  detail: string
-  until: number
-  runId: string | null
-  createdAt: number
-}>()((db, p) =>
+const set = statement<NewRow<'cooldowns'>>()((db, p) =>
   db
     .insertInto('cooldowns')
-    .values({
-      organization_id: p('organization'),
-      scope: p('scope'),
-      key: p('key'),
-      provider: p('provider'),
-      reason: p('reason'),
-      detail: p('detail'),
-      until: p('until'),
-      run_id: p('runId'),
-      created_at: p('createdAt'),
-    })
+    .values(parametersOf(p, ['organization_id', ...COOLDOWN.columns]))
     .onConflict((conflict) =>
       conflict
         .columns(['organization_id', 'scope', 'key'])
@@ -109,7 +68,7 @@ const set = statement<{
     ),
 )
 
-const clearOne = statement<{ organization: string; scope: string; key: string }>()((db, p) =>
+const clearOne = statement<{ organization: OrganizationId; scope: Cooldown['scope']; key: string }>()((db, p) =>
   db
     .deleteFrom('cooldowns')
     .where('organization_id', '=', p('organization'))
@@ -118,16 +77,17 @@ const clearOne = statement<{ organization: string; scope: string; key: string }>
 )
 
 /** An empty value fits all. */
-const clearMatching = statement<{ organization: string; provider: string; scope: string; key: string }>()((db, p) =>
-  db
-    .deleteFrom('cooldowns')
-    .where('organization_id', '=', p('organization'))
-    .where(sql<SqlBool>`(cast(${p('provider')} as text) = '' or provider = ${p('provider')})`)
-    .where(sql<SqlBool>`(cast(${p('scope')} as text) = '' or scope = ${p('scope')})`)
-    .where(sql<SqlBool>`(cast(${p('key')} as text) = '' or key = ${p('key')})`),
+const clearMatching = statement<{ organization: OrganizationId; provider: string; scope: string; key: string }>()(
+  (db, p) =>
+    db
+      .deleteFrom('cooldowns')
+      .where('organization_id', '=', p('organization'))
+      .where(sql<SqlBool>`(cast(${p('provider')} as text) = '' or provider = ${p('provider')})`)
+      .where(sql<SqlBool>`(cast(${p('scope')} as text) = '' or scope = ${p('scope')})`)
+      .where(sql<SqlBool>`(cast(${p('key')} as text) = '' or key = ${p('key')})`),
 )
 
-const lasting = statement<{ organization: string; at: number }>()((db, p) =>
+const lasting = statement<{ organization: OrganizationId; at: number }>()((db, p) =>
   db
     .selectFrom('cooldowns')
     .selectAll()
@@ -137,6 +97,6 @@ const lasting = statement<{ organization: string; at: number }>()((db, p) =>
     .orderBy('key'),
 )
 
-const sweep = statement<{ organization: string; before: number }>()((db, p) =>
+const sweep = statement<{ organization: OrganizationId; before: number }>()((db, p) =>
   db.deleteFrom('cooldowns').where('organization_id', '=', p('organization')).where('until', '<', p('before')),
 )

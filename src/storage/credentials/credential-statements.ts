@@ -1,53 +1,29 @@
-import { type Selectable, type SqlBool, sql } from 'kysely'
-import type { Tables } from '../database/schema.ts'
+import { type SqlBool, sql } from 'kysely'
+import type { CredentialId } from '../../core/credential.ts'
+import type { OrganizationId } from '../../core/id.ts'
+import { parametersOf } from '../database/row-statements.ts'
 import { statement } from '../database/statement.ts'
-
-export type CredentialRow = Selectable<Tables['credentials']>
+import { type CooldownRow, CREDENTIAL_COLUMNS, type CredentialRow } from '../rows/credential-row.ts'
 
 type Nullable<T> = { [Key in keyof T]: T[Key] | null }
 
 /** A credential, a cooldown, or both of one id. */
 export type PoolRow = Nullable<CredentialRow> & {
-  [Column in Exclude<keyof Tables['cooldowns'], 'organization_id' | 'scope'> as `cooldown_${Column}`]:
-    | Tables['cooldowns'][Column]
-    | null
+  [Column in Exclude<keyof CooldownRow, 'scope'> as `cooldown_${Column}`]: CooldownRow[Column] | null
 }
 
-const COLUMNS = [
-  'id',
-  'organization_id',
-  'provider',
-  'label',
-  'kind',
-  'source',
-  'sealed_secret',
-  'sealed_refresh_token',
-  'expires_at',
-  'priority',
-  'dead_reason',
-  'dead_detail',
-  'use_count',
-  'last_used_at',
-  'oauth',
-  'generation',
-  'created_at',
-  'updated_at',
-] as const
-
-type NewRow = Pick<CredentialRow, (typeof COLUMNS)[number]>
-
-export const add = statement<NewRow>()((db, p) =>
+export const add = statement<CredentialRow>()((db, p) =>
   db
     .insertInto('credentials')
-    .values(Object.fromEntries(COLUMNS.map((column) => [column, p(column)])) as Record<keyof NewRow, never>)
+    .values(parametersOf(p, CREDENTIAL_COLUMNS))
     .onConflict((conflict) => conflict.columns(['organization_id', 'provider', 'label']).doNothing()),
 )
 
-export const byId = statement<{ id: string }>()((db, p) =>
+export const byId = statement<{ id: CredentialId }>()((db, p) =>
   db.selectFrom('credentials').selectAll().where('id', '=', p('id')),
 )
 
-export const listed = statement<{ organization: string; anyProvider: number; provider: string }>()((db, p) =>
+export const listed = statement<{ organization: OrganizationId; anyProvider: number; provider: string }>()((db, p) =>
   db
     .selectFrom('credentials')
     .selectAll()
@@ -58,12 +34,12 @@ export const listed = statement<{ organization: string; anyProvider: number; pro
     .orderBy('number'),
 )
 
-export const remove = statement<{ organization: string; id: string }>()((db, p) =>
+export const remove = statement<{ organization: OrganizationId; id: CredentialId }>()((db, p) =>
   db.deleteFrom('credentials').where('id', '=', p('id')).where('organization_id', '=', p('organization')),
 )
 
 /** Credentials without a cooldown, both, and cooldowns of credentials that have no row (the environment's). */
-export const poolOf = statement<{ organization: string; provider: string }>()((db, p) =>
+export const poolOf = statement<{ organization: OrganizationId; provider: string }>()((db, p) =>
   db
     .selectFrom(
       db
@@ -100,25 +76,29 @@ export const poolOf = statement<{ organization: string; provider: string }>()((d
 /** No claim lasts longer: one that seems to was made before the machine's clock was set back, and counts for nothing. */
 const LONGEST_CLAIM_MS = 600_000
 
-export const claim = statement<{ id: string; claimId: string; generation: number; leaseMs: number; now: number }>()(
-  (db, p, { leaseClock }) => {
-    const now = leaseClock(p('now'))
-    return db
-      .updateTable('credentials')
-      .set({ refreshing_by: p('claimId'), refreshing_until: sql<number>`${now} + ${p('leaseMs')}` })
-      .where('id', '=', p('id'))
-      .where('generation', '=', p('generation'))
-      .where('dead_reason', 'is', null)
-      .where(
-        sql<SqlBool>`(refreshing_by is null or refreshing_until <= ${now} or refreshing_until > ${now} + ${sql.lit(LONGEST_CLAIM_MS)})`,
-      )
-  },
-)
+export const claim = statement<{
+  id: CredentialId
+  claimId: string
+  generation: number
+  leaseMs: number
+  now: number
+}>()((db, p, { leaseClock }) => {
+  const now = leaseClock(p('now'))
+  return db
+    .updateTable('credentials')
+    .set({ refreshing_by: p('claimId'), refreshing_until: sql<number>`${now} + ${p('leaseMs')}` })
+    .where('id', '=', p('id'))
+    .where('generation', '=', p('generation'))
+    .where('dead_reason', 'is', null)
+    .where(
+      sql<SqlBool>`(refreshing_by is null or refreshing_until <= ${now} or refreshing_until > ${now} + ${sql.lit(LONGEST_CLAIM_MS)})`,
+    )
+})
 
 const NO_CLAIM = { refreshing_by: null, refreshing_until: null }
 
 export const renew = statement<{
-  id: string
+  id: CredentialId
   generation: number
   secret: string
   refreshToken: string | null
@@ -144,7 +124,7 @@ export const renew = statement<{
     .where('generation', '=', p('generation')),
 )
 
-export const giveBack = statement<{ id: string; claimId: string; failure: string }>()((db, p) =>
+export const giveBack = statement<{ id: CredentialId; claimId: string; failure: string }>()((db, p) =>
   db
     .updateTable('credentials')
     .set({ refresh_failure: p('failure'), ...NO_CLAIM })
@@ -152,7 +132,7 @@ export const giveBack = statement<{ id: string; claimId: string; failure: string
     .where('refreshing_by', '=', p('claimId')),
 )
 
-export const bury = statement<{ id: string; generation: number; reason: string; detail: string; at: number }>()(
+export const bury = statement<{ id: CredentialId; generation: number; reason: string; detail: string; at: number }>()(
   (db, p) =>
     db
       .updateTable('credentials')
@@ -161,7 +141,7 @@ export const bury = statement<{ id: string; generation: number; reason: string; 
       .where('generation', '=', p('generation')),
 )
 
-export const countUses = statement<{ id: string; uses: number; at: number }>()((db, p) =>
+export const countUses = statement<{ id: CredentialId; uses: number; at: number }>()((db, p) =>
   db
     .updateTable('credentials')
     .set({
@@ -181,7 +161,7 @@ export const sealedPage = statement<{ after: number; limit: number }>()((db, p) 
 )
 
 export const reseal = statement<{
-  id: string
+  id: CredentialId
   secret: string
   refreshToken: string
   newSecret: string

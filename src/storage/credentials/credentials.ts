@@ -1,13 +1,13 @@
-import type { Cooldown, Credential } from '../../core/credential.ts'
+import type { Cooldown } from '../../core/credential.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { CredentialStore, Sealed, StoredCredential } from '../../ports/credential-store.ts'
+import type { CredentialStore } from '../../ports/credential-store.ts'
 import type { Database } from '../database/database.ts'
+import { type CredentialRow, credentialOf, credentialRowOf, sealedOf } from '../rows/credential-row.ts'
 import { clearCooldown } from './cooldowns.ts'
 import {
   add,
   bury,
   byId,
-  type CredentialRow,
   claim,
   countUses,
   giveBack,
@@ -25,7 +25,7 @@ export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'n
     add: (credential) =>
       write({
         key: credential.id,
-        work: async (db) => (await db.run(add, rowOf(credential))) > 0,
+        work: async (db) => (await db.run(add, credentialRowOf(credential))) > 0,
         recall: async (db) => ((await db.get(byId, { id: credential.id })) ? true : undefined),
       }),
 
@@ -82,7 +82,9 @@ export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'n
         key: id,
         async work(db) {
           const values = {
-            ...{ id, generation, at },
+            id,
+            generation,
+            at,
             secret: sealed.secret,
             refreshToken: sealed.refreshToken ?? null,
             expiresAt: expiresAt ?? null,
@@ -145,48 +147,6 @@ export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'n
   }
 }
 
-const rowOf = (credential: StoredCredential) => ({
-  id: credential.id,
-  organization_id: credential.organizationId,
-  provider: credential.provider,
-  label: credential.label,
-  kind: credential.kind,
-  source: credential.source,
-  sealed_secret: credential.sealed.secret,
-  sealed_refresh_token: credential.sealed.refreshToken ?? null,
-  expires_at: credential.expiresAt ?? null,
-  priority: credential.priority,
-  dead_reason: credential.state.type === 'dead' ? credential.state.reason : null,
-  dead_detail: credential.state.type === 'dead' ? credential.state.detail : null,
-  use_count: credential.useCount,
-  last_used_at: credential.lastUsedAt ?? null,
-  oauth: credential.oauth ? JSON.stringify(credential.oauth) : null,
-  generation: credential.generation,
-  created_at: credential.createdAt,
-  updated_at: credential.updatedAt,
-})
-
-const credentialOf = (row: CredentialRow): StoredCredential => ({
-  id: row.id,
-  organizationId: row.organization_id,
-  provider: row.provider,
-  label: row.label,
-  kind: row.kind,
-  source: row.source,
-  ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
-  priority: row.priority,
-  state: stateOf(row),
-  useCount: row.use_count,
-  ...(row.last_used_at === null ? {} : { lastUsedAt: row.last_used_at }),
-  ...(row.oauth === null ? {} : { oauth: JSON.parse(row.oauth) }),
-  generation: row.generation,
-  ...(row.refresh_failure === null ? {} : { refreshFailure: row.refresh_failure }),
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
-  sealed: sealedOf(row),
-  ...(row.refreshing_by === null ? {} : { refreshingBy: row.refreshing_by }),
-})
-
 /** Of the joined columns: all are there or none. */
 const cooldownIn = (row: PoolRow): Cooldown[] =>
   row.cooldown_key === null
@@ -203,11 +163,3 @@ const cooldownIn = (row: PoolRow): Cooldown[] =>
           createdAt: row.cooldown_created_at!,
         },
       ]
-
-const stateOf = ({ dead_reason, dead_detail }: CredentialRow): Credential['state'] =>
-  dead_reason === null ? { type: 'ok' } : { type: 'dead', reason: dead_reason, detail: dead_detail ?? '' }
-
-const sealedOf = (row: Pick<CredentialRow, 'sealed_secret' | 'sealed_refresh_token'>): Sealed => ({
-  secret: row.sealed_secret,
-  ...(row.sealed_refresh_token === null ? {} : { refreshToken: row.sealed_refresh_token }),
-})

@@ -38,7 +38,7 @@ export async function noteModel(
 
 const notesOf = (row: { notes: string } | undefined): ModelNotes => (row ? JSON.parse(row.notes) : {})
 
-type Key = { organization: string; provider: string; model: string }
+type Key = { organization: OrganizationId; provider: string; model: string }
 
 const one = statement<Key>()((db, p) =>
   db
@@ -60,7 +60,7 @@ const locked = statement<Key>()((db, p, { lock }) =>
   ),
 )
 
-const all = statement<{ organization: string }>()((db, p) =>
+const all = statement<{ organization: OrganizationId }>()((db, p) =>
   db
     .selectFrom('model_notes')
     .select(['provider', 'model', 'notes'])

@@ -12,7 +12,8 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
-import type { Tables } from './schema.ts'
+import type { ConversationId } from '../../core/id.ts'
+import type { Tables } from '../rows/tables.ts'
 
 /** Everything in which the two databases truly differ. */
 export type Dialect = {
@@ -27,9 +28,11 @@ export type Dialect = {
    * The sole right to open runs in a conversation, for as long as the transaction lasts. Not its row: a holder that
    * appends messages changes that row after its run's, and an opener that interrupts would do so the other way round.
    */
-  openingRight(conversation: never): RawBuilder<unknown>
+  openingRight(conversation: ConversationId): RawBuilder<unknown>
   /** The clock of the leases, where the database has one that all workers share; otherwise `ours`. */
-  leaseClock(ours: never): RawBuilder<number>
+  leaseClock(ours: number): RawBuilder<number>
+  /** The items of a column that holds a JSON list, as rows of `item(value)`. */
+  listItems(list: RawBuilder<unknown>): RawBuilder<unknown>
   /** Column types and table options of migrations. */
   identity: string
   clustered: string
@@ -63,6 +66,7 @@ export const SQLITE: Dialect = {
   lockFree: (query) => query,
   openingRight: () => sql`1`,
   leaseClock: (ours) => sql<number>`${ours}`,
+  listItems: (list) => sql`json_each(${list}) as item`,
   identity: 'integer primary key autoincrement',
   clustered: 'without rowid',
   unlogged: '',
@@ -82,6 +86,7 @@ export const POSTGRES: Dialect = {
   lockFree: (query) => query.forUpdate().skipLocked(),
   openingRight: (conversation) => sql`pg_advisory_xact_lock(hashtextextended(${conversation}, 0))`,
   leaseClock: () => sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
+  listItems: (list) => sql`jsonb_array_elements_text(cast(${list} as jsonb)) as item(value)`,
   identity: 'bigint generated always as identity primary key',
   clustered: '',
   unlogged: 'unlogged',

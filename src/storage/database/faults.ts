@@ -61,6 +61,9 @@ const ADVICE: Record<StorageFault, string> = {
   corrupt:
     'It is damaged. Stop Holdfast, keep the files, and restore a copy (see the .before-… files and your backups).',
   'newer-version': 'It was written by a newer Holdfast. Start that version, or restore a copy made before the upgrade.',
+  'unreleased-version':
+    'Its tables were made by an unreleased checkout of Holdfast, and no migration leads from there to this version. ' +
+    'Nothing was changed. Use that checkout with it, or move it away and start with an empty home or database.',
   owned: 'Another Holdfast owns it.',
   unreachable: 'It cannot be reached. Check that it is there and that Holdfast may reach it.',
   'outcome-unknown': 'The connection broke during a commit. Read before writing again.',

@@ -1,9 +1,10 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { OrganizationId } from '../../core/id.ts'
 import type { ListPage } from '../../ports/memory-store.ts'
-import { type Parameter, statement } from './statement.ts'
+import { type Awaitable, listParameters, listValues, type Parameter, type Slots, statement } from './statement.ts'
 
 /** Rows are ordered by a key and, where keys are equal, by their number. */
-export type Place = { key: number; number: number }
+type Place = { key: number; number: number }
 
 export type Bounds = { lowKey: number; low: number; highKey: number; high: number; limit: number }
 
@@ -17,10 +18,10 @@ const LAST = Number.MAX_SAFE_INTEGER
  * The rows between the cursors. Read upwards or downwards so that the limit keeps those next to the cursor; `reversed`
  * says that they then stand the wrong way round.
  */
-export function boundsOf(
+function boundsOf(
   { order, limit }: ListPage,
   { after, before }: { after?: Place; before?: Place },
-): { bounds: Bounds; read: 'up' | 'down'; reversed: boolean } {
+): { bounds: Bounds; direction: 'up' | 'down'; reversed: boolean } {
   const [low, high] = order === 'asc' ? [after, before] : [before, after]
   const bounds = {
     lowKey: low?.key ?? -1,
@@ -32,20 +33,39 @@ export function boundsOf(
   // With only an end given, what is wanted is next to that end.
   const reversed = before !== undefined && after === undefined
   const isUp = (order === 'asc') !== reversed
-  return { bounds, read: isUp ? 'up' : 'down', reversed }
+  return { bounds, direction: isUp ? 'up' : 'down', reversed }
+}
+
+/** One page of a list: where its cursors are, the rows between them, the objects in the order that was asked for. */
+export async function readPage<Row, T>(
+  page: ListPage,
+  { find, read, objectOf }: PageParts<Row, T>,
+): Promise<T[] | undefined> {
+  const places = await placesOf(page, find)
+  if (!places) return undefined
+  const { bounds, direction, reversed } = boundsOf(page, places)
+  const items = (await read(direction, bounds)).map(objectOf)
+  return reversed ? items.reverse() : items
+}
+
+type PageParts<Row, T> = {
+  /** Where the row with this id is in the order of the list. */
+  find(id: string): Awaitable<{ key?: number; number: number } | undefined>
+  read(direction: 'up' | 'down', bounds: Bounds): Awaitable<Row[]>
+  objectOf(row: Row): T
 }
 
 /** Both cursors of a page as places; undefined where one is the id of nothing. */
-export async function placesOf(
+async function placesOf(
   { after, before }: Pick<ListPage, 'after' | 'before'>,
-  find: (id: string) => Promise<Place | undefined>,
+  find: PageParts<unknown, unknown>['find'],
 ): Promise<{ after?: Place; before?: Place } | undefined> {
   const places: { after?: Place; before?: Place } = {}
   for (const [name, id] of Object.entries({ after, before })) {
     if (id === undefined) continue
-    const place = await find(id)
-    if (!place) return undefined
-    places[name as 'after' | 'before'] = place
+    const found = await find(id)
+    if (!found) return undefined
+    places[name as 'after' | 'before'] = { key: Number(found.key ?? found.number), number: found.number }
   }
   return places
 }
@@ -60,11 +80,12 @@ export const bothWays = <Name extends string, List>(
   forEach(keys, (key) => ({ up: listOf(key, 'asc'), down: listOf(key, 'desc') }))
 
 const placeBy = (table: 'agents' | 'conversations', key: RawBuilder<number>) =>
-  statement<{ organization: string; id: string }>()((db, p) =>
+  statement<{ organization: OrganizationId; id: string }>()((db, p) =>
     db
       .selectFrom(table)
       .select(['number', key.as('key')])
-      .where('id', '=', p('id'))
+      // A cursor is any text.
+      .where('id', '=', p('id') as never)
       .where('organization_id', '=', p('organization')),
   )
 
@@ -84,11 +105,28 @@ const forEach = <Name extends string, Value>(keys: Keys<Name>, make: (key: RawBu
 export const containing = (text: string | undefined): string =>
   text === undefined || text === '' ? '' : `%${text.toLowerCase().replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`
 
-/** A JSON list of strings that contains this one. */
-export const listing = (item: string): string =>
-  `%${JSON.stringify(item).replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`
-
 /** How many tags one question may name. */
-export const TAG_SLOTS = 16
+const TAG_SLOTS = 16
 
-export const isBlank = (value: never): RawBuilder<SqlBool> => sql<SqlBool>`cast(${value} as text) = ''`
+/** Tags that rows are asked for. */
+export type TagValues = Slots<'tag'> & { needed: number }
+
+/** All of these tags, or any of them; none is no condition. Unused slots repeat the first. */
+export function tagValues(tags: readonly string[] = [], match: 'all' | 'any' = 'any'): TagValues {
+  const wanted = [...new Set(tags)]
+  const filled = [...wanted, ...Array<string>(Math.max(0, TAG_SLOTS - wanted.length)).fill(wanted[0] ?? '')]
+  return {
+    ...listValues('tag', filled, TAG_SLOTS),
+    needed: wanted.length === 0 ? 0 : match === 'all' ? wanted.length : 1,
+  }
+}
+
+/** `items` are rows of `item(value)`. */
+export const hasTags = <V extends TagValues>(p: Parameter<V>, items: RawBuilder<unknown>): RawBuilder<SqlBool> => {
+  const tags = sql.join(listParameters(p, 'tag', TAG_SLOTS))
+  const needed = sql`cast(${p('needed')} as integer)`
+  return sql<SqlBool>`(${needed} = 0
+    or (select count(distinct item.value) from ${items} where item.value in (${tags})) >= ${needed})`
+}
+
+export const isBlank = (value: string): RawBuilder<SqlBool> => sql<SqlBool>`cast(${value} as text) = ''`

@@ -1,10 +1,11 @@
 import pg, { type Client, type ClientBase, type ClientConfig } from 'pg'
 import { cleanText } from '../../core/block.ts'
+import type { Value } from '../rows/row-mapping.ts'
 import { turnstile } from '../turnstile.ts'
 import type { Transact } from './database.ts'
 import { POSTGRES } from './dialect.ts'
 import { faultOf, mayRepeat, storageError, toStorageError } from './faults.ts'
-import type { Executor, Statement, Value, Values } from './statement.ts'
+import type { Executor, Statement, Values } from './statement.ts'
 
 /** How long a server that says nothing is waited for before the connection counts as lost. */
 const ANSWER_TIMEOUT_MS = 30_000

@@ -1,3 +1,4 @@
+import type { AgentId } from '../../core/id.ts'
 import type { Database } from './database.ts'
 import { statement } from './statement.ts'
 
@@ -21,7 +22,9 @@ export function sealedSecrets<Id extends string>(table: Table, { read, write }: 
     sealedPage: (after, limit) =>
       read(async (db) =>
         (await db.all(page, { after, limit })).map(({ number, id, sealed_secrets }) => ({
-          ...{ number, id: id as string as Id, sealed: { secret: sealed_secrets! } },
+          number,
+          id: id as string as Id,
+          sealed: { secret: sealed_secrets! },
         })),
       ),
     reseal: (id, from, to) =>
@@ -47,13 +50,16 @@ function statementsFor(named: Table) {
         .limit(p('limit')),
     ),
     one: statement<{ id: string }>()((db, p) =>
-      db.selectFrom(table).select('sealed_secrets').where('id', '=', p('id')),
+      db
+        .selectFrom(table)
+        .select('sealed_secrets')
+        .where('id', '=', p('id') as AgentId),
     ),
     replace: statement<{ id: string; from: string; to: string }>()((db, p) =>
       db
         .updateTable(table)
         .set({ sealed_secrets: p('to') })
-        .where('id', '=', p('id'))
+        .where('id', '=', p('id') as AgentId)
         .where('sealed_secrets', '=', p('from')),
     ),
   }

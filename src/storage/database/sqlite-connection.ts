@@ -1,9 +1,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Value } from '../rows/row-mapping.ts'
 import { turnstile } from '../turnstile.ts'
 import type { Transact, Work } from './database.ts'
 import { SQLITE } from './dialect.ts'
 import { toStorageError } from './faults.ts'
-import type { Awaitable, Compiled, Executor, Statement, Value, Values } from './statement.ts'
+import type { Awaitable, Compiled, Executor, Statement, Values } from './statement.ts'
 
 export type SqliteConnection = {
   database: DatabaseSync

@@ -1,13 +1,13 @@
 import type { Compilable, Kysely } from 'kysely'
+import type { Value } from '../rows/row-mapping.ts'
+import type { Tables } from '../rows/tables.ts'
 import type { Dialect } from './dialect.ts'
-import type { Tables } from './schema.ts'
 
-export type Value = string | number | null
 export type Values = Record<string, Value>
 export type Awaitable<T> = T | Promise<T>
 
 /** A query written once, compiled once per database and prepared once per connection. */
-export type Statement<V extends Values, Row> = {
+export type Statement<V, Row> = {
   /** Where each connection keeps its prepared form. */
   readonly slot: number
   compileFor(dialect: Dialect): Compiled
@@ -15,8 +15,8 @@ export type Statement<V extends Values, Row> = {
   readonly types?: (values: V) => Row
 }
 
-/** `never` fits wherever Kysely wants a value; the value itself comes with each execution. */
-export type Parameter<V> = (name: keyof V & string) => never
+/** Stands for the value of that name, which comes with each execution: it has its type, and Kysely checks it as one. */
+export type Parameter<V> = <Name extends keyof V & string>(name: Name) => V[Name]
 
 type Build<V, Row> = (db: Kysely<Tables>, parameter: Parameter<V>, dialect: Dialect) => Compilable<Row>
 
@@ -50,13 +50,25 @@ export function statement<V extends Values>() {
   }
 }
 
-/** As many parameters as a list may have items, for `in`; unused ones are filled with an impossible value. */
-export const listParameters = <V>(parameter: Parameter<V>, name: string, count: number): never[] =>
-  Array.from({ length: count }, (_, index) => parameter(`${name}${index}` as keyof V & string))
+/** Values of a list under numbered names, for `in`: `tag0`, `tag1`, … */
+export type Slots<Name extends string, Item = string> = { [Slot in `${Name}${number}`]: Item }
 
-export function listValues(name: string, items: readonly string[], count: number): Record<string, string> {
+/** As many parameters as a list may have items; unused ones are filled with an impossible value. */
+export const listParameters = <V, Name extends string>(
+  parameter: Parameter<V>,
+  name: Name,
+  count: number,
+): V[keyof V & `${Name}${number}`][] =>
+  Array.from({ length: count }, (_, index) => parameter(`${name}${index}` as keyof V & `${Name}${number}`))
+
+export function listValues<Name extends string, Item extends string>(
+  name: Name,
+  items: readonly Item[],
+  count: number,
+): Slots<Name, Item> {
   if (items.length > count) throw new Error(`at most ${count} values fit into ${name}`)
-  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, items[index] ?? '']))
+  const slots = Array.from({ length: count }, (_, index) => [`${name}${index}`, items[index] ?? ''])
+  return Object.fromEntries(slots)
 }
 
 class Named {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AgentId, BlockId, OrganizationId } from '../../core/id.ts'
 import type { Attached } from '../../ports/memory-store.ts'
-import { lockAgent } from '../agents/agent-row.ts'
+import { lockAgent } from '../database/lock-agent.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { forgetPrompts } from './stale-prompts.ts'
 
@@ -47,20 +47,20 @@ export async function forgetPromptsOfBlock(db: Executor, blockId: BlockId): Prom
   for (const { agent_id } of await db.all(agentsOf, { block: blockId })) await forgetPrompts(db, agent_id)
 }
 
-const blockThere = statement<{ organization: string; block: string }>()((db, p) =>
+const blockThere = statement<{ organization: OrganizationId; block: BlockId }>()((db, p) =>
   db.selectFrom('blocks').select('label').where('id', '=', p('block')).where('organization_id', '=', p('organization')),
 )
 
-const pair = statement<{ agent: string; block: string }>()((db, p) =>
+const pair = statement<{ agent: AgentId; block: BlockId }>()((db, p) =>
   db.selectFrom('agent_blocks').select('label').where('agent_id', '=', p('agent')).where('block_id', '=', p('block')),
 )
 
-const labelled = statement<{ agent: string; label: string }>()((db, p) =>
+const labelled = statement<{ agent: AgentId; label: string }>()((db, p) =>
   db.selectFrom('agent_blocks').select('block_id').where('agent_id', '=', p('agent')).where('label', '=', p('label')),
 )
 
 /** Behind those it has; the label is the block's own. */
-const attach = statement<{ agent: string; block: string; organization: string }>()((db, p) =>
+const attach = statement<{ agent: AgentId; block: BlockId; organization: OrganizationId }>()((db, p) =>
   db
     .insertInto('agent_blocks')
     .columns(['agent_id', 'block_id', 'label', 'position'])
@@ -80,22 +80,22 @@ const attach = statement<{ agent: string; block: string; organization: string }>
     ),
 )
 
-const detach = statement<{ agent: string; block: string }>()((db, p) =>
+const detach = statement<{ agent: AgentId; block: BlockId }>()((db, p) =>
   db.deleteFrom('agent_blocks').where('agent_id', '=', p('agent')).where('block_id', '=', p('block')),
 )
 
-const detachAll = statement<{ agent: string }>()((db, p) =>
+const detachAll = statement<{ agent: AgentId }>()((db, p) =>
   db.deleteFrom('agent_blocks').where('agent_id', '=', p('agent')),
 )
 
-const setLabel = statement<{ block: string; label: string }>()((db, p) =>
+const setLabel = statement<{ block: BlockId; label: string }>()((db, p) =>
   db
     .updateTable('agent_blocks')
     .set({ label: p('label') })
     .where('block_id', '=', p('block')),
 )
 
-const rivals = statement<{ block: string; label: string }>()((db, p) =>
+const rivals = statement<{ block: BlockId; label: string }>()((db, p) =>
   db
     .selectFrom('agent_blocks as other')
     .innerJoin('agent_blocks as ours', 'ours.agent_id', 'other.agent_id')
@@ -106,6 +106,6 @@ const rivals = statement<{ block: string; label: string }>()((db, p) =>
     .limit(1),
 )
 
-const agentsOf = statement<{ block: string }>()((db, p) =>
+const agentsOf = statement<{ block: BlockId }>()((db, p) =>
   db.selectFrom('agent_blocks').select('agent_id').where('block_id', '=', p('block')),
 )

@@ -1,47 +1,44 @@
-import { type SqlBool, sql } from 'kysely'
-import type { ConversationDetails } from '../../core/agent.ts'
 import { type Block, withOwn } from '../../core/block.ts'
-import type { BlockId, OrganizationId } from '../../core/id.ts'
+import type { AgentId, BlockId } from '../../core/id.ts'
+import { rowById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
-import { blockOf } from './block-row.ts'
+import { BLOCK } from '../rows/block-row.ts'
+import type { ConversationRow } from '../rows/conversation-row.ts'
 import { blocksOfAgent, removeBlock } from './blocks.ts'
 
-type Row = { organization_id: OrganizationId; agent_id: string; details: string }
+type Row = Pick<ConversationRow, 'organization_id' | 'agent_id' | 'own_blocks'>
 
 /** What a conversation reads and edits: the agent's blocks, with its own in place of those it has a copy of. */
 export async function blocksInConversation(db: Executor, row: Row): Promise<Block[]> {
-  const place = { organization: row.organization_id, agent: row.agent_id }
-  const shared = (await db.all(blocksOfAgent, place)).map(blockOf)
+  const { organization_id: organization, agent_id: agent } = row
+  const shared = (await db.all(blocksOfAgent, { organization, agent })).map(BLOCK.objectOf)
   const own: Block[] = []
   for (const id of ownIn(row)) {
-    const found = await db.get(byId, { organization: row.organization_id, id })
-    // Whoever deleted it by hand wanted the shared one back.
-    if (found) own.push(blockOf(found))
+    const found = await db.get(byId.plain, { organization, id })
+    // One that was deleted by hand gives way to the shared one.
+    if (found) own.push(BLOCK.objectOf(found))
   }
   return withOwn(shared, own)
 }
 
 /** They go with their conversation. */
-export async function removeOwnBlocks(db: Executor, row: Pick<Row, 'details'>): Promise<void> {
+export async function removeOwnBlocks(db: Executor, row: Pick<Row, 'own_blocks'>): Promise<void> {
   for (const id of ownIn(row)) await removeBlock(db, id)
 }
 
-export async function removeOwnBlocksOfAgent(db: Executor, agent: string): Promise<void> {
+export async function removeOwnBlocksOfAgent(db: Executor, agent: AgentId): Promise<void> {
   for (const row of await db.all(withOwnBlocks, { agent })) await removeOwnBlocks(db, row)
 }
 
-/** Most have none, and their details are not worth parsing. */
-const ownIn = ({ details }: Pick<Row, 'details'>): readonly BlockId[] =>
-  details.includes('"ownBlocks"') ? ((JSON.parse(details) as ConversationDetails).ownBlocks ?? []) : []
+const ownIn = ({ own_blocks }: Pick<Row, 'own_blocks'>): readonly BlockId[] =>
+  own_blocks === null ? [] : JSON.parse(own_blocks)
 
-const byId = statement<{ organization: string; id: string }>()((db, p) =>
-  db.selectFrom('blocks').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization')),
-)
+const byId = rowById('blocks')
 
-const withOwnBlocks = statement<{ agent: string }>()((db, p) =>
+const withOwnBlocks = statement<{ agent: AgentId }>()((db, p) =>
   db
     .selectFrom('conversations')
-    .select('details')
+    .select('own_blocks')
     .where('agent_id', '=', p('agent'))
-    .where(sql<SqlBool>`details like '%"ownBlocks"%'`),
+    .where('own_blocks', 'is not', null),
 )

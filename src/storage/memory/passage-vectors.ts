@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { NewVector, PassageVectors } from '../../ports/memory-store.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
-import { type PassageRange, type PassageScope, passageAt, passagesInRange, rangeOf } from './passage-row.ts'
+import { type PassageRange, type PassageScope, passageAt, passagesInRange, rangeOf } from './passages-in-range.ts'
 import { keepEach, keptForm, nearestOf, VECTOR_PAGE } from './vectors.ts'
 
 export function passageVectors({ read, write }: Database, { soon }: Pick<Clock, 'soon'>): PassageVectors {
@@ -90,19 +90,19 @@ const modelsOfAgents = statement<Record<never, never>>()((db) =>
     .distinct(),
 )
 
-const dropOf = statement<{ agent: string; model: string }>()((db, p) =>
+const dropOf = statement<{ agent: AgentId; model: string }>()((db, p) =>
   db.deleteFrom('passage_vectors').where('agent_id', '=', p('agent')).where('model', '=', p('model')),
 )
 
 type Values = PassageRange & { model: string; below: number }
 
 const vectorsIn = (scope: PassageScope) =>
-  statement<Values>()((db, p) =>
+  statement<Values>()((db, p, dialect) =>
     db
       .selectFrom('passage_vectors')
       .innerJoin('passages', 'passages.number', 'passage_vectors.passage_number')
       .select(['passages.number', 'passage_vectors.vector'])
-      .where(passagesInRange(p, scope))
+      .where(passagesInRange(p, scope, dialect))
       .where('passage_vectors.model', '=', p('model'))
       .where('passage_vectors.vector', 'is not', null)
       .where('passages.number', '<', p('below'))

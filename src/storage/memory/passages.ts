@@ -1,21 +1,16 @@
 import { type SqlBool, sql } from 'kysely'
+import type { AgentId, OrganizationId, PassageId } from '../../core/id.ts'
 import { type Passage, searchWords } from '../../core/passage.ts'
 import { fuseRankings, isUnspaced, searchTerms } from '../../core/search-terms.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { PassageStore } from '../../ports/memory-store.ts'
 import type { Database } from '../database/database.ts'
-import { type Bounds, boundsOf, containing, inBounds, isBlank, placesOf } from '../database/list-page.ts'
-import { type Executor, listParameters, listValues, statement } from '../database/statement.ts'
-import {
-  PASSAGE_COLUMNS,
-  type PassageOf,
-  type PassageRange,
-  type PassageScope,
-  passageOf,
-  passagesInRange,
-  rangeOf,
-} from './passage-row.ts'
+import { type Bounds, containing, inBounds, isBlank, readPage } from '../database/list-page.ts'
+import { insertInto } from '../database/row-statements.ts'
+import { type Executor, listParameters, listValues, type Slots, statement } from '../database/statement.ts'
+import { PASSAGE } from '../rows/passage-row.ts'
 import { passageVectors } from './passage-vectors.ts'
+import { type PassageRange, type PassageScope, passagesInRange, rangeOf } from './passages-in-range.ts'
 import { forgetPrompts } from './stale-prompts.ts'
 
 export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): PassageStore {
@@ -34,17 +29,13 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
       }).then(() => undefined),
 
     list: (organizationId, agentId, page) =>
-      read(async (db) => {
-        const place = { organization: organizationId, agent: agentId }
-        const places = await placesOf(page, async (id) => {
-          const row = await db.get(byId, { ...place, id })
-          return row && { key: row.number, number: row.number }
+      read((db) => {
+        const owner = { organization: organizationId, agent: agentId }
+        return readPage(page, {
+          find: (id) => db.get(byId, { ...owner, id: id as PassageId }),
+          read: (direction, bounds) => db.all(LISTS[direction], { ...bounds, ...owner, text: containing(page.text) }),
+          objectOf: PASSAGE.objectOf,
         })
-        if (!places) return undefined
-        const { bounds, read: direction, reversed } = boundsOf(page, places)
-        const rows = await db.all(LISTS[direction], { ...bounds, ...place, text: containing(page.text) })
-        const passages = rows.map(passageOf)
-        return reversed ? passages.reverse() : passages
       }),
 
     search: (organizationId, agentId, query) =>
@@ -53,10 +44,10 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
         const values = { organization: organizationId, agent: agentId ?? '', ...rangeOf(query) }
         const { newest, matching, containing: plain } = SEARCHES[agentId === undefined ? 'all agents' : 'one agent']
         // A question without a word asks for what is newest.
-        if (terms.length === 0) return (await db.all(newest, values)).map(passageOf)
+        if (terms.length === 0) return (await db.all(newest, values)).map(PASSAGE.objectOf)
         const words = searchWords(query.text)
         const asked = { ...values, sqlite: anyOf(words), postgres: words.join(' | ') }
-        const byWords = words.length === 0 ? [] : (await db.all(matching, asked)).map(passageOf)
+        const byWords = words.length === 0 ? [] : (await db.all(matching, asked)).map(PASSAGE.objectOf)
         const unspaced = terms.filter(isUnspaced).slice(0, SIGNS)
         if (unspaced.length === 0) return byWords
         // The index knows words between spaces; what is written without them is looked for as it is.
@@ -65,7 +56,7 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
           unspaced.map((term) => `%${term.plain}%`),
           SIGNS,
         )
-        const bySigns = (await db.all(plain, { ...values, ...signs } as PassageRange & Signs)).map(passageOf)
+        const bySigns = (await db.all(plain, { ...values, ...signs })).map(PASSAGE.objectOf)
         return fuseRankings([bySigns, byWords], ({ id }) => id)
           .slice(0, query.limit)
           .map(({ item }) => item)
@@ -84,10 +75,8 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
 }
 
 export async function insertPassage(db: Executor, passage: Passage): Promise<void> {
-  const { id, organizationId, agentId, text, tags, createdAt } = passage
-  const values = { id, organization: organizationId, agent: agentId, content: text, tags: JSON.stringify(tags) }
-  await db.run(insert, { ...values, at: createdAt })
-  await forgetPrompts(db, agentId)
+  await db.run(insert, PASSAGE.rowOf(passage))
+  await forgetPrompts(db, passage.agentId)
 }
 
 /** FTS5: each word in quotes, so that none is an operator. */
@@ -95,25 +84,12 @@ const anyOf = (words: readonly string[]): string => words.map((word) => `"${word
 
 const idOf = ({ organizationId, agentId, id }: Passage) => ({ organization: organizationId, agent: agentId, id })
 
-const insert = statement<{
-  id: string
-  organization: string
-  agent: string
-  content: string
-  tags: string
-  at: number
-}>()((db, p) =>
-  db.insertInto('passages').values({
-    id: p('id'),
-    organization_id: p('organization'),
-    agent_id: p('agent'),
-    content: p('content'),
-    tags: p('tags'),
-    created_at: p('at'),
-  }),
-)
+type Owner = { organization: OrganizationId; agent: AgentId }
+type Key = Owner & { id: PassageId }
 
-const byId = statement<PassageOf & { id: string }>()((db, p) =>
+const insert = insertInto('passages', PASSAGE.columns)
+
+const byId = statement<Key>()((db, p) =>
   db
     .selectFrom('passages')
     .select('number')
@@ -122,7 +98,7 @@ const byId = statement<PassageOf & { id: string }>()((db, p) =>
     .where('organization_id', '=', p('organization')),
 )
 
-const remove = statement<PassageOf & { id: string }>()((db, p) =>
+const remove = statement<Key>()((db, p) =>
   db
     .deleteFrom('passages')
     .where('id', '=', p('id'))
@@ -130,7 +106,7 @@ const remove = statement<PassageOf & { id: string }>()((db, p) =>
     .where('organization_id', '=', p('organization')),
 )
 
-const removeVector = statement<PassageOf & { id: string }>()((db, p) =>
+const removeVector = statement<Key>()((db, p) =>
   db
     .deleteFrom('passage_vectors')
     .where('passage_number', 'in', (from) =>
@@ -144,10 +120,10 @@ const removeVector = statement<PassageOf & { id: string }>()((db, p) =>
 )
 
 const listOf = (direction: 'asc' | 'desc') =>
-  statement<Bounds & PassageOf & { text: string }>()((db, p) =>
+  statement<Bounds & Owner & { text: string }>()((db, p) =>
     db
       .selectFrom('passages')
-      .select(PASSAGE_COLUMNS)
+      .select(PASSAGE.columns)
       .where('agent_id', '=', p('agent'))
       .where('organization_id', '=', p('organization'))
       .where(inBounds(sql<number>`number`, p))
@@ -159,20 +135,23 @@ const listOf = (direction: 'asc' | 'desc') =>
 const LISTS = { up: listOf('asc'), down: listOf('desc') }
 
 const newestIn = (scope: PassageScope) =>
-  statement<PassageRange>()((db, p) =>
+  statement<PassageRange>()((db, p, dialect) =>
     db
       .selectFrom('passages')
-      .select(PASSAGE_COLUMNS)
-      .where(passagesInRange(p, scope))
+      .select(PASSAGE.columns)
+      .where(passagesInRange(p, scope, dialect))
       .orderBy('number', 'desc')
       .limit(p('limit')),
   )
 
 /** Any of the words, and the more and the rarer the better, as each database counts it. */
 const matchingIn = (scope: PassageScope) =>
-  statement<PassageRange & { sqlite: string; postgres: string }>()((db, p, { name }) => {
-    const inAgent = db.selectFrom('passages').select(PASSAGE_COLUMNS).where(passagesInRange(p, scope))
-    if (name === 'sqlite')
+  statement<PassageRange & { sqlite: string; postgres: string }>()((db, p, dialect) => {
+    const inAgent = db
+      .selectFrom('passages')
+      .select(PASSAGE.columns)
+      .where(passagesInRange(p, scope, dialect))
+    if (dialect.name === 'sqlite')
       return inAgent
         .innerJoin(
           sql<{
@@ -195,18 +174,17 @@ const matchingIn = (scope: PassageScope) =>
 
 /** Signs and pictures that one question may have. */
 const SIGNS = 8
-type Signs = { [sign: `sign${number}`]: string }
 
 const containingIn = (scope: PassageScope) =>
-  statement<PassageRange & Signs>()((db, p) => {
-    const hits = listParameters<Signs>(p as never, 'sign', SIGNS).map(
+  statement<PassageRange & Slots<'sign'>>()((db, p, dialect) => {
+    const hits = listParameters(p, 'sign', SIGNS).map(
       (sign) => sql`(case when ${isBlank(sign)} then 0 when lower(content) like ${sign} then 1 else 0 end)`,
     )
     const count = sql`(${sql.join(hits, sql` + `)})`
     return db
       .selectFrom('passages')
-      .select(PASSAGE_COLUMNS)
-      .where(passagesInRange(p, scope))
+      .select(PASSAGE.columns)
+      .where(passagesInRange(p, scope, dialect))
       .where(sql<SqlBool>`${count} > 0`)
       .orderBy(sql`${count} desc`)
       .orderBy('number', 'desc')
@@ -214,6 +192,8 @@ const containingIn = (scope: PassageScope) =>
   })
 
 const searchesOf = (scope: PassageScope) => ({
-  ...{ newest: newestIn(scope), matching: matchingIn(scope), containing: containingIn(scope) },
+  newest: newestIn(scope),
+  matching: matchingIn(scope),
+  containing: containingIn(scope),
 })
 const SEARCHES = { 'one agent': searchesOf('one agent'), 'all agents': searchesOf('all agents') }

@@ -7,7 +7,7 @@ export async function forgetPrompts(db: Executor, agentId: AgentId): Promise<voi
   await db.run(forget, { agent: agentId })
 }
 
-const forget = statement<{ agent: string }>()((db, p) =>
+const forget = statement<{ agent: AgentId }>()((db, p) =>
   db
     .updateTable('conversations')
     .set({ system_prompt: sql`null` })

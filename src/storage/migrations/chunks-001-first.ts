@@ -4,6 +4,7 @@ import type { Migration } from './migration.ts'
 export const firstOfChunks: Migration = {
   number: 1,
   name: 'first',
+  digest: '8778521806795014',
   up: ({ clustered, unlogged }) => [
     `create ${unlogged} table stream_heads (
       run_id text not null primary key,

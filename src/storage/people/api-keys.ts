@@ -1,9 +1,10 @@
 import type { OrganizationId } from '../../core/id.ts'
-import type { ApiKey, KeptKey, KeyId, UserId } from '../../core/people.ts'
+import type { KeyId, UserId } from '../../core/people.ts'
 import type { KeyStore } from '../../ports/people-store.ts'
 import type { Database } from '../database/database.ts'
-import type { NewRow } from '../database/schema.ts'
-import { type Executor, listParameters, listValues, statement } from '../database/statement.ts'
+import { insertInto, rowById } from '../database/row-statements.ts'
+import { type Executor, listParameters, listValues, type Slots, statement } from '../database/statement.ts'
+import { API_KEY } from '../rows/people-rows.ts'
 import { hasEntry, insertEntry } from './audit.ts'
 
 export function keyStore({ read, write }: Database): KeyStore {
@@ -12,7 +13,7 @@ export function keyStore({ read, write }: Database): KeyStore {
       write({
         key: key.id,
         async work(db) {
-          await db.run(insert, rowOf(key))
+          await db.run(insert, { ...API_KEY.rowOf(key), digest: key.digest })
           await insertEntry(db, audit)
           return true
         },
@@ -22,14 +23,14 @@ export function keyStore({ read, write }: Database): KeyStore {
     byPrefix: (prefix) =>
       read(async (db) => {
         const row = await db.get(byPrefix, { prefix })
-        return row && { ...keyOf(row), digest: row.digest }
+        return row && { ...API_KEY.objectOf(row), digest: row.digest }
       }),
 
     revokedOf: (ids) =>
       read(async (db) => {
         const valid = new Set<KeyId>()
         for (let start = 0; start < ids.length; start += BATCH) {
-          const rows = await db.all(validOf, listValues('id', ids.slice(start, start + BATCH), BATCH) as Batch)
+          const rows = await db.all(validOf, listValues('id', ids.slice(start, start + BATCH), BATCH))
           for (const { id } of rows) valid.add(id)
         }
         return ids.filter((id) => !valid.has(id))
@@ -37,20 +38,21 @@ export function keyStore({ read, write }: Database): KeyStore {
 
     get: (organizationId, id) =>
       read(async (db) => {
-        const row = await db.get(byId, { organization: organizationId, id })
-        return row && keyOf(row)
+        const row = await db.get(byId.plain, { organization: organizationId, id })
+        return row && API_KEY.objectOf(row)
       }),
 
-    list: (organizationId) => read(async (db) => (await db.all(all, { organization: organizationId })).map(keyOf)),
+    list: (organizationId) =>
+      read(async (db) => (await db.all(all, { organization: organizationId })).map(API_KEY.objectOf)),
 
     revoke: (organizationId, id, audit) =>
       write({
         key: id,
         async work(db) {
           const changed = await db.run(revoke, { organization: organizationId, id, at: audit.at })
-          const row = await db.get(byId, { organization: organizationId, id })
+          const row = await db.get(byId.plain, { organization: organizationId, id })
           if (changed === 1) await insertEntry(db, audit)
-          return row && keyOf(row)
+          return row && API_KEY.objectOf(row)
         },
         // Revoking again changes nothing.
         recall: () => undefined,
@@ -66,61 +68,19 @@ export async function revokeKeysOfUser(
   await db.run(revokeOfUser, { organization: organizationId, user: userId, at })
 }
 
-type Row = NewRow<'api_keys'>
-
-const rowOf = (key: KeptKey): Row => ({
-  id: key.id,
-  organization_id: key.organizationId,
-  user_id: key.userId ?? null,
-  name: key.name,
-  scope: key.scope,
-  prefix: key.prefix,
-  digest: key.digest,
-  created_at: key.createdAt,
-  expires_at: key.expiresAt ?? null,
-  revoked_at: key.revokedAt ?? null,
-})
-
-const keyOf = (row: Row): ApiKey => ({
-  id: row.id,
-  organizationId: row.organization_id,
-  ...(row.user_id === null ? {} : { userId: row.user_id }),
-  name: row.name,
-  scope: row.scope,
-  prefix: row.prefix,
-  createdAt: row.created_at,
-  ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
-  ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
-})
-
-const insert = statement<Row>()((db, p) =>
-  db.insertInto('api_keys').values({
-    id: p('id'),
-    organization_id: p('organization_id'),
-    user_id: p('user_id'),
-    name: p('name'),
-    scope: p('scope'),
-    prefix: p('prefix'),
-    digest: p('digest'),
-    created_at: p('created_at'),
-    expires_at: p('expires_at'),
-    revoked_at: p('revoked_at'),
-  }),
-)
+const insert = insertInto('api_keys', [...API_KEY.columns, 'digest'])
 
 const byPrefix = statement<{ prefix: string }>()((db, p) =>
   db.selectFrom('api_keys').selectAll().where('prefix', '=', p('prefix')),
 )
 
-const byId = statement<{ organization: string; id: string }>()((db, p) =>
-  db.selectFrom('api_keys').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization')),
-)
+const byId = rowById('api_keys')
 
-const all = statement<{ organization: string }>()((db, p) =>
+const all = statement<{ organization: OrganizationId }>()((db, p) =>
   db.selectFrom('api_keys').selectAll().where('organization_id', '=', p('organization')).orderBy('number', 'desc'),
 )
 
-const revoke = statement<{ organization: string; id: string; at: number }>()((db, p) =>
+const revoke = statement<{ organization: OrganizationId; id: KeyId; at: number }>()((db, p) =>
   db
     .updateTable('api_keys')
     .set({ revoked_at: p('at') })
@@ -129,7 +89,7 @@ const revoke = statement<{ organization: string; id: string; at: number }>()((db
     .where('revoked_at', 'is', null),
 )
 
-const revokeOfUser = statement<{ organization: string; user: string; at: number }>()((db, p) =>
+const revokeOfUser = statement<{ organization: OrganizationId; user: UserId; at: number }>()((db, p) =>
   db
     .updateTable('api_keys')
     .set({ revoked_at: p('at') })
@@ -139,9 +99,8 @@ const revokeOfUser = statement<{ organization: string; user: string; at: number 
 )
 
 const BATCH = 32
-type Batch = { [id: `id${number}`]: string }
 
-const validOf = statement<Batch>()((db, p) =>
+const validOf = statement<Slots<'id', KeyId>>()((db, p) =>
   db
     .selectFrom('api_keys')
     .select('id')

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import type { AuditEntry, AuditId } from '../../core/audit.ts'
+import type { OrganizationId } from '../../core/id.ts'
 import type { AuditLog } from '../../ports/people-store.ts'
 import type { Database } from '../database/database.ts'
-import { type Bounds, boundsOf, inBounds, placesOf } from '../database/list-page.ts'
-import type { NewRow } from '../database/schema.ts'
+import { type Bounds, inBounds, readPage } from '../database/list-page.ts'
+import { insertInto, rowById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
+import { AUDIT_ENTRY } from '../rows/people-rows.ts'
 
 /** Lines are added and read; no statement changes or removes one. */
 export function auditLog({ read, write }: Database): AuditLog {
@@ -20,79 +22,33 @@ export function auditLog({ read, write }: Database): AuditLog {
       }).then(() => undefined),
 
     list: (organizationId, page) =>
-      read(async (db) => {
-        const places = await placesOf(page, async (id) => {
-          const row = await db.get(byId, { organization: organizationId, id })
-          return row && { key: row.number, number: row.number }
-        })
-        if (!places) return undefined
-        const { bounds, read: direction, reversed } = boundsOf(page, places)
-        const rows = await db.all(LISTS[direction], { ...bounds, organization: organizationId })
-        const entries = rows.map(entryOf)
-        return reversed ? entries.reverse() : entries
-      }),
+      read((db) =>
+        readPage(page, {
+          find: (id) => db.get(byId.plain, { organization: organizationId, id: id as AuditId }),
+          read: (direction, bounds) => db.all(LISTS[direction], { ...bounds, organization: organizationId }),
+          objectOf: AUDIT_ENTRY.objectOf,
+        }),
+      ),
   }
 }
 
 export async function insertEntry(db: Executor, entry: AuditEntry): Promise<void> {
-  await db.run(insert, rowOf(entry))
+  await db.run(insert, AUDIT_ENTRY.rowOf(entry))
 }
 
 export const hasEntry = async (db: Executor, id: AuditId): Promise<boolean> =>
   (await db.get(present, { id })) !== undefined
 
-type Row = NewRow<'audit_log'>
+const insert = insertInto('audit_log', AUDIT_ENTRY.columns)
 
-const rowOf = (entry: AuditEntry): Row => ({
-  id: entry.id,
-  organization_id: entry.organizationId,
-  at: entry.at,
-  actor: entry.actor,
-  user_id: entry.userId ?? null,
-  from_address: entry.from ?? null,
-  verb: entry.verb,
-  object: entry.object ?? null,
-  outcome: entry.outcome,
-  status: entry.status ?? null,
-  request_id: entry.requestId ?? null,
-})
+const byId = rowById('audit_log')
 
-const entryOf = (row: Row): AuditEntry => ({
-  ...{ id: row.id, at: row.at, organizationId: row.organization_id, actor: row.actor, verb: row.verb },
-  outcome: row.outcome,
-  ...(row.user_id === null ? {} : { userId: row.user_id }),
-  ...(row.from_address === null ? {} : { from: row.from_address }),
-  ...(row.object === null ? {} : { object: row.object }),
-  ...(row.status === null ? {} : { status: row.status }),
-  ...(row.request_id === null ? {} : { requestId: row.request_id }),
-})
-
-const insert = statement<Row>()((db, p) =>
-  db.insertInto('audit_log').values({
-    id: p('id'),
-    organization_id: p('organization_id'),
-    at: p('at'),
-    actor: p('actor'),
-    user_id: p('user_id'),
-    from_address: p('from_address'),
-    verb: p('verb'),
-    object: p('object'),
-    outcome: p('outcome'),
-    status: p('status'),
-    request_id: p('request_id'),
-  }),
-)
-
-const byId = statement<{ organization: string; id: string }>()((db, p) =>
-  db.selectFrom('audit_log').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization')),
-)
-
-const present = statement<{ id: string }>()((db, p) =>
+const present = statement<{ id: AuditId }>()((db, p) =>
   db.selectFrom('audit_log').select('number').where('id', '=', p('id')),
 )
 
 const listOf = (direction: 'asc' | 'desc') =>
-  statement<Bounds & { organization: string }>()((db, p) =>
+  statement<Bounds & { organization: OrganizationId }>()((db, p) =>
     db
       .selectFrom('audit_log')
       .selectAll()

@@ -1,8 +1,10 @@
 import type { OrganizationId } from '../../core/id.ts'
-import type { Organization, User, UserId } from '../../core/people.ts'
+import type { UserId } from '../../core/people.ts'
 import type { PeopleStore } from '../../ports/people-store.ts'
 import type { Database } from '../database/database.ts'
+import { insertInto, rowById } from '../database/row-statements.ts'
 import { statement } from '../database/statement.ts'
+import { ORGANIZATION, USER } from '../rows/people-rows.ts'
 import { revokeKeysOfUser } from './api-keys.ts'
 import { hasEntry, insertEntry } from './audit.ts'
 
@@ -13,8 +15,7 @@ export function peopleStore({ read, write }: Database): PeopleStore {
         key: organization.id,
         async work(db) {
           if (await db.get(organizationByName, { name: organization.name })) return 'name-taken' as const
-          const { id, name, createdAt } = organization
-          await db.run(insertOrganization, { id, name, created_at: createdAt })
+          await db.run(insertOrganization, ORGANIZATION.rowOf(organization))
           await insertEntry(db, audit)
           return 'created' as const
         },
@@ -24,18 +25,18 @@ export function peopleStore({ read, write }: Database): PeopleStore {
     getOrganization: (id) =>
       read(async (db) => {
         const row = await db.get(organizationById, { id })
-        return row && organizationOf(row)
+        return row && ORGANIZATION.objectOf(row)
       }),
 
-    listOrganizations: () => read(async (db) => (await db.all(organizations, {})).map(organizationOf)),
+    listOrganizations: () => read(async (db) => (await db.all(organizations, {})).map(ORGANIZATION.objectOf)),
 
     createUser: (user, audit) =>
       write({
         key: user.id,
         async work(db) {
-          const { id, organizationId, name, createdAt } = user
-          if (await db.get(userByName, { organization: organizationId, name })) return 'name-taken' as const
-          await db.run(insertUser, { id, organization_id: organizationId, name, created_at: createdAt })
+          if (await db.get(userByName, { organization: user.organizationId, name: user.name }))
+            return 'name-taken' as const
+          await db.run(insertUser, USER.rowOf(user))
           await insertEntry(db, audit)
           return 'created' as const
         },
@@ -44,12 +45,12 @@ export function peopleStore({ read, write }: Database): PeopleStore {
 
     getUser: (organizationId, id) =>
       read(async (db) => {
-        const row = await db.get(userById, { organization: organizationId, id })
-        return row && userOf(row)
+        const row = await db.get(userById.plain, { organization: organizationId, id })
+        return row && USER.objectOf(row)
       }),
 
     listUsers: (organizationId) =>
-      read(async (db) => (await db.all(usersOf, { organization: organizationId })).map(userOf)),
+      read(async (db) => (await db.all(usersOf, { organization: organizationId })).map(USER.objectOf)),
 
     deleteUser: (organizationId, id, audit) =>
       write({
@@ -66,27 +67,9 @@ export function peopleStore({ read, write }: Database): PeopleStore {
   }
 }
 
-type OrganizationRow = { id: OrganizationId; name: string; created_at: number }
-type UserRow = { id: UserId; organization_id: OrganizationId; name: string; created_at: number }
+const insertOrganization = insertInto('organizations', ORGANIZATION.columns)
 
-const organizationOf = ({ id, name, created_at }: OrganizationRow): Organization => ({
-  id,
-  name,
-  createdAt: created_at,
-})
-
-const userOf = ({ id, organization_id, name, created_at }: UserRow): User => ({
-  id,
-  organizationId: organization_id,
-  name,
-  createdAt: created_at,
-})
-
-const insertOrganization = statement<OrganizationRow>()((db, p) =>
-  db.insertInto('organizations').values({ id: p('id'), name: p('name'), created_at: p('created_at') }),
-)
-
-const organizationById = statement<{ id: string }>()((db, p) =>
+const organizationById = statement<{ id: OrganizationId }>()((db, p) =>
   db.selectFrom('organizations').selectAll().where('id', '=', p('id')),
 )
 
@@ -98,27 +81,18 @@ const organizations = statement<Record<never, never>>()((db) =>
   db.selectFrom('organizations').selectAll().orderBy('number'),
 )
 
-const insertUser = statement<UserRow>()((db, p) =>
-  db.insertInto('users').values({
-    id: p('id'),
-    organization_id: p('organization_id'),
-    name: p('name'),
-    created_at: p('created_at'),
-  }),
-)
+const insertUser = insertInto('users', USER.columns)
 
-const userById = statement<{ organization: string; id: string }>()((db, p) =>
-  db.selectFrom('users').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization')),
-)
+const userById = rowById('users')
 
-const userByName = statement<{ organization: string; name: string }>()((db, p) =>
+const userByName = statement<{ organization: OrganizationId; name: string }>()((db, p) =>
   db.selectFrom('users').selectAll().where('organization_id', '=', p('organization')).where('name', '=', p('name')),
 )
 
-const usersOf = statement<{ organization: string }>()((db, p) =>
+const usersOf = statement<{ organization: OrganizationId }>()((db, p) =>
   db.selectFrom('users').selectAll().where('organization_id', '=', p('organization')).orderBy('number'),
 )
 
-const removeUser = statement<{ organization: string; id: string }>()((db, p) =>
+const removeUser = statement<{ organization: OrganizationId; id: UserId }>()((db, p) =>
   db.deleteFrom('users').where('id', '=', p('id')).where('organization_id', '=', p('organization')),
 )

@@ -1,9 +1,10 @@
 import { type SqlBool, sql } from 'kysely'
+import type { RunId } from '../../core/id.ts'
 import type { CallbackStore, ClaimedCallback } from '../../ports/callback-store.ts'
 import type { Reach } from '../../ports/safe-fetch.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
-import { RUN_COLUMNS, runOf } from './run-row.ts'
+import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
 
 /** After everything else in the same commit: it passes over locked rows, and takes none that another may wait for. */
 const LAST = '~'
@@ -66,7 +67,7 @@ const claim = statement<{ now: number; until: number }>()((db, p, { lockFree }) 
 )
 
 const keepOutcome = statement<{
-  id: string
+  id: RunId
   tries: number
   sentAt: number | null
   status: number | null

@@ -8,7 +8,7 @@ import { clearCooldown, setCooldown } from '../credentials/cooldowns.ts'
 import { noteModel } from '../credentials/model-notes.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { carryOut } from '../memory/tool-writes.ts'
-import type { ChangedRun } from './run-row.ts'
+import type { ChangedRun } from '../rows/run-row.ts'
 import { insertStep } from './steps.ts'
 
 /** Provider keys are the server's: what one organisation learns of a key holds for all who use it. */
@@ -70,7 +70,7 @@ async function changeRun(db: Executor, id: RunId, change: RunChange): Promise<vo
 
 /** One statement for every change: what is not given stays as it is. */
 const update = statement<{
-  id: string
+  id: RunId
   status: string | null
   waiting: number | null
   stopReason: string | null

@@ -10,8 +10,9 @@ import type {
 } from '../../ports/chunk-store.ts'
 import { StorageError } from '../../ports/storage-error.ts'
 import type { Transact, Work } from '../database/database.ts'
-import type { Tables } from '../database/schema.ts'
+import { insertInto } from '../database/row-statements.ts'
 import { type Awaitable, type Executor, type Parameter, statement } from '../database/statement.ts'
+import type { Tables } from '../rows/tables.ts'
 
 export type ChunkDatabase = {
   transact: Transact
@@ -73,7 +74,7 @@ async function headsMayBeLost(db: Executor, bootId: string): Promise<boolean> {
 }
 
 /** A head that was there from the beginning, under the start of the machine that made the file. */
-export const SENTINEL = 'sentinel'
+export const SENTINEL = 'sentinel' as RunId
 
 /** In place of a start of the machine, until somebody has written: whoever opens it next must know of the loss too. */
 const LOST = 'lost'
@@ -127,22 +128,32 @@ async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Pro
   let event = 0
   for (const chunk of chunks) if (chunk.event > event) event = chunk.event
   const values = {
-    ...{ run: runId, fence, count: chunks.length, event, boot: chunks.length > 0 ? bootId : '' },
-    ...{ ended: ended ? 1 : 0, endedAt: ended ? at : null },
+    run: runId,
+    fence,
+    count: chunks.length,
+    event,
+    boot: chunks.length > 0 ? bootId : '',
+    ended: ended ? 1 : 0,
+    endedAt: ended ? at : null,
   }
   const made = append.isFirst ? await db.get(makeHead, values) : undefined
   const move = { ...values, known: last, floor }
   const moved = made ?? (await db.get(MOVES.head, move)) ?? (await db.get(MOVES.chunks, move))
   if (!moved) return whyNot(db, append)
   const first = moved.last - chunks.length + 1
-  if (chunks.length > 0) await db.run(insert, { run: runId, first, last: moved.last, bodies: encode(chunks) })
+  if (chunks.length > 0) await db.run(insert, { run_id: runId, first, last: moved.last, bodies: encode(chunks) })
   return first
 }
 
 /** Leaves the head as it is: where a stream has got to is told by its chunks. */
 function appendPiece(db: Executor, { runId, fence, last, chunks }: PieceAppend, bootId: string): Awaitable<number> {
   return db.run(insertNext, {
-    ...{ run: runId, fence, boot: bootId, known: last, count: chunks.length, bodies: encode(chunks) },
+    run: runId,
+    fence,
+    boot: bootId,
+    known: last,
+    count: chunks.length,
+    bodies: encode(chunks),
   })
 }
 
@@ -195,14 +206,14 @@ const LAST = sql<number>`coalesce((
   order by later."first" desc limit 1
 ), stream_heads."last")`
 
-const headOf = statement<{ run: string }>()((db, p) =>
+const headOf = statement<{ run: RunId }>()((db, p) =>
   db
     .selectFrom('stream_heads')
     .select(['fence', LAST.as('last'), 'last_event', 'ended', 'boot_id'])
     .where('run_id', '=', p('run')),
 )
 
-const lockHead = statement<{ run: string }>()((db, p, { lock }) =>
+const lockHead = statement<{ run: RunId }>()((db, p, { lock }) =>
   lock(
     db
       .selectFrom('stream_heads')
@@ -211,7 +222,7 @@ const lockHead = statement<{ run: string }>()((db, p, { lock }) =>
   ),
 )
 
-const takeHead = statement<{ run: string; fence: number; boot: string }>()((db, p) =>
+const takeHead = statement<{ run: RunId; fence: number; boot: string }>()((db, p) =>
   db
     .insertInto('stream_heads')
     .values({
@@ -233,7 +244,7 @@ const takeHead = statement<{ run: string; fence: number; boot: string }>()((db, 
 )
 
 type HeadValues = {
-  run: string
+  run: RunId
   fence: number
   count: number
   event: number
@@ -286,11 +297,9 @@ const moveFrom = (place: 'head' | 'chunks') => {
 /** Most streams have no piece that is not counted, and looking for the last of them costs three looks. */
 const MOVES = { head: moveFrom('head'), chunks: moveFrom('chunks') }
 
-const insert = statement<{ run: string; first: number; last: number; bodies: string }>()((db, p) =>
-  db.insertInto('chunks').values({ run_id: p('run'), first: p('first'), last: p('last'), bodies: p('bodies') }),
-)
+const insert = insertInto('chunks', ['run_id', 'first', 'last', 'bodies'])
 
-type NextValues = { run: string; fence: number; boot: string; known: number; count: number; bodies: string }
+type NextValues = { run: RunId; fence: number; boot: string; known: number; count: number; bodies: string }
 
 const insertNext = statement<NextValues>()((db, p) =>
   db
@@ -314,7 +323,7 @@ const insertNext = statement<NextValues>()((db, p) =>
 )
 
 /** From the row that holds the next number: rows do not overlap, so nothing before it need be looked at. */
-const rowsAfter = statement<{ run: string; after: number; limit: number }>()((db, p) =>
+const rowsAfter = statement<{ run: RunId; after: number; limit: number }>()((db, p) =>
   db
     .selectFrom('chunks')
     .select(['first', 'bodies'])

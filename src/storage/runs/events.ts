@@ -5,11 +5,19 @@ import type { Entry } from '../../core/projection.ts'
 import type { RunPhase } from '../../core/run.ts'
 import type { Append, Appended, EventLog } from '../../ports/store.ts'
 import type { Database } from '../database/database.ts'
-import type { Tables } from '../database/schema.ts'
-import { type Executor, listParameters, listValues, type Parameter, statement } from '../database/statement.ts'
+import { insertInto } from '../database/row-statements.ts'
+import {
+  type Executor,
+  listParameters,
+  listValues,
+  type Parameter,
+  type Slots,
+  statement,
+} from '../database/statement.ts'
+import { CHANGED_RUN_COLUMNS, type ChangedRun, numberOfRun } from '../rows/run-row.ts'
+import type { Tables } from '../rows/tables.ts'
 import { writeChanges } from './changes.ts'
 import { type KnownRuns, newKnownRuns } from './known-runs.ts'
-import { type ChangedRun, numberOfRun } from './run-row.ts'
 
 export function eventLog({ read, write }: Database): EventLog {
   const known = newKnownRuns()
@@ -73,8 +81,15 @@ export async function writeEntries(
   const news: LoggedEvent[] = []
   for (const { event, at } of entries) {
     const seq = from + news.length
-    const { number, organization_id } = run
-    await db.run(insert, { number, seq, organization_id, at, type: event.type, body: JSON.stringify(event), commitId })
+    await db.run(insert, {
+      run_number: run.number,
+      seq,
+      organization_id: run.organization_id,
+      at,
+      type: event.type,
+      body: JSON.stringify(event),
+      commit_id: commitId,
+    })
     news.push({ seq, at, event })
   }
   await writeChanges(db, run, entries)
@@ -118,9 +133,7 @@ async function recallAppend(db: Executor, append: Append): Promise<Appended | un
   return { type: 'appended', news, intentsKept }
 }
 
-const TAKEN = ['number', 'id', 'organization_id', 'agent_id', 'conversation_id'] as const
-
-type HolderTake = { id: string; fence: number; count: number }
+type HolderTake = { id: RunId; fence: number; count: number }
 
 /** The right to write, for whoever holds the run. */
 const heldBy = (db: Kysely<Tables>, p: Parameter<HolderTake>) =>
@@ -136,16 +149,15 @@ const advanceAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>
 )
 
 const takeAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>
-  heldBy(db, p).where('next_seq', '=', p('seen')).returning(TAKEN),
+  heldBy(db, p).where('next_seq', '=', p('seen')).returning(CHANGED_RUN_COLUMNS),
 )
 
-const takeAsHolder = statement<HolderTake>()((db, p) => heldBy(db, p).returning([...TAKEN, 'next_seq']))
+const takeAsHolder = statement<HolderTake>()((db, p) => heldBy(db, p).returning([...CHANGED_RUN_COLUMNS, 'next_seq']))
 
 const PHASES = 6
-type GuestTake = { id: string; count: number; [phase: `phase${number}`]: string }
+type GuestTake = Slots<'phase'> & { id: RunId; count: number }
 
-const phaseValues = (phases: readonly RunPhase[]) =>
-  listValues('phase', phases, PHASES) as Record<`phase${number}`, string>
+const phaseValues = (phases: readonly RunPhase[]) => listValues('phase', phases, PHASES)
 
 const PHASE = sql<string>`case when waiting = 1 then 'waiting' else status end`
 
@@ -156,7 +168,7 @@ const takeAsGuestAt = statement<GuestTake & { seen: number }>()((db, p) =>
     .where('id', '=', p('id'))
     .where(PHASE, 'in', listParameters(p, 'phase', PHASES))
     .where('next_seq', '=', p('seen'))
-    .returning(TAKEN),
+    .returning(CHANGED_RUN_COLUMNS),
 )
 
 const takeAsGuest = statement<GuestTake>()((db, p) =>
@@ -165,30 +177,12 @@ const takeAsGuest = statement<GuestTake>()((db, p) =>
     .set({ next_seq: sql`next_seq + ${p('count')}` })
     .where('id', '=', p('id'))
     .where(PHASE, 'in', listParameters(p, 'phase', PHASES))
-    .returning([...TAKEN, 'next_seq']),
+    .returning([...CHANGED_RUN_COLUMNS, 'next_seq']),
 )
 
-const insert = statement<{
-  number: number
-  seq: number
-  organization_id: string
-  at: number
-  type: string
-  body: string
-  commitId: string
-}>()((db, p) =>
-  db.insertInto('events').values({
-    run_number: p('number'),
-    seq: p('seq'),
-    organization_id: p('organization_id'),
-    at: p('at'),
-    type: p('type'),
-    body: p('body'),
-    commit_id: p('commitId'),
-  }),
-)
+const insert = insertInto('events', ['run_number', 'seq', 'organization_id', 'at', 'type', 'body', 'commit_id'])
 
-const firstEvent = statement<{ run: string }>()((db, p) =>
+const firstEvent = statement<{ run: RunId }>()((db, p) =>
   db
     .selectFrom('events')
     .select(['seq', 'at', 'body'])
@@ -196,7 +190,7 @@ const firstEvent = statement<{ run: string }>()((db, p) =>
     .where('seq', '=', sql.lit(1)),
 )
 
-const eventsAfter = statement<{ run: string; after: number }>()((db, p) =>
+const eventsAfter = statement<{ run: RunId; after: number }>()((db, p) =>
   db
     .selectFrom('events')
     .select(['seq', 'at', 'body'])
@@ -205,7 +199,7 @@ const eventsAfter = statement<{ run: string; after: number }>()((db, p) =>
     .orderBy('seq'),
 )
 
-const eventsBetween = statement<{ run: string; from: number; to: number }>()((db, p) =>
+const eventsBetween = statement<{ run: RunId; from: number; to: number }>()((db, p) =>
   db
     .selectFrom('events')
     .select(['seq', 'at', 'body'])
@@ -215,7 +209,7 @@ const eventsBetween = statement<{ run: string; from: number; to: number }>()((db
     .orderBy('seq'),
 )
 
-const countOfCommit = statement<{ run: string; commitId: string }>()((db, p) =>
+const countOfCommit = statement<{ run: RunId; commitId: string }>()((db, p) =>
   db
     .selectFrom('events')
     .select((select) => select.fn.countAll<number>().as('count'))
@@ -223,6 +217,6 @@ const countOfCommit = statement<{ run: string; commitId: string }>()((db, p) =>
     .where('commit_id', '=', p('commitId')),
 )
 
-export const lockRun = statement<{ id: string }>()((db, p, { lock }) =>
+export const lockRun = statement<{ id: RunId }>()((db, p, { lock }) =>
   lock(db.selectFrom('runs').select('id').where('id', '=', p('id'))),
 )

@@ -1,5 +1,5 @@
 import type { RunId } from '../../core/id.ts'
-import type { ChangedRun } from './run-row.ts'
+import type { ChangedRun } from '../rows/run-row.ts'
 
 export type KnownRuns = {
   get(id: RunId): ChangedRun | undefined

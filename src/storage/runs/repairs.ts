@@ -1,10 +1,13 @@
 import { type SqlBool, sql } from 'kysely'
+import type { ConversationId, RunId } from '../../core/id.ts'
+import type { RunStatus, StopReason } from '../../core/run.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { RepairStore } from '../../ports/store.ts'
 import { forgetHead } from '../conversations/message-words.ts'
 import { placeMessage } from '../conversations/messages.ts'
 import type { Database } from '../database/database.ts'
 import { type Statement, statement, type Values } from '../database/statement.ts'
+import { CHANGED_RUN_COLUMNS } from '../rows/run-row.ts'
 import { leaseNow } from './workers.ts'
 
 export function repairStore({ write }: Database, clock: Clock): RepairStore {
@@ -15,7 +18,10 @@ export function repairStore({ write }: Database, clock: Clock): RepairStore {
   return {
     rewriteRun: ({ id, fence, nextSeq: seen }, { row, nextSeq }) =>
       change(id, rewrite, {
-        ...{ id, fence, seen, nextSeq },
+        id,
+        fence,
+        seen,
+        nextSeq,
         status: row.status,
         waiting: row.waiting ? 1 : 0,
         stopReason: row.stopReason ?? null,
@@ -47,13 +53,13 @@ export function repairStore({ write }: Database, clock: Clock): RepairStore {
 
 /** Not while a live worker holds the run, nor if it moved, nor if its conversation would have two active ones. */
 const rewrite = statement<{
-  id: string
+  id: RunId
   fence: number
   seen: number
   nextSeq: number
-  status: string
+  status: RunStatus
   waiting: number
-  stopReason: string | null
+  stopReason: StopReason | null
   error: string | null
   completedAt: number | null
   expiresAt: number | null
@@ -92,7 +98,7 @@ const rewrite = statement<{
     ),
 )
 
-const raise = statement<{ id: string; to: number }>()((db, p) =>
+const raise = statement<{ id: ConversationId; to: number }>()((db, p) =>
   db
     .updateTable('conversations')
     .set({ next_position: p('to') })
@@ -101,10 +107,10 @@ const raise = statement<{ id: string; to: number }>()((db, p) =>
 )
 
 /** The run, if this position of its conversation was given out and nothing is there. */
-const freePlace = statement<{ run: string; conversation: string; position: number }>()((db, p) =>
+const freePlace = statement<{ run: RunId; conversation: ConversationId; position: number }>()((db, p) =>
   db
     .selectFrom('runs')
-    .select(['number', 'id', 'organization_id', 'agent_id', 'conversation_id', 'next_seq'])
+    .select(CHANGED_RUN_COLUMNS)
     .where('id', '=', p('run'))
     .where(
       sql<SqlBool>`exists (

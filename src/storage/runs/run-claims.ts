@@ -4,8 +4,8 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Claim, RunStore } from '../../ports/store.ts'
 import type { Database, Job } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
+import { RUN_COLUMNS, type RunRow, runOf } from '../rows/run-row.ts'
 import { readEvents, writeEntries } from './events.ts'
-import { RUN_COLUMNS, type RunRow, runOf } from './run-row.ts'
 import { leaseNow } from './workers.ts'
 
 /** After everything else in the same commit, so that a run opened in it can be claimed. */
@@ -92,7 +92,7 @@ async function logDeath(db: Executor, row: RunRow, { fence, at }: { fence: numbe
  * The oldest run at the head of its conversation's queue. That it is the head matters where two workers claim at the
  * same moment: the second passes over the locked head and must not find the run behind it.
  */
-const claim = statement<{ worker: string; at: number }>()((db, p, { lockFree }) =>
+const claim = statement<{ worker: WorkerId; at: number }>()((db, p, { lockFree }) =>
   db
     .updateTable('runs')
     .set({
@@ -138,7 +138,7 @@ const anyQueued = statement<Record<never, never>>()((db) =>
 )
 
 /** Not its own, however late it is with its heartbeat: whoever asks is alive. */
-const abandoned = statement<{ worker: string; now: number; isFree: number; quarantineFrom: number }>()(
+const abandoned = statement<{ worker: WorkerId; now: number; isFree: number; quarantineFrom: number }>()(
   (db, p, { lockFree, leaseClock }) =>
     lockFree(
       db
@@ -159,7 +159,7 @@ const abandoned = statement<{ worker: string; now: number; isFree: number; quara
     ),
 )
 
-const seize = statement<{ number: number; worker: string; deaths: number }>()((db, p) =>
+const seize = statement<{ number: number; worker: WorkerId; deaths: number }>()((db, p) =>
   db
     .updateTable('runs')
     .set({
@@ -173,7 +173,7 @@ const seize = statement<{ number: number; worker: string; deaths: number }>()((d
     .returning(RUN_COLUMNS),
 )
 
-const lockHeld = statement<{ id: string; fence: number; worker: string }>()((db, p, { lock }) =>
+const lockHeld = statement<{ id: RunId; fence: number; worker: WorkerId }>()((db, p, { lock }) =>
   lock(
     db
       .selectFrom('runs')
@@ -184,7 +184,7 @@ const lockHeld = statement<{ id: string; fence: number; worker: string }>()((db,
   ),
 )
 
-const held = statement<{ worker: string }>()((db, p) =>
+const held = statement<{ worker: WorkerId }>()((db, p) =>
   db
     .selectFrom('runs')
     .select(['id', 'fence'])

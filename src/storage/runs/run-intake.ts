@@ -1,14 +1,16 @@
 import { sql } from 'kysely'
 import { admit, type Occupancy } from '../../core/admission.ts'
-import type { WorkerId } from '../../core/id.ts'
+import type { ConversationId, RunId, WorkerId } from '../../core/id.ts'
 import type { Entry } from '../../core/projection.ts'
 import type { Run } from '../../core/run.ts'
 import type { ContinueRun, NewRun, OpenedRun, OpenRun } from '../../ports/store.ts'
 import { takeOpeningRight } from '../conversations/conversations.ts'
+import { insertInto, parametersOf } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
+import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
+import type { NewRow } from '../rows/tables.ts'
 import { appendEvents, lockRun, writeEntries } from './events.ts'
 import { keepRequest, recogniseRequest } from './run-requests.ts'
-import { RUN_COLUMNS, runOf } from './run-row.ts'
 
 /** Decided and carried out in one transaction, so that two senders cannot both be first. */
 export async function openRun(db: Executor, open: OpenRun): Promise<OpenedRun> {
@@ -105,23 +107,25 @@ async function insertRun(
 ): Promise<Run> {
   const row = await db.get(insert, {
     id: run.id,
-    organization: run.organizationId,
-    agent: run.agentId,
-    conversation: run.conversationId,
+    organization_id: run.organizationId,
+    agent_id: run.agentId,
+    conversation_id: run.conversationId,
     status: claimFor ? 'running' : 'created',
     background: run.background ? 1 : 0,
     metadata: JSON.stringify(run.metadata),
-    createdAt: run.createdAt,
-    startedAt: claimFor ? entry.at : null,
+    created_at: run.createdAt,
+    started_at: claimFor ? entry.at : null,
     fence: claimFor ? 1 : 0,
-    leaseOwner: claimFor ?? null,
+    lease_owner: claimFor ?? null,
+    // The accepted input is event 1 and is written with the run.
+    next_seq: 2,
     continues: run.continues ?? null,
-    queueRank,
-    key: run.idempotency?.key ?? null,
-    digest: run.idempotency?.digest ?? null,
-    callbackUrl: run.callback?.url ?? null,
-    callbackReach: run.callback?.reach ?? null,
-    callbackDueAt: run.callback ? run.createdAt : null,
+    queue_rank: queueRank,
+    idempotency_key: run.idempotency?.key ?? null,
+    request_digest: run.idempotency?.digest ?? null,
+    callback_url: run.callback?.url ?? null,
+    callback_reach: run.callback?.reach ?? null,
+    callback_due_at: run.callback ? run.createdAt : null,
   })
   await writeEntries(db, row!, { entries: [entry], from: 1, commitId: run.id })
   await keepRequest(db, run)
@@ -150,63 +154,46 @@ async function readOccupancy(db: Executor, { conversationId }: NewRun): Promise<
 /** A steered request leaves no run that could remember its key. */
 async function keepSteeredKey(db: Executor, run: NewRun, steered: Run['id']): Promise<void> {
   if (!run.idempotency) return
-  const { key, digest } = run.idempotency
-  const { organizationId: organization, conversationId: conversation } = run
-  await db.run(insertSteered, { organization, conversation, key, digest, run: steered })
+  await db.run(insertSteered, {
+    organization_id: run.organizationId,
+    conversation_id: run.conversationId,
+    idempotency_key: run.idempotency.key,
+    request_digest: run.idempotency.digest,
+    run_id: steered,
+  })
 }
 
-const insert = statement<{
-  id: string
-  organization: string
-  agent: string
-  conversation: string
-  status: string
-  background: number
-  metadata: string
-  createdAt: number
-  startedAt: number | null
-  fence: number
-  leaseOwner: string | null
-  continues: string | null
-  queueRank: number
-  key: string | null
-  digest: string | null
-  callbackUrl: string | null
-  callbackReach: string | null
-  callbackDueAt: number | null
-}>()((db, p) =>
-  db
-    .insertInto('runs')
-    .values({
-      id: p('id'),
-      organization_id: p('organization'),
-      agent_id: p('agent'),
-      conversation_id: p('conversation'),
-      status: p('status'),
-      background: p('background'),
-      metadata: p('metadata'),
-      created_at: p('createdAt'),
-      started_at: p('startedAt'),
-      fence: p('fence'),
-      lease_owner: p('leaseOwner'),
-      // The accepted input is event 1 and is written with the run.
-      next_seq: sql.lit(2),
-      continues: p('continues'),
-      queue_rank: p('queueRank'),
-      idempotency_key: p('key'),
-      request_digest: p('digest'),
-      callback_url: p('callbackUrl'),
-      callback_reach: p('callbackReach'),
-      callback_due_at: p('callbackDueAt'),
-    })
-    .returning(RUN_COLUMNS),
+const INSERTED = [
+  'id',
+  'organization_id',
+  'agent_id',
+  'conversation_id',
+  'status',
+  'background',
+  'metadata',
+  'created_at',
+  'started_at',
+  'fence',
+  'lease_owner',
+  'next_seq',
+  'continues',
+  'queue_rank',
+  'idempotency_key',
+  'request_digest',
+  'callback_url',
+  'callback_reach',
+  'callback_due_at',
+] as const
+
+const insert = statement<Pick<NewRow<'runs'>, (typeof INSERTED)[number]>>()((db, p) =>
+  db.insertInto('runs').values(parametersOf(p, INSERTED)).returning(RUN_COLUMNS),
 )
 
-export const byIdAnywhere = statement<{ id: string }>()((db, p) =>
+export const byIdAnywhere = statement<{ id: RunId }>()((db, p) =>
   db.selectFrom('runs').select(RUN_COLUMNS).where('id', '=', p('id')),
 )
 
-const runByKey = statement<{ conversation: string; key: string }>()((db, p) =>
+const runByKey = statement<{ conversation: ConversationId; key: string }>()((db, p) =>
   db
     .selectFrom('runs')
     .select(['id', 'request_digest'])
@@ -214,7 +201,7 @@ const runByKey = statement<{ conversation: string; key: string }>()((db, p) =>
     .where('idempotency_key', '=', p('key')),
 )
 
-const steeredByKey = statement<{ conversation: string; key: string }>()((db, p) =>
+const steeredByKey = statement<{ conversation: ConversationId; key: string }>()((db, p) =>
   db
     .selectFrom('steered_requests')
     .select(['run_id as id', 'request_digest'])
@@ -222,24 +209,16 @@ const steeredByKey = statement<{ conversation: string; key: string }>()((db, p) 
     .where('idempotency_key', '=', p('key')),
 )
 
-const insertSteered = statement<{
-  organization: string
-  conversation: string
-  key: string
-  digest: string
-  run: string
-}>()((db, p) =>
-  db.insertInto('steered_requests').values({
-    organization_id: p('organization'),
-    conversation_id: p('conversation'),
-    idempotency_key: p('key'),
-    request_digest: p('digest'),
-    run_id: p('run'),
-  }),
-)
+const insertSteered = insertInto('steered_requests', [
+  'organization_id',
+  'conversation_id',
+  'idempotency_key',
+  'request_digest',
+  'run_id',
+])
 
 /** In the words of the partial index, or SQLite would not use it. */
-const activeOf = statement<{ conversation: string }>()((db, p) =>
+const activeOf = statement<{ conversation: ConversationId }>()((db, p) =>
   db
     .selectFrom('runs')
     .select(['id', 'waiting'])
@@ -247,7 +226,7 @@ const activeOf = statement<{ conversation: string }>()((db, p) =>
     .where(sql<boolean>`(status = 'running' or waiting = 1)`),
 )
 
-const queueOf = statement<{ conversation: string }>()((db, p) =>
+const queueOf = statement<{ conversation: ConversationId }>()((db, p) =>
   db
     .selectFrom('runs')
     .select((select) => select.fn.countAll<number>().as('count'))

@@ -1,25 +1,34 @@
 import { type SqlBool, sql } from 'kysely'
-import type { OrganizationId } from '../../core/id.ts'
-import type { Run } from '../../core/run.ts'
+import type { AgentId, ConversationId, OrganizationId, RunId, StepId } from '../../core/id.ts'
+import type { Run, RunStatus, StopReason } from '../../core/run.ts'
 import type { RunFilter, RunPage, StepFilter, StoredStep } from '../../ports/store.ts'
-import { type Executor, listParameters, listValues, type Statement, statement } from '../database/statement.ts'
-import { numberOfRun, RUN_COLUMNS, runOf } from './run-row.ts'
-import { STEP_COLUMNS, stepOf } from './steps.ts'
+import {
+  type Executor,
+  listParameters,
+  listValues,
+  type Slots,
+  type Statement,
+  statement,
+} from '../database/statement.ts'
+import { numberOfRun, RUN_COLUMNS, runOf } from '../rows/run-row.ts'
+import { STEP_COLUMNS, stepOf } from '../rows/step-row.ts'
 
 const STATUSES = 5
 
-type RunValues = {
-  organization: string
-  agent: string
-  conversation: string
+type RunValues = Slots<'status', RunStatus> & {
+  organization: OrganizationId
+  agent: AgentId
+  conversation: ConversationId
   waiting: number
   background: number
-  stopReason: string
-  before: string
-  after: string
+  stopReason: StopReason
+  before: RunId
+  after: RunId
   limit: number
-  [status: `status${number}`]: string
 }
+
+/** For a parameter that the statement at hand does not have. */
+const UNUSED = '' as never
 
 export async function listRuns(
   db: Executor,
@@ -31,16 +40,27 @@ export async function listRuns(
   const rows = await db.all(
     remembered(runLists, { ...filter, [`few ${few}`]: true }, page, () => runStatement(filter, few, page)),
     {
-      ...{ organization: organizationId, agent: agentId ?? '', conversation: conversationId ?? '' },
-      ...{ waiting: waiting ? 1 : 0, background: background ? 1 : 0, stopReason: stopReason ?? '' },
-      ...{ before: page.before ?? '', after: page.after ?? '', limit: page.limit },
+      organization: organizationId,
+      agent: agentId ?? UNUSED,
+      conversation: conversationId ?? UNUSED,
+      waiting: waiting ? 1 : 0,
+      background: background ? 1 : 0,
+      stopReason: stopReason ?? UNUSED,
+      ...cursorsOf<RunId>(page),
       ...listValues('status', statuses ?? [], STATUSES),
     },
   )
   return rows.map(runOf)
 }
 
-type StepValues = { organization: string; agent: string; run: string; before: string; after: string; limit: number }
+type StepValues = {
+  organization: OrganizationId
+  agent: AgentId
+  run: RunId
+  before: StepId
+  after: StepId
+  limit: number
+}
 
 export async function listSteps(
   db: Executor,
@@ -50,12 +70,21 @@ export async function listSteps(
   const rows = await db.all(
     remembered(stepLists, filter, page, () => stepStatement(filter, page)),
     {
-      ...{ organization: organizationId, agent: filter.agentId ?? '', run: filter.runId ?? '' },
-      ...{ before: page.before ?? '', after: page.after ?? '', limit: page.limit },
+      organization: organizationId,
+      agent: filter.agentId ?? UNUSED,
+      run: filter.runId ?? UNUSED,
+      ...cursorsOf<StepId>(page),
     },
   )
   return rows.map(stepOf)
 }
+
+/** A cursor is any text: one that is the id of nothing gives an empty page. */
+const cursorsOf = <Id extends string>({ before, after, limit }: RunPage) => ({
+  before: (before ?? UNUSED) as Id,
+  after: (after ?? UNUSED) as Id,
+  limit,
+})
 
 /** One statement for each combination of filters and cursors: each has an index that fits. */
 const runLists = new Map<string, Statement<RunValues, Parameters<typeof runOf>[0]>>()
@@ -78,7 +107,7 @@ function runStatement(filter: RunFilter, few: keyof typeof FEW | undefined, page
   const { agentId, conversationId, statuses, waiting, background, stopReason } = filter
   return statement<RunValues>()((db, p) => {
     let query = db.selectFrom('runs').select(RUN_COLUMNS).where('organization_id', '=', p('organization'))
-    const place = (id: never) =>
+    const place = (id: RunId) =>
       sql`(select seen.number from runs as seen where seen.id = ${id} and seen.organization_id = ${p('organization')})`
     if (page.before !== undefined) query = query.where(sql<SqlBool>`number < ${place(p('before'))}`)
     if (page.after !== undefined) query = query.where(sql<SqlBool>`number > ${place(p('after'))}`)
@@ -108,7 +137,7 @@ const FEW = {
 function stepStatement({ agentId, runId }: StepFilter, page: RunPage) {
   return statement<StepValues>()((db, p) => {
     let query = db.selectFrom('steps').select(STEP_COLUMNS).where('organization_id', '=', p('organization'))
-    const place = (id: never) =>
+    const place = (id: StepId) =>
       sql`(select seen.number from steps as seen where seen.id = ${id} and seen.organization_id = ${p('organization')})`
     if (page.before !== undefined) query = query.where(sql<SqlBool>`number < ${place(p('before'))}`)
     if (page.after !== undefined) query = query.where(sql<SqlBool>`number > ${place(p('after'))}`)

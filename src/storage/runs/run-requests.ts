@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { ConversationId, OrganizationId, RunId } from '../../core/id.ts'
 import type { NewRun, OpenedRun } from '../../ports/store.ts'
+import { insertInto } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 
 /** A retry is one of a request that is not older than this. */
@@ -30,11 +31,12 @@ export async function recogniseRequest(db: Executor, run: NewRun): Promise<Opene
 
 /** In the transaction that opens the run. */
 export async function keepRequest(db: Executor, run: NewRun): Promise<void> {
-  const { request, id, organizationId: organization, conversationId: conversation } = run
+  const { request } = run
   if (!request) return
+  const owner = { run_id: run.id, organization_id: run.organizationId, conversation_id: run.conversationId }
   const { otids, digest, fingerprint } = request
-  for (const otid of new Set(otids)) await db.run(insertOtid, { conversation, otid, organization, run: id, digest })
-  if (fingerprint) await db.run(insertRequest, { run: id, organization, conversation, fingerprint, at: run.createdAt })
+  for (const otid of new Set(otids)) await db.run(insertOtid, { ...owner, otid, request_digest: digest })
+  if (fingerprint) await db.run(insertRequest, { ...owner, fingerprint, answered: 0, created_at: run.createdAt })
 }
 
 export const markAnswered = (db: Executor, runId: RunId) => db.run(setAnswered, { run: runId })
@@ -48,7 +50,7 @@ export async function runOfOtid(
   return found?.organization_id === organizationId ? found.id : undefined
 }
 
-const byOtid = statement<{ conversation: string; otid: string }>()((db, p) =>
+const byOtid = statement<{ conversation: ConversationId; otid: string }>()((db, p) =>
   db
     .selectFrom('run_otids')
     .innerJoin('runs', 'runs.id', 'run_otids.run_id')
@@ -58,11 +60,11 @@ const byOtid = statement<{ conversation: string; otid: string }>()((db, p) =>
     .where('run_otids.otid', '=', p('otid')),
 )
 
-const forgetOtids = statement<{ conversation: string; run: string }>()((db, p) =>
+const forgetOtids = statement<{ conversation: ConversationId; run: RunId }>()((db, p) =>
   db.deleteFrom('run_otids').where('conversation_id', '=', p('conversation')).where('run_id', '=', p('run')),
 )
 
-const byFingerprint = statement<{ conversation: string; fingerprint: string; since: number }>()((db, p) =>
+const byFingerprint = statement<{ conversation: ConversationId; fingerprint: string; since: number }>()((db, p) =>
   db
     .selectFrom('run_requests')
     .select('run_id')
@@ -74,40 +76,18 @@ const byFingerprint = statement<{ conversation: string; fingerprint: string; sin
     .limit(sql.lit(1)),
 )
 
-const insertOtid = statement<{
-  conversation: string
-  otid: string
-  organization: string
-  run: string
-  digest: string
-}>()((db, p) =>
-  db.insertInto('run_otids').values({
-    conversation_id: p('conversation'),
-    otid: p('otid'),
-    organization_id: p('organization'),
-    run_id: p('run'),
-    request_digest: p('digest'),
-  }),
-)
+const insertOtid = insertInto('run_otids', ['conversation_id', 'otid', 'organization_id', 'run_id', 'request_digest'])
 
-const insertRequest = statement<{
-  run: string
-  organization: string
-  conversation: string
-  fingerprint: string
-  at: number
-}>()((db, p) =>
-  db.insertInto('run_requests').values({
-    run_id: p('run'),
-    organization_id: p('organization'),
-    conversation_id: p('conversation'),
-    fingerprint: p('fingerprint'),
-    answered: sql.lit(0),
-    created_at: p('at'),
-  }),
-)
+const insertRequest = insertInto('run_requests', [
+  'run_id',
+  'organization_id',
+  'conversation_id',
+  'fingerprint',
+  'answered',
+  'created_at',
+])
 
-const setAnswered = statement<{ run: string }>()((db, p) =>
+const setAnswered = statement<{ run: RunId }>()((db, p) =>
   db
     .updateTable('run_requests')
     .set({ answered: sql.lit(1) })

@@ -1,14 +1,15 @@
 import { sql } from 'kysely'
+import type { OrganizationId, RunId } from '../../core/id.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OpenedRun, RunStore } from '../../ports/store.ts'
 import type { Database } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
+import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
 import { takeCensus } from './run-census.ts'
 import { runClaims } from './run-claims.ts'
 import { byIdAnywhere, continueRun, openRun, recallContinued, recallOpened } from './run-intake.ts'
 import { listRuns, listSteps } from './run-lists.ts'
 import { markAnswered, runOfOtid } from './run-requests.ts'
-import { RUN_COLUMNS, runOf } from './run-row.ts'
 import { rateStep, readStep, readSteps } from './steps.ts'
 
 export function runStore(database: Database, clock: Clock): RunStore {
@@ -85,7 +86,7 @@ export function runStore(database: Database, clock: Clock): RunStore {
   }
 }
 
-const byId = statement<{ organization: string; id: string }>()((db, p) =>
+const byId = statement<{ organization: OrganizationId; id: RunId }>()((db, p) =>
   db.selectFrom('runs').select(RUN_COLUMNS).where('id', '=', p('id')).where('organization_id', '=', p('organization')),
 )
 

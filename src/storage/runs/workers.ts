@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { WorkerId } from '../../core/id.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { WorkerStore } from '../../ports/store.ts'
 import type { Database } from '../database/database.ts'
@@ -37,7 +38,7 @@ export function workerStore({ write }: Database, options: { clock: Clock; standi
 /** Whole milliseconds of the clock that never goes back. */
 export const leaseNow = (clock: Clock): number => Math.floor(clock.monotonic())
 
-const renew = statement<{ id: string; now: number; leaseMs: number }>()((db, p, { leaseClock }) => {
+const renew = statement<{ id: WorkerId; now: number; leaseMs: number }>()((db, p, { leaseClock }) => {
   const expiry = sql<number>`${leaseClock(p('now'))} + ${p('leaseMs')}`
   return db
     .insertInto('workers')
@@ -45,6 +46,6 @@ const renew = statement<{ id: string; now: number; leaseMs: number }>()((db, p, 
     .onConflict((conflict) => conflict.column('id').doUpdateSet({ expires_at: expiry }))
 })
 
-const removeOthers = statement<{ id: string }>()((db, p) => db.deleteFrom('workers').where('id', '<>', p('id')))
+const removeOthers = statement<{ id: WorkerId }>()((db, p) => db.deleteFrom('workers').where('id', '<>', p('id')))
 
-const remove = statement<{ id: string }>()((db, p) => db.deleteFrom('workers').where('id', '=', p('id')))
+const remove = statement<{ id: WorkerId }>()((db, p) => db.deleteFrom('workers').where('id', '=', p('id')))

@@ -1,11 +1,13 @@
 import { type SqlBool, sql } from 'kysely'
-import type { McpServerId, OrganizationId } from '../../core/id.ts'
+import type { McpServerId, OrganizationId, ToolId } from '../../core/id.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
 import type { StoredToolStore } from '../../ports/memory-store.ts'
 import type { Database } from '../database/database.ts'
-import { listing } from '../database/list-page.ts'
-import type { NewRow } from '../database/schema.ts'
+import { insertInto, rowById, updateById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
+import { listText } from '../rows/row-mapping.ts'
+import { TOOL_COLUMNS, toolOf, toolRowOf } from '../rows/tool-row.ts'
+import { editNamed } from './edit-named.ts'
 
 export function toolStore({ read, write }: Database): StoredToolStore {
   return {
@@ -18,12 +20,12 @@ export function toolStore({ read, write }: Database): StoredToolStore {
           return 'created' as const
         },
         recall: async (db) =>
-          (await db.get(byId, { organization: tool.organizationId, id: tool.id })) ? 'created' : undefined,
+          (await db.get(byId.plain, { organization: tool.organizationId, id: tool.id })) ? 'created' : undefined,
       }),
 
     get: (organizationId, id) =>
       read(async (db) => {
-        const row = await db.get(byId, { organization: organizationId, id })
+        const row = await db.get(byId.plain, { organization: organizationId, id })
         return row && toolOf(row)
       }),
 
@@ -43,16 +45,14 @@ export function toolStore({ read, write }: Database): StoredToolStore {
       write({
         key: id,
         async work(db) {
-          const row = await db.get(forUpdate, { organization: organizationId, id })
+          const row = await db.get(byId.locked, { organization: organizationId, id })
           if (!row) return undefined
-          const before = toolOf(row)
-          const tool = edit(before)
-          if (tool.name !== before.name) {
-            if (await db.get(byName, { organization: organizationId, name: tool.name })) return 'name-taken' as const
-            await renameOnAgents(db, { organizationId, from: before.name, to: tool.name })
-          }
-          await updateTool(db, tool)
-          return tool
+          return editNamed(toolOf(row), {
+            edit,
+            isTaken: (name) => db.get(byName, { organization: organizationId, name }),
+            rename: (before, after) => renameOnAgents(db, { organizationId, from: before.name, to: after.name }),
+            save: (tool) => updateTool(db, tool),
+          })
         },
       }),
 
@@ -60,7 +60,7 @@ export function toolStore({ read, write }: Database): StoredToolStore {
       write({
         key: id,
         async work(db) {
-          const row = await db.get(forUpdate, { organization: organizationId, id })
+          const row = await db.get(byId.locked, { organization: organizationId, id })
           if (!row) return false
           await removeTool(db, toolOf(row))
           return true
@@ -69,9 +69,9 @@ export function toolStore({ read, write }: Database): StoredToolStore {
   }
 }
 
-export const insertTool = (db: Executor, tool: StoredTool) => db.run(insert, rowOf(tool))
+export const insertTool = (db: Executor, tool: StoredTool) => db.run(insert, toolRowOf(tool))
 
-export const updateTool = (db: Executor, tool: StoredTool) => db.run(update, rowOf(tool))
+export const updateTool = (db: Executor, tool: StoredTool) => db.run(update, toolRowOf(tool))
 
 /** Made, or put in the place of the tool that has its name. */
 export async function putTool(db: Executor, tool: StoredTool): Promise<void> {
@@ -102,67 +102,28 @@ type Renaming = { organizationId: OrganizationId; from: string; to?: string }
 
 /** Agents have tools by name: without a new one they no longer have it. */
 async function renameOnAgents(db: Executor, { organizationId, from, to }: Renaming): Promise<void> {
-  const rows = await db.all(agentsWith, { organization: organizationId, pattern: listing(from) })
+  const rows = await db.all(agentsWith, { organization: organizationId, tool: from })
   for (const { id, tools } of rows) {
     const names = (JSON.parse(tools) as string[]).flatMap((name) => (name !== from ? [name] : to ? [to] : []))
-    await db.run(setTools, { id, tools: JSON.stringify(names) })
+    await db.run(setTools, { id, tools: listText(names) })
   }
 }
 
-type Row = NewRow<'tools'>
+const insert = insertInto('tools', TOOL_COLUMNS)
 
-function rowOf({ id, organizationId, name, toolType, createdAt, updatedAt, ...body }: StoredTool): Row {
-  const row = { id, organization_id: organizationId, name, tool_type: toolType, body: JSON.stringify(body) }
-  return { ...row, mcp_server_id: body.mcp?.serverId ?? null, created_at: createdAt, updated_at: updatedAt }
-}
+const update = updateById('tools', ['name', 'body', 'updated_at'])
 
-const toolOf = (row: Row): StoredTool => ({
-  ...JSON.parse(row.body),
-  id: row.id,
-  organizationId: row.organization_id,
-  name: row.name,
-  toolType: row.tool_type,
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
-})
+const byId = rowById('tools')
 
-const insert = statement<Row>()((db, p) =>
-  db.insertInto('tools').values({
-    id: p('id'),
-    organization_id: p('organization_id'),
-    name: p('name'),
-    tool_type: p('tool_type'),
-    mcp_server_id: p('mcp_server_id'),
-    body: p('body'),
-    created_at: p('created_at'),
-    updated_at: p('updated_at'),
-  }),
-)
-
-const update = statement<Row>()((db, p) =>
-  db
-    .updateTable('tools')
-    .set({ name: p('name'), body: p('body'), updated_at: p('updated_at') })
-    .where('id', '=', p('id')),
-)
-
-const byId = statement<{ organization: string; id: string }>()((db, p) =>
-  db.selectFrom('tools').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization')),
-)
-
-const forUpdate = statement<{ organization: string; id: string }>()((db, p, { lock }) =>
-  lock(db.selectFrom('tools').selectAll().where('id', '=', p('id')).where('organization_id', '=', p('organization'))),
-)
-
-const byName = statement<{ organization: string; name: string }>()((db, p) =>
+const byName = statement<{ organization: OrganizationId; name: string }>()((db, p) =>
   db.selectFrom('tools').selectAll().where('organization_id', '=', p('organization')).where('name', '=', p('name')),
 )
 
-const all = statement<{ organization: string }>()((db, p) =>
+const all = statement<{ organization: OrganizationId }>()((db, p) =>
   db.selectFrom('tools').selectAll().where('organization_id', '=', p('organization')).orderBy('number'),
 )
 
-const ofServer = statement<{ organization: string; server: string }>()((db, p) =>
+const ofServer = statement<{ organization: OrganizationId; server: McpServerId }>()((db, p) =>
   db
     .selectFrom('tools')
     .selectAll()
@@ -171,26 +132,21 @@ const ofServer = statement<{ organization: string; server: string }>()((db, p) =
     .orderBy('number'),
 )
 
-const names = statement<{ organization: string }>()((db, p) =>
+const names = statement<{ organization: OrganizationId }>()((db, p) =>
   db.selectFrom('tools').select('name').where('organization_id', '=', p('organization')),
 )
 
-const remove = statement<{ id: string }>()((db, p) => db.deleteFrom('tools').where('id', '=', p('id')))
+const remove = statement<{ id: ToolId }>()((db, p) => db.deleteFrom('tools').where('id', '=', p('id')))
 
-const agentsWith = statement<{ organization: string; pattern: string }>()((db, p, { lock }) =>
+const agentsWith = statement<{ organization: OrganizationId; tool: string }>()((db, p, { lock, listItems }) =>
   lock(
     db
       .selectFrom('agents')
       .select(['id', 'tools'])
       .where('organization_id', '=', p('organization'))
-      .where(sql<SqlBool>`tools like ${p('pattern')} escape '\\'`)
+      .where(sql<SqlBool>`exists (select 1 from ${listItems(sql`agents.tools`)} where item.value = ${p('tool')})`)
       .orderBy('number'),
   ),
 )
 
-const setTools = statement<{ id: string; tools: string }>()((db, p) =>
-  db
-    .updateTable('agents')
-    .set({ tools: p('tools') })
-    .where('id', '=', p('id')),
-)
+const setTools = updateById('agents', ['tools'])

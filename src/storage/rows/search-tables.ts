@@ -1,26 +1,17 @@
 import type { Generated } from 'kysely'
-import type { AgentId, ConversationId, MessageId, OrganizationId, PassageId } from '../../core/id.ts'
+import type { AgentId, ConversationId, MessageId, OrganizationId } from '../../core/id.ts'
 import type { MessageRole } from '../../core/message.ts'
+import type { PassageRow } from './passage-row.ts'
 
 /** What is looked for, and what makes it found. */
 export type SearchTables = {
-  passages: PassagesTable
+  passages: { number: Generated<number> } & PassageRow
   passage_vectors: PassageVectorsTable
   message_index: MessageIndexTable
   message_index_heads: MessageIndexHeadsTable
   message_words: MessageWordsTable
   message_vectors: MessageVectorsTable
   message_vector_models: MessageVectorModelsTable
-}
-
-type PassagesTable = {
-  number: Generated<number>
-  id: PassageId
-  organization_id: OrganizationId
-  agent_id: AgentId
-  content: string
-  tags: string
-  created_at: number
 }
 
 type PassageVectorsTable = {
