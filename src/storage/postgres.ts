@@ -13,7 +13,7 @@ import type { Migration } from './migrations/migration.ts'
 import { chunkStore } from './runs/chunks.ts'
 import { assembleStore, type Durability, type OpenedStore } from './store.ts'
 
-export type PostgresOptions = {
+type PostgresOptions = {
   url: string
   clock: Clock
   durability: Durability

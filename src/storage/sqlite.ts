@@ -74,7 +74,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   }
 }
 
-export type SharedOptions = {
+type SharedOptions = {
   /** Already open, and perhaps shared by several stores: a simulated cluster in one process. Stays open. */
   database: DatabaseSync
   chunkDatabase?: DatabaseSync

@@ -30,7 +30,7 @@ export type Durability = 'strict' | 'relaxed'
 
 export type OpenedStore = { store: Store; chunks: ChunkStore; snapshot: SnapshotReader }
 
-export type StoreParts = {
+type StoreParts = {
   database: Database
   chunks: ChunkStore
   clock: Clock

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,8 +8,9 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { realClock as clock } from '../../src/config/real-clock.ts'
 import { StorageError } from '../../src/ports/storage-error.ts'
+import { POSTGRES, SQLITE } from '../../src/storage/database/dialect.ts'
 import { MIGRATIONS } from '../../src/storage/migrations/all.ts'
-import { digestOf } from '../../src/storage/migrations/migration.ts'
+import type { Migration } from '../../src/storage/migrations/migration.ts'
 import { openPostgresStore } from '../../src/storage/postgres.ts'
 import { AGENT_COLUMNS } from '../../src/storage/rows/agent-row.ts'
 import { BLOCK } from '../../src/storage/rows/block-row.ts'
@@ -23,6 +25,11 @@ import { TOOL_COLUMNS } from '../../src/storage/rows/tool-row.ts'
 import { openSqliteStore } from '../../src/storage/sqlite.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { columnsOf } from './columns.ts'
+
+function digestOf({ up }: Migration): string {
+  const text = JSON.stringify([up(SQLITE), up(POSTGRES)])
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
 
 for (const [track, migrations] of Object.entries(MIGRATIONS)) {
   for (const migration of migrations)

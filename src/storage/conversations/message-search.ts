@@ -16,7 +16,7 @@ import { MESSAGE_COLUMNS, recalledOf } from '../rows/message-row.ts'
 import { inReach, type Scope } from './message-list.ts'
 import { scopeToken } from './message-words.ts'
 
-export type MessageSearch = Omit<RecallQuery, 'text'> & {
+type MessageSearch = Omit<RecallQuery, 'text'> & {
   organizationId: OrganizationId
   agentId?: AgentId | undefined
   terms: readonly SearchTerm[]

@@ -10,7 +10,7 @@ import type { NewRow } from '../rows/tables.ts'
 import { inheritVectors } from './inherited-vectors.ts'
 
 /** What is brought up to date: blank is everything. */
-export type IndexScope = { organizationId?: OrganizationId; agentId?: AgentId; conversationId?: ConversationId }
+type IndexScope = { organizationId?: OrganizationId; agentId?: AgentId; conversationId?: ConversationId }
 
 /** Of one commit: a turn that commits meanwhile waits for no more than this (measured on SQLite: 10 ms). */
 const BATCH = 100
@@ -19,7 +19,7 @@ const CONVERSATIONS_AT_ONCE = 32
 /** Where the clock stands still, as in simulations. */
 const MOST_BATCHES = 100
 
-export type CatchUp = { scope: IndexScope; forMs: number }
+type CatchUp = { scope: IndexScope; forMs: number }
 
 /**
  * Indexes what was said since, in small commits, until the time is over. Any number of processes may do so at once: each

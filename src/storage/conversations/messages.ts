@@ -99,29 +99,21 @@ type Range = {
   limit: number
 }
 
-const oldestFirst = statement<Range>()((db, p) =>
-  db
-    .selectFrom('messages')
-    .select(MESSAGE_COLUMNS)
-    .where('conversation_id', '=', p('conversation'))
-    .where('position', '>', p('after'))
-    .where('position', '<', p('before'))
-    .where('organization_id', '=', p('organization'))
-    .orderBy('position')
-    .limit(p('limit')),
-)
+const inRange = (order: 'asc' | 'desc') =>
+  statement<Range>()((db, p) =>
+    db
+      .selectFrom('messages')
+      .select(MESSAGE_COLUMNS)
+      .where('conversation_id', '=', p('conversation'))
+      .where('position', '>', p('after'))
+      .where('position', '<', p('before'))
+      .where('organization_id', '=', p('organization'))
+      .orderBy('position', order)
+      .limit(p('limit')),
+  )
 
-const newestFirst = statement<Range>()((db, p) =>
-  db
-    .selectFrom('messages')
-    .select(MESSAGE_COLUMNS)
-    .where('conversation_id', '=', p('conversation'))
-    .where('position', '>', p('after'))
-    .where('position', '<', p('before'))
-    .where('organization_id', '=', p('organization'))
-    .orderBy('position', 'desc')
-    .limit(p('limit')),
-)
+const oldestFirst = inRange('asc')
+const newestFirst = inRange('desc')
 
 export const ofRun = statement<{ run: RunId }>()((db, p) =>
   db

@@ -40,25 +40,19 @@ const notesOf = (row: { notes: string } | undefined): ModelNotes => (row ? JSON.
 
 type Key = { organization: OrganizationId; provider: string; model: string }
 
-const one = statement<Key>()((db, p) =>
-  db
-    .selectFrom('model_notes')
-    .select('notes')
-    .where('organization_id', '=', p('organization'))
-    .where('provider', '=', p('provider'))
-    .where('model', '=', p('model')),
-)
-
-const locked = statement<Key>()((db, p, { lock }) =>
-  lock(
-    db
+const noteOf = (isLocked: boolean) =>
+  statement<Key>()((db, p, { lock }) => {
+    const found = db
       .selectFrom('model_notes')
       .select('notes')
       .where('organization_id', '=', p('organization'))
       .where('provider', '=', p('provider'))
-      .where('model', '=', p('model')),
-  ),
-)
+      .where('model', '=', p('model'))
+    return isLocked ? lock(found) : found
+  })
+
+const one = noteOf(false)
+const locked = noteOf(true)
 
 const all = statement<{ organization: OrganizationId }>()((db, p) =>
   db

@@ -3,7 +3,7 @@ import { StorageError } from '../../ports/storage-error.ts'
 import type { Job, Transact } from './database.ts'
 import type { Executor } from './statement.ts'
 
-export type GroupCommit = {
+type GroupCommit = {
   write<T>(job: Job<T>): Promise<T>
   /** Resolves when everything handed in so far is settled; later jobs are refused. */
   close(): Promise<void>

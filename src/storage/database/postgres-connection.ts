@@ -43,7 +43,7 @@ export type Lane = {
   close(): Promise<void>
 }
 
-export type LaneOptions = { url: string; place: string; settings: string }
+type LaneOptions = { url: string; place: string; settings: string }
 
 export function postgresLane({ url, place, settings }: LaneOptions): Lane {
   const takeTurn = turnstile()

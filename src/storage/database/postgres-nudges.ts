@@ -8,9 +8,9 @@ export const CHANNEL = 'holdfast'
 
 const RECONNECT_MS = 1_000
 
-export type Nudges = { listen: Store['onForeignWrite']; close(): Promise<void> }
+type Nudges = { listen: Store['onForeignWrite']; close(): Promise<void> }
 
-export type NudgeOptions = { url: string; clock: Clock; isOurs(processId: number): boolean }
+type NudgeOptions = { url: string; clock: Clock; isOurs(processId: number): boolean }
 
 /** Hears of other processes' commits. While the connection is away nudges are missed, so its return is one. */
 export function postgresNudges({ url, clock, isOurs }: NudgeOptions): Nudges {

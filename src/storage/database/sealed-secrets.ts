@@ -6,7 +6,7 @@ import { statement } from './statement.ts'
 type Sealed<Id extends string> = { number: number; id: Id; sealed: { secret: string } }
 
 /** For the rotation of that key, over the rows of all organisations. */
-export type SealedSecrets<Id extends string> = {
+type SealedSecrets<Id extends string> = {
   sealedPage(after: number, limit: number): Promise<Sealed<Id>[]>
   /** False if it was changed meanwhile. */
   reseal(id: Id, from: { secret: string }, to: { secret: string }): Promise<boolean>

@@ -26,7 +26,7 @@ const MOST_COMPARED = 20_000
 /** Between two pages others get their turn (measured: 9 ms for 500 of 1,536 numbers). */
 export const VECTOR_PAGE = 500
 
-export type VectorRow = { number: number; vector: string | null }
+type VectorRow = { number: number; vector: string | null }
 
 /** The numbers of the nearest, from pages of at most `VECTOR_PAGE` rows with falling numbers. */
 export async function nearestOf(

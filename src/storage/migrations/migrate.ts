@@ -7,7 +7,7 @@ import { storageError } from '../database/faults.ts'
 import type { Track } from './all.ts'
 import type { Migration } from './migration.ts'
 
-export type MigrationPlan = { track: Track; migrations: readonly Migration[]; clock: Pick<Clock, 'now'>; place: string }
+type MigrationPlan = { track: Track; migrations: readonly Migration[]; clock: Pick<Clock, 'now'>; place: string }
 
 const TABLE = `create table if not exists migrations (
   track text not null, number integer not null, name text not null, digest text not null, applied_at bigint not null,

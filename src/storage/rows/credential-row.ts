@@ -23,7 +23,7 @@ const FIELDS = rowMapper<Omit<StoredCredential, 'state' | 'sealed'>>()({
 
 const SEALED = rowMapper<Sealed>()({ secret: 'sealed_secret', refreshToken: 'sealed_refresh_token' })
 
-export type SealedRow = RowOf<typeof SEALED>
+type SealedRow = RowOf<typeof SEALED>
 
 /** `dead_reason` and `dead_detail` are null while the credential is alive. */
 export type CredentialRow = RowOf<typeof FIELDS> &

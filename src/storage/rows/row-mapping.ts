@@ -7,7 +7,7 @@ export type Value = string | number | null
  * The column of each field. Text and numbers are kept as they are, booleans as `flag`, lists of text as `list`, all else
  * as `json`. An absent field is null.
  */
-export type Mapping<T> = { readonly [Field in keyof T]-?: ColumnFor<NonNullable<T[Field]>> }
+type Mapping<T> = { readonly [Field in keyof T]-?: ColumnFor<NonNullable<T[Field]>> }
 
 type ColumnFor<Content> = [Content] extends [boolean]
   ? { flag: string }
@@ -18,7 +18,7 @@ type ColumnFor<Content> = [Content] extends [boolean]
       : { json: string }
 
 /** The row that a mapping makes of an object. */
-export type MappedRow<T, M extends Mapping<T>> = {
+type MappedRow<T, M extends Mapping<T>> = {
   [Field in keyof T as NameOf<M[Field]>]-?: Kept<NonNullable<T[Field]>> | (undefined extends T[Field] ? null : never)
 }
 
@@ -27,7 +27,7 @@ type NameOf<Column> = Column extends string ? Column : Column[keyof Column] & st
 type Kept<Content> = [Content] extends [boolean] ? number : [Content] extends [string | number] ? Content : string
 
 /** Both directions between an object and its row, from one list of columns. */
-export type RowMapper<T, Row> = {
+type RowMapper<T, Row> = {
   readonly columns: readonly (keyof Row & string)[]
   rowOf(object: T): Row
   objectOf(row: Row): T

@@ -14,7 +14,7 @@ import { insertInto } from '../database/row-statements.ts'
 import { type Awaitable, type Executor, type Parameter, statement } from '../database/statement.ts'
 import type { Tables } from '../rows/tables.ts'
 
-export type ChunkDatabase = {
+type ChunkDatabase = {
   transact: Transact
   read<T>(work: Work<T>): Promise<T>
   /** Runs one statement that is a transaction of its own, without waiting; only where no other is open. */

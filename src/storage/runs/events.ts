@@ -103,7 +103,7 @@ export async function readEvents(db: Executor, runId: RunId, after: number): Pro
 
 type EventRow = { seq: number; at: number; body: string }
 
-export const eventOf = ({ seq, at, body }: EventRow): LoggedEvent => ({ seq, at, event: JSON.parse(body) })
+const eventOf = ({ seq, at, body }: EventRow): LoggedEvent => ({ seq, at, event: JSON.parse(body) })
 
 type Taken = { count: number; known: KnownRuns | undefined }
 

@@ -14,7 +14,7 @@ const LAST = '~'
 /** Chunk numbers that may be given out between two writes of the run row. */
 const CHUNK_STRIDE = 10_000
 
-export type RunClaims = Pick<RunStore, 'claimNext' | 'takeOver' | 'heldBy' | 'handBack' | 'raiseChunkBound'>
+type RunClaims = Pick<RunStore, 'claimNext' | 'takeOver' | 'heldBy' | 'handBack' | 'raiseChunkBound'>
 
 export function runClaims({ read, write }: Database, clock: Clock): RunClaims {
   return {

@@ -21,9 +21,9 @@ export const STORAGE_BUGS: PlantedBug[] = [
   {
     name: 'sequence from memory',
     file: 'storage/runs/events.ts',
-    find: "  heldBy(db, p).where('next_seq', '=', p('seen')),\n)\n\nconst takeAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>\n  heldBy(db, p).where('next_seq', '=', p('seen')).returning(TAKEN),",
+    find: "  heldBy(db, p).where('next_seq', '=', p('seen')),\n)\n\nconst takeAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>\n  heldBy(db, p).where('next_seq', '=', p('seen')).returning(CHANGED_RUN_COLUMNS),",
     replace:
-      "  heldBy(db, p).where('next_seq', '>=', p('seen')),\n)\n\nconst takeAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>\n  heldBy(db, p).where('next_seq', '>=', p('seen')).returning(TAKEN),",
+      "  heldBy(db, p).where('next_seq', '>=', p('seen')),\n)\n\nconst takeAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>\n  heldBy(db, p).where('next_seq', '>=', p('seen')).returning(CHANGED_RUN_COLUMNS),",
     breaks: 'nothing is lost: numbers come from the store, not from a memory',
   },
   {
