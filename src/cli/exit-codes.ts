@@ -37,6 +37,7 @@ export const EXIT_OF_STORAGE: Record<StorageFault, number> = {
   'read-only': 6,
   corrupt: 6,
   'newer-version': 6,
+  'unreleased-version': 6,
   unreachable: 6,
   'outcome-unknown': 6,
 }

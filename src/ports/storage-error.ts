@@ -4,6 +4,7 @@ export type StorageFault =
   | 'read-only'
   | 'corrupt'
   | 'newer-version'
+  | 'unreleased-version'
   | 'owned'
   | 'unreachable'
   /** The commit may or may not have happened: read before writing again. */
@@ -18,6 +19,7 @@ const PASSING: Record<StorageFault, boolean> = {
   'outcome-unknown': true,
   corrupt: false,
   'newer-version': false,
+  'unreleased-version': false,
   owned: false,
 }
 

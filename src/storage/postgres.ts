@@ -2,17 +2,19 @@ import pg, { type Pool } from 'pg'
 import type { Durability } from '../core/durability.ts'
 import type { ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
-import { chunkStore } from './chunks.ts'
-import type { Database, Transact } from './database.ts'
-import { POSTGRES } from './dialect.ts'
-import { faultOf, toStorageError } from './faults.ts'
-import { groupCommit } from './group-commit.ts'
-import { MIGRATIONS, type Migration, migratePostgres } from './migrate.ts'
-import { clientConfig, type Lane, postgresExecutor, postgresLane } from './postgres-connection.ts'
-import { CHANNEL, postgresNudges } from './postgres-nudges.ts'
+import type { Database, Transact } from './database/database.ts'
+import { POSTGRES } from './database/dialect.ts'
+import { faultOf, toStorageError } from './database/faults.ts'
+import { groupCommit } from './database/group-commit.ts'
+import { clientConfig, type Lane, postgresExecutor, postgresLane } from './database/postgres-connection.ts'
+import { CHANNEL, postgresNudges } from './database/postgres-nudges.ts'
+import { MIGRATIONS } from './migrations/all.ts'
+import { migratePostgres } from './migrations/migrate.ts'
+import type { Migration } from './migrations/migration.ts'
+import { chunkStore } from './runs/chunks.ts'
 import { assembleStore, type OpenedStore } from './store.ts'
 
-export type PostgresOptions = {
+type PostgresOptions = {
   url: string
   clock: Clock
   durability: Durability

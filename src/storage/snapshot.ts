@@ -1,15 +1,17 @@
 import { type SqlBool, sql } from 'kysely'
 import { closedLength } from '../core/history.ts'
+import type { ConversationId } from '../core/id.ts'
 import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
-import { type ConversationRow, conversationOf } from './conversations.ts'
-import type { Database } from './database.ts'
-import { readEvents } from './events.ts'
-import { MESSAGE_COLUMNS, messagesOf, ofRun } from './messages.ts'
-import { RUN_COLUMNS, type RunRow, runOf } from './run-row.ts'
-import { type Executor, statement } from './statement.ts'
-import { leaseNow } from './workers.ts'
+import { ofRun } from './conversations/messages.ts'
+import type { Database } from './database/database.ts'
+import { type Executor, statement } from './database/statement.ts'
+import { conversationOf } from './rows/conversation-row.ts'
+import { MESSAGE_COLUMNS, messagesOf } from './rows/message-row.ts'
+import { RUN_COLUMNS, type RunRow, runOf } from './rows/run-row.ts'
+import { readEvents } from './runs/events.ts'
+import { leaseNow } from './runs/workers.ts'
 
 /** Small enough that no page holds back the writer's checkpoint for long. */
 const PAGE = 50
@@ -71,7 +73,7 @@ type Piece = ConversationRecord & { isEnd: boolean; next: number }
 async function conversationPiece(db: Executor, number: number, from: number): Promise<Piece | undefined> {
   const row = await db.get(conversationAt, { number })
   if (!row) return undefined
-  const conversation = conversationOf(row as ConversationRow)
+  const conversation = conversationOf(row)
   const rows = await db.rows(messagesFrom, { conversation: row.id, from, limit: MESSAGE_PAGE })
   const isEnd = rows.length < MESSAGE_PAGE
   const after = rows.length > 0 ? (rows.at(-1)![POSITION] as number) + 1 : from
@@ -110,7 +112,7 @@ const conversationAt = statement<{ number: number }>()((db, p) =>
   db.selectFrom('conversations').selectAll().where('number', '=', p('number')),
 )
 
-const messagesFrom = statement<{ conversation: string; from: number; limit: number }>()((db, p) =>
+const messagesFrom = statement<{ conversation: ConversationId; from: number; limit: number }>()((db, p) =>
   db
     .selectFrom('messages')
     .select(MESSAGE_COLUMNS)

@@ -6,16 +6,18 @@ import { bootId } from '../disk/boot-id.ts'
 import type { ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
-import { chunkStore, SENTINEL } from './chunks.ts'
-import type { Database } from './database.ts'
-import { SQLITE } from './dialect.ts'
-import { faultOf, storageError, toStorageError } from './faults.ts'
-import { groupCommit } from './group-commit.ts'
-import { MIGRATIONS, type Migration, migrateSqlite, newestOf, refuseNewer, sqliteVersion } from './migrate.ts'
-import { takeOwnerLock } from './owner-lock.ts'
-import { readCommitted, type SqliteConnection, sqliteConnection } from './sqlite-connection.ts'
+import type { Database } from './database/database.ts'
+import { SQLITE } from './database/dialect.ts'
+import { faultOf, storageError, toStorageError } from './database/faults.ts'
+import { groupCommit } from './database/group-commit.ts'
+import { takeOwnerLock } from './database/owner-lock.ts'
+import { readCommitted, type SqliteConnection, sqliteConnection } from './database/sqlite-connection.ts'
+import { MIGRATIONS } from './migrations/all.ts'
+import { migrateSqlite, newestOf, sqliteVersion } from './migrations/migrate.ts'
+import type { Migration } from './migrations/migration.ts'
+import { chunkStore, SENTINEL } from './runs/chunks.ts'
+import type { Standing } from './runs/workers.ts'
 import { assembleStore, type OpenedStore } from './store.ts'
-import type { Standing } from './workers.ts'
 
 export type SqliteOptions = {
   home: string
@@ -74,7 +76,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   }
 }
 
-export type SharedOptions = {
+type SharedOptions = {
   /** Already open, and perhaps shared by several stores: a simulated cluster in one process. Stays open. */
   database: DatabaseSync
   chunkDatabase?: DatabaseSync
@@ -147,8 +149,7 @@ function bringUpToDate(writer: DatabaseSync, options: SqliteOptions & { file: st
     migrateSqlite(writer, { track: 'store', migrations, clock, place: file, file })
     return
   }
-  const version = sqliteVersion(writer, 'store')
-  refuseNewer(version, { place: file, migrations })
+  const version = sqliteVersion(writer, { track: 'store', migrations, place: file })
   if (version < newestOf(migrations))
     throw storageError(
       'unreachable',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
-import { takeOwnerLock } from '../../src/storage/owner-lock.ts'
+import { takeOwnerLock } from '../../src/storage/database/owner-lock.ts'
 import { holdfast, newHome } from './holdfast.ts'
 
 const UNKNOWN = 'run-00000000-0000-4000-8000-000000000000'

@@ -6,6 +6,8 @@ import type { Passage } from '../../src/core/passage.ts'
 import type { StoredTool } from '../../src/core/stored-tool.ts'
 import { StaleWrite } from '../../src/ports/stale-write.ts'
 import type { Store } from '../../src/ports/store.ts'
+import { BLOCK, type BlockRow } from '../../src/storage/rows/block-row.ts'
+import { columnsOf } from './columns.ts'
 import type { Promised } from './contract.ts'
 import {
   AT,
@@ -36,6 +38,13 @@ const newBlock = (label: string, more: Partial<Block> = {}): Block => ({
   updatedAt: AT,
   ...more,
 })
+
+/** Something in every column; a JSON list is a text, a list and JSON at once. */
+function filledBlock({ text, flag, number }: { text: string; flag: number; number: number }): Block {
+  const filler = (type: string) => (type === 'text' ? JSON.stringify([text]) : type === 'smallint' ? flag : number)
+  const row = Object.fromEntries(columnsOf('blocks').map(({ name, type }) => [name, filler(type)]))
+  return BLOCK.objectOf(row as BlockRow)
+}
 
 const newPassage = (agentId: AgentId, text: string, more: Partial<Passage> = {}): Passage => ({
   ...{ id: `passage-${randomUUID()}` as PassageId, organizationId: ORGANIZATION, agentId, text, tags: [] },
@@ -68,6 +77,18 @@ async function keptPrompt(
 }
 
 export const MEMORY: Promised = {
+  'every column of a block is read back as it was written, and as it was changed': async ({ store }) => {
+    const fixed = { id: `block-${randomUUID()}` as BlockId, organizationId: ORGANIZATION, createdAt: AT }
+    const written: Block = { ...filledBlock({ text: 'written', flag: 1, number: 7 }), ...fixed }
+    await store.blocks.create(written)
+    assert.deepEqual(await store.blocks.get(ORGANIZATION, written.id), written)
+
+    const changed: Block = { ...filledBlock({ text: 'changed', flag: 0, number: 8 }), ...fixed }
+    await store.blocks.update(ORGANIZATION, written.id, () => changed)
+    // The store counts the versions itself.
+    assert.deepEqual(await store.blocks.get(ORGANIZATION, written.id), { ...changed, version: written.version + 1 })
+  },
+
   'a conversation reads its own copy of a block in the place of the shared one, and takes it along when it goes':
     async ({ store }) => {
       const { agentId } = await givenAgent(store)

@@ -5,8 +5,9 @@ import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { realClock as clock } from '../../src/config/real-clock.ts'
 import { StorageError, type StorageFault } from '../../src/ports/storage-error.ts'
-import { faultOf } from '../../src/storage/faults.ts'
-import { MIGRATIONS, type Migration } from '../../src/storage/migrate.ts'
+import { faultOf } from '../../src/storage/database/faults.ts'
+import { MIGRATIONS } from '../../src/storage/migrations/all.ts'
+import type { Migration } from '../../src/storage/migrations/migration.ts'
 import { openPostgresStore } from '../../src/storage/postgres.ts'
 import { postgresServer, startPostgres } from '../harness/postgres.ts'
 import { cuttingProxy } from './cutting-proxy.ts'
@@ -125,7 +126,12 @@ test('two processes that start at once migrate once, and a newer database is ref
   assert.ok(!('skip' in server))
   context.after(server.stop)
   const number = MIGRATIONS.store.length + 1
-  const next: Migration = { number, name: 'next', up: () => ['alter table agents add column mood text'] }
+  const next: Migration = {
+    number,
+    name: 'next',
+    digest: 'next',
+    up: () => ['alter table agents add column mood text'],
+  }
   const migrations = [...MIGRATIONS.store, next]
   const start = () => openPostgresStore({ url: server.url, clock, durability: 'strict', migrations })
   for (const { store, chunks } of await Promise.all([start(), start(), start()])) {

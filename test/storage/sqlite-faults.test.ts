@@ -9,7 +9,8 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { realClock as clock } from '../../src/config/real-clock.ts'
 import { StorageError, type StorageFault } from '../../src/ports/storage-error.ts'
-import { MIGRATIONS, type Migration } from '../../src/storage/migrate.ts'
+import { MIGRATIONS } from '../../src/storage/migrations/all.ts'
+import type { Migration } from '../../src/storage/migrations/migration.ts'
 import { openSqliteStore, type SqliteOptions, shareSqliteStore } from '../../src/storage/sqlite.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 import {
@@ -148,10 +149,16 @@ test('a stream written before the machine went down may have lost its end', asyn
 })
 
 const newest = MIGRATIONS.store.length
-const second: Migration = { number: newest + 1, name: 'second', up: () => ['alter table agents add column mood text'] }
+const second: Migration = {
+  number: newest + 1,
+  name: 'second',
+  digest: 'second',
+  up: () => ['alter table agents add column mood text'],
+}
 const broken: Migration = {
   number: newest + 2,
   name: 'broken',
+  digest: 'broken',
   up: () => ['create table half (id text)', 'create nonsense'],
 }
 

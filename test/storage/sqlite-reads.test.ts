@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { readCommitted, sqliteConnection } from '../../src/storage/sqlite-connection.ts'
-import { statement } from '../../src/storage/statement.ts'
+import type { OrganizationId } from '../../src/core/id.ts'
+import { readCommitted, sqliteConnection } from '../../src/storage/database/sqlite-connection.ts'
+import { statement } from '../../src/storage/database/statement.ts'
 
-type Named = { id: string; name: string }
+type Named = { id: OrganizationId; name: string }
 
 const insert = statement<Named>()((db, p) =>
-  db.insertInto('organizations').values({ id: p('id'), name: p('name'), created_at: p('id') }),
+  db.insertInto('organizations').values({ id: p('id'), name: p('name'), created_at: 0 }),
 )
 const names = statement<Record<never, never>>()((db) => db.selectFrom('organizations').select('name').orderBy('id'))
 
@@ -34,7 +35,7 @@ function given(t: TestContext) {
 test('a read beside an open transaction sees nothing of it, and all of it once it is committed', async (t) => {
   const { writer, seen } = given(t)
   await writer.transact(async (db) => {
-    await db.run(insert, { id: '1', name: 'kept' })
+    await db.run(insert, { id: 'org-1', name: 'kept' })
     assert.deepEqual(await seen(), [])
   })
   assert.deepEqual(await seen(), ['kept'])
@@ -43,7 +44,7 @@ test('a read beside an open transaction sees nothing of it, and all of it once i
 test('a read beside a transaction that fails never sees what was taken back', async (t) => {
   const { writer, seen } = given(t)
   const failing = writer.transact(async (db) => {
-    await db.run(insert, { id: '1', name: 'lost' })
+    await db.run(insert, { id: 'org-1', name: 'lost' })
     assert.deepEqual(await seen(), [])
     throw new Error('not this time')
   })
@@ -56,7 +57,7 @@ test('a read never gets the view of a longer one that began before the last comm
   let waiting: Promise<string[]> | undefined
   await reader.readAtOnce(async (db) => {
     await db.all(names, {})
-    await writer.transact((inner) => inner.run(insert, { id: '1', name: 'new' }))
+    await writer.transact((inner) => inner.run(insert, { id: 'org-1', name: 'new' }))
     await writer.transact(async () => {
       // Both connections are taken: it waits for the one that reads, and looks then.
       waiting = seen()
@@ -68,6 +69,6 @@ test('a read never gets the view of a longer one that began before the last comm
 
 test('what is asked by a read writes nothing', async (t) => {
   const { read, seen } = given(t)
-  await assert.rejects(read((db) => db.run(insert, { id: '1', name: 'smuggled' })))
+  await assert.rejects(read((db) => db.run(insert, { id: 'org-1', name: 'smuggled' })))
   assert.deepEqual(await seen(), [])
 })

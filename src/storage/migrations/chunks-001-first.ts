@@ -1,9 +1,10 @@
-import type { Migration } from '../migrate.ts'
+import type { Migration } from './migration.ts'
 
 /** The chunk log: without fsync, and so in a file of its own on SQLite and in unlogged tables on PostgreSQL. */
 export const firstOfChunks: Migration = {
   number: 1,
   name: 'first',
+  digest: '8778521806795014',
   up: ({ clustered, unlogged }) => [
     `create ${unlogged} table stream_heads (
       run_id text not null primary key,

@@ -12,7 +12,7 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   },
   {
     name: 'a remedy edits the stored messages',
-    file: 'storage/changes.ts',
+    file: 'storage/runs/changes.ts',
     find: "        case 'move-context':\n",
     replace:
       "        case 'note-model':\n          await db.run(statement<{ id: string }>()((kysely, p) => kysely.updateTable('messages').set({ body: sql`replace(body, 'hm ', '')` }).where('conversation_id', '=', p('id'))), { id: run.conversation_id })\n          break\n        case 'move-context':\n",
@@ -208,7 +208,7 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   },
   {
     name: 'a login is renewed by everybody at once',
-    file: 'storage/credential-statements.ts',
+    file: 'storage/credentials/credential-statements.ts',
     find: '(refreshing_by is null or refreshing_until <=',
     replace: '(refreshing_by is null or refreshing_by is not null or refreshing_until <=',
     breaks: 'nothing happens twice: a refresh token is shown once',

@@ -1,0 +1,51 @@
+import { sql } from 'kysely'
+import type { AgentId, ConversationId, OrganizationId } from '../../core/id.ts'
+import { lockAgent } from '../database/lock-agent.ts'
+import { type Executor, type Statement, statement } from '../database/statement.ts'
+import { removeOwnBlocksOfAgent } from '../memory/own-blocks.ts'
+
+/** All or nothing. A worker in the middle of one of its runs finds its lease gone and stops. */
+export async function deleteAgent(
+  db: Executor,
+  { organizationId, id }: { organizationId: OrganizationId; id: AgentId },
+): Promise<boolean> {
+  const found = await db.get(lockAgent, { organization: organizationId, agent: id })
+  if (!found) return false
+  // Whoever is appending to one of them finishes first, so that nothing of it is left over.
+  await db.all(lockRuns, { agent: id })
+  await removeOwnBlocksOfAgent(db, id)
+  for (const removal of REMOVALS) await db.run(removal, { agent: id })
+  return true
+}
+
+type Of = { agent: AgentId }
+
+const lockRuns = statement<Of>()((db, p, { lock }) =>
+  lock(db.selectFrom('runs').select('number').where('agent_id', '=', p('agent'))),
+)
+
+const RUNS = (agent: AgentId) => sql<number>`(select number from runs where agent_id = ${agent})`
+const CONVERSATIONS = (agent: AgentId) => sql<ConversationId>`(select id from conversations where agent_id = ${agent})`
+
+/** What points at others goes before them. */
+const REMOVALS: Statement<Of, unknown>[] = [
+  statement<Of>()((db, p) => db.deleteFrom('events').where('run_number', 'in', RUNS(p('agent')))),
+  statement<Of>()((db, p) => db.deleteFrom('steps').where('run_number', 'in', RUNS(p('agent')))),
+  statement<Of>()((db, p) => db.deleteFrom('messages').where('conversation_id', 'in', CONVERSATIONS(p('agent')))),
+  statement<Of>()((db, p) =>
+    db.deleteFrom('steered_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
+  ),
+  statement<Of>()((db, p) => db.deleteFrom('run_otids').where('conversation_id', 'in', CONVERSATIONS(p('agent')))),
+  statement<Of>()((db, p) => db.deleteFrom('run_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent')))),
+  statement<Of>()((db, p) => db.deleteFrom('runs').where('agent_id', '=', p('agent'))),
+  statement<Of>()((db, p) => db.deleteFrom('conversations').where('agent_id', '=', p('agent'))),
+  // After the conversations: whoever indexes one of them holds it, and finds it gone.
+  statement<Of>()((db, p) => db.deleteFrom('message_index').where('agent_id', '=', p('agent'))),
+  statement<Of>()((db, p) => db.deleteFrom('message_vector_models').where('agent_id', '=', p('agent'))),
+  statement<Of>()((db, p) => db.deleteFrom('message_index_heads').where('agent_id', '=', p('agent'))),
+  statement<Of>()((db, p) => db.deleteFrom('passage_vectors').where('agent_id', '=', p('agent'))),
+  statement<Of>()((db, p) => db.deleteFrom('passages').where('agent_id', '=', p('agent'))),
+  statement<Of>()((db, p) => db.deleteFrom('agent_blocks').where('agent_id', '=', p('agent'))),
+  statement<Of>()((db, p) => db.deleteFrom('agent_tags').where('agent_id', '=', p('agent'))),
+  statement<Of>()((db, p) => db.deleteFrom('agents').where('id', '=', p('agent'))),
+]

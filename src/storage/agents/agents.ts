@@ -1,0 +1,164 @@
+import type { Agent } from '../../core/agent.ts'
+import type { AgentId, ConversationId, OrganizationId } from '../../core/id.ts'
+import { NO_RUN } from '../../core/message.ts'
+import type { AgentStore, NewAgent } from '../../ports/store.ts'
+import { insertConversation } from '../conversations/conversations.ts'
+import { insertMessages } from '../conversations/messages.ts'
+import { keepPrompt } from '../conversations/prompts.ts'
+import type { Database } from '../database/database.ts'
+import { insertInto, rowById, updateById } from '../database/row-statements.ts'
+import { sealedSecrets } from '../database/sealed-secrets.ts'
+import { type Executor, statement } from '../database/statement.ts'
+import { attachBlocks } from '../memory/agent-blocks.ts'
+import { insertBlock } from '../memory/blocks.ts'
+import { insertPassage } from '../memory/passages.ts'
+import { forgetPrompts } from '../memory/stale-prompts.ts'
+import { AGENT_COLUMNS, agentOf, agentRowOf } from '../rows/agent-row.ts'
+import type { ChangedRun } from '../rows/run-row.ts'
+import { putTool } from '../tools/tools.ts'
+import { deleteAgent } from './agent-deletion.ts'
+import { countAgents, searchAgents } from './agent-list.ts'
+import { setTags } from './agent-tags.ts'
+
+export function agentStore(database: Database): AgentStore {
+  const { read, write } = database
+  return {
+    create: (agent, defaultConversation, parts = {}) =>
+      write({
+        key: agent.id,
+        async work(db) {
+          await insertAgent(db, { agent, conversationId: defaultConversation, parts })
+          return true
+        },
+        recall: async (db) => ((await db.get(byId.plain, idOf(agent))) ? true : undefined),
+      }).then(() => undefined),
+
+    createAll: (agents) =>
+      write({
+        key: agents[0]?.agent.id ?? '',
+        async work(db) {
+          for (const one of agents) await insertAgent(db, one)
+          return true
+        },
+        recall: async (db) => (!agents[0] || (await db.get(byId.plain, idOf(agents[0].agent))) ? true : undefined),
+      }).then(() => undefined),
+
+    get: (organizationId, id) =>
+      read(async (db) => {
+        const row = await db.get(byId.plain, idOf({ organizationId, id }))
+        return row && agentOf(row)
+      }),
+
+    findByName: (organizationId, name) =>
+      read(async (db) => {
+        const row = await db.get(byName, { organization: organizationId, name })
+        return row && agentOf(row)
+      }),
+
+    list: (organizationId, { limit, before }) =>
+      read(async (db) => {
+        const rows = await db.all(page, { organization: organizationId, limit, ...beforeOf(before) })
+        return rows.map(agentOf)
+      }),
+
+    search: (organizationId, filter, wanted) =>
+      read((db) => searchAgents(db, { organizationId, filter, page: wanted })),
+    count: (organizationId) => read((db) => countAgents(db, organizationId)),
+
+    update: (organizationId, id, { edit, tags, blockIds, recompiles }) =>
+      write({
+        key: id,
+        async work(db) {
+          const row = await db.get(byId.locked, idOf({ organizationId, id }))
+          if (!row) return undefined
+          const before = agentOf(row)
+          const agent = edit?.(before) ?? before
+          await db.run(update, agentRowOf(agent))
+          if (tags) await setTags(db, agent, tags)
+          if (blockIds) await attachBlocks(db, agent, blockIds)
+          if (recompiles) await forgetPrompts(db, id)
+          return agent
+        },
+      }),
+
+    ...sealedSecrets<AgentId>('agents', database),
+
+    delete: (organizationId, id) => write({ key: id, work: (db) => deleteAgent(db, { organizationId, id }) }),
+  }
+}
+
+/** With its default conversation and all that was asked for with it. */
+async function insertAgent(db: Executor, { agent, conversationId, parts }: NewAgent): Promise<void> {
+  const { id, organizationId, createdAt } = agent
+  const { newTools = [], newBlocks = [], newPassages = [], messages = [], contextStart = 0 } = parts
+  for (const tool of newTools) await putTool(db, tool)
+  await db.run(insert, agentRowOf(agent))
+  const place = { id: conversationId, organizationId, agentId: id, isDefault: true }
+  await insertConversation(db, { ...place, createdAt, contextStart, nextPosition: 0 })
+  for (const block of newBlocks) await insertBlock(db, block)
+  await attachBlocks(db, agent, parts.blockIds ?? [])
+  await setTags(db, agent, parts.tags ?? [])
+  if (messages.length > 0) await insertMessages(db, beforeAnyRun(agent, conversationId), messages)
+  for (const passage of newPassages) await insertPassage(db, passage)
+  if (parts.prompt !== undefined) await keepPrompt(db, { organizationId, id: conversationId }, parts.prompt)
+}
+
+/** Messages that no run wrote belong to none. */
+const beforeAnyRun = ({ organizationId, id }: Agent, conversationId: ConversationId): ChangedRun => ({
+  number: 0,
+  id: NO_RUN,
+  organization_id: organizationId,
+  agent_id: id,
+  conversation_id: conversationId,
+})
+
+const idOf = ({ organizationId, id }: { organizationId: OrganizationId; id: AgentId }) => ({
+  organization: organizationId,
+  id,
+})
+
+/** A page without a beginning starts at the newest; an id that is not there gives an empty page. */
+const beforeOf = (before: string | undefined) => ({
+  isFirst: before === undefined ? 1 : 0,
+  before: (before ?? '') as AgentId,
+})
+
+const insert = insertInto('agents', AGENT_COLUMNS)
+
+const update = updateById('agents', AGENT_COLUMNS)
+
+const byId = rowById('agents')
+
+/** The eldest of that name: a newcomer does not take over what an old name means. */
+const byName = statement<{ organization: OrganizationId; name: string }>()((db, p) =>
+  db
+    .selectFrom('agents')
+    .selectAll()
+    .where('organization_id', '=', p('organization'))
+    .where('name', '=', p('name'))
+    .orderBy('number')
+    .limit(1),
+)
+
+const page = statement<{ organization: OrganizationId; isFirst: number; before: AgentId; limit: number }>()((db, p) =>
+  db
+    .selectFrom('agents')
+    .selectAll()
+    .where('organization_id', '=', p('organization'))
+    .where((where) =>
+      where.or([
+        where(where.cast(where.val(p('isFirst')), 'integer'), '=', 1),
+        where(
+          'number',
+          '<',
+          where
+            .selectFrom('agents as last')
+            .select('last.number')
+            .where('last.id', '=', p('before'))
+            .where('last.organization_id', '=', p('organization')),
+        ),
+      ]),
+    )
+    .orderBy('number', 'desc')
+    .limit(p('limit')),
+)

@@ -1,0 +1,108 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { ConversationId, MessageId, OrganizationId } from '../../core/id.ts'
+import type { ListPage, Recalled } from '../../ports/memory-store.ts'
+import { type Executor, type Parameter, type Statement, statement } from '../database/statement.ts'
+import { MESSAGE_COLUMNS, recalledOf } from '../rows/message-row.ts'
+
+type Page = ListPage & { conversationId?: ConversationId }
+
+/** Messages of all conversations in the order of time; those of one moment in the order of their places. */
+export async function listAcross(
+  db: Executor,
+  organizationId: OrganizationId,
+  page: Page,
+): Promise<Recalled[] | undefined> {
+  const { limit, order, after, before, conversationId } = page
+  const reach = { organization: organizationId, agent: '', conversation: conversationId ?? '' }
+  const scope = conversationId ? 'conversation' : 'all'
+  for (const id of [after, before])
+    if (id !== undefined && !(await db.get(CURSORS[scope], { ...reach, id: id as MessageId }))) return undefined
+  const [newer, older] = order === 'asc' ? [after, before] : [before, after]
+  // With only an end given, what is wanted is next to that end.
+  const isReversed = before !== undefined && after === undefined
+  const isUp = (order === 'asc') !== isReversed
+  const values = { ...reach, newer: newer ?? '', older: older ?? '', limit }
+  const list = listStatement({ scope, newer: newer !== undefined, older: older !== undefined, isUp })
+  const found = recalledOf(await db.rows(list, values))
+  return isReversed ? found.reverse() : found
+}
+
+type Reach = { organization: OrganizationId; agent: string; conversation: string }
+
+/** One statement for each: a condition that may be idle keeps an index from being used. */
+export type Scope = 'all' | 'agent' | 'conversation'
+
+const CONVERSATIONS = {
+  all: () => sql``,
+  agent: <V extends Reach>(p: Parameter<V>) => sql`and conversations.agent_id = ${p('agent')}`,
+  conversation: <V extends Reach>(p: Parameter<V>) => sql`and conversations.id = ${p('conversation')}
+    and (cast(${p('agent')} as text) = '' or conversations.agent_id = ${p('agent')})`,
+}
+
+/** What a fork copied is found through its original, as long as that is there. */
+const once = (table: RawBuilder<unknown>) => sql`and (${table}.copy_of is null
+  or not exists (select 1 from messages as original join conversations as home on home.id = original.conversation_id
+    where original.id = ${table}.copy_of and home.deleted_at is null))`
+
+const TABLES = { messages: sql`messages`, message_index: sql`message_index` }
+
+/** What is there to be found: of one conversation everything; of several, everything once. */
+export const inReach = <V extends Reach>(
+  p: Parameter<V>,
+  scope: Scope,
+  table: keyof typeof TABLES = 'messages',
+) => sql<SqlBool>`
+  ${TABLES[table]}.organization_id = ${p('organization')}
+  and ${TABLES[table]}.conversation_id in (select conversations.id from conversations
+    where conversations.organization_id = ${p('organization')} and conversations.deleted_at is null
+    ${CONVERSATIONS[scope](p)})
+  ${scope === 'conversation' ? sql`` : once(TABLES[table])}`
+
+const cursorIn = (scope: Scope) =>
+  statement<Reach & { id: MessageId }>()((db, p) =>
+    db
+      .selectFrom('messages')
+      .select('id')
+      .where(inReach(p, scope))
+      .where(sql<SqlBool>`(id = ${p('id')} or copy_of = ${p('id')})`)
+      .limit(sql.lit(1)),
+  )
+
+const CURSORS = { all: cursorIn('all'), conversation: cursorIn('conversation') }
+
+type Values = Reach & { newer: string; older: string; limit: number }
+type Shape = { scope: Scope; newer: boolean; older: boolean; isUp: boolean }
+
+const known = new Map<string, Statement<Values, unknown>>()
+
+/** One statement for each combination of cursors. */
+function listStatement(shape: Shape): Statement<Values, unknown> {
+  const name = JSON.stringify(shape)
+  const found = known.get(name)
+  if (found) return found
+  const fresh = statement<Values>()((db, p) => {
+    const direction = shape.isUp ? 'asc' : 'desc'
+    let query = db
+      .selectFrom('messages')
+      .select([...MESSAGE_COLUMNS, 'agent_id'])
+      .where(inReach(p, shape.scope))
+    if (shape.newer) query = query.where(beyond(p, 'newer'))
+    if (shape.older) query = query.where(beyond(p, 'older'))
+    return query
+      .orderBy('created_at', direction)
+      .orderBy('conversation_id', direction)
+      .orderBy('position', direction)
+      .limit(p('limit'))
+  })
+  known.set(name, fresh)
+  return fresh
+}
+
+const SIGNS = { newer: sql`>`, older: sql`<` }
+
+const beyond = (p: Parameter<Values>, side: keyof typeof SIGNS) => sql<SqlBool>`exists (select 1 from messages as seen
+  where (seen.id = ${p(side)} or seen.copy_of = ${p(side)})
+  and (cast(${p('conversation')} as text) = '' or seen.conversation_id = ${p('conversation')})
+  and (cast(${p('conversation')} as text) <> '' or seen.copy_of is null)
+  and (messages.created_at, messages.conversation_id, messages.position)
+    ${SIGNS[side]} (seen.created_at, seen.conversation_id, seen.position))`

@@ -1,0 +1,223 @@
+import { type SqlBool, sql } from 'kysely'
+import type { AgentId, OrganizationId } from '../../core/id.ts'
+import { fuseRankings, type SearchTerm, saidIn } from '../../core/search-terms.ts'
+import type { Recalled, RecallQuery } from '../../ports/memory-store.ts'
+import { isBlank } from '../database/list-page.ts'
+import {
+  type Executor,
+  listParameters,
+  listValues,
+  type Parameter,
+  type Slots,
+  type Statement,
+  statement,
+} from '../database/statement.ts'
+import { MESSAGE_COLUMNS, recalledOf } from '../rows/message-row.ts'
+import { inReach, type Scope } from './message-list.ts'
+import { scopeToken } from './message-words.ts'
+
+type MessageSearch = Omit<RecallQuery, 'text'> & {
+  organizationId: OrganizationId
+  agentId?: AgentId | undefined
+  terms: readonly SearchTerm[]
+}
+
+const ROLES = 4
+/** Spellings that what is not indexed yet is searched for. */
+const SPELLINGS = 16
+/** Rows of it that contain one of them somewhere, of which those are kept that say it. */
+const MOST_PLAIN = 1_000
+
+/** By the database's rank, then the newest; without a word, the newest. */
+export async function searchInMessages(db: Executor, search: MessageSearch): Promise<Recalled[]> {
+  const { terms, limit } = search
+  if (terms.length === 0) return recalledOf(await db.rows(STATEMENTS.newest[scopeOf(search)], reachOf(search)))
+  // In this order: what somebody indexes between the two is found twice and not missed.
+  const recent = await plainly(db, search)
+  const indexed = await matching(db, search, 'whole')
+  if (recent.length === 0 && indexed.length === 0) return matching(db, search, 'beginning')
+  if (recent.length === 0) return indexed
+  const both = fuseRankings([recent, indexed], ({ conversationId, position }) => `${conversationId} ${position}`)
+  return both.slice(0, limit).map(({ item }) => item)
+}
+
+/** Words that are nowhere whole may be how others begin. */
+async function matching(db: Executor, search: MessageSearch, as: 'whole' | 'beginning'): Promise<Recalled[]> {
+  const values = { ...reachOf(search), sqlite: forSqlite(search, as), postgres: forPostgres(search.terms, as) }
+  return recalledOf(await db.rows(STATEMENTS.indexed[scopeOf(search)], values))
+}
+
+function forSqlite({ terms, organizationId, agentId, conversationId }: MessageSearch, as: 'whole' | 'beginning') {
+  const star = as === 'beginning' ? '*' : ''
+  const words = terms.map(({ tokens }) => `"${tokens.join(' ')}"${star}`).join(' OR ')
+  return `scope : "${scopeToken(conversationId ?? agentId ?? organizationId)}" AND content : (${words})`
+}
+
+const forPostgres = (terms: readonly SearchTerm[], as: 'whole' | 'beginning'): string =>
+  terms
+    .map(({ tokens }) => {
+      const last = tokens.length - 1
+      const star = (index: number) => (as === 'beginning' && index === last ? ':*' : '')
+      return `(${tokens.map((token, index) => `'${token}'${star(index)}`).join(' <-> ')})`
+    })
+    .join(' | ')
+
+/** What was said since the index was brought up to date, most words first. */
+async function plainly(db: Executor, search: MessageSearch): Promise<Recalled[]> {
+  const { terms, limit } = search
+  const spellings = terms.flatMap(({ plain }) => spellingsOf(plain)).slice(0, SPELLINGS)
+  const values = {
+    ...reachOf(search),
+    limit: MOST_PLAIN,
+    // Nothing in a word is a wildcard.
+    ...listValues(
+      'word',
+      spellings.map((word) => `%${word}%`),
+      SPELLINGS,
+    ),
+  }
+  const rows = recalledOf(await db.rows(STATEMENTS.unindexed[scopeOf(search)], values))
+  const hits = rows.flatMap((message) => {
+    // The store looks at the whole row, and a word may be in what only describes it.
+    const said = saidIn(message.body).toLowerCase()
+    const words = terms.filter(({ plain }) => said.includes(plain)).length
+    return words === 0 ? [] : [{ message, words }]
+  })
+  return hits
+    .sort((one, other) => other.words - one.words)
+    .slice(0, limit)
+    .map(({ message }) => message)
+}
+
+const isAscii = (text: string): boolean => !/[^ -~]/.test(text)
+
+/** SQLite knows capital letters only of ASCII. */
+function spellingsOf(word: string): string[] {
+  if (isAscii(word)) return [word]
+  const [first = '', ...rest] = word
+  return [...new Set([word, first.toUpperCase() + rest.join(''), word.toUpperCase()])]
+}
+
+export const scopeOf = ({ agentId, conversationId }: Pick<MessageSearch, 'agentId' | 'conversationId'>): Scope =>
+  conversationId ? 'conversation' : agentId ? 'agent' : 'all'
+
+/** A blank agent or conversation is any. */
+export type Reach = Slots<'role'> & {
+  organization: OrganizationId
+  agent: string
+  conversation: string
+  skip: number
+  from: number
+  to: number
+  anyRole: number
+  limit: number
+}
+
+export function reachOf(search: Omit<MessageSearch, 'terms'>): Reach {
+  const { organizationId, agentId, conversationId, roles = [], from, to, limit, skip } = search
+  return {
+    organization: organizationId,
+    agent: agentId ?? '',
+    conversation: conversationId ?? '',
+    limit,
+    skip: skip ?? 0,
+    from: from ?? 0,
+    to: to ?? Number.MAX_SAFE_INTEGER,
+    anyRole: roles.length === 0 ? 1 : 0,
+    ...listValues('role', roles, ROLES),
+  }
+}
+
+export const within = <V extends Reach>(p: Parameter<V>, table: 'messages' | 'message_index') => {
+  const name = sql.table(table)
+  const roles = sql.join(listParameters(p, 'role', ROLES))
+  return sql<SqlBool>`${name}.created_at between cast(${p('from')} as bigint) and cast(${p('to')} as bigint)
+    and (cast(${p('anyRole')} as integer) = 1 or ${name}.role in (${roles}))`
+}
+
+const newestIn = (scope: Scope) =>
+  statement<Reach>()((db, p) =>
+    db
+      .selectFrom('messages')
+      .select([...MESSAGE_COLUMNS, 'agent_id'])
+      .where(inReach(p, scope))
+      .where(within(p, 'messages'))
+      .orderBy('created_at', 'desc')
+      .orderBy('position', 'desc')
+      .limit(p('limit'))
+      .offset(p('skip')),
+  )
+
+type Asked = Reach & { sqlite: string; postgres: string }
+
+/** The best are chosen among the indexed places alone; only of those are messages read. */
+const indexedIn = (scope: Scope) =>
+  statement<Asked>()((db, p, { name }) => {
+    const question = sql`cast(${p('postgres')} as tsquery)`
+    const found =
+      name === 'sqlite'
+        ? sql`from (select rowid as found, bm25(message_words, 0.0, 1.0) as rank from message_words
+            where message_words match ${p('sqlite')}) as words
+            cross join message_index on message_index.number = words.found where`
+        : sql`from message_index where message_index.search @@ ${question} and`
+    const rank = name === 'sqlite' ? sql`words.rank` : sql`-ts_rank(message_index.search, ${question})`
+    const best = sql<{
+      hit_conversation: string
+      hit_position: number
+      hit_rank: number
+    }>`(select message_index.conversation_id as hit_conversation, message_index.position as hit_position,
+      ${rank} as hit_rank ${found} ${inReach(p, scope, 'message_index')} and ${within(p, 'message_index')}
+      order by hit_rank, message_index.created_at desc, message_index.position desc
+      limit ${p('limit')} offset ${p('skip')})`
+    return db
+      .selectFrom(best.as('hits'))
+      .innerJoin('messages', (join) =>
+        join
+          .onRef('messages.conversation_id', '=', 'hits.hit_conversation' as never)
+          .onRef('messages.position', '=', 'hits.hit_position' as never),
+      )
+      .select([...MESSAGE_COLUMNS, 'agent_id'])
+      .orderBy('hits.hit_rank')
+      .orderBy('created_at', 'desc')
+      .orderBy('position', 'desc')
+  })
+
+type Plain = Reach & Slots<'word'>
+
+/** From the conversations that have something new, so that no other message is looked at. */
+const unindexedIn = (scope: Scope) =>
+  statement<Plain>()((db, p, { name }) => {
+    const hits = sql.join(
+      listParameters(p, 'word', SPELLINGS).map(
+        (word) =>
+          sql`(not ${isBlank(word)} and lower(messages.body) like ${word} escape '\\')
+            or (not ${isBlank(word)} and messages.body like ${word} escape '\\')`,
+      ),
+      sql` or `,
+    )
+    const join = name === 'sqlite' ? sql`cross join` : sql`join`
+    const fresh = sql<{ fresh_id: string }>`(select messages.id as fresh_id
+      from conversations as talks left join message_index_heads as heads on heads.conversation_id = talks.id
+      ${join} messages on messages.conversation_id = talks.id and messages.position >= coalesce(heads.next_position, 0)
+      where talks.next_position > coalesce(heads.next_position, 0) and talks.organization_id = ${p('organization')}
+        ${scope === 'agent' ? sql`and talks.agent_id = ${p('agent')}` : sql``}
+        ${scope === 'conversation' ? sql`and talks.id = ${p('conversation')}` : sql``}
+        and ${inReach(p, scope)} and ${within(p, 'messages')} and (${hits})
+      order by messages.created_at desc, messages.position desc limit ${p('limit')})`
+    return db
+      .selectFrom(fresh.as('fresh'))
+      .innerJoin('messages', (on) => on.onRef('messages.id', '=', 'fresh.fresh_id' as never))
+      .select([...MESSAGE_COLUMNS, 'agent_id'])
+      .orderBy('created_at', 'desc')
+      .orderBy('position', 'desc')
+  })
+
+const forEach = <V extends Reach>(
+  make: (scope: Scope) => Statement<V, unknown>,
+): Record<Scope, Statement<V, unknown>> => ({
+  all: make('all'),
+  agent: make('agent'),
+  conversation: make('conversation'),
+})
+
+const STATEMENTS = { newest: forEach(newestIn), indexed: forEach(indexedIn), unindexed: forEach(unindexedIn) }

@@ -1,0 +1,179 @@
+import { type SqlBool, sql } from 'kysely'
+import type { AgentId } from '../../core/id.ts'
+import type { MessageBody } from '../../core/message.ts'
+import { saidIn } from '../../core/search-terms.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { MessageVectors, NewVector, Recalled } from '../../ports/memory-store.ts'
+import type { Database } from '../database/database.ts'
+import { type Executor, statement } from '../database/statement.ts'
+import { keepEach, keptForm, nearestOf, VECTOR_PAGE } from '../memory/vectors.ts'
+import { MESSAGE_COLUMNS, recalledOf } from '../rows/message-row.ts'
+import { inReach, type Scope } from './message-list.ts'
+import { type Reach, reachOf, scopeOf, within } from './message-search.ts'
+
+/** Of one commit, so that no turn waits for an agent's whole past. */
+const DROPPED_AT_ONCE = 500
+
+/** Of the messages whose words are indexed, what they mean. */
+export function messageVectors({ read, write }: Database, { soon }: Pick<Clock, 'soon'>): MessageVectors {
+  const othersFirst = () => new Promise<void>(soon)
+
+  return {
+    waiting: (after, limit) =>
+      read(async (db) => {
+        const rows = await db.all(waitingAfter, { after, limit })
+        return rows.map(({ body, ...place }) => ({ ...place, text: saidIn(JSON.parse(body) as MessageBody) }))
+      }),
+
+    keep: (vectors) => keepEach(vectors, keepVector, write),
+
+    models: () => read((db) => db.all(modelsOfAgents, {})),
+
+    async drop(agentId, model) {
+      for (;;) {
+        const isOver = await write({ key: agentId, work: (db) => dropSome(db, { agent: agentId, model }) })
+        if (isOver) return
+        await othersFirst()
+      }
+    },
+
+    async nearest(organizationId, agentId, { model, vector, ...query }) {
+      const search = { ...query, organizationId, agentId }
+      const values = { ...reachOf({ ...search, limit: VECTOR_PAGE }), model }
+      const page = VECTORS[scopeOf(search)]
+      const best = await nearestOf(
+        { vector, limit: query.limit },
+        (below) => read((db) => db.all(page, { ...values, below })),
+        othersFirst,
+      )
+      return read(async (db) => {
+        const found: Recalled[] = []
+        for (const number of best) found.push(...recalledOf(await db.rows(messageAt, { number })))
+        return found
+      })
+    },
+  }
+}
+
+async function keepVector(db: Executor, { number, model, result }: NewVector): Promise<void> {
+  // Only of a message that is still there.
+  if ((await db.run(markEmbedded, { number, model })) === 0) return
+  await db.run(keep, { number, ...keptForm(result) })
+  await db.run(noteModel, { number, model })
+}
+
+type Of = { agent: AgentId; model: string }
+
+/** True: there was nothing left. */
+async function dropSome(db: Executor, of: Of): Promise<boolean> {
+  const numbers = await db.all(embeddedBy, { ...of, limit: DROPPED_AT_ONCE })
+  for (const { number } of numbers) {
+    await db.run(forgetVector, { number })
+    await db.run(markWaiting, { number })
+  }
+  if (numbers.length === DROPPED_AT_ONCE) return false
+  await db.run(forgetModel, of)
+  return true
+}
+
+const waitingAfter = statement<{ after: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('message_index')
+    .innerJoin('messages', (join) =>
+      join
+        .onRef('messages.conversation_id', '=', 'message_index.conversation_id')
+        .onRef('messages.position', '=', 'message_index.position'),
+    )
+    .select(['message_index.number', 'messages.body'])
+    .select(['message_index.organization_id as organizationId', 'message_index.agent_id as agentId'])
+    .where('message_index.number', '>', p('after'))
+    // In these very words, or the index of those that wait would not be used.
+    .where(sql<SqlBool>`message_index.embedded_by is null and message_index.role in ('user', 'assistant', 'system')`)
+    .orderBy('message_index.number')
+    .limit(p('limit')),
+)
+
+const markEmbedded = statement<{ number: number; model: string }>()((db, p) =>
+  db
+    .updateTable('message_index')
+    .set({ embedded_by: p('model') })
+    .where('number', '=', p('number')),
+)
+
+const markWaiting = statement<{ number: number }>()((db, p) =>
+  db.updateTable('message_index').set({ embedded_by: null }).where('number', '=', p('number')),
+)
+
+const keep = statement<{ number: number; vector: string | null; refusal: string | null }>()((db, p) =>
+  db
+    .insertInto('message_vectors')
+    .values({ message_number: p('number'), vector: p('vector'), refusal: p('refusal') })
+    .onConflict((conflict) =>
+      conflict
+        .column('message_number')
+        .doUpdateSet((set) => ({ vector: set.ref('excluded.vector'), refusal: set.ref('excluded.refusal') })),
+    ),
+)
+
+const noteModel = statement<{ number: number; model: string }>()((db, p) =>
+  db
+    .insertInto('message_vector_models')
+    .columns(['agent_id', 'model', 'organization_id'])
+    .expression((from) =>
+      from
+        .selectFrom('message_index')
+        .select(['agent_id', sql<string>`cast(${p('model')} as text)`.as('model'), 'organization_id'])
+        .where('number', '=', p('number')),
+    )
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+const modelsOfAgents = statement<Record<never, never>>()((db) =>
+  db.selectFrom('message_vector_models').select(['organization_id as organizationId', 'agent_id as agentId', 'model']),
+)
+
+const embeddedBy = statement<Of & { limit: number }>()((db, p) =>
+  db
+    .selectFrom('message_index')
+    .select('number')
+    .where('agent_id', '=', p('agent'))
+    .where('embedded_by', '=', p('model'))
+    .limit(p('limit')),
+)
+
+const forgetVector = statement<{ number: number }>()((db, p) =>
+  db.deleteFrom('message_vectors').where('message_number', '=', p('number')),
+)
+
+const forgetModel = statement<Of>()((db, p) =>
+  db.deleteFrom('message_vector_models').where('agent_id', '=', p('agent')).where('model', '=', p('model')),
+)
+
+type Values = Reach & { model: string; below: number }
+
+const vectorsIn = (scope: Scope) =>
+  statement<Values>()((db, p) =>
+    db
+      .selectFrom('message_index')
+      .innerJoin('message_vectors', 'message_vectors.message_number', 'message_index.number')
+      .select(['message_index.number', 'message_vectors.vector'])
+      .where(inReach(p, scope, 'message_index'))
+      .where(within(p, 'message_index'))
+      .where('message_index.embedded_by', '=', p('model'))
+      .where('message_vectors.vector', 'is not', null)
+      .where('message_index.number', '<', p('below'))
+      .orderBy('message_index.number', 'desc')
+      .limit(p('limit')),
+  )
+
+const VECTORS = { all: vectorsIn('all'), agent: vectorsIn('agent'), conversation: vectorsIn('conversation') }
+
+const messageAt = statement<{ number: number }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select([...MESSAGE_COLUMNS, 'agent_id'])
+    .where(
+      sql<SqlBool>`(conversation_id, position) =
+        (select place.conversation_id, place.position from message_index as place where place.number = ${p('number')})`,
+    ),
+)

@@ -1,0 +1,177 @@
+import { type SqlBool, sql } from 'kysely'
+import type { ConversationId, MessageId, OrganizationId, RunId } from '../../core/id.ts'
+import type { NewMessage } from '../../core/message.ts'
+import type { MessageStore } from '../../ports/store.ts'
+import type { Database } from '../database/database.ts'
+import { isBlank } from '../database/list-page.ts'
+import { insertInto, parametersOf } from '../database/row-statements.ts'
+import { type Executor, statement } from '../database/statement.ts'
+import {
+  MESSAGE_COLUMNS,
+  messageRowOf,
+  messagesOf,
+  NEW_MESSAGE_COLUMNS,
+  type NewMessageRow,
+} from '../rows/message-row.ts'
+import { type ChangedRun, numberOfRun } from '../rows/run-row.ts'
+
+export function messageStore({ read }: Database): MessageStore {
+  return {
+    context: (conversationId) =>
+      read(async (db) => messagesOf(await db.rows(inContext, { conversation: conversationId }))),
+
+    list: (organizationId, conversationId, { limit, after, before, take }) =>
+      read(async (db) => {
+        const values = {
+          organization: organizationId,
+          conversation: conversationId,
+          after: after ?? -1,
+          before: before ?? LAST_POSITION,
+          limit,
+        }
+        if (take === 'oldest') return messagesOf(await db.rows(oldestFirst, values))
+        return messagesOf((await db.rows(newestFirst, values)).reverse())
+      }),
+
+    ofRun: (runId) => read(async (db) => messagesOf(await db.rows(ofRun, { run: runId }))),
+
+    get: (organizationId, id, conversationId) =>
+      read(async (db) =>
+        messagesOf(await db.rows(byId, { organization: organizationId, id, conversation: conversationId ?? '' })).at(0),
+      ),
+  }
+}
+
+/** One statement takes the places of all messages of a commit, so that positions have no gap and no double. */
+export async function insertMessages(db: Executor, run: ChangedRun, messages: readonly NewMessage[]): Promise<void> {
+  const at = messages.at(-1)!.createdAt
+  const taken = await db.run(takePositions, { id: run.conversation_id, count: messages.length, at })
+  if (taken !== 1) throw new Error(`conversation ${run.conversation_id} of run ${run.id} does not exist`)
+  let before = messages.length
+  for (const message of messages) await db.run(insertBefore, { ...messageRowOf(run, message), before: before-- })
+}
+
+/** At a position that its caller knows to be free. */
+export async function placeMessage(
+  db: Executor,
+  run: ChangedRun,
+  { message, position }: { message: NewMessage; position: number },
+): Promise<void> {
+  await db.run(insertAt, { ...messageRowOf(run, message), position })
+}
+
+/** The largest a 32-bit position can be. */
+const LAST_POSITION = 2_147_483_647
+
+const takePositions = statement<{ id: ConversationId; count: number; at: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ next_position: sql`next_position + ${p('count')}`, last_message_at: p('at') })
+    .where('id', '=', p('id')),
+)
+
+const insertAt = insertInto('messages', [...NEW_MESSAGE_COLUMNS, 'position'])
+
+/** So many places before the next free one; handing the number out and back costs SQLite more than looking it up. */
+const insertBefore = statement<NewMessageRow & { before: number }>()((db, p) =>
+  db.insertInto('messages').values({
+    ...parametersOf(p, NEW_MESSAGE_COLUMNS),
+    position: sql`(select next_position - ${p('before')} from conversations where id = ${p('conversation_id')})`,
+  }),
+)
+
+const inContext = statement<{ conversation: ConversationId }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('conversation_id', '=', p('conversation'))
+    .where('position', '>=', (where) =>
+      where.selectFrom('conversations').select('context_start').where('conversations.id', '=', p('conversation')),
+    )
+    .orderBy('position'),
+)
+
+type Range = {
+  organization: OrganizationId
+  conversation: ConversationId
+  after: number
+  before: number
+  limit: number
+}
+
+const inRange = (order: 'asc' | 'desc') =>
+  statement<Range>()((db, p) =>
+    db
+      .selectFrom('messages')
+      .select(MESSAGE_COLUMNS)
+      .where('conversation_id', '=', p('conversation'))
+      .where('position', '>', p('after'))
+      .where('position', '<', p('before'))
+      .where('organization_id', '=', p('organization'))
+      .orderBy('position', order)
+      .limit(p('limit')),
+  )
+
+const oldestFirst = inRange('asc')
+const newestFirst = inRange('desc')
+
+export const ofRun = statement<{ run: RunId }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('run_number', '=', numberOfRun(p('run')))
+    .orderBy('position'),
+)
+
+const byId = statement<{ organization: OrganizationId; id: MessageId; conversation: string }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where(sql<SqlBool>`(id = ${p('id')} or copy_of = ${p('id')})`)
+    .where('organization_id', '=', p('organization'))
+    .where(sql<SqlBool>`(${isBlank(p('conversation'))} or conversation_id = ${p('conversation')})`)
+    .where(
+      sql<SqlBool>`not exists (select 1 from conversations
+        where conversations.id = messages.conversation_id and conversations.deleted_at is not null)`,
+    )
+    .orderBy(sql`case when copy_of is null then 0 else 1 end`)
+    .limit(sql.lit(1)),
+)
+
+/** Belongs to no run: what a run wrote is told once, and its original is what tells it. */
+const NO_RUN_NUMBER = 0
+
+/** Positions below `end` of another conversation, under ids that follow from their place. */
+export async function copyMessages(
+  db: Executor,
+  { from, to, end }: { from: ConversationId; to: ConversationId; end: number },
+): Promise<number> {
+  return db.run(copy, { from, to, end })
+}
+
+const copy = statement<{ from: ConversationId; to: ConversationId; end: number }>()((db, p) =>
+  db
+    .insertInto('messages')
+    .columns([...NEW_MESSAGE_COLUMNS, 'position', 'copy_of'])
+    .expression((from) =>
+      from
+        .selectFrom('messages as original')
+        .select([
+          // In the order of the columns above.
+          sql<never>`cast(${p('to')} as text) || ' ' || original.position`.as('id'),
+          'original.organization_id',
+          'original.agent_id',
+          sql<never>`cast(${p('to')} as text)`.as('conversation_id'),
+          'original.run_id',
+          sql<never>`${sql.lit(NO_RUN_NUMBER)}`.as('run_number'),
+          'original.step_id',
+          'original.role',
+          'original.body',
+          'original.created_at',
+          'original.position',
+          sql<never>`coalesce(original.copy_of, original.id)`.as('copy_of'),
+        ])
+        .where('original.conversation_id', '=', p('from'))
+        .where('original.position', '<', p('end')),
+    ),
+)

@@ -1,0 +1,172 @@
+import pg, { type Client, type ClientBase, type ClientConfig } from 'pg'
+import { cleanText } from '../../core/block.ts'
+import { newMutex } from '../../core/mutex.ts'
+import type { Value } from '../rows/row-mapping.ts'
+import type { Transact } from './database.ts'
+import { POSTGRES } from './dialect.ts'
+import { faultOf, mayRepeat, storageError, toStorageError } from './faults.ts'
+import type { Executor, Statement, Values } from './statement.ts'
+
+/** How long a server that says nothing is waited for before the connection counts as lost. */
+const ANSWER_TIMEOUT_MS = 30_000
+const CONNECT_TIMEOUT_MS = 5_000
+/**
+ * A process that is stopped or cut off in the middle of a transaction must not keep its rows locked: others could not
+ * take its runs over. Half a lease, so that the rows are free when the lease has run out.
+ */
+const IDLE_TRANSACTION_MS = 5_000
+/** Deadlocks and serialisation failures pass as soon as the other one is through. */
+const REPEATS = 5
+
+const INT8 = 20
+
+export const clientConfig = (url: string): ClientConfig => ({
+  connectionString: url,
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  query_timeout: ANSWER_TIMEOUT_MS,
+  keepAlive: true,
+  application_name: 'holdfast',
+  // Milliseconds and counts fit into a number.
+  types: {
+    getTypeParser: ((oid: number, format: 'text') =>
+      oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+  },
+})
+
+/** A connection that transactions go through one after the other and that comes back by itself after a loss. */
+export type Lane = {
+  transact: Transact
+  /** Sent when the lane gets to it; a loss is nobody's concern. */
+  send(sql: string): void
+  /** What the server calls our connection. */
+  processId(): number | undefined
+  close(): Promise<void>
+}
+
+type LaneOptions = { url: string; place: string; settings: string }
+
+export function postgresLane({ url, place, settings }: LaneOptions): Lane {
+  const takeTurn = newMutex()
+  let current: { client: Client; processId: number } | undefined
+  let sent: Promise<unknown> = Promise.resolve()
+
+  async function connect() {
+    const client = new pg.Client(clientConfig(url))
+    // Without a listener a broken connection would end the process; whoever uses it next is told.
+    client.on('error', () => drop(client))
+    client.on('end', () => drop(client))
+    await client.connect()
+    const patience = `set idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS}`
+    const { rows } = await client.query(`${settings}; ${patience}; select pg_backend_pid() as id`).then(lastResult)
+    current = { client, processId: rows[0].id }
+    return current
+  }
+
+  function drop(client: Client): void {
+    if (current?.client !== client) return
+    current = undefined
+    client.end().catch(() => {
+      // It is gone already, which is what we want.
+    })
+  }
+
+  /** A connection that lay idle may have died unnoticed; only a fresh one proves that the server is away. */
+  async function transactOnce<T>(work: (db: Executor) => T | Promise<T>, mayReconnect: boolean): Promise<T> {
+    const wasIdle = current !== undefined
+    let isCommitting = false
+    let client: Client | undefined
+    try {
+      client = (current ?? (await connect())).client
+      await client.query('begin')
+      const answer = await work(postgresExecutor(client))
+      isCommitting = true
+      const { command } = await client.query('commit')
+      if (command !== 'COMMIT') throw new Error('the transaction was rolled back by an error that nobody reported')
+      return answer
+    } catch (error) {
+      const isLost = faultOf(error) === 'unreachable'
+      if (!isLost) {
+        if (client) await rollBack(client)
+        throw error
+      }
+      if (client) drop(client)
+      if (isCommitting) throw storageError('outcome-unknown', place, error)
+      if (wasIdle && mayReconnect) return transactOnce(work, false)
+      throw error
+    }
+  }
+
+  async function rollBack(client: Client): Promise<void> {
+    try {
+      await client.query('rollback')
+    } catch {
+      // A connection that cannot roll back is dropped, and the server rolls back for it.
+      drop(client)
+    }
+  }
+
+  const transact: Transact = (work) =>
+    takeTurn(async () => {
+      for (let repeat = 1; ; repeat++) {
+        try {
+          return await transactOnce(work, true)
+        } catch (error) {
+          if (mayRepeat(error) && repeat < REPEATS) continue
+          throw toStorageError(error, place)
+        }
+      }
+    })
+
+  return {
+    transact,
+    send(sql) {
+      const client = current?.client
+      if (!client) return
+      sent = client.query(sql).catch(() => {
+        // A nudge only: who misses it looks again by itself.
+      })
+    },
+    processId: () => current?.processId,
+    close: () =>
+      takeTurn(async () => {
+        await sent
+        const open = current
+        current = undefined
+        await open?.client.end()
+      }),
+  }
+}
+
+/** Several statements in one message come back as a list, which the types of `pg` do not say. */
+function lastResult<T>(results: T): T {
+  return Array.isArray(results) ? results.at(-1) : results
+}
+
+/** PostgreSQL keeps no NUL in text. What callers say is cleaned at the door, but providers and tools say what they like. */
+const keepable = (value: Value): Value => (typeof value === 'string' ? cleanText(value) : value)
+
+/** The server parses each statement once per connection and knows it by its slot from then on. */
+export function postgresExecutor(client: Pick<ClientBase, 'query'>): Executor {
+  async function query<V extends Values, Row>(statement: Statement<V, Row>, values: V) {
+    const { sql, bind } = statement.compileFor(POSTGRES)
+    return client.query({ name: `holdfast_${statement.slot}`, text: sql, values: bind(values).map(keepable) })
+  }
+  return {
+    get: async <V extends Values, Row>(statement: Statement<V, Row>, values: V) =>
+      (await query(statement, values)).rows[0] as Row | undefined,
+    all: async <V extends Values, Row>(statement: Statement<V, Row>, values: V) =>
+      (await query(statement, values)).rows as Row[],
+    async rows(statement, values) {
+      const { sql, bind } = statement.compileFor(POSTGRES)
+      const name = `holdfast_${statement.slot}`
+      const { rows } = await client.query<Value[]>({
+        name,
+        text: sql,
+        values: bind(values).map(keepable),
+        rowMode: 'array',
+      })
+      return rows
+    },
+    run: async (statement, values) => (await query(statement, values)).rowCount ?? 0,
+  }
+}

@@ -1,0 +1,66 @@
+import type { AgentId } from '../../core/id.ts'
+import type { Database } from './database.ts'
+import { statement } from './statement.ts'
+
+/** A row whose secrets are sealed under the key of the home. */
+type Sealed<Id extends string> = { number: number; id: Id; sealed: { secret: string } }
+
+/** For the rotation of that key, over the rows of all organisations. */
+type SealedSecrets<Id extends string> = {
+  sealedPage(after: number, limit: number): Promise<Sealed<Id>[]>
+  /** False if it was changed meanwhile. */
+  reseal(id: Id, from: { secret: string }, to: { secret: string }): Promise<boolean>
+}
+
+type Table = 'agents' | 'mcp_servers'
+
+const STATEMENTS = { agents: statementsFor('agents'), mcp_servers: statementsFor('mcp_servers') }
+
+export function sealedSecrets<Id extends string>(table: Table, { read, write }: Database): SealedSecrets<Id> {
+  const { page, one, replace } = STATEMENTS[table]
+  return {
+    sealedPage: (after, limit) =>
+      read(async (db) =>
+        (await db.all(page, { after, limit })).map(({ number, id, sealed_secrets }) => ({
+          number,
+          id: id as string as Id,
+          sealed: { secret: sealed_secrets! },
+        })),
+      ),
+    reseal: (id, from, to) =>
+      write({
+        key: id,
+        work: async (db) => (await db.run(replace, { id, from: from.secret, to: to.secret })) > 0,
+        recall: async (db) => ((await db.get(one, { id }))?.sealed_secrets === to.secret ? true : undefined),
+      }),
+  }
+}
+
+function statementsFor(named: Table) {
+  // The two have these columns alike, which a type of both cannot say.
+  const table = named as 'agents'
+  return {
+    page: statement<{ after: number; limit: number }>()((db, p) =>
+      db
+        .selectFrom(table)
+        .select(['number', 'id', 'sealed_secrets'])
+        .where('number', '>', p('after'))
+        .where('sealed_secrets', 'is not', null)
+        .orderBy('number')
+        .limit(p('limit')),
+    ),
+    one: statement<{ id: string }>()((db, p) =>
+      db
+        .selectFrom(table)
+        .select('sealed_secrets')
+        .where('id', '=', p('id') as AgentId),
+    ),
+    replace: statement<{ id: string; from: string; to: string }>()((db, p) =>
+      db
+        .updateTable(table)
+        .set({ sealed_secrets: p('to') })
+        .where('id', '=', p('id') as AgentId)
+        .where('sealed_secrets', '=', p('from')),
+    ),
+  }
+}

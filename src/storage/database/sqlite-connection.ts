@@ -1,0 +1,139 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { newMutex } from '../../core/mutex.ts'
+import type { Value } from '../rows/row-mapping.ts'
+import type { Transact, Work } from './database.ts'
+import { SQLITE } from './dialect.ts'
+import { toStorageError } from './faults.ts'
+import type { Awaitable, Compiled, Executor, Statement, Values } from './statement.ts'
+
+export type SqliteConnection = {
+  database: DatabaseSync
+  /** What to call it in an error. */
+  place: string
+  transact: Transact
+  /** Reads in one transaction that never asks for the right to write. */
+  readAtOnce: Transact
+  /** Work outside a transaction that must not fall into somebody else's. */
+  exclusively<T>(work: Work<T>): Promise<T>
+  /** The same without waiting, for one statement; `busy` while a transaction is open. */
+  atOnce<T>(work: (db: Executor) => T): T | 'busy'
+  /** Straight to the connection: only for one that nothing else writes through. */
+  executor: Executor
+  /** Stores on this very connection that want to hear of each other's writes. */
+  listeners: Set<() => void>
+}
+
+const connections = new WeakMap<DatabaseSync, SqliteConnection>()
+
+/** One per open database, however many stores share it: their transactions must not run into each other. */
+export function sqliteConnection(database: DatabaseSync, place: string): SqliteConnection {
+  const known = connections.get(database)
+  if (known) return known
+  const connection = connect(database, place)
+  connections.set(database, connection)
+  return connection
+}
+
+function connect(database: DatabaseSync, place: string): SqliteConnection {
+  const executor = sqliteExecutor(database)
+  const beginWriting = database.prepare('begin immediate')
+  const beginReading = database.prepare('begin')
+  const commit = database.prepare('commit')
+  const rollback = database.prepare('rollback')
+  const takeTurn = newMutex()
+
+  const transactFrom = <T>(begin: StatementSync, work: Work<T>) =>
+    takeTurn(async () => {
+      try {
+        begin.run()
+        const answer = await work(executor)
+        commit.run()
+        return answer
+      } catch (error) {
+        // SQLite has already rolled back by itself after some faults, a full disk among them.
+        if (database.isTransaction) rollback.run()
+        throw toStorageError(error, place)
+      }
+    })
+
+  const exclusively = <T>(work: Work<T>) =>
+    takeTurn(async () => {
+      try {
+        return await work(executor)
+      } catch (error) {
+        throw toStorageError(error, place)
+      }
+    })
+
+  function atOnce<T>(work: (db: Executor) => T): T | 'busy' {
+    try {
+      return database.isTransaction ? 'busy' : work(executor)
+    } catch (error) {
+      throw toStorageError(error, place)
+    }
+  }
+
+  const transact: Transact = (work) => transactFrom(beginWriting, work)
+  const readAtOnce: Transact = (work) => transactFrom(beginReading, work)
+  return { database, place, transact, readAtOnce, exclusively, atOnce, executor, listeners: new Set() }
+}
+
+/**
+ * Reads of committed rows, on the writer where its pages are warm: a second connection has to read them anew after every
+ * commit (measured: four times the cost). A statement runs in one go, so it need only keep out of open transactions.
+ */
+export function readCommitted(writer: SqliteConnection, reader: SqliteConnection): Transact {
+  const free = ({ database, executor }: SqliteConnection) => (database.isTransaction ? undefined : executor)
+  function ask<T>(question: Work<T>): Awaitable<T> {
+    const db = free(writer) ?? free(reader)
+    return db ? question(db) : reader.exclusively(question)
+  }
+  const executor: Executor = {
+    get: (query, values) => ask((db) => db.get(query, values)),
+    all: (query, values) => ask((db) => db.all(query, values)),
+    rows: (query, values) => ask((db) => db.rows(query, values)),
+    // Refused there: nothing is written by a read.
+    run: (query, values) => reader.exclusively((db) => db.run(query, values)),
+  }
+  return async (work) => {
+    try {
+      return await work(executor)
+    } catch (error) {
+      throw toStorageError(error, reader.place)
+    }
+  }
+}
+
+function sqliteExecutor(database: DatabaseSync): Executor {
+  const prepared: ({ compiled: Compiled; statement: StatementSync } | undefined)[] = []
+
+  function prepare(statement: Statement<never, unknown>) {
+    const known = prepared[statement.slot]
+    if (known) return known
+    const compiled = statement.compileFor(SQLITE)
+    const fresh = { compiled, statement: database.prepare(compiled.sql) }
+    prepared[statement.slot] = fresh
+    return fresh
+  }
+
+  return {
+    get<V extends Values, Row>(query: Statement<V, Row>, values: V) {
+      const { compiled, statement } = prepare(query)
+      return statement.get(...compiled.bind(values)) as Row | undefined
+    },
+    all<V extends Values, Row>(query: Statement<V, Row>, values: V) {
+      const { compiled, statement } = prepare(query)
+      return statement.all(...compiled.bind(values)) as Row[]
+    },
+    rows(query, values) {
+      const { compiled, statement } = prepare(query)
+      // Each statement is read in one way only, so this is not undone.
+      statement.setReturnArrays(true)
+      return statement.all(...compiled.bind(values)) as unknown as Value[][]
+    },
+    run(query, values) {
+      const { compiled, statement } = prepare(query)
+      return Number(statement.run(...compiled.bind(values)).changes)
+    },
+  }
+}

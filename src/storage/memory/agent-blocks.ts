@@ -1,0 +1,111 @@
+import { sql } from 'kysely'
+import type { AgentId, BlockId, OrganizationId } from '../../core/id.ts'
+import type { Attached } from '../../ports/memory-store.ts'
+import { lockAgent } from '../database/lock-agent.ts'
+import { type Executor, statement } from '../database/statement.ts'
+import { forgetPrompts } from './stale-prompts.ts'
+
+type Pair = { organizationId: OrganizationId; agentId: AgentId; blockId: BlockId }
+
+/** These and no others, in this order. Its callers know that the blocks are there and their labels differ. */
+export async function attachBlocks(
+  db: Executor,
+  { id, organizationId }: { id: AgentId; organizationId: OrganizationId },
+  blockIds: readonly BlockId[],
+): Promise<void> {
+  await db.run(detachAll, { agent: id })
+  for (const blockId of blockIds) await db.run(attach, { agent: id, block: blockId, organization: organizationId })
+}
+
+export async function attachBlock(db: Executor, { organizationId, agentId, blockId }: Pair): Promise<Attached> {
+  const agent = await db.get(lockAgent, { organization: organizationId, agent: agentId })
+  const block = await db.get(blockThere, { organization: organizationId, block: blockId })
+  if (!agent || !block) return 'not-found'
+  if (await db.get(pair, { agent: agentId, block: blockId })) return 'already'
+  if (await db.get(labelled, { agent: agentId, label: block.label })) return 'label-taken'
+  await db.run(attach, { agent: agentId, block: blockId, organization: organizationId })
+  await forgetPrompts(db, agentId)
+  return 'attached'
+}
+
+export async function detachBlock(db: Executor, { organizationId, agentId, blockId }: Pair): Promise<boolean> {
+  if (!(await db.get(lockAgent, { organization: organizationId, agent: agentId }))) return false
+  const isGone = (await db.run(detach, { agent: agentId, block: blockId })) > 0
+  if (isGone) await forgetPrompts(db, agentId)
+  return isGone
+}
+
+/** No agent that has this block has another one of that label. */
+export const isLabelFree = async (db: Executor, blockId: BlockId, label: string): Promise<boolean> =>
+  !(await db.get(rivals, { block: blockId, label }))
+
+export async function relabel(db: Executor, blockId: BlockId, label: string): Promise<void> {
+  await db.run(setLabel, { block: blockId, label })
+}
+
+export async function forgetPromptsOfBlock(db: Executor, blockId: BlockId): Promise<void> {
+  for (const { agent_id } of await db.all(agentsOf, { block: blockId })) await forgetPrompts(db, agent_id)
+}
+
+const blockThere = statement<{ organization: OrganizationId; block: BlockId }>()((db, p) =>
+  db.selectFrom('blocks').select('label').where('id', '=', p('block')).where('organization_id', '=', p('organization')),
+)
+
+const pair = statement<{ agent: AgentId; block: BlockId }>()((db, p) =>
+  db.selectFrom('agent_blocks').select('label').where('agent_id', '=', p('agent')).where('block_id', '=', p('block')),
+)
+
+const labelled = statement<{ agent: AgentId; label: string }>()((db, p) =>
+  db.selectFrom('agent_blocks').select('block_id').where('agent_id', '=', p('agent')).where('label', '=', p('label')),
+)
+
+/** Behind those it has; the label is the block's own. */
+const attach = statement<{ agent: AgentId; block: BlockId; organization: OrganizationId }>()((db, p) =>
+  db
+    .insertInto('agent_blocks')
+    .columns(['agent_id', 'block_id', 'label', 'position'])
+    .expression(
+      db
+        .selectFrom('blocks')
+        .select([
+          sql<AgentId>`cast(${p('agent')} as text)`.as('agent_id'),
+          'id',
+          'label',
+          sql<number>`(select coalesce(max(position), 0) + 1 from agent_blocks where agent_id = ${p('agent')})`.as(
+            'position',
+          ),
+        ])
+        .where('id', '=', p('block'))
+        .where('organization_id', '=', p('organization')),
+    ),
+)
+
+const detach = statement<{ agent: AgentId; block: BlockId }>()((db, p) =>
+  db.deleteFrom('agent_blocks').where('agent_id', '=', p('agent')).where('block_id', '=', p('block')),
+)
+
+const detachAll = statement<{ agent: AgentId }>()((db, p) =>
+  db.deleteFrom('agent_blocks').where('agent_id', '=', p('agent')),
+)
+
+const setLabel = statement<{ block: BlockId; label: string }>()((db, p) =>
+  db
+    .updateTable('agent_blocks')
+    .set({ label: p('label') })
+    .where('block_id', '=', p('block')),
+)
+
+const rivals = statement<{ block: BlockId; label: string }>()((db, p) =>
+  db
+    .selectFrom('agent_blocks as other')
+    .innerJoin('agent_blocks as ours', 'ours.agent_id', 'other.agent_id')
+    .select('other.block_id')
+    .where('ours.block_id', '=', p('block'))
+    .where('other.block_id', '!=', p('block'))
+    .where('other.label', '=', p('label'))
+    .limit(1),
+)
+
+const agentsOf = statement<{ block: BlockId }>()((db, p) =>
+  db.selectFrom('agent_blocks').select('agent_id').where('block_id', '=', p('block')),
+)

@@ -1,0 +1,113 @@
+import { type SqlBool, sql } from 'kysely'
+import type { AgentId, OrganizationId } from '../../core/id.ts'
+import type { Passage, PassageQuery } from '../../core/passage.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { NewVector, PassageVectors } from '../../ports/memory-store.ts'
+import type { Database } from '../database/database.ts'
+import { type Executor, statement } from '../database/statement.ts'
+import { type PassageRange, type PassageScope, passageAt, passagesInRange, rangeOf } from './passages-in-range.ts'
+import { keepEach, keptForm, nearestOf, VECTOR_PAGE } from './vectors.ts'
+
+export function passageVectors({ read, write }: Database, { soon }: Pick<Clock, 'soon'>): PassageVectors {
+  const othersFirst = () => new Promise<void>(soon)
+
+  return {
+    waiting: (after, limit) => read((db) => db.all(waitingAfter, { after, limit })),
+
+    keep: (vectors) => keepEach(vectors, keepVector, write),
+
+    models: () => read((db) => db.all(modelsOfAgents, {})),
+
+    drop: (agentId, model) =>
+      write({ key: agentId, work: async (db) => void (await db.run(dropOf, { agent: agentId, model })) }),
+
+    nearest: (organizationId, agentId, query) => nearest({ organizationId, agentId, ...query }, read, othersFirst),
+  }
+}
+
+const keepVector = (db: Executor, { number, model, result }: NewVector) =>
+  db.run(keep, { number, model, ...keptForm(result) })
+
+type Nearest = PassageQuery & {
+  organizationId: OrganizationId
+  agentId: AgentId | undefined
+  model: string
+  vector: readonly number[]
+}
+
+async function nearest(asked: Nearest, read: Database['read'], othersFirst: () => Promise<void>): Promise<Passage[]> {
+  const { organizationId, agentId, model } = asked
+  const statement = VECTORS[agentId === undefined ? 'all agents' : 'one agent']
+  const values = { ...rangeOf(asked), organization: organizationId, agent: agentId ?? '', model, limit: VECTOR_PAGE }
+  const best = await nearestOf(asked, (below) => read((db) => db.all(statement, { ...values, below })), othersFirst)
+  const found = await read(async (db) => {
+    const passages: (Passage | undefined)[] = []
+    for (const number of best) passages.push(await passageAt(db, number))
+    return passages
+  })
+  return found.filter((passage) => passage !== undefined)
+}
+
+const waitingAfter = statement<{ after: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('passages')
+    .select(['number', 'organization_id as organizationId', 'agent_id as agentId', 'content as text'])
+    .where('number', '>', p('after'))
+    .where(sql<SqlBool>`not exists (select 1 from passage_vectors where passage_number = passages.number)`)
+    .orderBy('number')
+    .limit(p('limit')),
+)
+
+/** Only of a passage that is still there. */
+const keep = statement<{ number: number; model: string; vector: string | null; refusal: string | null }>()((db, p) =>
+  db
+    .insertInto('passage_vectors')
+    .columns(['passage_number', 'organization_id', 'agent_id', 'model', 'vector', 'refusal'])
+    .expression((from) =>
+      from
+        .selectFrom('passages')
+        .select(['number', 'organization_id', 'agent_id'])
+        .select([
+          sql<string>`cast(${p('model')} as text)`.as('model'),
+          sql<string | null>`cast(${p('vector')} as text)`.as('vector'),
+          sql<string | null>`cast(${p('refusal')} as text)`.as('refusal'),
+        ])
+        .where('number', '=', p('number')),
+    )
+    .onConflict((conflict) =>
+      conflict.column('passage_number').doUpdateSet((set) => ({
+        model: set.ref('excluded.model'),
+        vector: set.ref('excluded.vector'),
+        refusal: set.ref('excluded.refusal'),
+      })),
+    ),
+)
+
+const modelsOfAgents = statement<Record<never, never>>()((db) =>
+  db
+    .selectFrom('passage_vectors')
+    .select(['organization_id as organizationId', 'agent_id as agentId', 'model'])
+    .distinct(),
+)
+
+const dropOf = statement<{ agent: AgentId; model: string }>()((db, p) =>
+  db.deleteFrom('passage_vectors').where('agent_id', '=', p('agent')).where('model', '=', p('model')),
+)
+
+type Values = PassageRange & { model: string; below: number }
+
+const vectorsIn = (scope: PassageScope) =>
+  statement<Values>()((db, p, dialect) =>
+    db
+      .selectFrom('passage_vectors')
+      .innerJoin('passages', 'passages.number', 'passage_vectors.passage_number')
+      .select(['passages.number', 'passage_vectors.vector'])
+      .where(passagesInRange(p, scope, dialect))
+      .where('passage_vectors.model', '=', p('model'))
+      .where('passage_vectors.vector', 'is not', null)
+      .where('passages.number', '<', p('below'))
+      .orderBy('passages.number', 'desc')
+      .limit(p('limit')),
+  )
+
+const VECTORS = { 'one agent': vectorsIn('one agent'), 'all agents': vectorsIn('all agents') }

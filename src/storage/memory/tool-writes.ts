@@ -1,0 +1,27 @@
+import type { AgentId, OrganizationId } from '../../core/id.ts'
+import type { ToolWrite } from '../../core/tool-write.ts'
+import { StaleWrite } from '../../ports/stale-write.ts'
+import type { Executor } from '../database/statement.ts'
+import { replaceBlockValue } from './blocks.ts'
+import { insertPassage } from './passages.ts'
+
+/** Throws what rolls the whole commit back if a row is no longer the one the tool read. */
+export async function carryOut(
+  db: Executor,
+  run: { organization_id: OrganizationId; agent_id: AgentId },
+  { write, at }: { write: ToolWrite; at: number },
+): Promise<void> {
+  const organizationId = run.organization_id
+  switch (write.type) {
+    case 'replace-block': {
+      const { blockId, value, version } = write
+      if (!(await replaceBlockValue(db, { organizationId, id: blockId, value, version, at }))) throw new StaleWrite()
+      return
+    }
+    case 'insert-passage': {
+      const { passageId, text, tags } = write
+      await insertPassage(db, { id: passageId, organizationId, agentId: run.agent_id, text, tags, createdAt: at })
+      return
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import type { Agent, AgentSettings } from '../../core/agent.ts'
+import { type RowOf, rowMapper } from './row-mapping.ts'
+
+const FIELDS = rowMapper<Omit<Agent, 'settings'>>()({
+  id: 'id',
+  organizationId: 'organization_id',
+  name: 'name',
+  system: 'system',
+  model: 'model',
+  fallback: { list: 'fallback' },
+  tools: { list: 'tools' },
+  sealedSecrets: 'sealed_secrets',
+  createdAt: 'created_at',
+  updatedAt: 'updated_at',
+})
+
+/** Of the settings, what queries ask for; the rest is JSON. */
+const ASKED = rowMapper<Pick<AgentSettings, 'description'>>()({ description: 'description' })
+
+export type AgentRow = RowOf<typeof FIELDS> & RowOf<typeof ASKED> & { settings: string | null }
+
+export const AGENT_COLUMNS = [...FIELDS.columns, ...ASKED.columns, 'settings'] as const
+
+export function agentRowOf(agent: Agent): AgentRow {
+  const settings = agent.settings ?? {}
+  return { ...FIELDS.rowOf(agent), ...ASKED.rowOf(settings), settings: ASKED.restOf(settings) }
+}
+
+export function agentOf(row: AgentRow): Agent {
+  const agent: Agent = FIELDS.objectOf(row)
+  if (row.description === null && row.settings === null) return agent
+  const rest: AgentSettings = row.settings === null ? {} : JSON.parse(row.settings)
+  agent.settings = { ...rest, ...ASKED.objectOf(row) }
+  return agent
+}

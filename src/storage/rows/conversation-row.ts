@@ -1,0 +1,40 @@
+import type { Conversation, ConversationDetails } from '../../core/agent.ts'
+import { type RowOf, rowMapper } from './row-mapping.ts'
+
+const FIELDS = rowMapper<Omit<Conversation, 'details'>>()({
+  id: 'id',
+  organizationId: 'organization_id',
+  agentId: 'agent_id',
+  isDefault: { flag: 'is_default' },
+  createdAt: 'created_at',
+  lastMessageAt: 'last_message_at',
+  contextStart: 'context_start',
+  nextPosition: 'next_position',
+  archivedAt: 'archived_at',
+  updatedAt: 'updated_at',
+})
+
+/** Of the details, what queries ask for; the rest is JSON. */
+const ASKED = rowMapper<Pick<ConversationDetails, 'summary' | 'hidden' | 'ownBlocks'>>()({
+  summary: 'summary',
+  hidden: { flag: 'hidden' },
+  ownBlocks: { list: 'own_blocks' },
+})
+
+export type ConversationRow = RowOf<typeof FIELDS> & RowOf<typeof ASKED> & { details: string | null }
+
+export const CONVERSATION_COLUMNS = [...FIELDS.columns, ...ASKED.columns, 'details'] as const
+
+export function conversationRowOf(conversation: Conversation): ConversationRow {
+  const details = conversation.details ?? {}
+  return { ...FIELDS.rowOf(conversation), ...ASKED.rowOf(details), details: ASKED.restOf(details) }
+}
+
+export function conversationOf(row: ConversationRow): Conversation {
+  const conversation: Conversation = FIELDS.objectOf(row)
+  if (row.summary === null && row.hidden === null && row.own_blocks === null && row.details === null)
+    return conversation
+  const rest: ConversationDetails = row.details === null ? {} : JSON.parse(row.details)
+  conversation.details = { ...rest, ...ASKED.objectOf(row) }
+  return conversation
+}

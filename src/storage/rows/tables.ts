@@ -1,0 +1,162 @@
+import type { Generated, Selectable } from 'kysely'
+import type {
+  AgentId,
+  BlockId,
+  ConversationId,
+  MessageId,
+  OrganizationId,
+  RunId,
+  StepId,
+  WorkerId,
+} from '../../core/id.ts'
+import type { MessageRole } from '../../core/message.ts'
+import type { Reach } from '../../ports/safe-fetch.ts'
+import type { AgentRow } from './agent-row.ts'
+import type { BlockRow } from './block-row.ts'
+import type { ConversationRow } from './conversation-row.ts'
+import type { CooldownRow, CredentialRow } from './credential-row.ts'
+import type { McpServerRow } from './mcp-server-row.ts'
+import type { ApiKeyRow, AuditRow, OrganizationRow, UserRow } from './people-rows.ts'
+import type { RunRow } from './run-row.ts'
+import type { SearchTables } from './search-tables.ts'
+import type { StepRow } from './step-row.ts'
+import type { ToolRow } from './tool-row.ts'
+
+/** Every table. A table whose rows become objects has its columns in a `*-row.ts` file. */
+export type Tables = SearchTables & {
+  agents: Numbered & AgentRow
+  conversations: ConversationsTable
+  runs: RunsTable
+  steered_requests: SteeredRequestsTable
+  run_otids: RunOtidsTable
+  run_requests: RunRequestsTable
+  steps: StepsTable
+  events: EventsTable
+  messages: MessagesTable
+  workers: WorkersTable
+  credentials: CredentialsTable
+  cooldowns: { organization_id: OrganizationId } & CooldownRow
+  model_notes: ModelNotesTable
+  blocks: Numbered & BlockRow
+  agent_blocks: AgentBlocksTable
+  agent_tags: AgentTagsTable
+  tools: Numbered & ToolRow
+  mcp_servers: Numbered & McpServerRow
+  organizations: Numbered & OrganizationRow
+  users: Numbered & UserRow
+  api_keys: Numbered & ApiKeyRow
+  audit_log: Numbered & AuditRow
+  stream_heads: StreamHeadsTable
+  chunks: ChunksTable
+}
+
+/** A row as it is written: the database gives it its number. */
+export type NewRow<Name extends keyof Tables> = Omit<Selectable<Tables[Name]>, 'number'>
+
+/** Order of insertion: what lists are sorted by. */
+type Numbered = { number: Generated<number> }
+
+/** The database has a value for these columns where an insert names none. */
+type WithDefaults<Row, Column extends keyof Row> = Omit<Row, Column> & { [Name in Column]: Generated<Row[Name]> }
+
+type ConversationsTable = Numbered &
+  ConversationRow & {
+    /** Null: to be compiled when it is needed next. */
+    system_prompt: string | null
+    /** When it was deleted; its rows stay. */
+    deleted_at: number | null
+  }
+
+type RunsTable = WithDefaults<RunRow, 'number' | 'waiting' | 'deaths' | 'chunk_bound'> & {
+  /** Which addresses the callback may reach. */
+  callback_reach: Reach | null
+  callback_due_at: number | null
+  callback_tries: Generated<number>
+  /** 0 for a run that continues after an approval, 1 for every other: the former go first. */
+  queue_rank: number
+  idempotency_key: string | null
+  request_digest: string | null
+}
+
+/** Keys of requests that became steering and so have no run of their own. */
+type SteeredRequestsTable = {
+  organization_id: OrganizationId
+  conversation_id: ConversationId
+  idempotency_key: string
+  request_digest: string
+  run_id: RunId
+}
+
+/** The client's names of inputs: each belongs to one run of its conversation. */
+type RunOtidsTable = {
+  conversation_id: ConversationId
+  otid: string
+  organization_id: OrganizationId
+  run_id: RunId
+  request_digest: string
+}
+
+/** What a retry that names nothing is recognised by. */
+type RunRequestsTable = {
+  run_id: RunId
+  organization_id: OrganizationId
+  conversation_id: ConversationId
+  fingerprint: string
+  /** 1 once the whole response was handed to the network. */
+  answered: number
+  created_at: number
+}
+
+type StepsTable = Numbered & StepRow & { organization_id: OrganizationId; run_number: number }
+
+/** Keyed by the run's number: random ids would touch a page each, numbers of active runs are neighbors. */
+type EventsTable = {
+  run_number: number
+  seq: number
+  organization_id: OrganizationId
+  at: number
+  type: string
+  body: string
+  commit_id: string
+}
+
+type MessagesTable = {
+  id: MessageId
+  organization_id: OrganizationId
+  agent_id: AgentId
+  conversation_id: ConversationId
+  run_id: RunId
+  run_number: number
+  step_id: StepId | null
+  position: number
+  role: MessageRole
+  body: string
+  otid: string | null
+  created_at: number
+  /** The message of another conversation this is a copy of, and the id it is known by. */
+  copy_of: MessageId | null
+}
+
+type WorkersTable = { id: WorkerId; expires_at: number }
+
+type CredentialsTable = Numbered & CredentialRow & { refreshing_until: number | null }
+
+type ModelNotesTable = { organization_id: OrganizationId; provider: string; model: string; notes: string }
+
+/** The label is kept here too, so that the database refuses a second one on the same agent. */
+type AgentBlocksTable = { agent_id: AgentId; block_id: BlockId; label: string; position: number }
+
+type AgentTagsTable = { organization_id: OrganizationId; agent_id: AgentId; tag: string }
+
+type StreamHeadsTable = {
+  run_id: RunId
+  fence: number
+  last: number
+  last_event: number
+  ended: number
+  ended_at: number | null
+  /** The machine's start during which the last chunk was written; '' before the first and where there is none. */
+  boot_id: string
+}
+
+type ChunksTable = { run_id: RunId; first: number; last: number; bodies: string }

@@ -1,0 +1,97 @@
+import { sql } from 'kysely'
+import { DEFAULT_ORGANIZATION, type RunId } from '../../core/id.ts'
+import type { NewMessage } from '../../core/message.ts'
+import type { Entry, RunChange } from '../../core/projection.ts'
+import { moveContext } from '../conversations/conversations.ts'
+import { insertMessages } from '../conversations/messages.ts'
+import { clearCooldown, setCooldown } from '../credentials/cooldowns.ts'
+import { noteModel } from '../credentials/model-notes.ts'
+import { type Executor, statement } from '../database/statement.ts'
+import { carryOut } from '../memory/tool-writes.ts'
+import type { ChangedRun } from '../rows/run-row.ts'
+import { insertStep } from './steps.ts'
+
+/** Provider keys are the server's: what one organisation learns of a key holds for all who use it. */
+const KEEPER_OF_KEYS = DEFAULT_ORGANIZATION
+
+/** The rows that follow from events, in their transaction. */
+export async function writeChanges(db: Executor, run: ChangedRun, entries: readonly Entry[]): Promise<void> {
+  let messages: NewMessage[] | undefined
+  let runChange: RunChange | undefined
+  for (const entry of entries) {
+    for (const change of entry.changes) {
+      switch (change.type) {
+        case 'add-message':
+          messages ??= []
+          messages.push(change.message)
+          break
+        case 'add-step':
+          await insertStep(db, run, change.step)
+          break
+        case 'change-run':
+          runChange = runChange ? { ...runChange, ...change.change } : change.change
+          break
+        case 'move-context':
+          await moveContext(db, run.conversation_id, change.contextStart)
+          break
+        case 'set-cooldown':
+          await setCooldown(db, KEEPER_OF_KEYS, change.cooldown)
+          break
+        case 'clear-cooldown':
+          await clearCooldown(db, KEEPER_OF_KEYS, change)
+          break
+        case 'note-model':
+          await noteModel(db, run.organization_id, change)
+          break
+        case 'carry-out':
+          await carryOut(db, run, change)
+          break
+      }
+    }
+  }
+  if (messages) await insertMessages(db, run, messages)
+  if (runChange) await changeRun(db, run.id, runChange)
+}
+
+async function changeRun(db: Executor, id: RunId, change: RunChange): Promise<void> {
+  await db.run(update, {
+    id,
+    status: change.status ?? null,
+    waiting: change.waiting === undefined ? null : change.waiting ? 1 : 0,
+    stopReason: change.stopReason ?? null,
+    error: change.error ? JSON.stringify(change.error) : null,
+    completedAt: change.completedAt ?? null,
+    setsExpiry: change.expiresAt === undefined ? 0 : 1,
+    expiresAt: change.expiresAt ?? null,
+    releases: change.releaseLease ? 1 : 0,
+    deaths: change.deaths ?? null,
+  })
+}
+
+/** One statement for every change: what is not given stays as it is. */
+const update = statement<{
+  id: RunId
+  status: string | null
+  waiting: number | null
+  stopReason: string | null
+  error: string | null
+  completedAt: number | null
+  setsExpiry: number
+  expiresAt: number | null
+  releases: number
+  deaths: number | null
+}>()((db, p) =>
+  db
+    .updateTable('runs')
+    .set({
+      status: sql`coalesce(${p('status')}, status)`,
+      waiting: sql`coalesce(${p('waiting')}, waiting)`,
+      stop_reason: sql`coalesce(${p('stopReason')}, stop_reason)`,
+      error: sql`coalesce(${p('error')}, error)`,
+      completed_at: sql`coalesce(${p('completedAt')}, completed_at)`,
+      expires_at: sql`case when ${p('setsExpiry')} = 1 then ${p('expiresAt')} else expires_at end`,
+      lease_owner: sql`case when ${p('releases')} = 1 then null else lease_owner end`,
+      deaths: sql`coalesce(${p('deaths')}, deaths)`,
+    })
+    .where('id', '=', p('id')),
+)

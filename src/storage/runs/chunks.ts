@@ -1,0 +1,364 @@
+import { type Kysely, type SqlBool, sql } from 'kysely'
+import type { RunId } from '../../core/id.ts'
+import type {
+  ChunkAppend,
+  ChunkStore,
+  FormerWriter,
+  PieceAppend,
+  StoredChunk,
+  StreamHead,
+} from '../../ports/chunk-store.ts'
+import { StorageError } from '../../ports/storage-error.ts'
+import type { Transact, Work } from '../database/database.ts'
+import { insertInto } from '../database/row-statements.ts'
+import { type Awaitable, type Executor, type Parameter, statement } from '../database/statement.ts'
+import type { Tables } from '../rows/tables.ts'
+
+type ChunkDatabase = {
+  transact: Transact
+  read<T>(work: Work<T>): Promise<T>
+  /** Runs one statement that is a transaction of its own, without waiting; only where no other is open. */
+  atOnce?<T>(work: (db: Executor) => T): T | 'busy'
+  /** Names this start of the machine: what was written without fsync under another may be gone. '' where unknown. */
+  bootId: string
+  close(): Promise<void>
+}
+
+export function chunkStore({ transact, read, atOnce, bootId, close }: ChunkDatabase): ChunkStore {
+  return {
+    ...(atOnce ? { appendAtOnce: (piece) => atOnce((db) => appendPiece(db, piece, bootId)) === 1 } : {}),
+    open: (runId, fence, former = fence > 1 ? 'possible' : 'none') =>
+      transact((db) => openStream(db, { runId, fence, former, bootId })),
+    append: (appends) => appendKnowingly(appends, { transact, bootId }),
+    read: (runId, after, limit) =>
+      read(async (db) => {
+        const rows = await db.all(rowsAfter, { run: runId, after, limit })
+        const chunks: StoredChunk[] = []
+        for (const row of rows) {
+          if (chunks.length >= limit) break
+          chunks.push(...decode(row).filter((chunk) => chunk.number > after))
+        }
+        return chunks.slice(0, limit)
+      }),
+    head: (runId) =>
+      read(async (db) => {
+        const row = await db.get(headOf, { run: runId })
+        return row && streamHead(row, bootId)
+      }),
+    unended: (limit) => read(async (db) => (await db.all(unended, { limit })).map((row) => row.run_id)),
+    prune: (endedBefore, limit) =>
+      transact(async (db) => {
+        await db.run(deleteChunks, { before: endedBefore, limit })
+        return db.run(deleteHeads, { before: endedBefore, limit })
+      }),
+    close,
+  }
+}
+
+async function openStream(
+  db: Executor,
+  { runId, fence, former, bootId }: { runId: RunId; fence: number; former: FormerWriter; bootId: string },
+): Promise<StreamHead | 'fenced'> {
+  const found = await db.get(headOf, { run: runId })
+  // Most likely nobody opened it before. But a former holder may have written a stream that is gone with its head.
+  const mayHaveLost = !found && former === 'possible' && (await headsMayBeLost(db, bootId))
+  const taken = await db.get(takeHead, { run: runId, fence, boot: mayHaveLost ? LOST : '' })
+  if (!taken) return 'fenced'
+  if (found) return streamHead(found, bootId)
+  return { last: 0, lastEvent: 0, ended: false, mayHaveLost }
+}
+
+async function headsMayBeLost(db: Executor, bootId: string): Promise<boolean> {
+  const sentinel = await db.get(headOf, { run: SENTINEL })
+  return !sentinel || (sentinel.boot_id !== '' && sentinel.boot_id !== bootId)
+}
+
+/** A head that was there from the beginning, under the start of the machine that made the file. */
+export const SENTINEL = 'sentinel' as RunId
+
+/** In place of a start of the machine, until somebody has written: whoever opens it next must know of the loss too. */
+const LOST = 'lost'
+
+/** The writer of this append does not say what it knows. */
+const ANY = -1
+
+type Outcome = number | 'fenced' | 'ended'
+
+/** After a commit of unknown outcome the heads tell whether it happened: nobody else writes under these fences. */
+async function appendKnowingly(
+  appends: readonly ChunkAppend[],
+  { transact, bootId }: Pick<ChunkDatabase, 'transact' | 'bootId'>,
+): Promise<Outcome[]> {
+  let outcomes: Outcome[] = []
+  try {
+    return await transact(async (db) => {
+      outcomes = await appendAll(db, appends, bootId)
+      return outcomes
+    })
+  } catch (error) {
+    if (!(error instanceof StorageError && error.fault === 'outcome-unknown')) throw error
+    return transact(async (db) =>
+      (await isWritten(db, appends, outcomes)) ? outcomes : appendAll(db, appends, bootId),
+    )
+  }
+}
+
+/** All of one commit or none, so the first stream that was to be written answers for the rest. */
+async function isWritten(db: Executor, appends: readonly ChunkAppend[], outcomes: Outcome[]): Promise<boolean> {
+  for (const [index, { runId, fence, chunks }] of appends.entries()) {
+    const first = outcomes[index]
+    if (typeof first !== 'number' || chunks.length === 0) continue
+    const head = await db.get(lockHead, { run: runId })
+    return head?.fence === fence && head.last >= first + chunks.length - 1
+  }
+  return false
+}
+
+async function appendAll(db: Executor, appends: readonly ChunkAppend[], bootId: string): Promise<Outcome[]> {
+  const outcomes = new Array<Outcome>(appends.length)
+  // In one order for every process, or two of them could wait for each other.
+  const order = appends.map((append, index) => ({ append, index }))
+  if (order.length > 1) order.sort((one, other) => (one.append.runId < other.append.runId ? -1 : 1))
+  for (const { append, index } of order) outcomes[index] = await appendOne(db, append, bootId)
+  return outcomes
+}
+
+async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Promise<Outcome> {
+  const { runId, fence, last = ANY, floor, chunks, ended, at } = append
+  let event = 0
+  for (const chunk of chunks) if (chunk.event > event) event = chunk.event
+  const values = {
+    run: runId,
+    fence,
+    count: chunks.length,
+    event,
+    boot: chunks.length > 0 ? bootId : '',
+    ended: ended ? 1 : 0,
+    endedAt: ended ? at : null,
+  }
+  const made = append.isFirst ? await db.get(makeHead, values) : undefined
+  const move = { ...values, known: last, floor }
+  const moved = made ?? (await db.get(MOVES.head, move)) ?? (await db.get(MOVES.chunks, move))
+  if (!moved) return whyNot(db, append)
+  const first = moved.last - chunks.length + 1
+  if (chunks.length > 0) await db.run(insert, { run_id: runId, first, last: moved.last, bodies: encode(chunks) })
+  return first
+}
+
+/** Leaves the head as it is: where a stream has got to is told by its chunks. */
+function appendPiece(db: Executor, { runId, fence, last, chunks }: PieceAppend, bootId: string): Awaitable<number> {
+  return db.run(insertNext, {
+    run: runId,
+    fence,
+    boot: bootId,
+    known: last,
+    count: chunks.length,
+    bodies: encode(chunks),
+  })
+}
+
+/** The writer's own earlier try, the end, or somebody else's stream. */
+async function whyNot(db: Executor, { runId, fence, last, floor, chunks }: ChunkAppend): Promise<Outcome> {
+  const head = await db.get(headOf, { run: runId })
+  const before = last === undefined ? ANY : Math.max(last, floor)
+  if (before !== ANY && head?.fence === fence && head.last === before + chunks.length) {
+    // By what it says, not by how long it is: whoever finishes the stream of a run writes under the same fence.
+    const [row] = await db.all(rowsAfter, { run: runId, after: before, limit: 1 })
+    if (row?.first === before + 1 && row.bodies === encode(chunks)) return before + 1
+  }
+  return head && head.fence === fence && head.ended === 1 ? 'ended' : 'fenced'
+}
+
+type HeadRow = { fence: number; last: number; last_event: number; ended: number; boot_id: string }
+
+const streamHead = ({ last, last_event, ended, boot_id }: HeadRow, bootId: string): StreamHead => ({
+  last,
+  lastEvent: last_event,
+  ended: ended === 1,
+  // A head nobody wrote to yet has no start of the machine and nothing to lose.
+  mayHaveLost: boot_id !== '' && boot_id !== bootId,
+})
+
+/** Each chunk as `<event> <length>\n<body>`: the bodies are JSON already and need no second escaping. */
+export function encode(chunks: ChunkAppend['chunks']): string {
+  let text = ''
+  for (const { event, body } of chunks) text += `${event} ${body.length}\n${body}`
+  return text
+}
+
+export function decode({ first, bodies }: { first: number; bodies: string }): StoredChunk[] {
+  const chunks: StoredChunk[] = []
+  for (let start = 0; start < bodies.length; ) {
+    const space = bodies.indexOf(' ', start)
+    const line = bodies.indexOf('\n', space)
+    const end = line + 1 + Number(bodies.slice(space + 1, line))
+    const event = Number(bodies.slice(start, space))
+    chunks.push({ number: first + chunks.length, event, body: bodies.slice(line + 1, end) })
+    start = end
+  }
+  return chunks
+}
+
+/** Pieces written at once are not counted in the head: the last of those after it, or what it says itself. */
+const LAST = sql<number>`coalesce((
+  select later."last" from chunks later
+  where later.run_id = stream_heads.run_id and later."first" > stream_heads."last"
+  order by later."first" desc limit 1
+), stream_heads."last")`
+
+const headOf = statement<{ run: RunId }>()((db, p) =>
+  db
+    .selectFrom('stream_heads')
+    .select(['fence', LAST.as('last'), 'last_event', 'ended', 'boot_id'])
+    .where('run_id', '=', p('run')),
+)
+
+const lockHead = statement<{ run: RunId }>()((db, p, { lock }) =>
+  lock(
+    db
+      .selectFrom('stream_heads')
+      .select(['fence', LAST.as('last')])
+      .where('run_id', '=', p('run')),
+  ),
+)
+
+const takeHead = statement<{ run: RunId; fence: number; boot: string }>()((db, p) =>
+  db
+    .insertInto('stream_heads')
+    .values({
+      run_id: p('run'),
+      fence: p('fence'),
+      last: sql.lit(0),
+      last_event: sql.lit(0),
+      ended: sql.lit(0),
+      ended_at: null,
+      boot_id: p('boot'),
+    })
+    .onConflict((conflict) =>
+      conflict
+        .column('run_id')
+        .doUpdateSet({ fence: sql`excluded.fence` })
+        .where('stream_heads.fence', '<=', sql<number>`excluded.fence`),
+    )
+    .returning('fence'),
+)
+
+type HeadValues = {
+  run: RunId
+  fence: number
+  count: number
+  event: number
+  ended: number
+  endedAt: number | null
+  boot: string
+}
+
+const makeHead = statement<HeadValues>()((db, p) =>
+  db
+    .insertInto('stream_heads')
+    .values({
+      run_id: p('run'),
+      fence: p('fence'),
+      last: p('count'),
+      last_event: p('event'),
+      ended: p('ended'),
+      ended_at: p('endedAt'),
+      boot_id: p('boot'),
+    })
+    .onConflict((conflict) => conflict.column('run_id').doNothing())
+    .returning('last'),
+)
+
+type MoveValues = HeadValues & { known: number; floor: number }
+
+/** From where the head itself says that the stream is, or from where its chunks do. */
+const moveFrom = (place: 'head' | 'chunks') => {
+  const last = place === 'head' ? sql<number>`stream_heads."last"` : LAST
+  return statement<MoveValues>()((db, p) => {
+    const isCounted = sql<SqlBool>`not exists (select 1 from chunks as later
+      where later.run_id = stream_heads.run_id and later."first" = stream_heads."last" + 1)`
+    const query = db
+      .updateTable('stream_heads')
+      .set({
+        last: sql`case when ${last} > ${p('floor')} then ${last} else ${p('floor')} end + ${p('count')}`,
+        last_event: sql`case when last_event > ${p('event')} then last_event else ${p('event')} end`,
+        ended: p('ended'),
+        ended_at: p('endedAt'),
+        boot_id: p('boot'),
+      })
+      .where('run_id', '=', p('run'))
+      .where('fence', '=', p('fence'))
+      .where(sql<SqlBool>`(cast(${p('known')} as integer) = ${sql.lit(ANY)} or ${last} = ${p('known')})`)
+      .where('ended', '=', sql.lit(0))
+    return (place === 'head' ? query.where(isCounted) : query).returning('last')
+  })
+}
+
+/** Most streams have no piece that is not counted, and looking for the last of them costs three looks. */
+const MOVES = { head: moveFrom('head'), chunks: moveFrom('chunks') }
+
+const insert = insertInto('chunks', ['run_id', 'first', 'last', 'bodies'])
+
+type NextValues = { run: RunId; fence: number; boot: string; known: number; count: number; bodies: string }
+
+const insertNext = statement<NextValues>()((db, p) =>
+  db
+    .insertInto('chunks')
+    .columns(['run_id', 'first', 'last', 'bodies'])
+    .expression(
+      db
+        .selectFrom('stream_heads')
+        .select([
+          'run_id',
+          sql<number>`${p('known')} + 1`.as('first'),
+          sql<number>`${p('known')} + ${p('count')}`.as('last'),
+          sql<string>`${p('bodies')}`.as('bodies'),
+        ])
+        .where('run_id', '=', p('run'))
+        .where('fence', '=', p('fence'))
+        .where('ended', '=', sql.lit(0))
+        .where('boot_id', '=', p('boot'))
+        .where(LAST, '=', p('known')),
+    ),
+)
+
+/** From the row that holds the next number: rows do not overlap, so nothing before it need be looked at. */
+const rowsAfter = statement<{ run: RunId; after: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('chunks')
+    .select(['first', 'bodies'])
+    .where('run_id', '=', p('run'))
+    .where(
+      'first',
+      '>=',
+      sql<number>`coalesce((
+        select earlier."first" from chunks earlier
+        where earlier.run_id = ${p('run')} and earlier."first" <= ${p('after')} + 1
+        order by earlier."first" desc limit 1
+      ), 0)`,
+    )
+    .where('last', '>', p('after'))
+    .orderBy('first')
+    .limit(p('limit')),
+)
+
+const unended = statement<{ limit: number }>()((db, p) =>
+  db.selectFrom('stream_heads').select('run_id').where('ended', '=', sql.lit(0)).limit(p('limit')),
+)
+
+type Pruning = { before: number; limit: number }
+
+/** The same streams in both statements: none that ends meanwhile is older than these. */
+const oldest = (db: Kysely<Tables>, p: Parameter<Pruning>) =>
+  db
+    .selectFrom('stream_heads')
+    .select('run_id')
+    .where('ended', '=', sql.lit(1))
+    .where('ended_at', '<', p('before'))
+    .orderBy('ended_at')
+    .orderBy('run_id')
+    .limit(p('limit'))
+
+const deleteChunks = statement<Pruning>()((db, p) => db.deleteFrom('chunks').where('run_id', 'in', oldest(db, p)))
+
+const deleteHeads = statement<Pruning>()((db, p) => db.deleteFrom('stream_heads').where('run_id', 'in', oldest(db, p)))

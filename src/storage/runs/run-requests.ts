@@ -1,0 +1,95 @@
+import { sql } from 'kysely'
+import type { ConversationId, OrganizationId, RunId } from '../../core/id.ts'
+import type { NewRun, OpenedRun } from '../../ports/store.ts'
+import { insertInto } from '../database/row-statements.ts'
+import { type Executor, statement } from '../database/statement.ts'
+
+/** A retry is one of a request that is not older than this. */
+const RETRY_WINDOW_MS = 5 * 60_000
+
+/** The run an earlier copy of this request has opened, if it is to be attached to. Call it with the opening right taken. */
+export async function recogniseRequest(db: Executor, run: NewRun): Promise<OpenedRun | undefined> {
+  const { request, conversationId } = run
+  if (!request) return undefined
+  const { otids, digest, isRetry, fingerprint } = request
+  for (const otid of otids) {
+    const earlier = await db.get(byOtid, { conversation: conversationId, otid })
+    if (!earlier) continue
+    // Nothing was said to it and nothing is left of it: the same words may be tried anew under the same name.
+    if (earlier.status === 'failed' && Number(earlier.messages) === 0 && !isRetry) {
+      await db.run(forgetOtids, { conversation: conversationId, run: earlier.id })
+      continue
+    }
+    const type = earlier.request_digest === digest ? 'repeated' : 'otid-conflict'
+    return { type, runId: earlier.id }
+  }
+  if (otids.length > 0 || !isRetry || !fingerprint) return undefined
+  const since = run.createdAt - RETRY_WINDOW_MS
+  const unanswered = await db.get(byFingerprint, { conversation: conversationId, fingerprint, since })
+  return unanswered && { type: 'repeated', runId: unanswered.run_id }
+}
+
+/** In the transaction that opens the run. */
+export async function keepRequest(db: Executor, run: NewRun): Promise<void> {
+  const { request } = run
+  if (!request) return
+  const owner = { run_id: run.id, organization_id: run.organizationId, conversation_id: run.conversationId }
+  const { otids, digest, fingerprint } = request
+  for (const otid of new Set(otids)) await db.run(insertOtid, { ...owner, otid, request_digest: digest })
+  if (fingerprint) await db.run(insertRequest, { ...owner, fingerprint, answered: 0, created_at: run.createdAt })
+}
+
+export const markAnswered = (db: Executor, runId: RunId) => db.run(setAnswered, { run: runId })
+
+export async function runOfOtid(
+  db: Executor,
+  { organizationId, conversationId }: { organizationId: OrganizationId; conversationId: ConversationId },
+  otid: string,
+): Promise<RunId | undefined> {
+  const found = await db.get(byOtid, { conversation: conversationId, otid })
+  return found?.organization_id === organizationId ? found.id : undefined
+}
+
+const byOtid = statement<{ conversation: ConversationId; otid: string }>()((db, p) =>
+  db
+    .selectFrom('run_otids')
+    .innerJoin('runs', 'runs.id', 'run_otids.run_id')
+    .select(['runs.id', 'runs.status', 'runs.organization_id', 'run_otids.request_digest'])
+    .select(sql<number>`(select count(*) from messages where messages.run_number = runs.number)`.as('messages'))
+    .where('run_otids.conversation_id', '=', p('conversation'))
+    .where('run_otids.otid', '=', p('otid')),
+)
+
+const forgetOtids = statement<{ conversation: ConversationId; run: RunId }>()((db, p) =>
+  db.deleteFrom('run_otids').where('conversation_id', '=', p('conversation')).where('run_id', '=', p('run')),
+)
+
+const byFingerprint = statement<{ conversation: ConversationId; fingerprint: string; since: number }>()((db, p) =>
+  db
+    .selectFrom('run_requests')
+    .select('run_id')
+    .where('conversation_id', '=', p('conversation'))
+    .where('fingerprint', '=', p('fingerprint'))
+    .where('answered', '=', sql.lit(0))
+    .where('created_at', '>', p('since'))
+    .orderBy('created_at', 'desc')
+    .limit(sql.lit(1)),
+)
+
+const insertOtid = insertInto('run_otids', ['conversation_id', 'otid', 'organization_id', 'run_id', 'request_digest'])
+
+const insertRequest = insertInto('run_requests', [
+  'run_id',
+  'organization_id',
+  'conversation_id',
+  'fingerprint',
+  'answered',
+  'created_at',
+])
+
+const setAnswered = statement<{ run: RunId }>()((db, p) =>
+  db
+    .updateTable('run_requests')
+    .set({ answered: sql.lit(1) })
+    .where('run_id', '=', p('run')),
+)

@@ -1,0 +1,101 @@
+import { sql } from 'kysely'
+import type { OrganizationId, RunId } from '../../core/id.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { OpenedRun, RunStore } from '../../ports/store.ts'
+import type { Database } from '../database/database.ts'
+import { statement } from '../database/statement.ts'
+import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
+import { takeCensus } from './run-census.ts'
+import { runClaims } from './run-claims.ts'
+import { byIdAnywhere, continueRun, openRun, recallContinued, recallOpened } from './run-intake.ts'
+import { listRuns, listSteps } from './run-lists.ts'
+import { markAnswered, runOfOtid } from './run-requests.ts'
+import { rateStep, readStep, readSteps } from './steps.ts'
+
+export function runStore(database: Database, clock: Clock): RunStore {
+  const { read, write } = database
+  return {
+    ...runClaims(database, clock),
+
+    open: (open) =>
+      write<OpenedRun>({
+        // By conversation, so that what was sent first is first in the queue.
+        key: open.run.conversationId,
+        work: (db) => openRun(db, open),
+        announce: true,
+        // Steering leaves no run to be found by, and must not be repeated on a guess.
+        ...(open.policy === 'steer'
+          ? {}
+          : {
+              recall: (db) => recallOpened(db, open),
+            }),
+      }),
+
+    continueAfterApproval: (request) =>
+      write({
+        key: request.answer.runId,
+        work: (db) => continueRun(db, request),
+        recall: (db) => recallContinued(db, request),
+        announce: true,
+      }),
+
+    get: (organizationId, id) =>
+      read(async (db) => {
+        const row = await db.get(byId, { organization: organizationId, id })
+        return row && runOf(row)
+      }),
+
+    getAnywhere: (id) =>
+      read(async (db) => {
+        const row = await db.get(byIdAnywhere, { id })
+        return row && runOf(row)
+      }),
+
+    list: (organizationId, filter, page) => read((db) => listRuns(db, { organizationId, filter }, page)),
+
+    ofOtid: (organizationId, conversationId, otid) =>
+      read((db) => runOfOtid(db, { organizationId, conversationId }, otid)),
+
+    markAnswered: (runId) =>
+      write({
+        key: runId,
+        async work(db) {
+          await markAnswered(db, runId)
+          return true
+        },
+        // Doing it again does no harm.
+        recall: () => undefined,
+      }).then(() => undefined),
+
+    listSteps: (organizationId, filter, page) => read((db) => listSteps(db, { organizationId, filter }, page)),
+
+    getStep: (organizationId, id) => read((db) => readStep(db, organizationId, id)),
+
+    steps: (runId) => read((db) => readSteps(db, runId)),
+
+    rateStep: (organizationId, id, rating) =>
+      write({ key: id, work: (db) => rateStep(db, { organizationId, id }, rating) }),
+
+    expired: (now, limit) =>
+      read(async (db) => {
+        const rows = await db.all(lapsed, { now, limit })
+        return rows.map(runOf)
+      }),
+
+    census: () => read(takeCensus),
+  }
+}
+
+const byId = statement<{ organization: OrganizationId; id: RunId }>()((db, p) =>
+  db.selectFrom('runs').select(RUN_COLUMNS).where('id', '=', p('id')).where('organization_id', '=', p('organization')),
+)
+
+const lapsed = statement<{ now: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('runs')
+    .select(RUN_COLUMNS)
+    .where('waiting', '=', sql.lit(1))
+    .where('expires_at', '<', p('now'))
+    .orderBy('expires_at')
+    .limit(p('limit')),
+)

@@ -1,0 +1,23 @@
+import type { Awaitable } from '../database/statement.ts'
+
+type EditNamed<T> = {
+  edit(before: T): T
+  isTaken(name: string): Awaitable<unknown>
+  /** What else knows it by its name learns the new one. */
+  rename(before: T, after: T): Promise<void>
+  save(after: T): Awaitable<unknown>
+}
+
+/** Edits a thing whose name is unique in its organization. */
+export async function editNamed<T extends { name: string }>(
+  before: T,
+  { edit, isTaken, rename, save }: EditNamed<T>,
+): Promise<T | 'name-taken'> {
+  const after = edit(before)
+  if (after.name !== before.name) {
+    if (await isTaken(after.name)) return 'name-taken'
+    await rename(before, after)
+  }
+  await save(after)
+  return after
+}

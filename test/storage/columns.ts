@@ -1,0 +1,17 @@
+import { DatabaseSync } from 'node:sqlite'
+import { MIGRATIONS } from '../../src/storage/migrations/all.ts'
+import { migrateSqlite } from '../../src/storage/migrations/migrate.ts'
+
+/** The columns of a table as the migrations make it. */
+export function columnsOf(table: string): { name: string; type: string }[] {
+  const database = new DatabaseSync(':memory:')
+  migrateSqlite(database, {
+    track: 'store',
+    migrations: MIGRATIONS.store,
+    clock: { now: () => 0 },
+    place: 'the database in memory',
+  })
+  const columns = database.prepare(`select name, lower(type) as type from pragma_table_info(?)`).all(table)
+  database.close()
+  return columns as { name: string; type: string }[]
+}
