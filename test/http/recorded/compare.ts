@@ -30,11 +30,16 @@ function sentBy({ json, raw, bytes, form, headers }: RecordedRequest): string {
 function changeOf(then: Recorded | undefined, now: Recorded): string {
   if (!then) return `  before: nothing\n  after:  ${JSON.stringify(now.answer)}`
   if (then.request !== now.request) return `  before: another request, ${then.request}`
+  if (withoutNumbers(then) === withoutNumbers(now))
+    return '  only the numbers of ids: something was made more often, or less, before this'
   return placesOf(then.answer, now.answer, '')
     .slice(0, 10)
     .map(({ at, one, other }) => `  at ${at}\n    before: ${short(one)}\n    after:  ${short(other)}`)
     .join('\n')
 }
+
+/** Ids are numbered as they are first seen, so one that is new gives those after it other numbers. */
+const withoutNumbers = (recorded: Recorded): string => JSON.stringify(recorded).replaceAll(/\b([a-z_]+)-\d+\b/g, '$1')
 
 type Place = { at: string; one: unknown; other: unknown }
 

@@ -35,7 +35,7 @@ function routeOf(method: string, path: string, { parameters, requestBody }: Oper
 /** What stands for each id of a path. What a good request takes away is a spare one. */
 const IDS: Record<string, string> = {
   agent_id: '{{spare}}',
-  block_id: '{{full-block}}',
+  block_id: '{{block}}',
   conversation_id: '{{spare-conversation}}',
   key_id: '{{spare-key-id}}',
   label: 'persona',
@@ -129,6 +129,28 @@ function badPaths(route: Route): RecordedRequest[] {
   return [...each, { method, path: address(goodPath(route), query), key: 'other-admin', ...json }]
 }
 
+/** Of two mistakes one is told; which one is part of the answer. */
+function twoMistakes(route: Route): RecordedRequest[] {
+  const { method, path, body } = route
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!)
+  const paths = names.length === 0 ? [] : [filled(path, missingId), filled(path, () => 'nonsense')]
+  const [wrongQuery] = Object.entries(route.query)
+    .filter(([, schema]) => schema.enum || schema.type === 'integer')
+    .map(([name]) => `${name}=nonsense`)
+  const wrongBody = body ? { json: allWrong(body) } : undefined
+  const withQuery = wrongQuery ? paths.map((wrong) => ({ method, path: `${wrong}?${wrongQuery}` })) : []
+  const withBody = wrongBody ? paths.map((wrong) => ({ method, path: wrong, ...wrongBody })) : []
+  const withBoth =
+    wrongQuery && wrongBody
+      ? [goodPath(route), ...paths].map((one) => ({ method, path: `${one}?${wrongQuery}`, ...wrongBody }))
+      : []
+  return [...withQuery, ...withBody, ...withBoth]
+}
+
+function allWrong({ properties = {} }: Schema): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, wrongValues(schema)[0]]))
+}
+
 const KEYS = ['none', 'reader', 'worker', 'other-admin']
 
 /** With ids of nothing and next to no body: what is not refused for its key does nothing. */
@@ -173,10 +195,7 @@ function badFields(route: Route): RecordedRequest[] {
   const each = Object.entries(properties).flatMap(([name, schema]) =>
     [null, ...wrongValues(schema)].map((value) => ({ method, path, json: { ...beside(name, whole), [name]: value } })),
   )
-  const allWrong = Object.fromEntries(
-    Object.entries(properties).map(([name, schema]) => [name, wrongValues(schema)[0]]),
-  )
-  const together = Object.keys(properties).length > 1 ? [{ method, path, json: allWrong }] : []
+  const together = Object.keys(properties).length > 1 ? [{ method, path, json: allWrong(body ?? {}) }] : []
   return [...required.map((name) => ({ method, path, json: without(name) })), ...each, ...together]
 }
 
@@ -221,6 +240,7 @@ const routes = await routesOf(values.command)
 const requests = [
   ...routes.flatMap(badQueries),
   ...routes.flatMap(badPaths),
+  ...routes.flatMap(twoMistakes),
   ...routes.flatMap(refusedKeys),
   ...routes.flatMap(badBodies),
   ...routes.flatMap(badFields),

@@ -21,7 +21,7 @@ export type Schema = {
 }
 
 /** A few values of each kind: what is wrong in one field is said in the same way in the next. */
-const MOST_VALUES = 4
+const MOST_VALUES = 5
 const LONGEST = 5_000
 const MOST_ITEMS = 200
 const MOST_DEPTH = 3
@@ -80,7 +80,6 @@ function candidates(schema: Schema, depth: number): unknown[] {
 function wrongTexts({ minLength, maxLength, pattern, format }: Schema): unknown[] {
   return [
     5,
-    ['text'],
     ...(minLength ? [''] : []),
     ...(maxLength && maxLength <= LONGEST ? [`{{long:${maxLength + 1}}}`] : []),
     ...(pattern || format ? ['@ no match @'] : []),
@@ -101,7 +100,7 @@ function wrongNumbers({ type, minimum, maximum }: Schema): unknown[] {
 
 function wrongLists({ items = {}, maxItems }: Schema, depth: number): unknown[] {
   const tooMany = maxItems && maxItems <= MOST_ITEMS ? [Array(maxItems + 1).fill(rightValue(items))] : []
-  return ['text', {}, ...wrongValues(items, depth + 1).map((item) => [item]), ...tooMany]
+  return ['text', ...tooMany, ...wrongValues(items, depth + 1).map((item) => [item]), {}]
 }
 
 function wrongObjects(schema: Schema, depth: number): unknown[] {
