@@ -156,6 +156,11 @@ const AGENTS: readonly RecordedRequest[] = [
   get('/v1/agents/{{agent}}', { headers: SDK }),
   get('/v1/agents/{{agent}}?include_relationships=tools'),
   get('/v1/agents/{{agent}}/'),
+  ...['reader', 'worker', 'admin'].flatMap((key) => [
+    get('/v1/agents/{{agent}}?include=agent.secrets', { key }),
+    get('/v1/agents?name=ada&include=agent.secrets', { key }),
+    get('/v1/agents/{{agent}}/export?scrub_messages=true', { key }),
+  ]),
   get('/v1/agents/{{agent}}/context'),
   patch('/v1/agents/{{agent}}', { description: 'The very first', tags: ['one', 'three'], hidden: false }),
   patch('/v1/agents/{{agent}}', { model: 'nowhere/model' }),

@@ -49,6 +49,17 @@ const SENDING: readonly RecordedRequest[] = [
   post('/v1/agents/{{agent}}/messages', { messages: [] }),
   post('/v1/agents/{{agent}}/messages', { input: ATLANTIS, callback_url: 'not an address' }),
   post('/v1/agents/{{agent}}/messages', { input: ATLANTIS, callback_url: 'ftp://example.com' }),
+  post(
+    '/v1/agents/{{agent}}/messages',
+    { input: ATLANTIS, callback_url: 'http://127.0.0.1:9/private' },
+    { key: 'other-worker' },
+  ),
+  post(
+    '/v1/agents/{{other-agent}}/messages',
+    { input: FAILING, callback_url: 'http://127.0.0.1:9/private' },
+    { key: 'other-worker' },
+  ),
+  post('/v1/agents/{{agent}}/messages', { input: FAILING }, { key: 'worker' }),
   post('/v1/agents/{{agent}}/messages', { messages: [{ type: 'approval', approvals: [] }] }),
   post('/v1/agents/{{agent}}/messages', { messages: [{ type: 'approval', approve: true }] }),
   post('/v1/agents/{{agent}}/messages', {

@@ -48,10 +48,10 @@ export const MCP_SERVERS: readonly RecordedRequest[] = [
   patch('/v1/mcp-servers/{{stdio-server}}', { config: { args: [], env: { B: 'another-one' } } }),
   patch('/v1/mcp-servers/{{stdio-server}}', { server_name: 'older' }),
   get('/v1/mcp-servers', { key: 'reader' }),
+  get(SERVER, { key: 'worker' }),
   get('/v1/mcp-servers', { key: 'other-admin' }),
   post('/v1/mcp-servers', { server_name: 'mine', config: { command: 'true', args: [] } }, { key: 'worker' }),
   patch(`${SERVER}/refresh`, undefined, { key: 'worker' }),
-  patch(`${SERVER}/tools/{{mcp-tool}}/run`, {}),
   remove('/v1/mcp-servers/{{lost-server}}'),
   remove('/v1/mcp-servers/{{lost-server}}'),
 ]
