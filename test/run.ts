@@ -27,7 +27,7 @@ function workspaces(name: string): string {
 const HEAVY = [
   ...['test/http/behaviours/on-sqlite.test.ts', 'test/http/behaviours/on-postgres.test.ts'],
   ...['test/http/commands.test.ts', 'test/http/slow-reader.test.ts'],
-  ...['test/http/keys-postgres.test.ts', 'test/http/mcp-recovery.test.ts'],
+  ...['test/http/keys-postgres.test.ts', 'test/http/mcp-recovery.test.ts', 'test/http/recorded/recorded.test.ts'],
   ...[
     'test/http/callbacks-killed.test.ts',
     'test/http/callbacks-postgres.test.ts',

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import type { RecordedRequest } from './request.ts'
+import { AGENT_STORY } from './story/agents.ts'
+import { DELETIONS } from './story/deletions.ts'
+import { MESSAGE_STORY } from './story/messages.ts'
+import { PEOPLE, PEOPLE_LEAVE } from './story/people.ts'
+import { AGENT_FILES, MCP_SERVERS, WORKSPACE_LEAVES, WORKSPACES } from './story/places.ts'
+import { SERVER_STORY } from './story/server.ts'
+
+export const GENERATED = new URL('generated.json', import.meta.url)
+
+/** The requests that make what the others ask about. */
+export const STORY: readonly RecordedRequest[] = [
+  ...PEOPLE,
+  ...AGENT_STORY,
+  ...MESSAGE_STORY,
+  ...MCP_SERVERS,
+  ...AGENT_FILES,
+  ...WORKSPACES,
+  ...SERVER_STORY,
+]
+
+/** Every route, in good ways and bad, in the order in which it is played. */
+export function corpus(): RecordedRequest[] {
+  const generated: RecordedRequest[] = JSON.parse(readFileSync(GENERATED, 'utf8'))
+  return [...STORY, ...generated, ...WORKSPACE_LEAVES, ...DELETIONS, ...PEOPLE_LEAVE]
+}
