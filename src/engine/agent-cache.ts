@@ -42,7 +42,7 @@ export type AgentCache<Value> = {
   hold(id: ConversationId, key: CacheKey): Held<Value>
   /** The conversation was deleted or begun anew: what is kept of it goes, what a turn will hand back is not taken. */
   forget(id: ConversationId): void
-  /** Lets go of what nobody used for long. Answers how many went. */
+  /** Evicts entries that were idle for too long. Answers how many. */
   sweep(): number
   state(): CacheState
 }
@@ -58,12 +58,12 @@ export type CacheParts<Value> = {
 }
 
 /**
- * Warm agents by conversation, oldest use first. A performance layer only: whatever is not here is built again, the same.
- * Only the oldest of what is too much may go; one of them that is in a turn stays, and nobody younger goes in its place.
+ * Warm agents by conversation, oldest use first. A performance layer only: what is not here is built again, the same.
+ * Only the oldest of what is too much may go; one of them that is in a turn stays, and no younger one goes in its place.
  */
 export function newAgentCache<Value>({ limits, clock, release, events = {} }: CacheParts<Value>): AgentCache<Value> {
   const entries = new Map<ConversationId, Entry<Value>>()
-  /** The turn that has a conversation in hand. One that builds has no entry yet: it protects nothing and blocks nobody. */
+  /** The turn that has a conversation in hand. One that builds has no entry yet: it protects nothing and blocks no other. */
   const hands = new Map<ConversationId, symbol>()
   const misses: Record<Miss, number> = { absent: 0, stale: 0 }
   const evictions: Record<EvictionReason, number> = { entries: 0, bytes: 0, idle: 0, stale: 0, 'conversation-over': 0 }

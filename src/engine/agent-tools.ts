@@ -33,7 +33,7 @@ export async function agentTools(
   }
 }
 
-/** A stored tool as something that can be called, whatever comes of it. */
+/** A stored tool as one that can be called; a tool that is source code answers that it cannot run. */
 export function callable(stored: StoredTool, mcp: ToolSources['mcp']): Tool {
   const { name, description, jsonSchema, needsApproval, parallel, returnCharLimit, mcp: link } = stored
   const common = {

@@ -33,7 +33,7 @@ export type Place = {
   textOnlyResults: boolean
 }
 
-/** Who is to be asked, and with which credential; or why nobody can be. */
+/** The provider to ask and the credential to ask with; or why there is none. */
 export async function findPlace(handle: string, way: Way, asker: Asker): Promise<Place | Failure> {
   const target = parseTarget(handle)
   const provider = target && asker.models.find(target.provider)
@@ -155,7 +155,7 @@ async function consume(provider: ModelProvider, request: ModelRequest, { take, .
   const { signal } = options
   try {
     for await (const part of provider.stream(request, options)) {
-      // After the abort nobody listens: the attempt is over, whatever still arrives.
+      // After the abort the attempt is over: parts that still arrive are dropped.
       if (signal.aborted) return
       take(part)
     }

@@ -16,7 +16,7 @@ type CancelParts = {
 }
 
 /**
- * Cancels a run in whatever phase it is. A running one is told and ends soon; a queued or waiting one has no holder and
+ * Cancels a run in any phase. A running one is told and ends soon; a queued or waiting one has no holder and
  * is ended here, with one denial per open call. A settled run is returned as it is.
  */
 export async function cancelRun(

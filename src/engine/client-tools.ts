@@ -8,7 +8,7 @@ export function withClientTools(tools: ToolRegistry, clientTools: readonly Clien
   return {
     find: (name) => theirs.get(name) ?? tools.find(name),
     names: () => [...new Set([...theirs.keys(), ...tools.names()])],
-    // Whoever runs it judges its input.
+    // The client runs it, so the client checks its input.
     faultOf: (tool, input) => (theirs.get(tool.name) === tool ? undefined : tools.faultOf(tool, input)),
   }
 }

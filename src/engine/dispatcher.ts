@@ -60,7 +60,7 @@ export function newDispatcher(world: World, { workerId, maxRunning, endings }: O
     turns.set(id, { control, finished: stale ? Promise.all([finished, stale.finished]).then(() => {}) : finished })
   }
 
-  /** A lease nobody uses must be given back, or the run would wait for this process to die. */
+  /** A lease that is not used must be given back, or the run would wait for this process to die. */
   async function giveBack({ run }: Claim) {
     try {
       const options = { clock: world.clock, signal: stopping.signal }

@@ -11,7 +11,7 @@ import type { World } from './world.ts'
 export const HEARTBEAT_MS = 3_000
 /** How often the runs of dead workers are looked for: a lease that has just run out must not wait for a heartbeat. */
 const LOOK_MS = 1_000
-/** How often conversations nobody uses are let go of. */
+/** How often idle conversations are evicted from the agent cache. */
 const SWEEP_MS = 60_000
 /** Tools may finish what they do when the process is asked to stop. */
 const TOOL_GRACE_MS = 8_000
@@ -47,7 +47,7 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
   })
   const stopLooking = world.clock.every(LOOK_MS, () => {
     dispatcher.wake('queue-and-dead')
-    // A nudge may be lost: whoever waits for a run of another process looks by itself.
+    // A nudge may be lost: waiters for runs of other processes look again.
     endings.announceAll()
   })
   const stopSweeping = world.clock.every(SWEEP_MS, () => world.warm.sweep())
@@ -94,7 +94,7 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
     }
   }
 
-  /** What nobody holds and time alone decides: lapsed approvals, and streams whose writer died before their end. */
+  /** Work that no worker holds: lapsed approvals, and streams whose writer died before their end. */
   async function sweep() {
     try {
       const { store, streams, clock, randomness } = world

@@ -32,7 +32,7 @@ export type CallHome = {
 /** What a call came to, and what is to be written with it. */
 export type EndedCall = { outcome: ToolOutcome; writes?: ToolWrite[] }
 
-/** Runs one call. Whatever the tool does (throw, hang, ignore the abort, talk too much), it answers with one outcome. */
+/** Runs one call. A tool may throw, hang, ignore the abort or print too much: the call has exactly one outcome. */
 export async function executeCall(call: ToolCall, home: CallHome): Promise<EndedCall> {
   const tool = home.tools.find(call.tool)
   if (!tool) return failed(call, `The tool "${call.tool}" is no longer available.`)
@@ -88,7 +88,7 @@ async function answerOf(tool: Tool, call: ToolCall, context: ToolContext): Promi
   }
 }
 
-/** Resolves when the grace after an abort is over; never, while nobody aborts. */
+/** Resolves when the grace after an abort is over; never without an abort. */
 async function givenUp(clock: Clock, stopped: Promise<void>, done: AbortSignal): Promise<'given-up'> {
   await stopped
   await clock.sleep(ABORT_GRACE_MS, done)

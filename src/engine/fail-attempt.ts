@@ -18,7 +18,7 @@ type FailedAttempt = {
   way: Way
   /** The chain of this purpose. */
   targets: readonly string[]
-  /** Absent: it failed before anybody was asked. */
+  /** Absent: it failed before a provider was asked. */
   place?: Place
   canCompact: boolean
   usage?: Usage
@@ -89,7 +89,7 @@ function circumstances(attempt: FailedAttempt, turn: Turn, { models, randomness 
   }
 }
 
-/** What this target may fail together with; nothing for a provider that asks nobody. */
+/** What this target may fail together with; nothing for a provider without an endpoint. */
 function identityOf(handle: string, models: Models): TargetIdentity {
   const target = parseTarget(handle)
   const endpoint = target && models.find(target.provider)?.endpoint

@@ -11,7 +11,7 @@ export async function finishStream(runId: RunId, { store, streams }: Pick<World,
   if (!run || run.status === 'created' || run.status === 'running') return
   const stream = await streams.open(runId, {
     fence: run.fence,
-    // Whoever held the run wrote its stream under this very fence.
+    // The worker that held the run wrote its stream under the same fence.
     former: run.fence > 0 ? 'possible' : 'none',
     bound: run.chunkBound,
     raiseBound: () => store.runs.raiseChunkBound(runId, run.fence),

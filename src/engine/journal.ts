@@ -12,7 +12,7 @@ import { withPatience } from './patience.ts'
 import type { StopCause } from './stop.ts'
 import type { Past } from './warm-past.ts'
 
-/** The lease was taken by somebody else: stop silently, it is their run now. */
+/** Another worker has taken the lease: this one stops silently. */
 export class LeaseLost extends Error {}
 
 /** A turn in memory, as current as its last commit. It lives exactly as long as the turn runs. */
@@ -22,14 +22,14 @@ export type Journal = {
   readonly seen: number
   /**
    * Before something is asked that no commit announces. A process that slept for longer than a lease, or waited that long,
-   * looks whether the run is still its own; somebody else may have ended it since, and asking would be in vain.
+   * looks whether the run is still its own; another worker may have ended it since, and asking would be in vain.
    */
   requireHeld(): Promise<void>
   /** What the model has been shown and told so far in this conversation, this run included. */
   history(): Promise<readonly MessageBody[]>
   /**
    * Makes facts durable, together with the intents that follow from them: those given and every decision of state
-   * alone. Resolves when they are on disk and the turn has folded them along with whatever other writers said.
+   * alone. Resolves when they are on disk and the turn has folded them along with the events of other writers.
    */
   commit(batch: Batch): Promise<void>
 }

@@ -4,7 +4,7 @@ import type { Store } from '../ports/store.ts'
 type Parts = { workerId: WorkerId; running(): RunId[] }
 
 /**
- * Runs this worker holds and does not run: a claim whose commit went through although its answer was lost. Nobody else
+ * Runs this worker holds and does not run: a claim whose commit went through although its answer was lost. No other worker
  * would ever take them, because this worker lives. One that is found twice in a row is handed back; if its claim was
  * only slow, the fence makes the late turn stop.
  */

@@ -3,7 +3,7 @@ import type { Failure } from '../core/failure.ts'
 import type { Turn } from '../core/turn.ts'
 import type { Question } from './attempt.ts'
 
-/** Compactions of one turn after which it goes on without, whatever the window says. */
+/** Compactions of one turn after which it goes on without more of them. */
 const MAX_COMPACTIONS = 3
 /** Fewer messages than this are not worth a summary. */
 const LEAST_MESSAGES = 3

@@ -17,13 +17,13 @@ import type { World } from './world.ts'
 
 /**
  * `parked`: it ended or waits for a person. `left`: this process gave it up and another will go on. `broken`: a fault of
- * ours that could not even be recorded; it was reported, and nobody retries it in a loop.
+ * ours that could not even be recorded; it was reported, and is not retried in a loop.
  */
 type TurnResult = 'parked' | 'lease-lost' | 'left' | 'broken'
 
 /** How the rest of the process reaches a turn that is running here. */
 export type TurnControl = {
-  /** Somebody else wrote to this run: look at the log now rather than at the next commit. */
+  /** Another process wrote to this run: look at the log now rather than at the next commit. */
   nudge(): void
   /** Stop at once without an end. Tools get `toolGraceMs` to finish first. */
   leave(toolGraceMs: number): void
@@ -87,7 +87,7 @@ async function endWithFault(run: Run, fault: unknown, { store, clock, report }: 
       const result = await store.events.append({ ...append, writer: { type: 'holder', fence: run.fence } })
       if (result.type === 'refused') return 'lease-lost'
       if (result.intentsKept) return 'parked'
-      // Somebody wrote between reading and writing: the end is decided again with what they said.
+      // Another writer came between reading and writing: the end is decided again with its events.
     }
   } catch (second) {
     report(second, `ending ${run.id} after a fault`)
@@ -127,7 +127,7 @@ async function drive(opened: Opened, { claim, stop, world }: DriveParts): Promis
   }
 }
 
-/** A write that somebody else came before is an error for the model, which looks again and decides anew. */
+/** A write that another one overtook is an error for the model, which looks and decides again. */
 async function commit(journal: Journal, batch: Batch): Promise<void> {
   try {
     await journal.commit(batch)
@@ -172,7 +172,7 @@ async function* perform(action: Action, { opened, stop, world, inFlight }: Perfo
       await opened.caller.prompt.refresh()
       return
     case 'reset':
-      // Before the commit: should this process die in between, whoever takes over does it again.
+      // Before the commit: should this process die in between, the next worker does it again.
       await world.endProcesses(run.conversationId)
       yield resetContext(
         await opened.messages.context(run.conversationId),
@@ -184,7 +184,7 @@ async function* perform(action: Action, { opened, stop, world, inFlight }: Perfo
       for (const call of action.calls)
         if (!inFlight.has(call.callId)) inFlight.set(call.callId, executeCall(call, homeOf(opened)))
       const ended = await Promise.race([...inFlight.values(), stop.whenLeft])
-      // This process leaves: whoever takes over decides by the tool's declared effects.
+      // This process leaves: the next worker decides by the tool's declared effects.
       if (ended === 'left') return
       inFlight.delete(ended.outcome.callId)
       yield { facts: [{ type: 'tool-ended', v: 1, ...ended }] }
@@ -192,7 +192,7 @@ async function* perform(action: Action, { opened, stop, world, inFlight }: Perfo
     }
     case 'verify-call': {
       const verified = await Promise.race([verifyCall(action.call, homeOf(opened)), stop.whenLeft])
-      // This process leaves before the tool could tell: whoever takes over asks again.
+      // This process leaves before the tool could tell: the next worker asks again.
       if (verified === 'left') return
       const { callId } = action.call
       switch (verified.type) {

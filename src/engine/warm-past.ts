@@ -58,7 +58,7 @@ export function holdPast({ run, known, targets }: Parts, { warm }: { warm: WarmA
       isMoved = true
     },
     keep() {
-      // Whoever else wrote meanwhile is not counted here: then the next turn finds another position, and reads.
+      // Other writers are not counted here: after them the next turn finds another position, and reads.
       if (told && !isMoved) held?.handBack(keyAt(start + added), told, told.bytes)
     },
     letGo: () => held?.drop(),

@@ -25,6 +25,6 @@ export type World = {
   clock: Clock
   randomness: Randomness
   digest: Digest
-  /** Faults that nobody can answer: they must be seen. */
+  /** Faults that no caller is there to be told of: the operator must see them. */
   report(fault: unknown, where: string): void
 }
