@@ -6,9 +6,9 @@ export type RequestPart = 'path' | 'query' | 'body'
 
 /** A caller's value as the schema has it, or a problem that names what is wrong and where. */
 export function parsed<S extends z.ZodType>(schema: S, value: unknown, where: RequestPart): z.output<S> {
-  const result = schema.safeParse(withoutNul(value ?? {}))
+  const result = schema.safeParse(where === 'path' ? value : withoutNul(value ?? {}))
   if (result.success) return result.data
-  throw new Problem(kindOf(result.error), describe(result.error, where))
+  throw problemIn(result.error, where)
 }
 
 /** No database keeps a NUL in text. Almost no value has one, so the value is copied only then. */
@@ -30,16 +30,16 @@ function cleaned(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [cleanText(key), cleaned(item)]))
 }
 
+/** A schema may name the kind of problem that its refusal is; then its own text is the whole message. */
+function problemIn(error: z.ZodError, where: RequestPart): Problem {
+  const [first] = error.issues
+  const kind = first?.code === 'custom' ? (first.params?.problem as ProblemKind | undefined) : undefined
+  return kind ? new Problem(kind, first!.message) : new Problem('invalid', describe(error, where))
+}
+
 const MOST_ISSUES = 10
 
 function describe({ issues }: z.ZodError, where: RequestPart): string {
   const lines = issues.slice(0, MOST_ISSUES).map(({ path, message }) => `${[where, ...path].join('.')}: ${message}`)
   return [...lines, ...(issues.length > MOST_ISSUES ? [`and ${issues.length - MOST_ISSUES} more`] : [])].join('; ')
-}
-
-/** A schema may say which kind of problem its refusal is; usually it is `invalid`. */
-function kindOf({ issues }: z.ZodError): ProblemKind {
-  const [first] = issues
-  const named = first?.code === 'custom' ? first.params?.problem : undefined
-  return (named as ProblemKind | undefined) ?? 'invalid'
 }

@@ -24,12 +24,16 @@ import { stepSchema, wireStep } from './wire/step.ts'
 import { streamEventSchema } from './wire/stream-event.ts'
 import { usageDetails, usageDetailsSchema } from './wire/usage.ts'
 
-const agentIds = z.union([id('agent').transform((one) => [one]), z.array(id('agent'))])
+/** An empty value filters nothing. */
+const agentFilter = z.union([id('agent'), z.literal('')])
 
 const runQuery = stepQuery.extend({
   active: flag.optional().describe('Runs that are not over.'),
-  agent_id: id('agent').optional().describe('Runs of this agent only.'),
-  agent_ids: agentIds.optional().describe('Runs of any of these agents.'),
+  agent_id: agentFilter.optional().describe('Runs of this agent only.'),
+  agent_ids: texts
+    .pipe(z.array(id('agent')))
+    .optional()
+    .describe('Runs of any of these agents.'),
   ascending: flag.optional().describe('The older spelling of `order`.'),
   background: flag.optional().describe('Runs in the background, or those in the foreground.'),
   conversation_id: id('conv').optional().describe('Runs of this conversation only.'),
