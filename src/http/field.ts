@@ -19,8 +19,11 @@ export const flag = z
   .enum(['true', 'false', 'True', 'False', '1', '0'])
   .transform((text) => ['true', 'True', '1'].includes(text))
 
-/** A list in a query: one value, or the same key several times. */
-export const texts = z.union([z.string().transform((text) => [text]), z.array(z.string())])
+/** A list in a query: the same key several times, or once. */
+export const listOf = <T extends z.ZodType>(item: T, most = 1000) =>
+  z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item).max(most))
+
+export const texts = listOf(z.string())
 
 export const limit = (usual: number, most = 1000) =>
   z.coerce.number().int().min(1).max(most).optional().default(usual).describe('The most items of a page.')

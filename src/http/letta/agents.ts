@@ -8,7 +8,7 @@ import { requireConversation } from '../../service/conversations/conversations.t
 import { recompilePrompt } from '../../service/conversations/prompt.ts'
 import type { Desk } from '../../service/desk.ts'
 import { requireTool } from '../../service/tools/tools.ts'
-import { flag, texts } from '../field.ts'
+import { flag, listOf } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
 import { agentPath, requireAgent } from './addressed.ts'
@@ -28,7 +28,7 @@ const agentListQuery = listQuery().extend({
   ...includeOnly.shape,
   name: z.string().optional().describe('Agents of exactly this name.'),
   query_text: z.string().optional().describe('Agents whose name contains this text.'),
-  tags: texts.pipe(z.array(z.string()).max(16)).optional().describe('Agents with any of these tags.'),
+  tags: listOf(z.string(), 16).optional().describe('Agents with any of these tags.'),
   match_all_tags: flag.optional().describe('Agents with all of the tags instead of any.'),
   order_by: z.enum(SORTS).optional().describe('What the list is ordered by.'),
   sort_by: z.enum(SORTS).optional().describe('The older spelling of `order_by`.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { searchAgents } from '../../service/agents/agents.ts'
 import { createBlock, deleteBlock, listBlocks, requireBlock, updateBlock } from '../../service/memory/blocks.ts'
-import { flag, texts } from '../field.ts'
+import { flag, listOf } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
 import { blockPath } from './addressed.ts'
@@ -16,7 +16,7 @@ const blockListQuery = listQuery().extend({
   value_search: z.string().optional().describe('Blocks whose value contains this text.'),
   description_search: z.string().optional().describe('Blocks whose description contains this text.'),
   templates_only: flag.optional().describe('Templates only.'),
-  tags: texts.pipe(z.array(z.string()).max(16)).optional().describe('Blocks with any of these tags.'),
+  tags: listOf(z.string(), 16).optional().describe('Blocks with any of these tags.'),
   match_all_tags: flag.optional().describe('Blocks with all of the tags instead of any.'),
   connected_to_agents_count_gt: z.coerce.number().int().optional().describe('Blocks that more agents have.'),
   connected_to_agents_count_lt: z.coerce.number().int().optional().describe('Blocks that fewer agents have.'),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { deletePassage, insertPassage, listPassages, searchPassages } from '../../service/memory/passages.ts'
-import { date, flag, id, limit, texts } from '../field.ts'
+import { date, flag, id, limit, listOf } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
 import { agentPath, requireAgent, requireAgentNamed } from './addressed.ts'
@@ -64,7 +64,7 @@ const searchAgentPassages = operation({
   params: agentPath,
   query: z.object({
     query: z.string().describe('The words, or the meaning, to look for.'),
-    tags: texts.pipe(tags).optional().describe('Passages with these tags only.'),
+    tags: listOf(z.string().min(1), 16).optional().describe('Passages with these tags only.'),
     tag_match_mode: z.enum(['any', 'all']).optional().describe('Whether one of the tags is enough; usually it is.'),
     top_k: limit(10, 100),
     start_datetime: moment.optional().describe('Passages of this time or later.'),

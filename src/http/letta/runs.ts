@@ -7,7 +7,7 @@ import type { Desk } from '../../service/desk.ts'
 import { listAttempts } from '../../service/runs/attempts.ts'
 import { listRunPage, showRun } from '../../service/runs/runs.ts'
 import { listSteps } from '../../service/runs/steps.ts'
-import { flag, id, texts } from '../field.ts'
+import { flag, id, listOf } from '../field.ts'
 import { operation } from '../operation.ts'
 import { requireRun, runPath } from './addressed.ts'
 import { cancelAndWait } from './cancel.ts'
@@ -30,15 +30,11 @@ const agentFilter = z.union([id('agent'), z.literal('')])
 const runQuery = stepQuery.extend({
   active: flag.optional().describe('Runs that are not over.'),
   agent_id: agentFilter.optional().describe('Runs of this agent only.'),
-  agent_ids: texts
-    .pipe(z.array(id('agent')))
-    .optional()
-    .describe('Runs of any of these agents.'),
+  agent_ids: listOf(id('agent')).optional().describe('Runs of any of these agents.'),
   ascending: flag.optional().describe('The older spelling of `order`.'),
   background: flag.optional().describe('Runs in the background, or those in the foreground.'),
   conversation_id: id('conv').optional().describe('Runs of this conversation only.'),
-  statuses: texts
-    .pipe(z.array(z.enum(['created', 'running', 'completed', 'failed', 'cancelled'])))
+  statuses: listOf(z.enum(['created', 'running', 'completed', 'failed', 'cancelled']))
     .optional()
     .describe('Runs with one of these statuses.'),
   stop_reason: z
