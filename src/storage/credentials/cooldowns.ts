@@ -48,7 +48,7 @@ export async function clearCooldown(
   await db.run(clearOne, { organization, scope, key })
 }
 
-/** One row per credential or endpoint; of two ends the later one counts, whoever commits first. */
+/** One row per credential or endpoint; of two ends the later one counts, in whichever order they are committed. */
 const set = statement<NewRow<'cooldowns'>>()((db, p) =>
   db
     .insertInto('cooldowns')

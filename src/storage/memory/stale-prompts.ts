@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AgentId } from '../../core/id.ts'
 import { type Executor, statement } from '../database/statement.ts'
 
-/** They are compiled anew when they are needed next. */
+/** The next turn of each conversation compiles its prompt again. */
 export async function forgetPrompts(db: Executor, agentId: AgentId): Promise<void> {
   await db.run(forget, { agent: agentId })
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { DEFAULT_ORGANIZATION, type RunId } from '../../core/id.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { Entry, RunChange } from '../../core/projection.ts'
+import type { RunStatus, StopReason } from '../../core/run.ts'
 import { moveContext } from '../conversations/conversations.ts'
 import { insertMessages } from '../conversations/messages.ts'
 import { clearCooldown, setCooldown } from '../credentials/cooldowns.ts'
@@ -71,9 +72,9 @@ async function changeRun(db: Executor, id: RunId, change: RunChange): Promise<vo
 /** One statement for every change: what is not given stays as it is. */
 const update = statement<{
   id: RunId
-  status: string | null
+  status: RunStatus | null
   waiting: number | null
-  stopReason: string | null
+  stopReason: StopReason | null
   error: string | null
   completedAt: number | null
   setsExpiry: number

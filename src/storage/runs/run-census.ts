@@ -8,7 +8,9 @@ export async function takeCensus(db: Executor): Promise<RunCensus> {
   const going = await db.get(running, {})
   const asking = await db.get(waiting, {})
   return {
-    ...{ queued: Number(queue?.count ?? 0), running: Number(going?.count ?? 0), waiting: Number(asking?.count ?? 0) },
+    queued: Number(queue?.count ?? 0),
+    running: Number(going?.count ?? 0),
+    waiting: Number(asking?.count ?? 0),
     ...(queue?.oldest === null || queue?.oldest === undefined ? {} : { oldestQueuedAt: Number(queue.oldest) }),
   }
 }
