@@ -1,7 +1,7 @@
 import type { ConversationId, OrganizationId } from '../core/id.ts'
 import { compilePrompt, isPlain } from '../core/memory-prompt.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { OpenedPrompt } from '../ports/memory-store.ts'
+import type { OpenedPrompt } from '../ports/prompt-store.ts'
 import type { Store } from '../ports/store.ts'
 
 type Parts = { store: Pick<Store, 'prompts'>; clock: Pick<Clock, 'now'> }

@@ -1,6 +1,6 @@
 import type { Run } from '../core/run.ts'
 import type { Turn } from '../core/turn.ts'
-import type { OpenedPrompt } from '../ports/memory-store.ts'
+import type { OpenedPrompt } from '../ports/prompt-store.ts'
 import type { Patient } from './patience.ts'
 import { promptFrom, systemPrompt } from './system-prompt.ts'
 import type { World } from './world.ts'

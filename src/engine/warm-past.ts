@@ -1,7 +1,7 @@
 import type { MessageBody } from '../core/message.ts'
 import type { Run } from '../core/run.ts'
 import type { TargetHandle } from '../core/target.ts'
-import type { OpenedPrompt } from '../ports/memory-store.ts'
+import type { OpenedPrompt } from '../ports/prompt-store.ts'
 import { type AgentCache, type CacheKey, type CacheParts, newAgentCache } from './agent-cache.ts'
 
 type Told = { bodies: MessageBody[]; bytes: number }

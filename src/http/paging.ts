@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Problem } from '../core/problem.ts'
-import type { ListPage } from '../ports/memory-store.ts'
+import type { ListPage } from '../ports/list-page.ts'
 import { flag, limit } from './field.ts'
 
 const order = z.enum(['asc', 'desc']).optional().describe('`asc` is oldest first; usually newest first.')

@@ -4,8 +4,8 @@ import type { AgentId } from '../core/id.ts'
 import { handleOf, type Target } from '../core/target.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
-import type { NewVector, VectorShelf, WaitingText } from '../ports/memory-store.ts'
 import type { Store } from '../ports/store.ts'
+import type { NewVector, VectorShelf, WaitingText } from '../ports/vector-store.ts'
 import { embeddingOf } from '../service/search/find-both-ways.ts'
 
 type Parts = {

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../core/audit.ts'
 import type { OrganizationId } from '../core/id.ts'
 import type { ApiKey, KeptKey, KeyId, Organization, User, UserId } from '../core/people.ts'
-import type { Listed, ListPage } from './memory-store.ts'
+import type { Listed, ListPage } from './list-page.ts'
 
 /** Each write is one transaction with the line of the audit log that tells of it. */
 export type PeopleStore = {

@@ -8,23 +8,17 @@ import type { Message, NewMessage } from '../core/message.ts'
 import type { Entry, NewStep } from '../core/projection.ts'
 import type { RowRepair } from '../core/repair.ts'
 import type { Run, RunPhase, RunStatus, StopReason } from '../core/run.ts'
+import type { AgentEdit, AgentFilter, AgentParts, TagStore } from './agent-store.ts'
+import type { BlockStore } from './block-store.ts'
 import type { CallbackStore, CallbackWish } from './callback-store.ts'
 import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
+import type { Listed, ListPage } from './list-page.ts'
 import type { McpServerStore } from './mcp-store.ts'
-import type {
-  AgentEdit,
-  AgentFilter,
-  AgentParts,
-  BlockStore,
-  Listed,
-  ListPage,
-  PassageStore,
-  PromptStore,
-  RecallStore,
-  StoredToolStore,
-  TagStore,
-} from './memory-store.ts'
+import type { PassageStore } from './passage-store.ts'
 import type { AuditLog, KeyStore, PeopleStore } from './people-store.ts'
+import type { PromptStore } from './prompt-store.ts'
+import type { RecallStore } from './recall-store.ts'
+import type { StoredToolStore } from './tool-store.ts'
 
 export type { CooldownStore, CredentialStore, ModelNoteStore }
 

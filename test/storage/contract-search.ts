@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { MessageBody } from '../../src/core/message.ts'
-import type { RecallQuery } from '../../src/ports/memory-store.ts'
+import type { RecallQuery } from '../../src/ports/recall-store.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type { Promised } from './contract.ts'
 import {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { BASE_TOOLS } from '../../core/base-tools.ts'
 import type { ToolId } from '../../core/id.ts'
-import type { AgentFilter } from '../../ports/memory-store.ts'
+import type { AgentFilter } from '../../ports/agent-store.ts'
 import { countAgents, deleteAgent, searchAgents, updateAgent } from '../../service/agents/agents.ts'
 import { createAgent } from '../../service/agents/create-agent.ts'
 import { requireConversation } from '../../service/conversations/conversations.ts'

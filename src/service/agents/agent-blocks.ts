@@ -2,7 +2,7 @@ import type { Agent } from '../../core/agent.ts'
 import type { Block } from '../../core/block.ts'
 import type { BlockId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import type { Attached } from '../../ports/memory-store.ts'
+import type { Attached } from '../../ports/block-store.ts'
 import type { Desk } from '../desk.ts'
 
 export const blocksOf = (agent: Agent, desk: Desk): Promise<Block[]> =>

@@ -2,7 +2,8 @@ import { BLOCK_LIMIT, type Block, cleanText, overLimit } from '../../core/block.
 import type { BlockId } from '../../core/id.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
-import type { BlockFilter, ListPage } from '../../ports/memory-store.ts'
+import type { BlockFilter } from '../../ports/block-store.ts'
+import type { ListPage } from '../../ports/list-page.ts'
 import type { Desk } from '../desk.ts'
 
 export type NewBlock = {

@@ -1,7 +1,7 @@
 import type { AuditEntry, AuditOutcome } from '../../core/audit.ts'
 import type { OrganizationId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import type { ListPage } from '../../ports/memory-store.ts'
+import type { ListPage } from '../../ports/list-page.ts'
 import type { Desk } from '../desk.ts'
 import { organizationFor } from './organization-for.ts'
 

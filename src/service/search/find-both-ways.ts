@@ -3,8 +3,8 @@ import type { AgentId, OrganizationId } from '../../core/id.ts'
 import { fuseRankings, searchTerms } from '../../core/search-terms.ts'
 import { handleOf, parseTarget, type Target } from '../../core/target.ts'
 import type { Embeddings } from '../../ports/embeddings.ts'
-import type { Meaning } from '../../ports/memory-store.ts'
 import type { Store } from '../../ports/store.ts'
+import type { Meaning } from '../../ports/vector-store.ts'
 
 export type Ranked<T> = { item: T; wordRank?: number; vectorRank?: number; score: number }
 

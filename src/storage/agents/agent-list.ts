@@ -1,7 +1,8 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Agent } from '../../core/agent.ts'
 import type { OrganizationId } from '../../core/id.ts'
-import type { AgentFilter, ListPage } from '../../ports/memory-store.ts'
+import type { AgentFilter } from '../../ports/agent-store.ts'
+import type { ListPage } from '../../ports/list-page.ts'
 import {
   type Bounds,
   bothWays,

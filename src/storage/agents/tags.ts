@@ -1,6 +1,6 @@
 import { type SqlBool, sql } from 'kysely'
 import type { AgentId, OrganizationId } from '../../core/id.ts'
-import type { TagStore } from '../../ports/memory-store.ts'
+import type { TagStore } from '../../ports/agent-store.ts'
 import type { Database } from '../database/database.ts'
 import { containing, isBlank } from '../database/list-page.ts'
 import { listParameters, listValues, type Slots, statement } from '../database/statement.ts'

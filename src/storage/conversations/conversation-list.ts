@@ -1,7 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Conversation } from '../../core/agent.ts'
 import type { OrganizationId } from '../../core/id.ts'
-import type { ListPage } from '../../ports/memory-store.ts'
+import type { ListPage } from '../../ports/list-page.ts'
 import type { ConversationFilter } from '../../ports/store.ts'
 import { type Bounds, bothWays, containing, inBounds, isBlank, placesBy, readPage } from '../database/list-page.ts'
 import { type Executor, statement } from '../database/statement.ts'

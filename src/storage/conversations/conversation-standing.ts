@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { AgentId, ConversationId, MessageId, OrganizationId } from '../../core/id.ts'
-import type { LastRun, Standing } from '../../ports/memory-store.ts'
+import type { LastRun } from '../../ports/agent-store.ts'
+import type { Standing } from '../../ports/recall-store.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { MESSAGE_COLUMNS, messagesOf } from '../rows/message-row.ts'
 

@@ -1,6 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { ConversationId, MessageId, OrganizationId } from '../../core/id.ts'
-import type { ListPage, Recalled } from '../../ports/memory-store.ts'
+import type { ListPage } from '../../ports/list-page.ts'
+import type { Recalled } from '../../ports/recall-store.ts'
 import { type Executor, type Parameter, type Statement, statement } from '../database/statement.ts'
 import { MESSAGE_COLUMNS, recalledOf } from '../rows/message-row.ts'
 

@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import type { AgentId, OrganizationId } from '../../core/id.ts'
 import { fuseRankings, type SearchTerm, saidIn } from '../../core/search-terms.ts'
-import type { Recalled, RecallQuery } from '../../ports/memory-store.ts'
+import type { Recalled, RecallQuery } from '../../ports/recall-store.ts'
 import { isBlank } from '../database/list-page.ts'
 import {
   type Executor,

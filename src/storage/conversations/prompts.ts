@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { AgentId, ConversationId, OrganizationId } from '../../core/id.ts'
-import type { PromptParts, PromptStore } from '../../ports/memory-store.ts'
+import type { PromptParts, PromptStore } from '../../ports/prompt-store.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { blocksInConversation } from '../memory/own-blocks.ts'

@@ -1,6 +1,6 @@
 import { searchTerms } from '../../core/search-terms.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { RecallStore } from '../../ports/memory-store.ts'
+import type { RecallStore } from '../../ports/recall-store.ts'
 import type { Database } from '../database/database.ts'
 import { standingOf } from './conversation-standing.ts'
 import { listAcross } from './message-list.ts'

@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { OrganizationId } from '../../core/id.ts'
-import type { ListPage } from '../../ports/memory-store.ts'
+import type { ListPage } from '../../ports/list-page.ts'
 import { type Awaitable, listParameters, listValues, type Parameter, type Slots, statement } from './statement.ts'
 
 /** Rows are ordered by a key and, where keys are equal, by their number. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { AgentId, BlockId, OrganizationId } from '../../core/id.ts'
-import type { Attached } from '../../ports/memory-store.ts'
+import type { Attached } from '../../ports/block-store.ts'
 import { lockAgent } from '../database/lock-agent.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { forgetPrompts } from './stale-prompts.ts'

@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import type { Block } from '../../core/block.ts'
 import type { AgentId, BlockId, OrganizationId } from '../../core/id.ts'
-import type { BlockStore } from '../../ports/memory-store.ts'
+import type { BlockStore } from '../../ports/block-store.ts'
 import type { Database } from '../database/database.ts'
 import {
   type Bounds,

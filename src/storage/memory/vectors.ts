@@ -1,4 +1,4 @@
-import type { NewVector } from '../../ports/memory-store.ts'
+import type { NewVector } from '../../ports/vector-store.ts'
 import type { Database } from '../database/database.ts'
 import type { Awaitable, Executor } from '../database/statement.ts'
 

@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import type { McpServerId, OrganizationId, ToolId } from '../../core/id.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
-import type { StoredToolStore } from '../../ports/memory-store.ts'
+import type { StoredToolStore } from '../../ports/tool-store.ts'
 import type { Database } from '../database/database.ts'
 import { insertInto, rowById, updateById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'

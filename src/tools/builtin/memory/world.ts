@@ -1,8 +1,8 @@
 import type { AgentId, OrganizationId } from '../../../core/id.ts'
 import type { Passage, PassageQuery } from '../../../core/passage.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Recalled, RecallQuery } from '../../../ports/memory-store.ts'
 import type { Randomness } from '../../../ports/randomness.ts'
+import type { Recalled, RecallQuery } from '../../../ports/recall-store.ts'
 import type { Store } from '../../../ports/store.ts'
 
 /** What memory tools look at. They write nothing: what they want written rides in their answer. */

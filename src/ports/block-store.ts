@@ -1,0 +1,35 @@
+import type { Block } from '../core/block.ts'
+import type { AgentId, BlockId, OrganizationId } from '../core/id.ts'
+import type { Listed, ListPage } from './list-page.ts'
+
+export type BlockFilter = {
+  label?: string
+  name?: string
+  labelText?: string
+  valueText?: string
+  descriptionText?: string
+  tags?: string[]
+  allTags?: boolean
+  isTemplate?: boolean
+  agentsOver?: number
+  agentsUnder?: number
+}
+
+export type Attached = 'attached' | 'already' | 'label-taken' | 'not-found'
+
+export type BlockStore = {
+  create(block: Block): Promise<void>
+  get(organizationId: OrganizationId, id: BlockId): Promise<Block | undefined>
+  list(organizationId: OrganizationId, filter: BlockFilter, page: ListPage): Listed<Block>
+  /** `label-taken`: an agent that has it has another block of the new label. */
+  update(
+    organizationId: OrganizationId,
+    id: BlockId,
+    edit: (block: Block) => Block,
+  ): Promise<Block | 'label-taken' | undefined>
+  delete(organizationId: OrganizationId, id: BlockId): Promise<boolean>
+  /** In the order they were attached. */
+  ofAgent(organizationId: OrganizationId, agentId: AgentId): Promise<Block[]>
+  attach(organizationId: OrganizationId, agentId: AgentId, blockId: BlockId): Promise<Attached>
+  detach(organizationId: OrganizationId, agentId: AgentId, blockId: BlockId): Promise<boolean>
+}
