@@ -47,8 +47,8 @@ if (server && 'url' in server) environment.TEST_DATABASE_URL = server.url
 const tests = run({
   files: longestFirst(files).map((file) => resolve(file)),
   concurrency: Math.ceil(availableParallelism() * FILES_PER_CORE),
-  // A test that hangs is a failed test: it is ended and named, not waited for.
-  timeout: 120_000,
+  // A test that hangs is a failed test: it is ended and named, not waited for. Only a hang lasts so long on a busy machine.
+  timeout: 300_000,
   env: environment,
 })
 keepDurations(tests)

@@ -19,7 +19,7 @@ const skip = 'skip' in probe ? probe.skip : false
 if (!('skip' in probe)) await probe.stop()
 
 // Side by side: most of the time they wait for a lease to run out.
-suite('two processes on one PostgreSQL', { skip, concurrency: true, timeout: 110_000 }, () => {
+suite('two processes on one PostgreSQL', { skip, concurrency: true, timeout: 600_000 }, () => {
   test(`${KILLS} kills lose, double and wedge nothing, and the other process goes on in time`, async () => {
     const report = await runKills({ kills: KILLS, seed: SEED, database: 'postgres' })
     assert.deepEqual(report.violations, [])

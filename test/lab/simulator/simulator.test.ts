@@ -15,12 +15,6 @@ test(`${SEEDS} bad days break no promise`, async () => {
   assert.ok(report.repeated > 0, 'some were told twice')
 })
 
-for (const { seed, found, faults } of REGRESSIONS)
-  test(`seed ${seed} stays clean: it once found that ${found}`, async () => {
-    assert.deepEqual((await runSeed({ seed })).violations, [])
-    if (faults) assert.deepEqual((await runSeed({ seed, allow: new Set(faults) })).violations, [])
-  })
-
 test('what a regression found is also planted, so that it is looked for on whatever day it shows', () => {
   const names = new Set(PLANTED_BUGS.map((bug) => bug.name))
   assert.deepEqual(
