@@ -1,83 +1,57 @@
-import { spawn } from 'node:child_process'
-import { copyFileSync, globSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import { run } from 'node:test'
 import { parseArgs } from 'node:util'
-import { bundle } from '../bundle.ts'
+import { builtCommand } from './built-command.ts'
+import { chooseFiles } from './choose-files.ts'
+import { keepDurations, longestFirst } from './durations.ts'
+import { startPostgresServer } from './harness/postgres.ts'
+import { report } from './summary.ts'
 
 /**
- * The test command: every suite that fits into five minutes. Heavier ones have commands of their own and a slice here.
- * `--postgres` runs only what needs PostgreSQL, `--http` all of the server's, `--workspaces` all of theirs; names after the
- * options run only those files.
+ * The test command: every test file but the heavy ones (`*.heavy.test.ts`). `--all` runs the heavy ones too; `--postgres`
+ * only what needs PostgreSQL, `--http` all of the server's, `--workspaces` all of theirs. Names after the options run only
+ * the files whose path contains one of them.
  */
 const { values, positionals } = parseArgs({
   options: {
+    all: { type: 'boolean', default: false },
     postgres: { type: 'boolean', default: false },
     http: { type: 'boolean', default: false },
     workspaces: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 })
-
-const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort()
-function workspaces(name: string): string {
-  return `test/workspaces/${name}.test.ts`
-}
-
-/** Minutes of their own: every behaviour in every mode on both databases, every way to die. The other files are the slice. */
-const HEAVY = [
-  ...['test/http/behaviours/on-sqlite.test.ts', 'test/http/behaviours/on-postgres.test.ts'],
-  ...['test/http/commands.test.ts', 'test/http/slow-reader.test.ts'],
-  ...['test/http/keys-postgres.test.ts', 'test/http/mcp-recovery.test.ts', 'test/http/recorded/recorded.test.ts'],
-  ...[
-    'test/http/callbacks-killed.test.ts',
-    'test/http/callbacks-postgres.test.ts',
-    'test/lab/kill/postgres-kill.test.ts',
-  ],
-  ...['api', 'bad-commands', 'bad-commands-greedy', 'bad-commands-sabotage', 'cancel-cases', 'cli'].map(workspaces),
-  ...['egress', 'files-search', 'limits', 'process', 'process-killed', 'survival-starting'].map(workspaces),
-  ...['survival-stopped', 'wake', 'wake-cases'].map(workspaces),
-]
-
-/** What the whole of it tries anyway. */
-const SLICE = 'test/http/behaviours/slice.test.ts'
-
-const whole = values.http ? 'test/http/' : values.workspaces ? 'test/workspaces/' : undefined
-const usual = whole
-  ? all.filter((file) => file.startsWith(whole) && file !== SLICE)
-  : all.filter((file) => values.postgres || !HEAVY.includes(file))
-const chosen = positionals.length > 0 ? all.filter((file) => positionals.some((name) => file.includes(name))) : usual
-const files = values.postgres ? chosen.filter((file) => file.includes('postgres')) : chosen
+const files = chooseFiles(values, positionals)
 if (files.length === 0) {
-  console.error('no test file has such a name')
+  console.error(`No test file is called ${positionals.join(' or ')}.`)
   process.exit(1)
 }
 
-// The command is started hundreds of times, and built it starts in a third of the time.
-const built = resolve('node_modules/.cache/holdfast-built')
-await bundle(['src/main.ts'], `${built}/dist`)
-copyFileSync('package.json', `${built}/package.json`)
+// Many files wait for processes and leases rather than compute.
+const FILES_PER_CORE = 1.5
 
-// A test that hangs is a failed test: it is ended and named, not waited for.
-const options = [
-  '--test',
-  '--test-concurrency=2',
-  '--test-timeout=120000',
-  '--test-reporter=dot',
-  '--test-reporter-destination=stdout',
-]
-const runner = spawn(
-  process.execPath,
-  [...options, '--test-reporter=./test/summary.ts', '--test-reporter-destination=stdout', ...files],
-  // Hundreds of processes are started from source: what one has stripped and compiled, the next finds.
-  {
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      NODE_COMPILE_CACHE: resolve('node_modules/.cache/holdfast-tests'),
-      HOLDFAST_COMMAND: `${built}/dist/main.js`,
-    },
-  },
-)
-runner.on('exit', (code) => {
-  process.exitCode = code ?? 1
+const mentionsPostgres = (file: string) => readFileSync(file, 'utf8').includes('harness/postgres.ts')
+const given = process.env.TEST_DATABASE_URL
+const server = !given && files.some(mentionsPostgres) ? await startPostgresServer() : undefined
+const environment: NodeJS.ProcessEnv = {
+  ...process.env,
+  // Hundreds of processes start from source: each finds what an earlier one has stripped and compiled.
+  NODE_COMPILE_CACHE: resolve('node_modules/.cache/holdfast-tests'),
+  HOLDFAST_COMMAND: await builtCommand(),
+}
+// One server for all files, a database for each test. Where none can run, each file skips what needs it and says why.
+if (server && 'url' in server) environment.TEST_DATABASE_URL = server.url
+
+const tests = run({
+  files: longestFirst(files).map((file) => resolve(file)),
+  concurrency: Math.ceil(availableParallelism() * FILES_PER_CORE),
+  // A test that hangs is a failed test: it is ended and named, not waited for. Only a hang lasts so long on a busy machine.
+  timeout: 300_000,
+  env: environment,
 })
+keepDurations(tests)
+const { failed } = await report(tests)
+process.exitCode = failed > 0 ? 1 : 0
+if (server && 'url' in server) await server.stop()

@@ -1,29 +1,41 @@
-import type { TestEvent } from 'node:test/reporters'
+import type { EventData, TestsStream } from 'node:test'
 
-/** Closes the test command: what failed, what was skipped and why, and the count. */
-export default async function* summary(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const count = { passed: 0, failed: 0, skipped: 0 }
+const COLUMNS = 100
+
+export type Count = { passed: number; failed: number; skipped: number }
+
+/** Reports a run: a mark for each test, then what was skipped and why, what failed, and last the count. */
+export async function report(tests: TestsStream): Promise<Count> {
+  const count: Count = { passed: 0, failed: 0, skipped: 0 }
   const failures: string[] = []
   const skips: string[] = []
-  const started = process.hrtime.bigint()
-  for await (const { type, data } of source) {
+  const started = performance.now()
+  let marks = 0
+  const mark = (sign: string) => process.stdout.write(++marks % COLUMNS === 0 ? `${sign}\n` : sign)
+  for await (const { type, data } of tests) {
     if (type !== 'test:pass' && type !== 'test:fail') continue
-    if ('details' in data && data.details.type === 'suite') continue
+    if (data.details.type === 'suite') continue
     if (data.skip !== undefined) {
       count.skipped++
       skips.push(`  skipped: ${data.name}${typeof data.skip === 'string' ? ` (${data.skip})` : ''}`)
-    } else if (type === 'test:pass') count.passed++
-    else {
+      mark('s')
+    } else if (type === 'test:pass') {
+      count.passed++
+      mark('.')
+    } else {
       count.failed++
-      const error = (data as { details: { error: Error & { cause?: unknown } } }).details.error
-      const cause =
-        error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : String(error.cause ?? error.message)
-      failures.push(
-        `  failed: ${data.name}\n    ${data.file ?? ''}\n    ${cause.split('\n').slice(0, 12).join('\n    ')}`,
-      )
+      failures.push(described(data))
+      mark('X')
     }
   }
-  const seconds = Number((process.hrtime.bigint() - started) / 1_000_000_000n)
-  yield `\n\n${[...skips, ...failures].join('\n')}\n${seconds} s\n`
-  yield `${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped\n`
+  const seconds = Math.round((performance.now() - started) / 1000)
+  console.log(`\n\n${[...skips, ...failures].join('\n')}\n${seconds} s`)
+  console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`)
+  return count
+}
+
+function described({ name, file, details }: EventData.TestFail): string {
+  const { cause } = details.error
+  const reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause ?? details.error.message)
+  return `  failed: ${name}\n    ${file ?? ''}\n    ${reason.split('\n').slice(0, 12).join('\n    ')}`
 }

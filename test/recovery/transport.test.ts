@@ -5,6 +5,7 @@ import { recover } from '../../src/core/recovery.ts'
 import type { ModelProvider } from '../../src/ports/model.ts'
 import { classify, classifyTransport } from '../../src/providers/classify/classify.ts'
 import { openaiChat } from '../../src/providers/openai/chat.ts'
+import type { ProviderWish } from '../../src/providers/provider-set.ts'
 import { wireProvider } from '../../src/providers/wire/wire-provider.ts'
 import type { Answer, Reply } from '../../src/simulator/script.ts'
 import { assertAnswered, type GivenOptions, given, modelsOf, talk } from './talk.ts'
@@ -15,38 +16,41 @@ import { assertAnswered, type GivenOptions, given, modelsOf, talk } from './talk
 const HELLO: Reply = { text: 'Hello.' }
 const STORY: Reply = { text: 'Once upon a time there was a lighthouse.', pace: { charactersPerChunk: 4 } }
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
-const BRIEF = { timeout_ms: 60, stall_timeout_ms: 60 }
+
+/** Deadlines that a silence runs into. Any other answer comes within the usual ones, however busy the machine is. */
+const SHORT_FIRST_BYTE = { timeout_ms: 60 }
+const SHORT_STALL = { stall_timeout_ms: 60 }
 
 /** A primary that fails in this way for ever, with a fallback that answers. */
 async function failingWith(
   context: TestContext,
   answer: Answer,
-  options: Partial<GivenOptions> & { name?: string } = {},
+  options: Partial<GivenOptions> & { name?: string; deadlines?: ProviderWish } = {},
 ) {
-  const { name = 'custom', ...more } = options
+  const { name = 'custom', deadlines, ...more } = options
   const script = [{ when: { model: 'first' }, answer }, { answer: HELLO }]
   const place = await given(context, { chain: [`${name}/first`, CLAUDE], script, ...more })
   const base_url = `${place.simulator.url}/v1`
   const here = await given(context, {
     chain: [`${name}/first`, CLAUDE],
-    providers: { [name]: { base_url, ...BRIEF }, anthropic: { base_url: place.simulator.url } },
+    providers: { [name]: { base_url, ...deadlines }, anthropic: { base_url: place.simulator.url } },
     ...more,
   })
   return talk({ house: here.house, simulator: place.simulator }, 'one')
 }
 
-const LINES: [string, string, Answer][] = [
-  ['a first byte that never comes', 'timeout', { line: 'silent' }],
-  ['silence in mid-answer', 'stalled', { ...STORY, breaks: { how: 'stall', afterChunks: 3 } }],
+const LINES: [string, string, Answer, ProviderWish?][] = [
+  ['a first byte that never comes', 'timeout', { line: 'silent' }, SHORT_FIRST_BYTE],
+  ['silence in mid-answer', 'stalled', { ...STORY, breaks: { how: 'stall', afterChunks: 3 } }, SHORT_STALL],
   ['a reset before the answer', 'unreachable', { line: 'reset' }],
   ['a reset in mid-answer', 'cut-off', { ...STORY, breaks: { how: 'reset', afterChunks: 3 } }],
   ['a connection that closes in mid-answer', 'cut-off', { ...STORY, breaks: { how: 'cut', afterChunks: 3 } }],
   ['a stream that ends without a reason', 'cut-off', { ...STORY, breaks: { how: 'no-finish' } }],
 ]
 
-for (const [name, kind, answer] of LINES)
+for (const [name, kind, answer, deadlines] of LINES)
   test(`${name}: the connections of a direct primary are renewed once before it is left`, async (context) => {
-    const first = await failingWith(context, answer)
+    const first = await failingWith(context, answer, deadlines ? { deadlines } : {})
     assertAnswered(first, 'Hello.', [`${kind} → wait`, `${kind} → rebuild-transport`, `${kind} → next-target`])
     assert.equal(first.failures[1]?.waitMs, 4_000)
   })
@@ -95,7 +99,7 @@ test('no free connection in time: the pool is renewed once before the primary is
 
 for (const name of ['openrouter', 'nous'])
   test(`${name} pools connections by itself: it is left at the second failure, with nothing renewed`, async (context) => {
-    const first = await failingWith(context, { line: 'silent' }, { name })
+    const first = await failingWith(context, { line: 'silent' }, { name, deadlines: SHORT_FIRST_BYTE })
     assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → next-target'])
   })
 

@@ -21,8 +21,7 @@ async function houseWith(context: TestContext, answers: Part[][], { other, ...op
   const house = await openHouse(context, { clock, providers, fallback: other ? ['other/model'] : [], ...options })
   const ask = async (text: string) => {
     const runId = await house.send(text)
-    await clock.advance(120_000)
-    return house.wait(runId)
+    return clock.advanceUntil(house.wait(runId))
   }
   return { house, model, clock, ask }
 }
@@ -77,8 +76,7 @@ test('a process that dies between two continuations goes on with what was said, 
   await clock.settle()
   await house.crash()
   await house.restart()
-  await clock.advance(120_000)
-  const run = await house.wait(runId)
+  const run = await clock.advanceUntil(house.wait(runId))
   assert.equal(run.stopReason, 'end_turn')
   assert.deepEqual(assistantTexts(await house.messages()), ['One, two.'])
   assert.deepEqual(screenOf(await house.chunks(runId)), ['One, two.'])

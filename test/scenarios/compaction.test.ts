@@ -25,14 +25,12 @@ async function houseWith(context: TestContext, answers: Part[][], { facts, other
   const house = await openHouse(context, { clock, providers, fallback: other ? ['other/model'] : [], ...options })
   const ask = async (text: string) => {
     const runId = await house.send(text)
-    await clock.advance(120_000)
-    return house.wait(runId)
+    return clock.advanceUntil(house.wait(runId))
   }
   const change = async (task: 'compact' | 'reset') => {
     const { agent, conversationId } = house
     const runId = await changeContext({ agent, conversationId, task }, house.desk)
-    await clock.advance(120_000)
-    return house.wait(runId)
+    return clock.advanceUntil(house.wait(runId))
   }
   return { house, model, second, ask, change }
 }

@@ -9,7 +9,7 @@ import { faultOf } from '../../src/storage/database/faults.ts'
 import { MIGRATIONS } from '../../src/storage/migrations/all.ts'
 import type { Migration } from '../../src/storage/migrations/migration.ts'
 import { openPostgresStore } from '../../src/storage/postgres.ts'
-import { postgresServer, startPostgres } from '../harness/postgres.ts'
+import { startPostgres, startPostgresServer, type TestPostgres } from '../harness/postgres.ts'
 import { cuttingProxy } from './cutting-proxy.ts'
 import {
   asHolder,
@@ -89,9 +89,9 @@ test('steering whose line is cut is reported as unknown, never repeated on a gue
 })
 
 test('while the server is away every call says so, and all goes on when it is back', { skip }, async (context) => {
-  const server = await postgresServer()
-  if (!server || 'skip' in server || !server.crash || !server.restart) return context.skip('the server is not ours')
-  const { store, chunks } = await givenStore(context)
+  const server = await startPostgresServer()
+  if ('skip' in server) return context.skip(server.skip)
+  const { store, chunks } = await givenStore(context, server)
   const home = await givenAgent(store)
   const run = await givenRunning(store, home)
   await chunks.open(run.id, 1)
@@ -142,8 +142,8 @@ test('two processes that start at once migrate once, and a newer database is ref
   await assert.rejects(older, isFault('newer-version'))
 })
 
-async function givenStore(context: TestContext) {
-  const server = await startPostgres()
+async function givenStore(context: TestContext, given?: TestPostgres) {
+  const server = given ?? (await startPostgres())
   assert.ok(!('skip' in server))
   const opened = await openPostgresStore({ url: server.url, clock, durability: 'strict' })
   context.after(async () => {

@@ -4,21 +4,25 @@ import { openPostgresStore } from '../../src/storage/postgres.ts'
 import type { OpenedStore } from '../../src/storage/store.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { keepsTheContract, promises } from './contract.ts'
+import { emptiedDatabases } from './emptied-postgres.ts'
 
-/** Migrated once: the others are copies of it. */
+/** Migrated once; the databases of the tests are copies of it. */
 const first = await startPostgres()
 if ('skip' in first) for (const promise of promises) test(`PostgreSQL: ${promise}`, { skip: first.skip }, () => {})
 else {
   await close(await openPostgresStore({ url: first.url, clock, durability: 'strict' }))
-  after(first.stop)
+  const databases = await emptiedDatabases(first)
+  after(async () => {
+    await databases.stop()
+    await first.stop()
+  })
   keepsTheContract(
     'PostgreSQL',
     async () => {
-      const server = await startPostgres(first)
-      if ('skip' in server) throw new Error(server.skip)
+      const database = await databases.take()
       const opened: OpenedStore[] = []
       const open = async () => {
-        const store = await openPostgresStore({ url: server.url, clock, durability: 'strict' })
+        const store = await openPostgresStore({ url: database.url, clock, durability: 'strict' })
         opened.push(store)
         return store
       }
@@ -27,7 +31,7 @@ else {
         given,
         async close() {
           for (const one of opened) await close(one)
-          await server.stop()
+          await databases.giveBack(database)
         },
       }
     },

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { lacks } from '../harness/programs.ts'
 import { assertFault, done, patch } from './file-house.ts'
 import { openWorkspaceHouse, tell } from './house.ts'
+import { killSupervisor } from './kill-supervisor.ts'
 
 const skip = lacks('bwrap')
 
@@ -49,11 +49,10 @@ test('an edit asked for again, by another server and after the supervisor was ki
   const first = await workspace.files.edit('a.txt', grow, 'key of the edit')
   const other = await house.another().open(workspace.conversationId)
   assert.deepEqual(await other.files.edit('a.txt', grow, 'key of the edit'), first)
-  const keeper = join(house.folder, workspace.conversationId, 'supervisor.json')
-  process.kill((JSON.parse(readFileSync(keeper, 'utf8')) as { pid: number }).pid, 'SIGKILL')
+  await killSupervisor(join(house.folder, workspace.conversationId))
   assert.deepEqual(await workspace.files.edit('a.txt', grow, 'key of the edit'), first)
-  const { text } = await tell(workspace, 'cat a.txt')
-  assert.equal(text, 'x|')
+  const { text, ending } = await tell(workspace, 'cat a.txt')
+  assert.deepEqual({ text, ending }, { text: 'x|', ending: { type: 'exited', code: 0 } })
 })
 
 test('an expression that takes for ever holds up no command', { skip }, async (context) => {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { newConversationId, openWorkspaceHouse, tell, until, wishFor } from './house.ts'
+import { isRunning } from './kill-supervisor.ts'
 
 const LOCAL = { sandbox: { containment: 'local' as const } }
 
@@ -57,11 +58,3 @@ test('without a sandbox what a supervisor left when it died is ended by the next
   assert.deepEqual(state.ending, { type: 'lost' })
   await until(() => !isRunning(pid))
 })
-
-function isRunning(pid: number): boolean {
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
-  } catch {
-    return false
-  }
-}

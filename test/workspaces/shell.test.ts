@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Workspace } from '../../src/ports/workspaces.ts'
 import { cancelRun } from '../../src/service/runs/runs.ts'
+import { watchRun } from '../../src/service/runs/watch-run.ts'
 import { lacks } from '../harness/programs.ts'
 import { gate } from '../harness/tools.ts'
 import { until } from './house.ts'
@@ -69,11 +70,8 @@ test('whoever watches sees the end of the output while the command runs', { skip
     input: { command: 'echo one; echo two; until [ -e go ]; do sleep 0.05; done' },
   })
   const chunks = house.chunks(runId)
-  const seen = until(async () => {
-    const [process] = await (await workspace()).processes()
-    return process && process.outputBytes > 0 && Date.now() - process.startedAt > 1_500
-  })
-  await seen
+  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(60_000) }, house.desk))
+    if (chunk.message_type === 'tool_progress') break
   await (await workspace()).files.write('go', '')
   const told = (await chunks).filter((chunk) => chunk.message_type === 'tool_progress')
   assert.deepEqual(

@@ -8,6 +8,7 @@ import type { CommandWish, ProcessState } from '../../src/ports/workspaces.ts'
 import { WorkspaceError } from '../../src/ports/workspaces.ts'
 import { lacks } from '../harness/programs.ts'
 import { newConversationId, openWorkspaceHouse, tell, until, wishFor } from './house.ts'
+import { killSupervisor } from './kill-supervisor.ts'
 
 const skip = lacks('bwrap')
 const SERVER = fileURLToPath(new URL('./survival-server.ts', import.meta.url))
@@ -84,7 +85,7 @@ test('when the supervisor dies, what ran in it is lost, is not run again, and th
   const wish = wishFor('echo run >> /workspace/runs; sleep 1000', { background: true })
   const { processId } = await workspace.start(wish)
   await until(async () => (await tell(workspace, 'cat /workspace/runs')).text === 'run\n')
-  await killSandbox(firstProcess(house.folder, workspace.conversationId))
+  await killSupervisor(join(house.folder, workspace.conversationId))
 
   const again = await workspace.start(wish)
   assert.deepEqual([again.processId, again.ending], [processId, { type: 'lost' }])
@@ -107,7 +108,7 @@ test('a command that kills its supervisor ends its own workspace, and the next c
 test('a start that was written down and never ran is lost, not run', { skip }, async (context) => {
   const house = openWorkspaceHouse(context)
   const workspace = await house.open()
-  await killSandbox(firstProcess(house.folder, workspace.conversationId))
+  await killSupervisor(join(house.folder, workspace.conversationId))
   const wish = wishFor('echo run >> runs')
   const begun = { ...wish, processId: 'process-0000abcd', startedAt: Date.now() }
   const place = join(house.folder, workspace.conversationId, 'spool', 'processes', begun.processId)
@@ -190,7 +191,7 @@ test('a process that got the number of a dead supervisor is left alone', { skip 
   context.after(() => stranger.kill('SIGKILL'))
   const file = join(house.folder, workspace.conversationId, 'supervisor.json')
   const keeper = JSON.parse(readFileSync(file, 'utf8'))
-  await killSandbox(keeper.pid)
+  await killSupervisor(join(house.folder, workspace.conversationId))
   writeFileSync(file, JSON.stringify({ ...keeper, pid: stranger.pid }))
   assert.equal((await tell(workspace, 'echo fine')).text, 'fine\n')
   assert.equal(stranger.exitCode ?? stranger.signalCode, null)
@@ -205,18 +206,6 @@ test('descriptors the server was started with reach nobody in the sandbox', { sk
   assert.match(text, /socket/)
   assert.ok(!text.includes('passwd') && !/ 200 ->/.test(text), text)
 })
-
-/** Everything in it is gone when its first process is. */
-async function killSandbox(pid: number): Promise<void> {
-  process.kill(pid, 'SIGKILL')
-  await until(() => {
-    try {
-      return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
-    } catch {
-      return true
-    }
-  })
-}
 
 function firstProcess(folder: string, conversationId: string): number {
   return JSON.parse(readFileSync(join(folder, conversationId, 'supervisor.json'), 'utf8')).pid

@@ -50,33 +50,52 @@ test('a connection that is never made ends at the connect deadline', async (cont
 })
 
 test('pings keep a stream alive for five stall deadlines and no longer', async (context) => {
-  const server = await openLoopback(context, ({ socket }) => {
+  const time = countedTime()
+  const server = await openLoopback(context, async ({ socket }) => {
     socket.write(CHUNKED_HEAD)
-    const timer = setInterval(() => socket.write(chunked(': still here\n\n')), 20)
-    socket.once('close', () => clearInterval(timer))
+    while (!socket.destroyed) await time.pass(20, () => socket.write(chunked(': still here\n\n')))
   })
-  const from = performance.now()
-  const failure = onlyFailure(await read(providerAt(server.url, { deadlines: { stallMs: 200 } })))
+  const failure = onlyFailure(await read(providerAt(server.url, { clock: time.clock, deadlines: { stallMs: 200 } })))
   assert.equal(failure.kind, 'stalled')
   assert.match(failure.detail, /pings/)
-  assert.ok(performance.now() - from >= 1_000)
+  assert.ok(time.clock.monotonic() >= 1_000)
 })
 
 test('progress between pings keeps a slow stream alive', async (context) => {
-  const server = await openLoopback(context, ({ socket }) => {
+  const time = countedTime()
+  const server = await openLoopback(context, async ({ socket }) => {
     socket.write(CHUNKED_HEAD)
-    let said = 0
-    const timer = setInterval(() => {
-      said++
-      if (said % 6 === 0) socket.write(chunked(delta(`${said} `)))
-      else if (said === 31) socket.write(chunked(STOP + DONE) + LAST_CHUNK)
-      else socket.write(chunked(': still here\n\n'))
-    }, 20)
-    socket.once('close', () => clearInterval(timer))
+    for (let said = 1; said <= 30; said++) {
+      const piece = said % 6 === 0 ? delta(`${said} `) : ': still here\n\n'
+      await time.pass(20, () => socket.write(chunked(piece)))
+    }
+    socket.write(chunked(STOP + DONE) + LAST_CHUNK)
   })
-  const parts = await read(providerAt(server.url, { deadlines: { stallMs: 100 } }))
+  const parts = await read(providerAt(server.url, { clock: time.clock, deadlines: { stallMs: 100 } }))
   assert.equal(parts.at(-1)?.type, 'finish')
+  assert.equal(time.clock.monotonic(), 600)
 })
+
+/** Time that passes only between two pieces of an answer, however long the machine takes to carry them. */
+function countedTime() {
+  let now = 0
+  let looked = () => {}
+  const monotonic = () => {
+    looked()
+    return now
+  }
+  return {
+    clock: { monotonic },
+    /** Sends, and waits until the exchange looks at the clock, as it does for every piece that arrives. */
+    async pass(ms: number, send: () => void): Promise<void> {
+      now += ms
+      const { promise, resolve } = Promise.withResolvers<void>()
+      looked = resolve
+      send()
+      await promise
+    },
+  }
+}
 
 test('an abort closes the socket at once and ends the stream without a word', async (context) => {
   const moments: [string, string][] = [

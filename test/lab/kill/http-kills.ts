@@ -10,7 +10,7 @@ import { checkAfterKills } from './check.ts'
 import type { KillReport } from './harness.ts'
 import { checkOverHttp } from './http-check.ts'
 import { talkOverHttp } from './http-clients.ts'
-import { newWitness } from './http-witness.ts'
+import { newWitness, type Witness } from './http-witness.ts'
 import { KILLABLE_METHODS } from './kill-point.ts'
 import { type Life, startLife } from './life.ts'
 import { chooseWay, isAskedToStop, shuffledForEver, WAYS } from './ways.ts'
@@ -75,6 +75,7 @@ export async function runHttpKills({ kills, seed, databaseUrl }: HttpKills): Pro
     }
     life = begin(kills)
     await life.hears('ready')
+    await Promise.race([untilAccepted(witness, draining.signal), talking])
     draining.abort()
     violations.push(...(await talking))
     const client = new Letta({ baseURL: url, apiKey: KEY, maxRetries: 0 })
@@ -97,6 +98,11 @@ export async function runHttpKills({ kills, seed, databaseUrl }: HttpKills): Pro
 const faultsIn = (life: Life): string[] => {
   const said = life.errors()
   return said.includes('fault: ') ? [`a server reported: ${said}`] : []
+}
+
+/** On a busy machine every life but the last may have ended before a client was answered. */
+async function untilAccepted({ told }: Witness, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !told.some(({ what }) => what === 'accepted')) await sleep(20)
 }
 
 async function untilIdle(client: Letta): Promise<void> {

@@ -1,5 +1,5 @@
 import { LEASE_MS } from '../../../src/engine/lease.ts'
-import type { Server } from '../../harness/postgres.ts'
+import type { PostgresServer } from '../../harness/postgres.ts'
 import type { Check } from './check.ts'
 import { type Cluster, withCluster } from './cluster.ts'
 import { startFaultProxy } from './fault-proxy.ts'
@@ -38,7 +38,7 @@ export const pauseLongerThanTheLease = (scenario: Scenario): Promise<Outcome> =>
 /** PostgreSQL dies under load as in a power cut and comes back on the same data. */
 export const restartPostgres = (
   scenario: Scenario,
-  server: Required<Pick<Server, 'crash' | 'restart'>>,
+  server: Pick<PostgresServer, 'crash' | 'restart'>,
 ): Promise<Outcome> =>
   withCluster(scenario, async (cluster) => {
     const pair = Object.values(await startPair(cluster))

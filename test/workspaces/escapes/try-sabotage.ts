@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { openWorkspaceHouse, tell, until } from '../house.ts'
+import { openWorkspaceHouse, tell } from '../house.ts'
+import { killSupervisor } from '../kill-supervisor.ts'
 import type { Sabotage } from './sabotage.ts'
 
 /** The next command works: under the same supervisor, and under the one that comes after it. */
@@ -12,18 +12,7 @@ export async function trySabotage(context: TestContext, { command }: Sabotage): 
   await tell(workspace, command)
   const fine = async () => assert.equal((await tell(workspace, 'cd /workspace; echo fine')).text, 'fine\n')
   await fine()
-  const keeper = join(house.folder, workspace.conversationId, 'supervisor.json')
-  const { pid } = JSON.parse(readFileSync(keeper, 'utf8')) as { pid: number }
-  process.kill(pid, 'SIGKILL')
-  await until(() => !isRunning(pid))
+  await killSupervisor(join(house.folder, workspace.conversationId))
   await fine()
   assert.equal((await workspace.files.write('file', 'text')).type, 'done')
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
-  } catch {
-    return false
-  }
 }

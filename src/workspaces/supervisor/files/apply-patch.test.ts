@@ -83,7 +83,7 @@ test('the end of the file stays as it is, unless the patch says otherwise', () =
 })
 
 test('the largest files are patched in no time one would notice', () => {
-  const start = performance.now()
+  const start = process.cpuUsage()
   const file = 'same\n'.repeat(400_000)
   assert.equal(patched(file, '@@ -300000 +300000 @@\n-same\n+other\n').indexOf('other'), 299_999 * 5)
   const long = ' same\n'.repeat(1_000)
@@ -93,7 +93,7 @@ test('the largest files are patched in no time one would notice', () => {
   assert.match(patched(lines.join(''), `@@ -1 +1 @@\n${there.join('')}-301000\n+new\n`), /300999\nnew\n301001/)
   assert.match(fault(lines.join(''), `@@ -1 +1 @@\n${there.join('')}-301001\n+new\n`), /Hunk 1 .* does not fit/)
   assert.match(fault('\n'.repeat(500_001), '@@ -1 +1 @@\n-a\n+b\n'), /up to 500000 lines/)
-  assert.ok(performance.now() - start < 5_000)
+  assert.ok(process.cpuUsage(start).user < 5_000_000)
 })
 
 type Step = { sign: ' ' | '-' | '+'; text: string }

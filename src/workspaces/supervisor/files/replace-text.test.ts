@@ -67,19 +67,19 @@ test('what is around a replacement stays byte for byte, whatever the line ending
 })
 
 test('the largest files are answered in no time one would notice', () => {
-  const start = performance.now()
+  const start = process.cpuUsage()
   const many = 'a'.repeat(8_000_000)
   assert.match(fault(many, 'a'), /found 10000 times and more, in lines 1, 1/)
   assert.match(fault(many, 'a'.repeat(4_000)), /found 10000 times and more/)
   assert.match(fault('\n'.repeat(8_000_000), 'a\n'), /not found/)
   assert.throws(() => replaced(many, 'a', 'aaa', true), /more than 8388608 characters/)
   assert.equal(replaced('ab\r\n'.repeat(500_000), 'a', 'x', true).replacements, 500_000)
-  assert.ok(performance.now() - start < 5_000)
+  assert.ok(process.cpuUsage(start).user < 5_000_000)
 })
 
 test('the slowest search for what comes nearest takes no time one would notice', () => {
   const file = 'the quick brown fox jumps over the lazy dog again and again\n'.repeat(120_000)
-  const start = performance.now()
+  const start = process.cpuUsage()
   assert.match(fault(file, 'the quick brown cat sleeps under the lazy dog again'), /nearest/)
-  assert.ok(performance.now() - start < 2_000)
+  assert.ok(process.cpuUsage(start).user < 2_000_000)
 })

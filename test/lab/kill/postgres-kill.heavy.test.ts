@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { postgresServer, startPostgres } from '../../harness/postgres.ts'
+import { startPostgres, startPostgresServer, type TestPostgres } from '../../harness/postgres.ts'
 import { runKills } from './harness.ts'
 import { TAKEOVER_MS } from './postgres-kills.ts'
 import {
@@ -19,7 +19,7 @@ const skip = 'skip' in probe ? probe.skip : false
 if (!('skip' in probe)) await probe.stop()
 
 // Side by side: most of the time they wait for a lease to run out.
-suite('two processes on one PostgreSQL', { skip, concurrency: true, timeout: 110_000 }, () => {
+suite('two processes on one PostgreSQL', { skip, concurrency: true, timeout: 600_000 }, () => {
   test(`${KILLS} kills lose, double and wedge nothing, and the other process goes on in time`, async () => {
     const report = await runKills({ kills: KILLS, seed: SEED, database: 'postgres' })
     assert.deepEqual(report.violations, [])
@@ -37,14 +37,13 @@ suite('two processes on one PostgreSQL', { skip, concurrency: true, timeout: 110
 test('a crash of PostgreSQL under load loses no run and gives no chunk number two contents', {
   skip,
 }, async (context) => {
-  const server = await postgresServer()
-  if (!server || 'skip' in server || !server.crash || !server.restart) return context.skip('the server is not ours')
-  const { crash, restart } = server
-  await passes((scenario) => restartPostgres(scenario, { crash, restart }))
+  const server = await startPostgresServer()
+  if ('skip' in server) return context.skip(server.skip)
+  await passes((scenario) => restartPostgres(scenario, server), server)
 })
 
-async function passes(scenario: (scenario: Scenario) => Promise<Outcome>): Promise<void> {
-  const database = await startPostgres()
+async function passes(scenario: (scenario: Scenario) => Promise<Outcome>, given?: TestPostgres): Promise<void> {
+  const database = given ?? (await startPostgres())
   assert.ok(!('skip' in database))
   try {
     const { violations, accepted, takeoverMs = 0 } = await scenario({ databaseUrl: database.url, seed: SEED })

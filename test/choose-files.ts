@@ -1,0 +1,19 @@
+import { globSync } from 'node:fs'
+
+export type Choice = { all: boolean; postgres: boolean; http: boolean; workspaces: boolean }
+
+/** Heavy files take minutes of processor time together; the file beside each keeps a slice of its promises. */
+const isHeavy = (file: string): boolean => file.endsWith('.heavy.test.ts')
+
+/** The heavy files beside it try everything that the slice tries. */
+const SLICE = 'test/http/behaviours/slice.test.ts'
+
+export function chooseFiles(choice: Choice, names: readonly string[]): string[] {
+  const every = globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort()
+  const named = names.length > 0 ? every.filter((file) => names.some((name) => file.includes(name))) : every
+  if (choice.http) return named.filter((file) => file.startsWith('test/http/') && file !== SLICE)
+  if (choice.workspaces) return named.filter((file) => file.startsWith('test/workspaces/'))
+  if (choice.postgres) return named.filter((file) => file.includes('postgres'))
+  if (choice.all) return named.filter((file) => file !== SLICE)
+  return names.length > 0 ? named : named.filter((file) => !isHeavy(file))
+}

@@ -1,0 +1,38 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import type { TestsStream } from 'node:test'
+
+const KEPT_IN = resolve('node_modules/.cache/holdfast-test-durations.json')
+
+type Durations = Record<string, number>
+
+/**
+ * The order in which a run never ends on one long file: by the duration in an earlier run, and before the first run the
+ * files of `test/`, which start processes, before the unit tests of `src/`.
+ */
+export function longestFirst(files: readonly string[]): string[] {
+  const durations = read()
+  const durationOf = (file: string) => durations[file] ?? (file.startsWith('test/') ? 1_000 : 0)
+  return files.toSorted((a, b) => durationOf(b) - durationOf(a))
+}
+
+/** Remembers for the next run how long each file takes in this one. */
+export function keepDurations(tests: TestsStream): void {
+  const durations: Durations = {}
+  tests.on('test:summary', ({ file, duration_ms }) => {
+    if (file) durations[relative('.', file)] = Math.round(duration_ms)
+  })
+  tests.once('end', () => {
+    mkdirSync(dirname(KEPT_IN), { recursive: true })
+    writeFileSync(KEPT_IN, JSON.stringify({ ...read(), ...durations }, undefined, 2))
+  })
+}
+
+function read(): Durations {
+  try {
+    return JSON.parse(readFileSync(KEPT_IN, 'utf8')) as Durations
+  } catch {
+    // No run has ended here yet.
+    return {}
+  }
+}

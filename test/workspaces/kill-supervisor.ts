@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { until } from './house.ts'
+
+/** Kills the first process of the sandbox that is kept in this folder, and waits until everything in it is gone. */
+export async function killSupervisor(folder: string): Promise<void> {
+  const { pid } = JSON.parse(readFileSync(join(folder, 'supervisor.json'), 'utf8')) as { pid: number }
+  process.kill(pid, 'SIGKILL')
+  // The kernel ends every process of the sandbox before its first one is a zombie. Until then they still answer.
+  await until(() => !isRunning(pid))
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch {
+    return false
+  }
+}
