@@ -14,7 +14,7 @@ const LOOK_MS = 1_000
 /** How often idle conversations are evicted from the agent cache. */
 const SWEEP_MS = 60_000
 /** Tools may finish what they do when the process is asked to stop. */
-const TOOL_GRACE_MS = 8_000
+export const TOOL_GRACE_MS = 8_000
 
 export type Engine = {
   readonly workerId: WorkerId
