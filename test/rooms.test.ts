@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -119,6 +119,20 @@ test('a circle of imports is told as the path that closes it', () => {
   assert.deepEqual(cyclesIn(new Map([['core/a.ts', ['core/a.ts']]])), [['core/a.ts', 'core/a.ts']])
 })
 
+test('every export is used by another file', () => {
+  const everywhere = globSync('{src,test,bench}/**/*.ts', { cwd: join(SOURCE, '..') })
+  const texts = new Map(everywhere.map((file) => [file, readFileSync(join(SOURCE, '..', file), 'utf8')]))
+  assert.deepEqual(idleExports(texts), [])
+})
+
+test('an export that only its own file uses is seen', () => {
+  const texts = new Map([
+    ['src/a.ts', 'export const used = 1\nexport type Idle = number\nconst x: Idle = used'],
+    ['src/b.ts', "import { used } from './a.ts'"],
+  ])
+  assert.deepEqual(idleExports(texts), ['src/a.ts exports Idle, which no other file uses'])
+})
+
 test('a bad import, a long file, a forbidden name and a bare clock are each seen', () => {
   const engine = "import { x } from '../storage/events.ts'\nimport fs from 'node:fs'\nawait import('../cli/run-cli.ts')"
   assert.equal(faultsOf('engine/bad.ts', engine).length, 3)
@@ -183,6 +197,20 @@ const filesOf = (file: string, text: string): string[] =>
   importsOf(text)
     .filter((target) => target.startsWith('.'))
     .map((target) => join(dirname(file), target))
+
+/** By name: a name that another file mentions counts as used. */
+function idleExports(texts: ReadonlyMap<string, string>): string[] {
+  const mentions = new Map<string, number>()
+  for (const text of texts.values())
+    for (const word of new Set(text.match(/\w+/g))) mentions.set(word, (mentions.get(word) ?? 0) + 1)
+  return [...texts].flatMap(([file, text]) =>
+    file.startsWith('src/')
+      ? [...text.matchAll(/^export (?:async )?(?:function\*?|const|class|type) (\w+)/gm)].flatMap(([, name]) =>
+          mentions.get(name!) === 1 ? [`${file} exports ${name}, which no other file uses`] : [],
+        )
+      : [],
+  )
+}
 
 /** Both are paths from `src/`, in the same room. */
 function passesSubDoor(file: string, target: string): boolean {

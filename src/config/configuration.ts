@@ -38,7 +38,7 @@ export type Settings = {
   cache: { entries: number; bytes: number; idleMs: number }
 }
 
-export type WorkspaceSettings = {
+type WorkspaceSettings = {
   /** The folder of all workspaces. */
   folder: string
   containment: Containment

@@ -2,7 +2,7 @@ import type * as zod from 'zod/mini'
 import type { TargetHandle } from '../core/target.ts'
 
 /** zod is handed in, so that a process without any configuration never loads it. */
-export type Zod = typeof zod
+type Zod = typeof zod
 
 /** What the values of a setting are: in words, as a schema, and how they are written in an environment variable. */
 export type Kind<Value> = {

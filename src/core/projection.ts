@@ -9,7 +9,7 @@ import type { Decision } from './tool-call.ts'
 import type { ToolWrite } from './tool-write.ts'
 import { apply, openCalls, type Turn } from './turn.ts'
 
-export type StepStatus = 'success' | 'failed' | 'cancelled'
+type StepStatus = 'success' | 'failed' | 'cancelled'
 
 export type NewStep = {
   id: StepId

@@ -11,7 +11,7 @@ const ID = /^[a-z]+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** Refusals of strangers that are written down at once; a flood of them must not fill the disk. */
 const REFUSALS = { perSecond: 2, burst: 100 }
 
-export type AuditTrail = {
+type AuditTrail = {
   /** Somebody was not let in, or not allowed. */
   refused(request: FastifyRequest, who: Partial<Caller>, status: number): void
 }

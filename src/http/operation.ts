@@ -44,7 +44,7 @@ export type Operation = {
  * Who writes the audit log: the server after each request, the verb in the transaction of what it did (then the server
  * adds only what was refused or failed), or neither.
  */
-export type Audit = 'by-request' | 'by-verb' | 'none'
+type Audit = 'by-request' | 'by-verb' | 'none'
 
 /** A request whose parts were checked. */
 export type Call<Params, Query, Body> = {

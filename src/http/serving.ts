@@ -6,7 +6,7 @@ import type { Metrics } from './metrics.ts'
 import type { Operation } from './operation.ts'
 
 /** What routes share with the server they are registered at. */
-export type Serving = {
+type Serving = {
   version: string
   metrics: Pick<Metrics, 'page'>
   /** Whether runs can be accepted. */

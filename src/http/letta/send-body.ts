@@ -150,7 +150,7 @@ export type Said =
   | { type: 'answer'; verdicts: Verdict[]; wholesale?: Wholesale; followUps: NewInput[] }
 
 /** The old form: one word for whatever waits. */
-export type Wholesale = { approve: boolean; reason?: string; requestId?: string }
+type Wholesale = { approve: boolean; reason?: string; requestId?: string }
 
 export function saidIn({ messages, input: short }: SendBody): Said {
   const hasShort = short !== undefined && short !== null

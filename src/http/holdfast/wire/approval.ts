@@ -20,7 +20,7 @@ export const approvalSchema = z
   })
   .meta({ id: 'Approval', description: 'A run whose tool calls wait for a person.' })
 
-export type WireApproval = z.output<typeof approvalSchema>
+type WireApproval = z.output<typeof approvalSchema>
 
 export const wireApproval = ({ run, calls }: PendingApproval): WireApproval => ({
   run_id: run.id,

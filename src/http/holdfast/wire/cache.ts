@@ -34,7 +34,7 @@ export const cacheSchema = z
   })
   .meta({ id: 'Cache', description: 'The conversations that a process keeps in memory between turns.' })
 
-export type WireCache = z.output<typeof cacheSchema>
+type WireCache = z.output<typeof cacheSchema>
 
 type CacheState = ReturnType<Desk['world']['warm']['state']>
 

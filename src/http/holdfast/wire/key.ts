@@ -18,7 +18,7 @@ export const keySchema = z
   })
   .meta({ id: 'Key', description: 'An API key, without its secret.' })
 
-export type WireKey = z.output<typeof keySchema>
+type WireKey = z.output<typeof keySchema>
 
 export const wireKey = (key: ApiKey): WireKey => ({
   id: key.id,

@@ -31,7 +31,7 @@ const PARTS = [
 type Part = (typeof PARTS)[number]
 
 /** The parts of an agent that an answer holds only when the request includes them. */
-export type Includes = ReadonlySet<Part>
+type Includes = ReadonlySet<Part>
 
 export const EVERYTHING: Includes = new Set(PARTS)
 

@@ -39,7 +39,7 @@ export const attemptSchema = z
   })
   .meta({ id: 'Attempt', description: 'One request to one model, and what came of it.' })
 
-export type WireAttempt = z.output<typeof attemptSchema>
+type WireAttempt = z.output<typeof attemptSchema>
 
 export function wireAttempt(attempt: RunAttempt): WireAttempt {
   const { at, target, purpose, outcome, usage, cost, credential } = attempt

@@ -29,7 +29,7 @@ export const blockSchema = z
   })
   .meta({ id: 'Block', description: 'A piece of memory in the prompt of one or more agents.' })
 
-export type WireBlock = z.output<typeof blockSchema>
+type WireBlock = z.output<typeof blockSchema>
 
 export const wireBlock = (block: Block): WireBlock => ({
   id: block.id,

@@ -41,7 +41,7 @@ export const contextSchema = z
   })
   .meta({ id: 'Context', description: 'What is in the context of the default conversation, and how large it is.' })
 
-export type WireContext = z.output<typeof contextSchema>
+type WireContext = z.output<typeof contextSchema>
 
 /** The context of the default conversation, and about how many tokens each part takes. */
 export async function contextOverview(agent: Agent, desk: Desk): Promise<WireContext> {

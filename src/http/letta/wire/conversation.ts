@@ -32,7 +32,7 @@ export const conversationSchema = z
   })
   .meta({ id: 'Conversation', description: 'One ordered log of messages with an agent.' })
 
-export type WireConversation = z.output<typeof conversationSchema>
+type WireConversation = z.output<typeof conversationSchema>
 
 export function wireConversation(conversation: Conversation, { context, waiting }: Standing): WireConversation {
   const { id, agentId, isDefault, details = {}, createdAt, updatedAt, archivedAt, lastMessageAt } = conversation

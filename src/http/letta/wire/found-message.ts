@@ -3,7 +3,7 @@ import type { MessageRole } from '../../../core/message.ts'
 import type { FoundMessage } from '../../../service/messages/messages.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 
-export const foundMessageSchema = z
+const foundMessageSchema = z
   .object({
     message_type: z.enum(['user_message', 'assistant_message', 'system_message']),
     message_id: z.string(),

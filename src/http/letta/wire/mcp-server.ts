@@ -46,7 +46,7 @@ export const mcpServerSchema = z
   .discriminatedUnion('mcp_server_type', [stdioServerSchema, remoteServerSchema])
   .meta({ id: 'McpServer', description: 'A server of tools that agents use.' })
 
-export type WireMcpServer = z.output<typeof mcpServerSchema>
+type WireMcpServer = z.output<typeof mcpServerSchema>
 
 export function wireMcpServer({ id, name, place, shown, contact }: ShownMcpServer): WireMcpServer {
   if (place.type === 'stdio')

@@ -32,9 +32,9 @@ const imagePart = z.object({
   ]),
 })
 
-export const contentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart]))])
+const contentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart]))])
 
-export const toolCallSchema = z
+const toolCallSchema = z
   .object({
     name: z.string().describe('Name of the tool.'),
     arguments: z.string().describe('Arguments as JSON text.'),
@@ -56,7 +56,7 @@ const toolReturnSchema = z
   })
   .meta({ id: 'ToolReturn', description: 'The result of one tool call.' })
 
-export const userMessageSchema = z
+const userMessageSchema = z
   .object({
     ...common.shape,
     message_type: z.literal('user_message'),
@@ -64,7 +64,7 @@ export const userMessageSchema = z
   })
   .meta({ id: 'UserMessage', description: 'What a person or an application said to the agent.' })
 
-export const systemMessageSchema = z
+const systemMessageSchema = z
   .object({
     ...common.shape,
     message_type: z.literal('system_message'),
@@ -90,7 +90,7 @@ export const reasoningMessageSchema = z
   })
   .meta({ id: 'ReasoningMessage', description: 'Reasoning of the model before or between parts of its answer.' })
 
-export const hiddenReasoningMessageSchema = z
+const hiddenReasoningMessageSchema = z
   .object({
     ...common.shape,
     message_type: z.literal('hidden_reasoning_message'),
@@ -144,9 +144,9 @@ const clientResultSchema = z.object({
   stderr: alwaysNull,
 })
 
-export const decisionSchema = z.discriminatedUnion('type', [approvalDecisionSchema, clientResultSchema])
+const decisionSchema = z.discriminatedUnion('type', [approvalDecisionSchema, clientResultSchema])
 
-export const approvalResponseMessageSchema = z
+const approvalResponseMessageSchema = z
   .object({
     ...common.shape,
     message_type: z.literal('approval_response_message'),
@@ -157,7 +157,7 @@ export const approvalResponseMessageSchema = z
   })
   .meta({ id: 'ApprovalResponseMessage', description: 'The answer to calls that waited for approval.' })
 
-export const summaryMessageSchema = z
+const summaryMessageSchema = z
   .object({
     ...common.shape,
     message_type: z.literal('summary_message'),

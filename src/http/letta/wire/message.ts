@@ -175,7 +175,7 @@ export function requestSlice(
   }
 }
 
-export type WireResult = Pick<ToolOutcome, 'callId' | 'status' | 'output' | 'images'> & { tool: string | undefined }
+type WireResult = Pick<ToolOutcome, 'callId' | 'status' | 'output' | 'images'> & { tool: string | undefined }
 
 const resultsOf = ({ outcomes }: ToolBody, toolOf: (callId: string) => string | undefined): WireResult[] =>
   outcomes.map(({ spill: _, ...outcome }) => ({ ...outcome, tool: toolOf(outcome.callId) }))

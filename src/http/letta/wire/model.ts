@@ -38,7 +38,7 @@ export const modelSchema = z
   })
   .meta({ id: 'Model', description: 'A model that a configured provider serves.' })
 
-export type WireModel = z.output<typeof modelSchema>
+type WireModel = z.output<typeof modelSchema>
 
 export function wireModel({ handle, window, maxOutput }: KnownModel): WireModel {
   const { provider, model } = parseTarget(handle)!
@@ -96,7 +96,7 @@ export const embeddingModelSchema = z
   })
   .meta({ id: 'EmbeddingModel', description: 'The model that search by meaning uses.' })
 
-export type WireEmbeddingModel = z.output<typeof embeddingModelSchema>
+type WireEmbeddingModel = z.output<typeof embeddingModelSchema>
 
 export function wireEmbedding(handle: TargetHandle, { embeddings }: Desk): WireEmbeddingModel {
   const target = parseTarget(handle)!

@@ -24,7 +24,7 @@ export const passageSchema = z
   })
   .meta({ id: 'Passage', description: 'A text in the archival memory of an agent, found by searching.' })
 
-export type WirePassage = z.output<typeof passageSchema>
+type WirePassage = z.output<typeof passageSchema>
 
 export const wirePassage = ({ id, text, tags, createdAt, agentId }: Passage): WirePassage => ({
   id,
@@ -77,7 +77,7 @@ export const wirePassageSearch = ({
   ...(fallback ? { notice: fallback } : {}),
 })
 
-export const foundPassageSchema = z.object({
+const foundPassageSchema = z.object({
   passage: passageSchema,
   score: z.number().describe('How well the passage matches; higher is better.'),
   metadata: z.object({

@@ -10,6 +10,6 @@ export const runEventSchema = z
   })
   .meta({ id: 'RunEvent', description: 'One entry of the log of a run.' })
 
-export type WireRunEvent = z.output<typeof runEventSchema>
+type WireRunEvent = z.output<typeof runEventSchema>
 
 export const wireRunEvent = ({ seq, at, event }: LoggedEvent): WireRunEvent => ({ seq, date: wireDate(at), event })

@@ -20,7 +20,7 @@ export const responseSchema = z
   })
   .meta({ id: 'Response', description: 'What a run brought about.' })
 
-export type WireResponse = z.output<typeof responseSchema>
+type WireResponse = z.output<typeof responseSchema>
 
 /** The answer for a client that waited for the run: everything but what the client itself sent. */
 export function runResponse({ run, messages, steps, events }: RunStory, types: string[] | undefined): WireResponse {

@@ -38,7 +38,7 @@ export const runSchema = z
   })
   .meta({ id: 'Run', description: 'One accepted request and its execution.' })
 
-export type WireRun = z.output<typeof runSchema>
+type WireRun = z.output<typeof runSchema>
 
 export function wireRun(run: Run): WireRun {
   const { include_return_message_types, ...metadata } = (run.metadata ?? {}) as Record<string, unknown>

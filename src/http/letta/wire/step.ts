@@ -42,7 +42,7 @@ export const stepSchema = z
   })
   .meta({ id: 'Step', description: 'One answer of the model and the results of its tool calls.' })
 
-export type WireStep = z.output<typeof stepSchema>
+type WireStep = z.output<typeof stepSchema>
 
 export function wireStep(step: StoredStep): WireStep {
   const { id, runId, agentId, status, target, usage, stopReason, error } = step
@@ -101,7 +101,7 @@ export const stepMetricsSchema = z
   })
   .meta({ id: 'StepMetrics', description: 'How long a step took, and its parts.' })
 
-export type WireStepMetrics = z.output<typeof stepMetricsSchema>
+type WireStepMetrics = z.output<typeof stepMetricsSchema>
 
 export function wireStepMetrics(step: StoredStep, times: StepTimes | undefined): WireStepMetrics {
   return {

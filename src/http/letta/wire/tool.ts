@@ -26,7 +26,7 @@ export const toolSchema = z
   })
   .meta({ id: 'Tool', description: 'A tool that agents can be given.' })
 
-export type WireTool = z.output<typeof toolSchema>
+type WireTool = z.output<typeof toolSchema>
 
 export const wireTool = (tool: StoredTool): WireTool => ({
   id: tool.id,
@@ -49,7 +49,7 @@ export const wireTool = (tool: StoredTool): WireTool => ({
   last_updated_by_id: null,
 })
 
-export const foundToolSchema = z.object({
+const foundToolSchema = z.object({
   tool: toolSchema,
   combined_score: z.number().describe('1 for the best tool, 1/2 for the second, and so on.'),
   embedded_text: alwaysNull,

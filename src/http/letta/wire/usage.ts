@@ -64,7 +64,7 @@ export const usageDetailsSchema = z
   .object({ ...tokens, ...tokenDetailsSchema.shape })
   .meta({ id: 'UsageDetails', description: 'Tokens of a run with the breakdown that the provider reports.' })
 
-export type WireUsageDetails = z.output<typeof usageDetailsSchema>
+type WireUsageDetails = z.output<typeof usageDetailsSchema>
 
 export const tokenDetails = ({
   cachedTokens,
