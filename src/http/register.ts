@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import type { z } from 'zod'
+import { Problem } from '../core/problem.ts'
 import type { Desk } from '../service/desk.ts'
-import type { Operation } from './operation.ts'
+import type { Method, Operation } from './operation.ts'
 import { parsed, type RequestPart } from './parse.ts'
 import type { Surface } from './surface.ts'
 
@@ -25,7 +26,7 @@ export function registerOperations(
   deskOf: (request: FastifyRequest) => Desk,
 ): void {
   server.setValidatorCompiler(checkRequest)
-  for (const { operations, errors } of surfaces)
+  for (const { operations, notServed, errors } of surfaces) {
     for (const operation of operations)
       server.route({
         method: operation.method,
@@ -37,7 +38,19 @@ export function registerOperations(
           return answerWith(await operation.handle({ params, query, body, request, reply }, deskOf(request)), reply)
         },
       })
+    for (const { methods = METHODS, path, what } of notServed)
+      server.route({
+        method: methods,
+        url: path,
+        config: { errors },
+        handler: async () => {
+          throw new Problem('not-served', `Holdfast does not serve this yet: ${what}.`)
+        },
+      })
+  }
 }
+
+const METHODS: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /**
  * What Fastify checks before the handler is called. Answers are not checked here but by the compiler and by tests: a

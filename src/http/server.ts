@@ -12,7 +12,6 @@ import { readForm, readJson } from './json-body.ts'
 import { LETTA_ERRORS } from './letta/errors.ts'
 import { newMetrics } from './metrics.ts'
 import { isLoopback } from './neighbours.ts'
-import { comesLater } from './not-served.ts'
 import { newReadiness } from './readiness.ts'
 import { operationOf, registerOperations } from './register.ts'
 import { SURFACES } from './surfaces.ts'
@@ -173,11 +172,7 @@ const ownWords = ({ bodyBytes }: Limits): Record<string, ErrorAnswer> => ({
 
 function answerErrors(server: FastifyInstance, report: ServerOptions['report'], limits: Limits): void {
   const words = ownWords(limits)
-  server.setNotFoundHandler(async (request, reply) => {
-    const what = comesLater(request.method, request.url.split('?')[0]!)
-    if (!what) return reply.code(404).send({ detail: 'Not Found' })
-    return reply.code(501).send({ detail: `Holdfast does not serve this yet: ${what}.` })
-  })
+  server.setNotFoundHandler(async (_, reply) => reply.code(404).send({ detail: 'Not Found' }))
   server.setErrorHandler(async (fault: Error & { code?: string; statusCode?: number }, request, reply) => {
     const table = request.routeOptions.config?.errors ?? LETTA_ERRORS
     const known = answerOf(fault, table) ?? words[fault.code ?? ''] ?? mistakeOf(fault)

@@ -12,6 +12,7 @@ import { workspaceOperations } from './workspaces.ts'
 /** What the official client has no words for. Errors look as they do there, so that one client reads both. */
 export const HOLDFAST: Surface = {
   errors: LETTA_ERRORS,
+  notServed: [],
   operations: [
     ...serverOperations,
     ...approvalOperations,

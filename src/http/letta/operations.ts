@@ -11,6 +11,7 @@ import { mcpServerOperations } from './mcp-servers.ts'
 import { messageSearchOperations } from './message-search.ts'
 import { messageOperations } from './messages.ts'
 import { modelOperations } from './models.ts'
+import { notServed } from './not-served.ts'
 import { passageOperations } from './passages.ts'
 import { runOperations } from './runs.ts'
 import { stepOperations } from './steps.ts'
@@ -20,6 +21,7 @@ import { toolOperations } from './tools.ts'
 /** What the official client `@letta-ai/letta-client` asks for. */
 export const LETTA: Surface = {
   errors: LETTA_ERRORS,
+  notServed,
   operations: [
     ...agentOperations,
     ...agentBlockOperations,
