@@ -32,6 +32,9 @@ if (files.length === 0) {
 // Many files wait for processes and leases rather than compute.
 const FILES_PER_CORE = 1.5
 
+// An exit ends the PostgreSQL server; death by a signal would leave it behind.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
 const mentionsPostgres = (file: string) => readFileSync(file, 'utf8').includes('harness/postgres.ts')
 const given = process.env.TEST_DATABASE_URL
 const server = !given && files.some(mentionsPostgres) ? await startPostgresServer() : undefined

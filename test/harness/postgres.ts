@@ -91,6 +91,7 @@ async function startNative(native: string): Promise<PostgresServer> {
   }
   const crash = async () => {
     const dying = child!
+    if (dying.exitCode !== null || dying.signalCode !== null) return
     const gone = new Promise((resolve) => dying.once('exit', resolve))
     dying.ref()
     dying.kill('SIGQUIT')

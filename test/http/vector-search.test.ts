@@ -23,7 +23,7 @@ async function serveEmbedding(context: TestContext, more: Record<string, string>
   const providers = {
     house: { base_url: `${simulator.url}/house/v1` },
     stars: { base_url: simulator.url, dialect: 'gemini' },
-    slow: { base_url: `${simulator.url}/slow/v1`, timeout_ms: 150 },
+    slow: { base_url: `${simulator.url}/slow/v1`, timeout_ms: 1_000 },
   }
   writeFileSync(join(home, 'config.yaml'), JSON.stringify({ embedding: 'house/near', providers, ...config }))
   const environment = { HOLDFAST_HOME: home, ...more }

@@ -132,7 +132,7 @@ export const LINE_REMEDIES: RemedyScenario[] = [
       const relay = await relayTo(simulator.port, context)
       const { house } = await given(context, {
         chain: ['custom/m'],
-        providers: { custom: { base_url: `${relay.url}/v1`, timeout_ms: 80 } },
+        providers: { custom: { base_url: `${relay.url}/v1`, timeout_ms: 1_000 } },
       })
       const place = { house, simulator }
       await warmUp(place, 3)

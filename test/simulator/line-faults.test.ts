@@ -94,7 +94,7 @@ test('pings without an end keep the connection alive and never answer', async (c
 })
 
 test('a refused connection is refused until the port is open again, at the same address', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ times: 1, answer: { line: 'refuse', forMs: 200 } }] })
+  const simulator = await simulatorFor(context, { script: [{ times: 1, answer: { line: 'refuse', forMs: 1_000 } }] })
   await assert.rejects(askChat(simulator))
   await assert.rejects(askChat(simulator), (fault: Error) => (fault.cause as { code?: string }).code === 'ECONNREFUSED')
   const answered = await retried(() => askChat(simulator))

@@ -292,9 +292,9 @@ test('what the SDK throws by itself is a failure part, whoever throws it', async
 test('a model that falls silent is given up, whether or not it listens to its signal', {
   timeout: 10_000,
 }, async () => {
-  const set: AiSdkOptions = { ...options(), deadlines: { firstByteMs: 30, stallMs: 30 } }
+  const set = (deadlines: NonNullable<AiSdkOptions['deadlines']>): AiSdkOptions => ({ ...options(), deadlines })
   const deaf = modelOf(() => new Promise(() => {}))
-  const [first] = await partsOf(deaf, {}, set)
+  const [first] = await partsOf(deaf, {}, set({ firstByteMs: 30 }))
   assert.equal(first?.type === 'failure' && first.failure.kind, 'timeout')
 
   const stalls = modelOf(async () => ({
@@ -302,7 +302,7 @@ test('a model that falls silent is given up, whether or not it listens to its si
       start: (controller) => controller.enqueue({ type: 'text-delta', id: 't', delta: 'Hi' }),
     }),
   }))
-  const last = (await partsOf(stalls, {}, set)).at(-1)
+  const last = (await partsOf(stalls, {}, set({ stallMs: 30 }))).at(-1)
   assert.equal(last?.type === 'failure' && last.failure.kind, 'stalled')
 })
 

@@ -52,7 +52,7 @@ export function neverTwice({ server, newAgent }: House): void {
     const agentId = await newAgent()
     simulator.script({ answer: SLOW })
     // The client gives up after a moment, as it does after a minute, and tries again by itself.
-    const hasty = new Letta({ baseURL: url(), apiKey: KEY, timeout: 300, maxRetries: 4 })
+    const hasty = new Letta({ baseURL: url(), apiKey: KEY, timeout: 300, maxRetries: 10 })
     const response: Heard = await hasty.agents.messages.create(agentId, { input: 'Once' })
     assert.equal(response.messages[0].content, SLOW.text)
     assert.equal((await client.runs.list({ agent_id: agentId })).getPaginatedItems().length, 1)
