@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { IdPrefix } from '../core/id.ts'
-import type { JsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 
 /** An id of one kind, checked and typed where it enters. */
 export const id = <P extends IdPrefix>(prefix: P) =>
@@ -28,8 +28,10 @@ export const texts = listOf(z.string())
 export const limit = (usual: number, most = 1000) =>
   z.coerce.number().int().min(1).max(most).optional().default(usual).describe('The most items of a page.')
 
-/** Any JSON object. */
-export const record = z.record(z.string(), z.json()).transform((value) => value as JsonObject)
+/** Any JSON. A body was parsed from JSON, with a bound on its depth, so there is nothing left to check. */
+export const json = z.unknown().transform((value) => value as Json)
+
+export const record = z.record(z.string(), z.unknown()).transform((value) => value as JsonObject)
 
 export const date = z
   .string()

@@ -98,7 +98,7 @@ function parametersOf({ properties = {}, required = [] }: JsonSchema, place: Par
 
 const errorSchema = z
   .object({
-    detail: z.json().describe('What was wrong and where; for some conflicts an object with a code.'),
+    detail: z.unknown().describe('What was wrong and where; for some conflicts an object with a code.'),
     trace_id: z.string().optional(),
     run_id: z.string().optional(),
   })

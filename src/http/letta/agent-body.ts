@@ -71,9 +71,7 @@ const COMMON = {
   model: z
     .string()
     .nullish()
-    .describe(
-      'Model that writes the summary, as provider/model. `letta/auto`, or none, is that of the agent. The `self_` modes use that of the agent.',
-    ),
+    .describe('Model as provider/model. `letta/auto`, or none for a new agent, is the default model of the server.'),
   llm_config: record
     .nullish()
     .describe(

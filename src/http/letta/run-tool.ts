@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { JsonObject } from '../../core/json.ts'
 import type { RunTool } from '../../service/tools/run-tool.ts'
+import { record } from '../field.ts'
 
 export const runBody = z.object({
-  args: z.record(z.string(), z.json()).nullish().describe('The arguments, by name.'),
+  args: record.nullish().describe('The arguments, by name.'),
 })
 
 /** What a request to run a tool asks for. Whoever hangs up stops it. */
@@ -15,7 +15,7 @@ export function runAsked(
   const gone = new AbortController()
   raw.once('close', () => gone.abort())
   return {
-    input: (args ?? {}) as JsonObject,
+    input: args ?? {},
     signal: gone.signal,
     isRepeat: Number(headers['x-stainless-retry-count'] ?? 0) > 0,
   }

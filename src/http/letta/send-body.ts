@@ -5,6 +5,7 @@ import type { InputPart } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ClientTool } from '../../core/run.ts'
 import type { NewInput } from '../../service/messages/send-message.ts'
+import { record } from '../field.ts'
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() })
 const imagePart = z.object({
@@ -74,7 +75,7 @@ const clientTool = z.object({
     .max(128)
     .describe('Name the model calls the tool by. It goes before a tool of the agent with the same name.'),
   description: z.string().nullish().describe('What the model reads about the tool.'),
-  parameters: z.record(z.string(), z.json()).nullish().describe('JSON Schema of the arguments.'),
+  parameters: record.nullish().describe('JSON Schema of the arguments.'),
 })
 
 const clientSkill = z.object({

@@ -11,6 +11,7 @@ import {
   textOf,
 } from '../../../core/message.ts'
 import { type Decision, settle, type ToolCall, type ToolOutcome } from '../../../core/tool-call.ts'
+import { json } from '../../field.ts'
 
 /** A message as agent files tell it. What is not known of it is left alone. */
 export const fileMessage = z.looseObject({
@@ -24,7 +25,7 @@ export const fileMessage = z.looseObject({
     .nullish(),
   tool_call_id: z.string().nullish(),
   tool_returns: z
-    .array(z.looseObject({ tool_call_id: z.string().nullish(), status: z.string().nullish(), func_response: z.json() }))
+    .array(z.looseObject({ tool_call_id: z.string().nullish(), status: z.string().nullish(), func_response: json }))
     .nullish(),
   approvals: z.array(z.looseObject({})).nullish(),
   created_at: z.string().nullish(),
