@@ -3,7 +3,7 @@ import type { RunId } from '../core/id.ts'
 import type { Run } from '../core/run.ts'
 import { waitForRun } from '../service/runs/watch-run.ts'
 import type { House } from './house.ts'
-import { NEW_TELLING, renderChunk } from './render-chunk.ts'
+import { NEW_TELLING, renderChunk } from './render/chunk.ts'
 import type { Screen } from './terminal.ts'
 
 type FollowOptions = {

@@ -3,6 +3,7 @@ import { DEFAULT_ORGANIZATION } from '../core/id.ts'
 import type { Limits } from '../core/limits.ts'
 import { type Caller, covers, isOperator, type KeptKey, keyState } from '../core/people.ts'
 import type { Desk } from '../service/desk.ts'
+import { keyLookup } from '../service/people/keys.ts'
 import { addressGroup } from './address-group.ts'
 import { bearerOf, keyGuard } from './api-key.ts'
 import { keepAuditTrail } from './audit-trail.ts'
@@ -35,7 +36,7 @@ export function admit(server: FastifyInstance, { desk, apiKey, isLocal, limits }
   const isHome = keyGuard(apiKey)
   const trail = keepAuditTrail(server, desk)
   const strangers = newBuckets(MOST_ADDRESSES, () => newBucket(perMinute(limits.refusalsPerMinute)))
-  const ring = newKeyRing({ keys: desk.world.store.keys, limits, end: endNow, report: desk.world.report })
+  const ring = newKeyRing({ keys: keyLookup(desk), limits, end: endNow, report: desk.world.report })
 
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', (request, reply, done) => {

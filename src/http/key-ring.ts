@@ -25,7 +25,7 @@ export type KeyRing = {
 }
 
 type Options = {
-  keys: KeyStore
+  keys: Pick<KeyStore, 'byPrefix' | 'revokedOf'>
   limits: Limits
   /** Ends what a key holds open. */
   end(reply: FastifyReply): void

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { verdictOf } from '../../src/cli/chat/ask-approval.ts'
-import { NEW_TELLING, type Piece, renderChunk } from '../../src/cli/render-chunk.ts'
+import { NEW_TELLING, type Piece, renderChunk } from '../../src/cli/render/chunk.ts'
 import { type Look, newScreen, PLAIN, safeText } from '../../src/cli/terminal.ts'
 import type { Chunk } from '../../src/core/chunk.ts'
 

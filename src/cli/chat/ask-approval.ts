@@ -1,6 +1,6 @@
 import type { Verdict } from '../../core/approval.ts'
 import type { ToolCall } from '../../core/tool-call.ts'
-import { argumentLines } from '../render-chunk.ts'
+import { argumentLines } from '../render/chunk.ts'
 import { type Look, type Screen, safeText } from '../terminal.ts'
 import type { Keyboard } from './keyboard.ts'
 

@@ -1,7 +1,7 @@
 import { listMessages } from '../../service/messages/messages.ts'
 import { listRuns } from '../../service/runs/runs.ts'
-import { renderMessage } from '../render-message.ts'
-import { runLine } from '../render-run.ts'
+import { renderMessage } from '../render/message.ts'
+import { runLine } from '../render/run.ts'
 import type { Talk } from './talk.ts'
 
 type Slash = { what: string; run(talk: Talk): Promise<'quit' | undefined> }

@@ -18,8 +18,8 @@ import { poolMembers, requireProviderName } from '../../service/providers/provid
 import { type Context, printJson, withApp } from '../context.ts'
 import { INTERRUPTED } from '../exit-codes.ts'
 import { confirmed, secretFromKeyboard, secretFromPipe } from '../read-secret.ts'
-import { credentialJson, credentialLine } from '../render-credential.ts'
-import { count } from '../render-run.ts'
+import { credentialJson, credentialLine } from '../render/credential.ts'
+import { count } from '../render/run.ts'
 import { stoppable } from '../stoppable.ts'
 import { safeText } from '../terminal.ts'
 

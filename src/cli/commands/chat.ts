@@ -11,7 +11,7 @@ import { TERMINATED } from '../exit-codes.ts'
 import { agentOrFirst } from '../first-agent.ts'
 import { withHouse } from '../house.ts'
 import { lastConversation } from '../pick-conversation.ts'
-import { PERSON, renderMessage } from '../render-message.ts'
+import { PERSON, renderMessage } from '../render/message.ts'
 import { tellFault } from '../tell-fault.ts'
 
 type ChatOptions = { agent?: string; new?: boolean }

@@ -2,7 +2,7 @@ import type { SandboxCheck } from '../../ports/workspaces.ts'
 import { checkStore, type Report } from '../../service/store/check-store.ts'
 import { type Repair, repairStore } from '../../service/store/repair-store.ts'
 import { type Context, printJson, withApp } from '../context.ts'
-import { count } from '../render-run.ts'
+import { count } from '../render/run.ts'
 import { type Paint, safeText } from '../terminal.ts'
 
 type Flags = { json?: boolean; repair?: boolean }

@@ -12,7 +12,7 @@ import { type TestResult, testProvider } from '../../service/providers/test-prov
 import { runWords } from '../../service/runs/run-words.ts'
 import { type Context, printJson, withApp } from '../context.ts'
 import { EXIT_OF_STOP } from '../exit-codes.ts'
-import { credentialJson, credentialLine, untilText } from '../render-credential.ts'
+import { credentialJson, credentialLine, untilText } from '../render/credential.ts'
 import { timeJson } from '../run-json.ts'
 import { stoppable } from '../stoppable.ts'
 import { type Look, type Screen, safeText, shortened } from '../terminal.ts'

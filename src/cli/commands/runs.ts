@@ -5,9 +5,9 @@ import { runWords } from '../../service/runs/run-words.ts'
 import { listRuns, showRun } from '../../service/runs/runs.ts'
 import { type Context, printJson, withApp } from '../context.ts'
 import { withHouse } from '../house.ts'
-import { billOf } from '../render-bill.ts'
-import { runLine } from '../render-run.ts'
-import { renderStory } from '../render-story.ts'
+import { billOf } from '../render/bill.ts'
+import { runLine } from '../render/run.ts'
+import { renderStory } from '../render/story.ts'
 import { messageJson, runJson, stepJson } from '../run-json.ts'
 
 type ListOptions = { agent?: string; limit: string; json?: boolean }

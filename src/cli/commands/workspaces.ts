@@ -6,7 +6,7 @@ import { type Context, printJson } from '../context.ts'
 import { withHouse } from '../house.ts'
 import { lastConversation } from '../pick-conversation.ts'
 import { confirmed } from '../read-secret.ts'
-import { endingText, processJson, workspaceJson, workspaceLine, workspaceLines } from '../render-workspace.ts'
+import { endingText, processJson, workspaceJson, workspaceLine, workspaceLines } from '../render/workspace.ts'
 import { safeText } from '../terminal.ts'
 import type { ShownWorkspace } from '../workspace-verbs.ts'
 

@@ -1,7 +1,7 @@
 import { runWords } from '../../service/runs/run-words.ts'
 import { listRuns, showRun } from '../../service/runs/runs.ts'
 import { withApp } from '../context.ts'
-import { renderStory } from '../render-story.ts'
+import { renderStory } from '../render/story.ts'
 import { playChat } from './child.ts'
 import { requireSeen, type Stage } from './stage.ts'
 

@@ -1,6 +1,7 @@
 import type { Conversation } from '../../core/agent.ts'
 import type { ConversationId, MessageId } from '../../core/id.ts'
 import type { MessagePage } from '../../ports/store.ts'
+import { findConversation } from '../../service/conversations/conversations.ts'
 import { promptOf } from '../../service/conversations/prompt.ts'
 import type { Desk } from '../../service/desk.ts'
 import { listMessages } from '../../service/messages/messages.ts'
@@ -56,6 +57,6 @@ async function between(conversation: Conversation, page: MessagePage, desk: Desk
 /** What a conversation's model is told first, by the id it has in lists. */
 export async function systemMessage(id: MessageId, desk: Desk): Promise<WireMessage | undefined> {
   const conversationId: ConversationId = `conv-${id.slice('message-'.length)}`
-  const conversation = await desk.world.store.conversations.get(desk.organizationId, conversationId)
+  const conversation = await findConversation(conversationId, desk)
   return conversation && systemSlice(conversation, await promptOf(conversation.id, desk))
 }

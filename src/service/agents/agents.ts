@@ -31,6 +31,9 @@ export async function searchAgents(filter: AgentFilter, page: ListPage, desk: De
 
 export const countAgents = (desk: Desk): Promise<number> => desk.world.store.agents.count(desk.organizationId)
 
+export const tagsOf = async (agent: Agent, desk: Desk): Promise<string[]> =>
+  (await desk.world.store.tags.ofAgents(desk.organizationId, [agent.id])).get(agent.id) ?? []
+
 export const listTags = (query: Parameters<Desk['world']['store']['tags']['list']>[1], desk: Desk): Promise<string[]> =>
   desk.world.store.tags.list(desk.organizationId, query)
 

@@ -39,11 +39,13 @@ export async function requireConversation(agent: Agent, id: string | undefined, 
 }
 
 /** By its own id, whichever agent it belongs to. */
-export async function requireConversationById(
+export const findConversation = (
   id: ConversationId,
   { world, organizationId }: Desk,
-): Promise<Conversation> {
-  const found = await world.store.conversations.get(organizationId, id)
+): Promise<Conversation | undefined> => world.store.conversations.get(organizationId, id)
+
+export async function requireConversationById(id: ConversationId, desk: Desk): Promise<Conversation> {
+  const found = await findConversation(id, desk)
   if (found) return found
   throw new Problem('not-found', `There is no conversation ${id}.`)
 }

@@ -1,10 +1,14 @@
 import { parseId } from '../../core/id.ts'
 import type { ApiKey, Scope, UserId } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
+import type { KeyStore } from '../../ports/people-store.ts'
 import type { Desk } from '../desk.ts'
 import { entryOf } from './audit.ts'
 import { organizationFor } from './organization-for.ts'
 import { requireName } from './people.ts'
+
+/** What a key ring asks about the keys it was shown. */
+export const keyLookup = ({ world }: Desk): Pick<KeyStore, 'byPrefix' | 'revokedOf'> => world.store.keys
 
 type CreateKey = {
   name: string

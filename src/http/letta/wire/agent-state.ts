@@ -7,6 +7,7 @@ import { parseTarget } from '../../../core/target.ts'
 import { blocksOf } from '../../../service/agents/agent-blocks.ts'
 import { type Secrets, secretsOf } from '../../../service/agents/agent-secrets.ts'
 import { toolsOf } from '../../../service/agents/agent-tools.ts'
+import { tagsOf } from '../../../service/agents/agents.ts'
 import { requireConversation, standingOf } from '../../../service/conversations/conversations.ts'
 import type { Desk } from '../../../service/desk.ts'
 import { texts } from '../../field.ts'
@@ -58,12 +59,11 @@ export const agentStates = (agents: readonly Agent[], includes: Includes, desk: 
   Promise.all(agents.map((agent) => agentState(agent, includes, desk)))
 
 export async function agentState(agent: Agent, includes: Includes, desk: Desk): Promise<WireAgent> {
-  const { store } = desk.world
   const none = async <T>(): Promise<T[]> => []
   const [blocks, tools, tags, { conversation, standing }] = await Promise.all([
     includes.has('blocks') ? blocksOf(agent, desk) : none<never>(),
     includes.has('tools') ? toolsOf(agent, desk) : none<never>(),
-    includes.has('tags') ? store.tags.ofAgents(desk.organizationId, [agent.id]) : undefined,
+    includes.has('tags') ? tagsOf(agent, desk) : none<string>(),
     whereItStands(agent, desk),
   ])
   const { context, waiting, lastRun } = standing
@@ -91,7 +91,7 @@ export async function agentState(agent: Agent, includes: Includes, desk: Desk): 
     memory: { blocks: wireBlocks, file_blocks: [], agent_type, git_enabled: false, prompt_template: '' },
     blocks: wireBlocks,
     tools: tools.map(wireTool),
-    tags: tags?.get(agent.id) ?? [],
+    tags: tags,
     sources: [],
     secrets,
     tool_exec_environment_variables: secrets,

@@ -5,7 +5,7 @@ import { toModelHistory } from '../../../core/history.ts'
 import type { MessageBody } from '../../../core/message.ts'
 import { toolsOf } from '../../../service/agents/agent-tools.ts'
 import { requireConversation } from '../../../service/conversations/conversations.ts'
-import { promptOf } from '../../../service/conversations/prompt.ts'
+import { contextOf, promptOf } from '../../../service/conversations/prompt.ts'
 import type { Desk } from '../../../service/desk.ts'
 import { windowOf } from '../model-handle.ts'
 import { always } from './constant-field.ts'
@@ -45,13 +45,11 @@ type WireContext = z.output<typeof contextSchema>
 
 /** The context of the default conversation, and about how many tokens each part takes. */
 export async function contextOverview(agent: Agent, desk: Desk): Promise<WireContext> {
-  const { store } = desk.world
   const conversation = await requireConversation(agent, undefined, desk)
-  const [prompt, view, tools, materials] = await Promise.all([
+  const [prompt, { messages: view, passageCount }, tools] = await Promise.all([
     promptOf(conversation.id, desk),
-    store.messages.context(conversation.id),
+    contextOf(conversation.id, desk),
     toolsOf(agent, desk),
-    store.prompts.materials(desk.organizationId, conversation.id),
   ])
   const memory = /<memory_blocks>[\s\S]*<\/memory_blocks>/.exec(prompt)?.[0] ?? ''
   const summary = view.findLast(({ body }) => body.role === 'summary')?.body
@@ -69,7 +67,7 @@ export async function contextOverview(agent: Agent, desk: Desk): Promise<WireCon
     context_window_size_max: windowOf(agent.model, desk),
     context_window_size_current: Object.values(counts).reduce<number>((sum, count) => sum + count, 0),
     num_messages: view.length + 1,
-    num_archival_memory: materials?.passageCount ?? 0,
+    num_archival_memory: passageCount,
     num_recall_memory: conversation.nextPosition,
     ...counts,
     external_memory_summary: '',

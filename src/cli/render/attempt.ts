@@ -1,10 +1,10 @@
-import type { Cooldown } from '../core/credential.ts'
-import type { TurnEvent } from '../core/event.ts'
-import type { RunSettings } from '../core/run.ts'
-import type { RunWords } from '../service/runs/run-words.ts'
-import { costText, handleOf, usageText } from './render-bill.ts'
-import { remedyText } from './render-chunk.ts'
-import { safeText } from './terminal.ts'
+import type { Cooldown } from '../../core/credential.ts'
+import type { TurnEvent } from '../../core/event.ts'
+import type { RunSettings } from '../../core/run.ts'
+import type { RunWords } from '../../service/runs/run-words.ts'
+import { safeText } from '../terminal.ts'
+import { costText, handleOf, usageText } from './bill.ts'
+import { remedyText } from './chunk.ts'
 
 type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
 type Scene = { settings: RunSettings | undefined; words: RunWords }

@@ -1,8 +1,8 @@
-import type { LimitName, ProcessEnding, ProcessState } from '../ports/workspaces.ts'
-import { ageText, count } from './render-run.ts'
-import { timeJson } from './run-json.ts'
-import { type Look, safeText, shortened } from './terminal.ts'
-import type { ShownWorkspace } from './workspace-verbs.ts'
+import type { LimitName, ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
+import { timeJson } from '../run-json.ts'
+import { type Look, safeText, shortened } from '../terminal.ts'
+import type { ShownWorkspace } from '../workspace-verbs.ts'
+import { ageText, count } from './run.ts'
 
 const MEGABYTE = 1024 * 1024
 

@@ -1,7 +1,7 @@
-import { type Message, textOf } from '../core/message.ts'
-import type { Decision, ToolOutcome } from '../core/tool-call.ts'
-import { fewLines } from './render-chunk.ts'
-import { indented, type Look, safeText, shortened } from './terminal.ts'
+import { type Message, textOf } from '../../core/message.ts'
+import type { Decision, ToolOutcome } from '../../core/tool-call.ts'
+import { indented, type Look, safeText, shortened } from '../terminal.ts'
+import { fewLines } from './chunk.ts'
 
 export const PERSON = 'you ›'
 

@@ -1,9 +1,9 @@
-import { summaryTargets } from '../core/compaction.ts'
-import type { TurnEvent, Usage } from '../core/event.ts'
-import { costOf, type Price } from '../core/price.ts'
-import type { RunSettings } from '../core/run.ts'
-import type { RunWords } from '../service/runs/run-words.ts'
-import type { RunStory } from '../service/runs/runs.ts'
+import { summaryTargets } from '../../core/compaction.ts'
+import type { TurnEvent, Usage } from '../../core/event.ts'
+import { costOf, type Price } from '../../core/price.ts'
+import type { RunSettings } from '../../core/run.ts'
+import type { RunWords } from '../../service/runs/run-words.ts'
+import type { RunStory } from '../../service/runs/runs.ts'
 
 /** One request that used tokens, whatever came of it. */
 type Charge = { handle: string; usage: Usage; isFailed: boolean }

@@ -1,7 +1,7 @@
-import type { CredentialState, PoolMember } from '../service/providers/providers.ts'
-import { ageText } from './render-run.ts'
-import { timeJson } from './run-json.ts'
-import { type Look, safeText } from './terminal.ts'
+import type { CredentialState, PoolMember } from '../../service/providers/providers.ts'
+import { timeJson } from '../run-json.ts'
+import { type Look, safeText } from '../terminal.ts'
+import { ageText } from './run.ts'
 
 /** One credential on one line: which, how it stands and why, how much it is used. */
 export function credentialLine(member: PoolMember, now: number, { paint }: Look): string {

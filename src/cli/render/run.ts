@@ -1,5 +1,5 @@
-import { phaseOf, type Run, type RunPhase } from '../core/run.ts'
-import type { Look } from './terminal.ts'
+import { phaseOf, type Run, type RunPhase } from '../../core/run.ts'
+import type { Look } from '../terminal.ts'
 
 const COLOUR: Record<RunPhase, keyof Look['paint']> = {
   created: 'dim',

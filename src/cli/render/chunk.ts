@@ -1,6 +1,6 @@
-import type { Chunk, WireCall, WireReturn } from '../core/chunk.ts'
-import type { StopReason } from '../core/run.ts'
-import { CLEAR_LINE, indented, type Look, safeText, shortened } from './terminal.ts'
+import type { Chunk, WireCall, WireReturn } from '../../core/chunk.ts'
+import type { StopReason } from '../../core/run.ts'
+import { CLEAR_LINE, indented, type Look, safeText, shortened } from '../terminal.ts'
 
 /** A piece of output. `answer` is what was asked for, `note` is said about it; a caller may part the two. */
 export type Piece = { to: 'answer' | 'note'; text: string }
