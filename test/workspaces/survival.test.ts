@@ -162,7 +162,7 @@ test('a workspace that is removed while it is opened is gone or new, never half'
 })
 
 test('a workspace without anything to do goes to sleep and wakes with all it had', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context, { sleepAfterMs: 50 })
+  const house = openWorkspaceHouse(context, { sleepAfterMs: 1_000 })
   const conversationId = newConversationId()
   const workspace = await house.workspaces.open(conversationId)
   const { processId } = await workspace.start(wishFor('sleep 1000', { background: true }))
