@@ -2,6 +2,7 @@ import type { PoolStrategy } from '../core/credential.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { KnownFacts, ProviderDirectory, ProviderEntry } from '../ports/provider-directory.ts'
 import { flowNames, flowProvider } from './credentials/oauth-flows.ts'
+import { WIRE_DIALECTS } from './dialects.ts'
 import { priceOf } from './model-prices.ts'
 import type { ProviderSet, ProviderWish } from './provider-set.ts'
 import { VENDORS, type Vendor } from './vendors.ts'
@@ -31,7 +32,8 @@ export function providerDirectory(
       if (dialect === 'ai-sdk')
         return { type: 'failure', failure: { kind: 'invalid-request', detail: 'this client lists no models' } }
       const { listModels } = await import('./list-models.ts')
-      return listModels({ provider: name, dialect, baseUrl, quirks: quirksOf(name), ...options })
+      const { models: listing } = await WIRE_DIALECTS[dialect].load()
+      return listModels({ provider: name, listing, baseUrl, quirks: quirksOf(name), ...options })
     },
     factsOf({ provider, model }): KnownFacts {
       const facts = providers[provider]?.factsOf?.(model) ?? {}

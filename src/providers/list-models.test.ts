@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import type { HttpDialect } from '../core/message.ts'
 import type { Grant } from '../ports/credentials.ts'
-import { type ListRequest, listModels } from './list-models.ts'
+import { WIRE_DIALECTS } from './dialects.ts'
+import { listModels } from './list-models.ts'
 
 type Seen = { url: string; headers: IncomingHttpHeaders }
 
@@ -22,11 +24,10 @@ async function serve(context: TestContext, ...bodies: unknown[]): Promise<{ url:
 
 const grant: Grant = { credentialId: 'credential-a', secret: 'sk-a', kind: 'api-key' }
 
-const ask = (baseUrl: string, more: Partial<ListRequest> = {}) =>
-  listModels({
-    ...{ provider: 'p', dialect: 'openai-chat', baseUrl, quirks: {}, grant, signal: new AbortController().signal },
-    ...more,
-  })
+const ask = async (baseUrl: string, { dialect }: { dialect: HttpDialect } = { dialect: 'openai-chat' }) => {
+  const { models: listing } = await WIRE_DIALECTS[dialect].load()
+  return listModels({ provider: 'p', listing, baseUrl, quirks: {}, grant, signal: new AbortController().signal })
+}
 
 test('windows, outputs and prices are read under the names the vendors give them', async (context) => {
   const { url, seen } = await serve(context, {

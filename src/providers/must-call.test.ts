@@ -1,19 +1,32 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import { DIALECTS } from '../core/message.ts'
 import type { ModelRequest } from '../ports/model.ts'
 import { callOptions } from './ai-sdk/call-options.ts'
 import { anthropicMessages } from './anthropic/messages.ts'
+import { WIRE_DIALECTS } from './dialects.ts'
 import { geminiGenerateContent } from './gemini/generate-content.ts'
 import { openaiChat } from './openai/chat.ts'
 import { openaiResponses } from './openai/responses.ts'
 import type { WireDialect } from './wire/dialect.ts'
 
 const request: ModelRequest = {
-  ...{ model: 'any', system: '', messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] },
+  model: 'any',
+  system: '',
+  messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
   tools: [{ name: 'plan', description: 'plans', inputSchema: { type: 'object' } }],
 }
 const bodyOf = (dialect: WireDialect, change: Partial<ModelRequest>): Record<string, unknown> =>
   JSON.parse(dialect.encode({ ...request, ...change }, { quirks: {} }).body)
+
+for (const name of DIALECTS)
+  test(`${name}: a demand for a call changes one field of the request`, async () => {
+    const dialect = await WIRE_DIALECTS[name].load()
+    const free = bodyOf(dialect, {})
+    const forced = Object.entries(bodyOf(dialect, { mustCall: true }))
+    assert.equal(forced.filter(([field, value]) => !isDeepStrictEqual(free[field], value)).length, 1)
+  })
 
 const ROWS: { dialect: WireDialect; field: string; forced: unknown }[] = [
   { dialect: openaiChat, field: 'tool_choice', forced: 'required' },

@@ -1,12 +1,11 @@
 import type { FailureKind } from '../core/failure.ts'
-import type { Dialect } from '../core/message.ts'
+import type { HttpDialect } from '../core/message.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { ModelFacts, ModelProvider } from '../ports/model.ts'
 import { adviceFor } from './advice.ts'
-import { anthropicFacts } from './anthropic/model-facts.ts'
 import type { KeyVariable } from './credentials/environment-keys.ts'
-import { geminiFacts } from './gemini/model-generation.ts'
+import { WIRE_DIALECTS } from './dialects.ts'
 import { lazyProvider } from './lazy-provider.ts'
 import { modelFacts } from './model-facts.ts'
 import { VENDORS, type Vendor, vendorNamed } from './vendors.ts'
@@ -80,8 +79,14 @@ function providerOf(vendor: Vendor & { baseUrl: string }, wish: ProviderWish, cl
   const dialect = wish.dialect ?? vendor.dialect
   const isAggregator = wish.aggregator ?? vendor.isAggregator
   const factsOf = (model: string) => factsOfModel(model, dialect, wish.windows)
-  const options: WireVendor = {
-    ...{ provider, dialect, baseUrl, quirks, isAggregator, needsKey, facts: factsOf, clock },
+  const options: Omit<WireVendor, 'dialect'> = {
+    provider,
+    baseUrl,
+    quirks,
+    isAggregator,
+    needsKey,
+    facts: factsOf,
+    clock,
     deadlines: {
       ...(wish.timeout_ms === undefined ? {} : { firstByteMs: wish.timeout_ms }),
       ...(wish.stall_timeout_ms === undefined ? {} : { stallMs: wish.stall_timeout_ms }),
@@ -93,17 +98,14 @@ function providerOf(vendor: Vendor & { baseUrl: string }, wish: ProviderWish, cl
     factsOf,
     adviceFor: (kind: FailureKind) => adviceFor({ ...named, kind }),
   }
-  return lazyProvider(known, async () => (await import('./wire-vendor.ts')).wireVendor(options))
+  return lazyProvider(known, async () => {
+    const { wireVendor } = await import('./wire-vendor.ts')
+    return wireVendor({ ...options, dialect: await WIRE_DIALECTS[dialect].load() })
+  })
 }
 
-/** What a language's own models are; elsewhere the table says. */
-const OF_DIALECT: Partial<Record<Dialect, (model: string) => ModelFacts>> = {
-  anthropic: anthropicFacts,
-  gemini: geminiFacts,
-}
-
-function factsOfModel(model: string, dialect: Dialect, windows: Record<string, number> = {}): ModelFacts {
-  const known = (OF_DIALECT[dialect] ?? modelFacts)(model)
+function factsOfModel(model: string, dialect: HttpDialect, windows: Record<string, number> = {}): ModelFacts {
+  const known = (WIRE_DIALECTS[dialect].factsOf ?? modelFacts)(model)
   const window = windows[model]
   return window === undefined ? known : { ...known, window }
 }

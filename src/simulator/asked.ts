@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Json } from '../core/json.ts'
+import { SIMULATED_DIALECTS } from './dialects.ts'
+import { asObject, asText, type Fields } from './request-fields.ts'
 import type { ModelProtocol } from './script.ts'
 
 /** What a request to a model asks for, whatever its protocol. */
@@ -29,7 +31,8 @@ export type Arrived = { path: string; query: URLSearchParams; headers: IncomingH
 
 export function readAsked(protocol: ModelProtocol, { path, query, headers, raw, body }: Arrived): Asked {
   const fields = asObject(body)
-  const messages = READERS[protocol].messages(fields)
+  const { reader } = SIMULATED_DIALECTS[protocol]
+  const messages = reader.messages(fields)
   const objects = [...objectsIn(body)]
   return {
     protocol,
@@ -37,54 +40,19 @@ export function readAsked(protocol: ModelProtocol, { path, query, headers, raw, 
     headers,
     raw,
     key: keyOf(headers, query),
-    model: READERS[protocol].model(fields, path),
-    streams: READERS[protocol].streams(fields, path),
-    asArray: protocol === 'gemini' && query.get('alt') !== 'sse',
-    wantsUsage: protocol !== 'openai-chat' || asObject(fields.stream_options).include_usage === true,
+    model: reader.model(fields, path),
+    streams: reader.streams(fields, path),
+    asArray: reader.asArray?.(query) ?? false,
+    wantsUsage: reader.wantsUsage?.(fields) ?? true,
     messages: messages.length,
     lastMessage: textsIn(messages.at(-1)).join('\n'),
-    maxTokens: READERS[protocol].maxTokens(fields),
+    maxTokens: reader.maxTokens(fields),
     hasTools: Array.isArray(fields.tools) && fields.tools.length > 0,
     hasImages: objects.some(isImage),
     hasToolImages: objects.some((object) => isToolResult(object) && [...objectsIn(object as Json)].some(isImage)),
     hasSignatures: objects.some(isSigned),
     hasEncrypted: objects.some((object) => typeof object.encrypted_content === 'string'),
   }
-}
-
-type Fields = { [key: string]: Json | undefined }
-type Reader = {
-  model(fields: Fields, path: string): string
-  streams(fields: Fields, path: string): boolean
-  messages(fields: Fields): Json[]
-  maxTokens(fields: Fields): number | undefined
-}
-
-const READERS: Record<ModelProtocol, Reader> = {
-  'openai-chat': {
-    model: (fields) => asText(fields.model),
-    streams: (fields) => fields.stream === true,
-    messages: (fields) => asList(fields.messages),
-    maxTokens: (fields) => asNumber(fields.max_completion_tokens ?? fields.max_tokens),
-  },
-  'openai-responses': {
-    model: (fields) => asText(fields.model),
-    streams: (fields) => fields.stream === true,
-    messages: (fields) => (typeof fields.input === 'string' ? [fields.input] : asList(fields.input)),
-    maxTokens: (fields) => asNumber(fields.max_output_tokens),
-  },
-  anthropic: {
-    model: (fields) => asText(fields.model),
-    streams: (fields) => fields.stream === true,
-    messages: (fields) => asList(fields.messages),
-    maxTokens: (fields) => asNumber(fields.max_tokens),
-  },
-  gemini: {
-    model: (_, path) => decodeURIComponent(/\/models\/([^/:]+):/.exec(path)?.[1] ?? ''),
-    streams: (_, path) => path.endsWith(':streamGenerateContent'),
-    messages: (fields) => asList(fields.contents),
-    maxTokens: (fields) => asNumber(asObject(fields.generationConfig).maxOutputTokens),
-  },
 }
 
 export function keyOf(headers: IncomingHttpHeaders, query: URLSearchParams): string | undefined {
@@ -125,9 +93,3 @@ function textsIn(value: Json | undefined): string[] {
     textsIn(value[name]),
   )
 }
-
-export const asObject = (value: Json | undefined): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
-const asList = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
-const asText = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
-const asNumber = (value: Json | undefined): number | undefined => (typeof value === 'number' ? value : undefined)

@@ -18,8 +18,8 @@ export type Wording = {
   body?: (said: { message: string; status: number }) => Json
 }
 
-/** The common wording, and where a family of protocols differs from it. */
-type Entry = Wording & Partial<Record<'openai' | 'anthropic' | 'gemini', Partial<Wording>>>
+/** The common wording, which is OpenAI's, and where another vendor differs from it. */
+type Entry = Wording & Partial<Record<'anthropic' | 'gemini', Partial<Wording>>>
 
 const errors = <Name extends string>(table: Record<Name, Entry>): Record<Name, Entry> => table
 

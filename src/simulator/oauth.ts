@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Json } from '../core/json.ts'
-import { asObject } from './asked.ts'
 import type { Exchange } from './exchange.ts'
 import type { KeyRing } from './key-ring.ts'
 import type { HttpAnswer } from './play-answer.ts'
+import { asObject } from './request-fields.ts'
 
 type Tokens = {
   access_token: string

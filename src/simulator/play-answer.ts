@@ -1,11 +1,11 @@
 import { aborted } from '../core/abort.ts'
 import type { Json } from '../core/json.ts'
+import { SIMULATED_DIALECTS } from './dialects.ts'
 import type { Exchange } from './exchange.ts'
 import { sever } from './listening.ts'
 import { pause, playReply, requestIds } from './play-reply.ts'
 import type { Answer, LineAnswer, Pace } from './script.ts'
 import { vendorError } from './vendor-errors.ts'
-import { VOICES } from './voices.ts'
 
 /** Closes the port for a while. */
 type Refuse = (forMs: number) => void
@@ -19,7 +19,7 @@ export async function playAnswer(answer: Answer, exchange: Exchange, refuse: Ref
   }
   if ('status' in answer) return sendHttp(answer, exchange, answer.pace)
   if (!asked) return sendHttp(NO_MODEL, exchange)
-  return playReply(answer, asked, { ...exchange, voice: VOICES[asked.protocol] })
+  return playReply(answer, asked, { ...exchange, voice: SIMULATED_DIALECTS[asked.protocol].voice })
 }
 
 const NO_MODEL: HttpAnswer = {

@@ -4,9 +4,10 @@ import { aborted } from '../core/abort.ts'
 import type { Asked } from './asked.ts'
 import type { Line } from './exchange.ts'
 import { sever } from './listening.ts'
+import { sayReply } from './say-reply.ts'
 import type { Break, Pace, Place, Reply } from './script.ts'
 import { spoilFrames } from './spoil-frames.ts'
-import { type Frame, type Said, sayReply, type Voice } from './voice.ts'
+import type { Frame, Said, Voice } from './voice.ts'
 
 /** Says the reply in the voice of the protocol, as fast and as badly as the script asks. */
 export async function playReply(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FailureKind } from '../../src/core/failure.ts'
+import { DIALECTS } from '../../src/core/message.ts'
 import { classify } from '../../src/providers/classify/classify.ts'
 import type { ErrorName } from '../../src/simulator/error-table.ts'
 import type { ModelProtocol } from '../../src/simulator/script.ts'
@@ -43,27 +44,19 @@ const KIND_OF_ERROR: Record<ErrorName, FailureKind> = {
   'gateway-timeout': 'timeout',
 }
 
-const PROVIDERS: Record<ModelProtocol, string> = {
-  'openai-chat': 'openai',
-  'openai-responses': 'openai',
-  anthropic: 'anthropic',
-  gemini: 'gemini',
-}
-
 const failureOf = (error: ErrorName, protocol: ModelProtocol) => {
   const { status, headers, body } = vendorError({ error }, { protocol, model: 'm', number: 1 })
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return classify({ provider: PROVIDERS[protocol], model: 'm', status, headers, body: text })
+  return classify({ provider: protocol, model: 'm', status, headers, body: text })
 }
 
 for (const [name, kind] of Object.entries(KIND_OF_ERROR) as [ErrorName, FailureKind][])
   test(`"${name}" is read as ${kind} in every protocol`, () => {
-    for (const protocol of Object.keys(PROVIDERS) as ModelProtocol[])
-      assert.equal(failureOf(name, protocol).kind, kind, protocol)
+    for (const protocol of DIALECTS) assert.equal(failureOf(name, protocol).kind, kind, protocol)
   })
 
 test('what an error states is read: the wait, the window, the output that is left, the size of an image', () => {
-  for (const protocol of Object.keys(PROVIDERS) as ModelProtocol[]) {
+  for (const protocol of DIALECTS) {
     assert.equal(failureOf('rate-limit-with-retry-after', protocol).retryAfterMs, 2000, protocol)
     assert.equal(failureOf('context-overflow-with-window', protocol).statedWindow, 8192, protocol)
     assert.equal(failureOf('output-cap', protocol).availableOutput, 1024, protocol)

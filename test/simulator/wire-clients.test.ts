@@ -2,32 +2,20 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Draft, newDraft, takePart } from '../../src/core/answer.ts'
 import type { FailureKind } from '../../src/core/failure.ts'
-import { textOf } from '../../src/core/message.ts'
-import { anthropicMessages } from '../../src/providers/anthropic/messages.ts'
+import { DIALECTS, textOf } from '../../src/core/message.ts'
 import { classify, classifyTransport } from '../../src/providers/classify/classify.ts'
-import { geminiGenerateContent } from '../../src/providers/gemini/generate-content.ts'
-import { openaiChat } from '../../src/providers/openai/chat.ts'
-import { openaiResponses } from '../../src/providers/openai/responses.ts'
-import type { WireDialect } from '../../src/providers/wire/dialect.ts'
+import { WIRE_DIALECTS } from '../../src/providers/dialects.ts'
 import { wireProvider } from '../../src/providers/wire/wire-provider.ts'
 import type { Answer, ModelProtocol, Reply } from '../../src/simulator/script.ts'
 import { simulatorFor } from './given.ts'
 
-const DIALECTS: Record<ModelProtocol, { dialect: WireDialect; prefix: string }> = {
-  'openai-chat': { dialect: openaiChat, prefix: '/v1' },
-  'openai-responses': { dialect: openaiResponses, prefix: '/v1' },
-  anthropic: { dialect: anthropicMessages, prefix: '' },
-  gemini: { dialect: geminiGenerateContent, prefix: '' },
-}
-
 /** What our own client makes of a scripted answer. */
 async function draftOf(context: TestContext, protocol: ModelProtocol, answer: Answer): Promise<Draft> {
   const simulator = await simulatorFor(context, { script: [{ answer }] })
-  const { dialect, prefix } = DIALECTS[protocol]
   const provider = wireProvider({
     provider: 'simulated',
-    dialect,
-    baseUrl: simulator.url + prefix,
+    dialect: await WIRE_DIALECTS[protocol].load(),
+    baseUrl: `${simulator.url}/v1`,
     classify,
     classifyTransport,
   })
@@ -73,7 +61,7 @@ const BROKEN: [string, Answer, FailureKind | undefined][] = [
   ['a page from a proxy', { error: 'html-502' }, 'server-error'],
 ]
 
-for (const protocol of Object.keys(DIALECTS) as ModelProtocol[]) {
+for (const protocol of DIALECTS) {
   test(`${protocol}: our client reads text, reasoning, parallel calls and usage, however the bytes are split`, async (context) => {
     const draft = await draftOf(context, protocol, FULL)
     assert.equal(draft.failure, undefined)

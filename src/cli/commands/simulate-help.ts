@@ -1,3 +1,5 @@
+import { DIALECTS } from '../../core/message.ts'
+
 /** What `holdfast simulate --help` says below its flags. */
 export const SIMULATE_HELP = `
 It listens on loopback only, asks nobody, and repeats itself exactly: nothing is left to chance, and it is slow only where
@@ -13,7 +15,7 @@ A script is a JSON list of rules. The first rule that matches answers; where non
     { "answer": { "text": "Hello.", "pace": { "beforeFirstChunkMs": 300, "everyMs": 20 } } }
   ]
 
-when    model, key, path, protocol (openai-chat, openai-responses, anthropic, gemini; and models, oauth, account, copilot,
+when    model, key, path, protocol (${DIALECTS.join(', ')}; and models, oauth, account, copilot,
         which a rule meets only if it names them), attempt (the how-manieth that meets the rest), contains, lastContains,
         headers, streams, hasTools, hasImages, hasToolImages, hasSignatures, hasEncrypted, maxTokensAbove, messagesAbove,
         bytesAbove

@@ -10,14 +10,32 @@ import type { ModelRequest, ToolSpec } from '../../ports/model.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
 import type { EncodeContext, EncodedRequest, WireDialect } from '../wire/dialect.ts'
 import { newEncodedTools } from '../wire/encoded-tools.ts'
+import { entriesAt, modelById, recordOf, textAt } from '../wire/model-listing.ts'
 import { newAlternatingTurns } from './alternating-turns.ts'
 import { newMessagesDecoder } from './decode-messages.ts'
 import { type BlockForm, blocksOf, blockTexts, canBeMarked, formKey, startsWithThought } from './message-blocks.ts'
 import { claudeFacts, readHandle } from './model-facts.ts'
 import { outputSchema } from './output-schema.ts'
 
+const VERSION = { 'anthropic-version': '2023-06-01' }
+
 /** The Messages API of Anthropic, and of those who copy it. */
-export const anthropicMessages: WireDialect = { name: 'anthropic', encode, newDecoder: newMessagesDecoder }
+export const anthropicMessages: WireDialect = {
+  name: 'anthropic',
+  encode,
+  newDecoder: newMessagesDecoder,
+  models: {
+    path: (after) => `/v1/models?limit=1000${after === undefined ? '' : `&after_id=${encodeURIComponent(after)}`}`,
+    auth: 'x-api-key',
+    headers: VERSION,
+    pageOf(body) {
+      const page = entriesAt(body, 'data')
+      const last = recordOf(body)?.has_more === true ? textAt(recordOf(body)!, 'last_id') : undefined
+      return page && (last === undefined ? page : { ...page, next: last })
+    },
+    modelOf: modelById,
+  },
+}
 
 /** Tools, system and messages come last and in this order: it is the order in which the vendor caches. */
 function encode(request: ModelRequest, context: EncodeContext): EncodedRequest {
@@ -160,7 +178,7 @@ function headers({ model, shape }: ModelRequest, { grant, quirks }: EncodeContex
   ].filter((beta) => !(shape?.dropLongContextBeta && beta === LONG_CONTEXT_BETA))
   const hasBetas = betas.length > 0 || quirks.headers?.['anthropic-beta'] || grant?.headers?.['anthropic-beta']
   return {
-    'anthropic-version': '2023-06-01',
+    ...VERSION,
     ...authHeaders(grant, quirks.auth ?? 'x-api-key'),
     ...(hasBetas ? { 'anthropic-beta': [...new Set(betas)].join(',') } : {}),
   }

@@ -5,8 +5,8 @@ import { handleOf, type Target } from '../../core/target.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Credentials } from '../../ports/credentials.ts'
 import type { Embedded, Embedder, EmbedOptions } from '../../ports/embeddings.ts'
+import { WIRE_DIALECTS } from '../dialects.ts'
 import type { ProviderSet } from '../provider-set.ts'
-import { EMBEDDING_WIRES } from './embedding-wire.ts'
 import type { EmbeddingPlace } from './request-vectors.ts'
 
 type EmbedderOptions = {
@@ -36,10 +36,10 @@ export function newEmbedder({ set, wishes, credentials, clock }: EmbedderOptions
   function placeOf(target: Target): EmbeddingPlace | undefined {
     const vendor = set.vendors.find(({ name }) => name === target.provider)
     const wish = wishes[target.provider] ?? {}
-    const wire = vendor && EMBEDDING_WIRES[wish.dialect ?? vendor.dialect]
-    if (!vendor || !wire) return undefined
+    const dialect = vendor && WIRE_DIALECTS[wish.dialect ?? vendor.dialect]
+    if (!vendor || !dialect?.embeds) return undefined
     const { baseUrl, needsKey } = vendor
-    return { target, wire, baseUrl, needsKey, quirks: set.quirksOf(vendor.name), patienceMs: wish.timeout_ms }
+    return { target, dialect, baseUrl, needsKey, quirks: set.quirksOf(vendor.name), patienceMs: wish.timeout_ms }
   }
 
   async function embed(target: Target, texts: readonly string[], options: EmbedOptions): Promise<Embedded> {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EMBEDDING_WIRES, readVectors } from './embedding-wire.ts'
+import { geminiEmbeddings } from '../gemini/embeddings.ts'
+import { openaiEmbeddings } from '../openai/embeddings.ts'
+import { readVectors } from './embedding-wire.ts'
 
 test('vectors are taken in the order that is stated, whichever they came in', () => {
   const answer = {
@@ -9,12 +11,12 @@ test('vectors are taken in the order that is stated, whichever they came in', ()
       { index: 0, embedding: [1, 1] },
     ],
   }
-  assert.deepEqual(readVectors(EMBEDDING_WIRES['openai-chat']!.vectorsIn(answer), 2), [
+  assert.deepEqual(readVectors(openaiEmbeddings.vectorsIn(answer), 2), [
     [1, 1],
     [2, 2],
   ])
   const gemini = { embeddings: [{ values: [1, 1] }, { values: [2, 2] }] }
-  assert.deepEqual(readVectors(EMBEDDING_WIRES.gemini!.vectorsIn(gemini), 2)?.length, 2)
+  assert.deepEqual(readVectors(geminiEmbeddings.vectorsIn(gemini), 2)?.length, 2)
 })
 
 test('an answer that is not one vector for each text is none', () => {
@@ -31,17 +33,18 @@ test('an answer that is not one vector for each text is none', () => {
   ]
   for (const found of bad) assert.equal(readVectors(found, 2), undefined, JSON.stringify(found))
   for (const answer of [null, 'text', {}, { data: 'x' }, []])
-    assert.equal(EMBEDDING_WIRES['openai-chat']!.vectorsIn(answer), undefined)
+    assert.equal(openaiEmbeddings.vectorsIn(answer), undefined)
 })
 
 test('what is asked for is what each vendor documents', () => {
   const asked = { model: 'near', texts: ['a', 'b'], purpose: 'question' as const }
-  assert.deepEqual(EMBEDDING_WIRES['openai-chat']!.body(asked), {
-    ...{ model: 'near', input: ['a', 'b'], encoding_format: 'float' },
+  assert.deepEqual(openaiEmbeddings.body(asked), {
+    model: 'near',
+    input: ['a', 'b'],
+    encoding_format: 'float',
   })
-  const { gemini } = EMBEDDING_WIRES
-  assert.equal(gemini!.path('near'), '/v1beta/models/near:batchEmbedContents')
-  assert.deepEqual(gemini!.body({ ...asked, texts: ['a'] }), {
+  assert.equal(geminiEmbeddings.path('near'), '/v1beta/models/near:batchEmbedContents')
+  assert.deepEqual(geminiEmbeddings.body({ ...asked, texts: ['a'] }), {
     requests: [{ model: 'models/near', content: { parts: [{ text: 'a' }] }, taskType: 'RETRIEVAL_QUERY' }],
   })
 })

@@ -3,10 +3,11 @@ import type { Target } from '../../core/target.ts'
 import type { Grant } from '../../ports/credentials.ts'
 import type { Embedded, EmbedOptions } from '../../ports/embeddings.ts'
 import { classify, classifyTransport } from '../classify/classify.ts'
+import type { EmbeddingEntry } from '../dialects.ts'
 import { loadUndici } from '../load-undici.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
 import type { Quirks } from '../wire/quirks.ts'
-import { type EmbeddingWire, readVectors } from './embedding-wire.ts'
+import { readVectors } from './embedding-wire.ts'
 
 /** Somebody waits for a search and would rather have it by words; nobody waits for storage. */
 const PATIENCE_MS: Record<EmbedOptions['purpose'], number> = { question: 5_000, storage: 60_000 }
@@ -15,7 +16,7 @@ const MOST_BYTES = 32 * 1024 * 1024
 
 export type EmbeddingPlace = {
   target: Target
-  wire: EmbeddingWire
+  dialect: EmbeddingEntry
   baseUrl: string
   needsKey: boolean
   quirks: Quirks
@@ -28,15 +29,19 @@ export async function requestVectors(
   texts: readonly string[],
   { purpose, signal: given }: EmbedOptions,
 ): Promise<Embedded> {
-  const { wire, target, grant, quirks, baseUrl, patienceMs } = place
+  const { dialect, target, grant, quirks, baseUrl, patienceMs } = place
   const { provider, model } = target
+  const { embeddings: wire } = await dialect.load()
   const deadlineMs = Math.min(PATIENCE_MS[purpose], patienceMs ?? Number.POSITIVE_INFINITY)
   const signal = AbortSignal.any([given, AbortSignal.timeout(deadlineMs)])
   const query = quirks.query ? `?${new URLSearchParams(quirks.query)}` : ''
   const url = (grant?.baseUrl ?? baseUrl).replace(/\/+$/, '') + wire.path(model) + query
   const headers = {
-    ...{ 'content-type': 'application/json', accept: 'application/json' },
-    ...{ ...quirks.headers, ...grant?.headers, ...authHeaders(grant, quirks.auth ?? wire.auth) },
+    'content-type': 'application/json',
+    accept: 'application/json',
+    ...quirks.headers,
+    ...grant?.headers,
+    ...authHeaders(grant, quirks.auth ?? wire.auth),
   }
   try {
     const { request } = await loadUndici()

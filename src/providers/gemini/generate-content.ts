@@ -2,15 +2,23 @@ import type { FunctionDeclaration, GenerationConfig } from '@google/genai'
 import type { ModelRequest } from '../../ports/model.ts'
 import { newAlternatingTurns } from '../anthropic/alternating-turns.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
-import type { EncodeContext, EncodedRequest, WireDialect } from '../wire/dialect.ts'
+import type { EmbeddingDialect, EncodeContext, EncodedRequest } from '../wire/dialect.ts'
 import { newEncodedTools } from '../wire/encoded-tools.ts'
 import { formKey, type PartForm, partTexts } from './content-parts.ts'
 import { newContentDecoder } from './decode-content.ts'
+import { geminiEmbeddings } from './embeddings.ts'
 import { generationOf, thinkingConfig, type WireThinkingConfig } from './model-generation.ts'
+import { geminiModels } from './model-listing.ts'
 import { schemaSubset } from './schema-subset.ts'
 
 /** The Gemini API of Google: `streamGenerateContent` as server-sent events. */
-export const geminiGenerateContent: WireDialect = { name: 'gemini', encode, newDecoder: newContentDecoder }
+export const geminiGenerateContent: EmbeddingDialect = {
+  name: 'gemini',
+  encode,
+  newDecoder: newContentDecoder,
+  models: geminiModels,
+  embeddings: geminiEmbeddings,
+}
 
 function encode(request: ModelRequest, { grant, quirks }: EncodeContext): EncodedRequest {
   const { shape = {}, model, tools } = request

@@ -1,15 +1,23 @@
 import type { ChatCompletionCreateParamsStreaming, ChatCompletionFunctionTool } from 'openai/resources/chat/completions'
 import type { ModelRequest, RequestShape } from '../../ports/model.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
-import type { EncodeContext, EncodedRequest, WireDialect } from '../wire/dialect.ts'
+import type { EmbeddingDialect, EncodeContext, EncodedRequest } from '../wire/dialect.ts'
 import { newEncodedTools } from '../wire/encoded-tools.ts'
 import type { Quirks } from '../wire/quirks.ts'
 import { newChatDecoder } from './chat-decoder.ts'
 import { type ChatForm, chatMessages } from './chat-messages.ts'
+import { openaiEmbeddings } from './embeddings.ts'
+import { openaiModels } from './model-listing.ts'
 import { tailOf } from './request-tail.ts'
 
 /** OpenAI Chat Completions, which most servers speak. */
-export const openaiChat: WireDialect = { name: 'openai-chat', encode, newDecoder: newChatDecoder }
+export const openaiChat: EmbeddingDialect = {
+  name: 'openai-chat',
+  encode,
+  newDecoder: newChatDecoder,
+  models: openaiModels,
+  embeddings: openaiEmbeddings,
+}
 
 /** The same history gives the same bytes from the start, so that the vendor's prompt cache can serve it. */
 function encode(request: ModelRequest, { grant, quirks }: EncodeContext): EncodedRequest {

@@ -1,15 +1,23 @@
 import type { FunctionTool, ResponseCreateParamsStreaming } from 'openai/resources/responses/responses'
 import type { ModelRequest, RequestShape } from '../../ports/model.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
-import type { EncodeContext, EncodedRequest, WireDialect } from '../wire/dialect.ts'
+import type { EmbeddingDialect, EncodeContext, EncodedRequest } from '../wire/dialect.ts'
 import { newEncodedTools } from '../wire/encoded-tools.ts'
 import type { Quirks } from '../wire/quirks.ts'
+import { openaiEmbeddings } from './embeddings.ts'
+import { openaiModels } from './model-listing.ts'
 import { tailOf } from './request-tail.ts'
 import { newResponsesDecoder } from './responses-decoder.ts'
 import { type ItemForm, responseItems } from './responses-items.ts'
 
 /** OpenAI Responses. Nothing is stored at the vendor: reasoning comes back to us encrypted and is sent along. */
-export const openaiResponses: WireDialect = { name: 'openai-responses', encode, newDecoder: newResponsesDecoder }
+export const openaiResponses: EmbeddingDialect = {
+  name: 'openai-responses',
+  encode,
+  newDecoder: newResponsesDecoder,
+  models: openaiModels,
+  embeddings: openaiEmbeddings,
+}
 
 function encode(request: ModelRequest, { grant, quirks }: EncodeContext): EncodedRequest {
   const { model, system, messages, tools, shape = {} } = request

@@ -1,16 +1,22 @@
 import type { Part } from '../../core/answer.ts'
 import type { Failure } from '../../core/failure.ts'
-import type { Dialect } from '../../core/message.ts'
+import type { HttpDialect } from '../../core/message.ts'
 import type { Grant } from '../../ports/credentials.ts'
 import type { ModelRequest } from '../../ports/model.ts'
+import type { EmbeddingWire } from '../embeddings/embedding-wire.ts'
+import type { ModelListing } from './model-listing.ts'
 import type { Quirks } from './quirks.ts'
 
-/** One provider language as two pure halves; sockets, deadlines and errors are the transport's. */
+/** One provider language, as pure functions; sockets, deadlines and errors are the transport's. */
 export type WireDialect = {
-  name: Dialect
+  name: HttpDialect
   encode(request: ModelRequest, at: EncodeContext): EncodedRequest
   newDecoder(context: DecodeContext): Decoder
+  models: ModelListing
+  /** Absent: the language has no embeddings. */
+  embeddings?: EmbeddingWire
 }
+export type EmbeddingDialect = WireDialect & { embeddings: EmbeddingWire }
 
 export type EncodeContext = { grant?: Grant; quirks: Quirks }
 /** For error events inside a 200: `headers` are those of the response, `classify` makes the failure. */

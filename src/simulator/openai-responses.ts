@@ -1,9 +1,11 @@
 import type { Json } from '../core/json.ts'
+import type { SimulatedDialect } from './dialect.ts'
+import { openaiErrorBody } from './openai-error-body.ts'
+import { asList, asNumber, asText } from './request-fields.ts'
 import type { FinishName } from './script.ts'
 import { CREATED, closing, type Frame, laterId, type Said, type SaidCall, type Tokens, type Voice } from './voice.ts'
 
-/** OpenAI Responses. */
-export const RESPONSES_VOICE: Voice = {
+const voice: Voice = {
   newline: '\n',
   ping: ': ping\n\n',
   frames(said) {
@@ -25,6 +27,19 @@ export const RESPONSES_VOICE: Voice = {
       : { type: 'error', code, message, param: null }
     return numbered([event], position)[0]!
   },
+}
+
+/** OpenAI Responses. */
+export const openaiResponses: SimulatedDialect = {
+  path: /\/responses$/,
+  reader: {
+    model: (fields) => asText(fields.model),
+    streams: (fields) => fields.stream === true,
+    messages: (fields) => (typeof fields.input === 'string' ? [fields.input] : asList(fields.input)),
+    maxTokens: (fields) => asNumber(fields.max_output_tokens),
+  },
+  voice,
+  errorBody: openaiErrorBody,
 }
 
 type Event = { type: string; [key: string]: Json }

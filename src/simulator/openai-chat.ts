@@ -1,4 +1,7 @@
 import type { Json } from '../core/json.ts'
+import type { SimulatedDialect } from './dialect.ts'
+import { openaiErrorBody } from './openai-error-body.ts'
+import { asList, asNumber, asObject, asText } from './request-fields.ts'
 import type { FinishName, Reasoning } from './script.ts'
 import {
   CREATED,
@@ -12,8 +15,7 @@ import {
   type Voice,
 } from './voice.ts'
 
-/** OpenAI Chat Completions, and the servers that speak like it. */
-export const CHAT_VOICE: Voice = {
+const voice: Voice = {
   newline: '\n',
   ping: ': OPENROUTER PROCESSING\n\n',
   frames(said) {
@@ -54,6 +56,20 @@ export const CHAT_VOICE: Voice = {
     ...(said.usage ? { usage: usageOf(said.usage) } : {}),
   }),
   errorFrame: ({ body }) => jsonFrame(body),
+}
+
+/** OpenAI Chat Completions, and the servers that speak like it. */
+export const openaiChat: SimulatedDialect = {
+  path: /\/chat\/completions$/,
+  reader: {
+    model: (fields) => asText(fields.model),
+    streams: (fields) => fields.stream === true,
+    messages: (fields) => asList(fields.messages),
+    maxTokens: (fields) => asNumber(fields.max_completion_tokens ?? fields.max_tokens),
+    wantsUsage: (fields) => asObject(fields.stream_options).include_usage === true,
+  },
+  voice,
+  errorBody: openaiErrorBody,
 }
 
 const FINISH: Record<FinishName, string> = {

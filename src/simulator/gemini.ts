@@ -1,10 +1,12 @@
 import type { Json } from '../core/json.ts'
-import { parsed } from './anthropic-voice.ts'
+import { parsed } from './anthropic.ts'
+import type { SimulatedDialect } from './dialect.ts'
+import { ERRORS } from './error-table.ts'
+import { asList, asNumber, asObject } from './request-fields.ts'
 import type { FinishName } from './script.ts'
 import { closing, type Frame, jsonFrame, type Said, type SaidCall, type Tokens, type Voice } from './voice.ts'
 
-/** Gemini's generateContent and streamGenerateContent. */
-export const GEMINI_VOICE: Voice = {
+const voice: Voice = {
   newline: '\r\n',
   // A comment: the protocol has no ping of its own.
   ping: ': ping\r\n\r\n',
@@ -15,6 +17,34 @@ export const GEMINI_VOICE: Voice = {
   whole: (said) => body(said, { parts: partsOf(said, (text) => [text]), finish: FINISH_REASON[said.finish] }),
   errorFrame: ({ body }) => jsonFrame(body),
 }
+
+/** Gemini's generateContent and streamGenerateContent. */
+export const gemini: SimulatedDialect = {
+  path: /\/models\/[^/]+:(streamGenerateContent|generateContent)$/,
+  reader: {
+    model: (_, path) => decodeURIComponent(/\/models\/([^/:]+):/.exec(path)?.[1] ?? ''),
+    streams: (_, path) => path.endsWith(':streamGenerateContent'),
+    messages: (fields) => asList(fields.contents),
+    maxTokens: (fields) => asNumber(asObject(fields.generationConfig).maxOutputTokens),
+    asArray: (query) => query.get('alt') !== 'sse',
+  },
+  voice,
+  wordingOf: (error) => ERRORS[error].gemini,
+  errorBody: ({ message, status, type, code }, { retryAfter }) => ({
+    error: {
+      code: status,
+      message,
+      status: type ?? 'INVALID_ARGUMENT',
+      ...details([
+        ...(code === undefined ? [] : [{ '@type': `${GOOGLE}.ErrorInfo`, reason: code, domain: 'googleapis.com' }]),
+        ...(retryAfter === undefined ? [] : [{ '@type': `${GOOGLE}.RetryInfo`, retryDelay: `${retryAfter}s` }]),
+      ]),
+    },
+  }),
+}
+
+const GOOGLE = 'type.googleapis.com/google.rpc'
+const details = (list: Json[]) => (list.length > 0 ? { details: list } : {})
 
 const FINISH_REASON: Record<FinishName, string> = {
   stop: 'STOP',

@@ -1,9 +1,11 @@
 import type { Json } from '../core/json.ts'
+import type { SimulatedDialect } from './dialect.ts'
+import { ERRORS } from './error-table.ts'
+import { asList, asNumber, asText } from './request-fields.ts'
 import type { FinishName } from './script.ts'
 import { closing, type Frame, type Said, type SaidCall, type Tokens, type Voice } from './voice.ts'
 
-/** Anthropic Messages. */
-export const ANTHROPIC_VOICE: Voice = {
+const voice: Voice = {
   newline: '\n',
   ping: 'event: ping\ndata: {"type": "ping"}\n\n',
   frames(said) {
@@ -36,6 +38,25 @@ export const ANTHROPIC_VOICE: Voice = {
     ...(said.usage ? { usage: usageOf(said.usage) } : {}),
   }),
   errorFrame: ({ body }) => ({ event: 'error', data: JSON.stringify(body) }),
+}
+
+/** Anthropic Messages. */
+export const anthropic: SimulatedDialect = {
+  path: /\/messages$/,
+  reader: {
+    model: (fields) => asText(fields.model),
+    streams: (fields) => fields.stream === true,
+    messages: (fields) => asList(fields.messages),
+    maxTokens: (fields) => asNumber(fields.max_tokens),
+  },
+  voice,
+  wordingOf: (error) => ERRORS[error].anthropic,
+  errorBody: ({ body, message, type, status }, { number }) =>
+    body?.({ message, status }) ?? {
+      type: 'error',
+      error: { type: type ?? 'invalid_request_error', message },
+      request_id: `req_simulator_${number}`,
+    },
 }
 
 const STOP_REASON: Record<FinishName, string> = {

@@ -1,0 +1,32 @@
+import type { HttpDialect } from '../core/message.ts'
+import type { ModelFacts } from '../ports/model.ts'
+import { anthropicFacts } from './anthropic/model-facts.ts'
+import { geminiFacts } from './gemini/model-generation.ts'
+import type { EmbeddingDialect, WireDialect } from './wire/dialect.ts'
+
+/** What is known of a dialect before it is loaded: a process knows every dialect and speaks few of them. */
+type DialectEntry = EmbeddingEntry | { embeds: false; load(): Promise<WireDialect>; factsOf?: FactsOf }
+export type EmbeddingEntry = { embeds: true; load(): Promise<EmbeddingDialect>; factsOf?: FactsOf }
+/** What its vendor's own models are; without it the general table says. */
+type FactsOf = (model: string) => ModelFacts
+
+export const WIRE_DIALECTS: Record<HttpDialect, DialectEntry> = {
+  'openai-chat': {
+    embeds: true,
+    load: async () => (await import('./openai/chat.ts')).openaiChat,
+  },
+  'openai-responses': {
+    embeds: true,
+    load: async () => (await import('./openai/responses.ts')).openaiResponses,
+  },
+  anthropic: {
+    embeds: false,
+    load: async () => (await import('./anthropic/messages.ts')).anthropicMessages,
+    factsOf: anthropicFacts,
+  },
+  gemini: {
+    embeds: true,
+    load: async () => (await import('./gemini/generate-content.ts')).geminiGenerateContent,
+    factsOf: geminiFacts,
+  },
+}
