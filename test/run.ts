@@ -43,6 +43,7 @@ const environment: NodeJS.ProcessEnv = {
   // Hundreds of processes start from source: each finds what an earlier one has stripped and compiled.
   NODE_COMPILE_CACHE: resolve('node_modules/.cache/holdfast-tests'),
   HOLDFAST_COMMAND: await builtCommand(),
+  HOLDFAST_TESTS: values.all || positionals.length > 0 ? 'all' : 'slice',
 }
 // One server for all files, a database for each test. Where none can run, each file skips what needs it and says why.
 if (server && 'url' in server) environment.TEST_DATABASE_URL = server.url

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type OutputUnit, Validator } from '@cfworker/json-schema'
 import type { DescribedOperation, JsonSchema, OpenApi } from '../../src/http/openapi.ts'
+import { isWhole } from '../harness/how-much.ts'
 import { queueModel, says } from '../harness/queue-model.ts'
 import { serveHouse } from './resource-house.ts'
 import { KEY } from './served.ts'
@@ -9,8 +10,12 @@ import { KEY } from './served.ts'
 type Route = { method: string; path: string; operation: DescribedOperation }
 
 /** Values of every JSON type, and some that are nearly right. Each is allowed by some fields and refused by others. */
-const IN_BODY: readonly unknown[] = [0, 1, 5, -1, 1.5, 1e12, '', 'text', 'true', 'asc', true, null, [], ['text'], {}]
-const IN_QUERY: readonly string[] = ['0', '1', '5', '-1', '1.5', '1000000000000', 'text', 'true', 'asc', '2026-01-01']
+const IN_BODY: readonly unknown[] = isWhole
+  ? [0, 1, 5, -1, 1.5, 1e12, '', 'text', 'true', 'asc', true, null, [], ['text'], {}]
+  : [-1, 'text', {}]
+const IN_QUERY: readonly string[] = isWhole
+  ? ['0', '1', '5', '-1', '1.5', '1000000000000', 'text', 'true', 'asc', '2026-01-01']
+  : ['-1', 'text']
 
 /** Rules between fields, which no schema of one field can say: a value that is well formed may still be refused. */
 const CHECKED_BY_HANDLER = new Set(['body.messages', 'body.requires_approval', 'query.agent_id'])
@@ -49,7 +54,7 @@ test('every route accepts what /openapi.json allows, refuses what it does not, a
     }
   }
   assert.deepEqual(faults.slice(0, 30), [])
-  assert.ok(sent > 2_000, `only ${sent} requests were sent`)
+  assert.ok(sent > (isWhole ? 2_000 : 400), `only ${sent} requests were sent`)
 })
 
 /** A server with one of everything, so that requests come as far as their handlers. */

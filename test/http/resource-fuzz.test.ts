@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { cases } from '../harness/how-much.ts'
 import { serveHouse } from './resource-house.ts'
 
 const FIELDS = [
@@ -101,7 +102,7 @@ test('no body and no query makes a resource route answer with a fault of ours', 
       assert.ok(status < 500, `${method} ${path} ${JSON.stringify(fields)}: ${status} ${JSON.stringify(body)}`)
       if (status >= 400) assert.equal(typeof (body as { detail: unknown }).detail, 'string')
     }),
-    { numRuns: 600 },
+    { numRuns: cases(2_400) },
   )
   assert.deepEqual(house.faults, [])
 })

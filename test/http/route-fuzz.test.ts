@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { DescribedOperation, OpenApi } from '../../src/http/openapi.ts'
 import { checkStore } from '../../src/service/store/check-store.ts'
+import { cases } from '../harness/how-much.ts'
 import { queueModel, says } from '../harness/queue-model.ts'
 import { serveHouse } from './resource-house.ts'
 import { valuesOf } from './schema-values.ts'
@@ -13,7 +14,7 @@ type Route = { method: string; path: string; operation: DescribedOperation }
 
 /** These take the keys of the house, or its people, away from the test. */
 const LEFT_ALONE = /^\/v1\/(keys|users|organizations|admin)/
-const RUNS = Number(process.env.FUZZ_RUNS ?? 700)
+const RUNS = Number(process.env.FUZZ_RUNS ?? cases(2_800))
 
 test('no request that the schemas of the routes allow, or nearly allow, is answered with a fault of ours or leaves half a thing', {
   timeout: 110_000,

@@ -7,6 +7,7 @@ import type { RunRecord } from '../../src/core/invariants/record.ts'
 import { LADDER } from '../../src/core/recovery.ts'
 import { isSettled } from '../../src/core/run.ts'
 import type { Turn } from '../../src/core/turn.ts'
+import { cases } from '../harness/how-much.ts'
 import {
   afterDeath,
   type Disturbance,
@@ -20,7 +21,7 @@ import {
   type ToolMove,
 } from './turn-driver.ts'
 
-const CASES = Number(process.env.PROPERTY_CASES ?? 5_000)
+const CASES = Number(process.env.PROPERTY_CASES ?? cases(5_000))
 
 test('every prefix of every turn is sound, and whichever commit we crash after, the turn reaches a legal end', () => {
   const reached = new Map<string, number>()

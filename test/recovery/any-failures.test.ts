@@ -11,6 +11,7 @@ import { clearCooldowns } from '../../src/service/credentials/cooldowns.ts'
 import { checkStore } from '../../src/service/store/check-store.ts'
 import { ERROR_NAMES } from '../../src/simulator/error-table.ts'
 import type { Answer } from '../../src/simulator/script.ts'
+import { cases } from '../harness/how-much.ts'
 import { tool } from '../harness/tools.ts'
 import { answersIn, type WiredHouse } from '../harness/wired-house.ts'
 import { assertWithinLadder } from './ladder-bounds.ts'
@@ -19,8 +20,8 @@ import { everythingSaid, given } from './talk.ts'
 // Any sequence of failures of any kinds ends in an answer or in a named stop reason: in time, with one answer to a step,
 // with nothing in the history that was not said, and with nothing said that is not in it.
 
-const CASES = Number(process.env.RECOVERY_CASES ?? 1_500)
-const CASES_OVER_HTTP = Number(process.env.RECOVERY_HTTP_CASES ?? 60)
+const CASES = Number(process.env.RECOVERY_CASES ?? cases(1_500))
+const CASES_OVER_HTTP = Number(process.env.RECOVERY_HTTP_CASES ?? cases(60))
 const seeded = process.env.SEED ? { seed: Number(process.env.SEED) } : {}
 const KEYS = { ONE_API_KEY: 'key-1,key-2', TWO_API_KEY: 'key-3,key-4' }
 
