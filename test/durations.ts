@@ -12,7 +12,7 @@ type Durations = Record<string, number>
  */
 export function longestFirst(files: readonly string[]): string[] {
   const durations = read()
-  const durationOf = (file: string) => durations[file] ?? (file.startsWith('test/') ? 1_000 : 0)
+  const durationOf = (file: string) => durations[file] ?? (/(^|\/)test[-/]/.test(file) ? 1_000 : 0)
   return files.toSorted((a, b) => durationOf(b) - durationOf(a))
 }
 

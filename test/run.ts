@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { run } from 'node:test'
 import { parseArgs } from 'node:util'
+import { inBatches } from './batches.ts'
 import { builtCommand } from './built-command.ts'
 import { chooseFiles } from './choose-files.ts'
 import { keepDurations, longestFirst } from './durations.ts'
@@ -49,7 +50,8 @@ const environment: NodeJS.ProcessEnv = {
 if (server && 'url' in server) environment.TEST_DATABASE_URL = server.url
 
 const tests = run({
-  files: longestFirst(files).map((file) => resolve(file)),
+  // A file that is asked for by name has its process to itself.
+  files: longestFirst(positionals.length > 0 ? files : inBatches(files)).map((file) => resolve(file)),
   concurrency: Math.ceil(availableParallelism() * FILES_PER_CORE),
   // A test that hangs is a failed test: it is ended and named, not waited for. Only a hang lasts so long on a busy machine.
   timeout: 300_000,
