@@ -40,10 +40,12 @@ ${shapes.map(([name, schema]) => shape(name, schema)).join('\n')}
 const firstAgent = (address: string): string => `<h2>A first agent</h2>
 <p>The examples need the key of the server. These lines create an agent and talk to it:</p>
 <pre tabindex="0">${escaped(`export HOLDFAST_API_KEY=$(cat ~/.holdfast/api-key)
-agent=$(curl -s ${address}/v1/agents -H "Authorization: Bearer $HOLDFAST_API_KEY" \\
-  -H "Content-Type: application/json" -d '{"name": "ada", "model": "scripted/friendly"}' | grep -o 'agent-[0-9a-f-]*' | head -1)
-curl -s ${address}/v1/agents/$agent/messages -H "Authorization: Bearer $HOLDFAST_API_KEY" \\
-  -H "Content-Type: application/json" -d '{"input": "Hello"}'`)}</pre>`
+agent=$(curl -s ${address}/v1/agents \\
+  -H "Authorization: Bearer $HOLDFAST_API_KEY" -H "Content-Type: application/json" \\
+  -d '{"name": "ada", "model": "scripted/friendly"}' | grep -o 'agent-[0-9a-f-]*' | head -1)
+curl -s ${address}/v1/agents/$agent/messages \\
+  -H "Authorization: Bearer $HOLDFAST_API_KEY" -H "Content-Type: application/json" \\
+  -d '{"input": "Hello"}'`)}</pre>`
 
 type Listed = { method: string; path: string; operation: DescribedOperation }
 
@@ -64,7 +66,7 @@ function route({ method, path, operation }: Listed, address: string): string {
   const { operationId, summary, parameters, requestBody } = operation
   const [type, body] = Object.entries(requestBody?.content ?? {})[0] ?? []
   return `<details id="${escaped(operationId)}">
-<summary><b class="${method.toLowerCase()}">${method}</b> <code>${escaped(path)}</code> <span>${escaped(summary)}</span></summary>
+<summary><b class="${method.toLowerCase()}">${method}</b> <code>${escaped(path)}</code> <span>${prose(summary)}</span></summary>
 ${parameters.length > 0 ? table('Parameters', parameters.map(parameterRow)) : ''}
 ${body ? table(`Body${type === 'application/json' ? '' : ` (${type})`}`, rowsOf(body.schema)) : ''}
 ${answerTable(operation)}
@@ -86,7 +88,7 @@ function answerTable({ responses }: DescribedOperation): string {
 function shape(name: string, schema: JsonSchema): string {
   const rows = rowsOf(schema)
   return `<details id="shape-${escaped(name)}">
-<summary><code>${escaped(name)}</code> <span>${escaped(String(schema.description ?? ''))}</span></summary>
+<summary><code>${escaped(name)}</code> <span>${prose(String(schema.description ?? ''))}</span></summary>
 ${rows.length > 0 ? table('Fields', rows) : `<p>${typeText(schema)}</p>`}
 </details>`
 }
@@ -108,7 +110,10 @@ function row(name: string, schema: JsonSchema, { isRequired, note }: RowNotes): 
 }
 
 const describe = ({ description }: JsonSchema): string =>
-  typeof description === 'string' ? `<p>${escaped(description)}</p>` : ''
+  typeof description === 'string' ? `<p>${prose(description)}</p>` : ''
+
+/** Text with names between backticks. */
+const prose = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 
 function rowsOf(schema: JsonSchema): string[] {
   const { properties, required, allOf } = schema
