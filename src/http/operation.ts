@@ -32,7 +32,10 @@ export type Operation = {
   produces: 'application/json' | 'text/plain' | 'text/html'
   /** A body for a first try, shown on the API page. */
   example?: unknown
-  /** The JSON of a 200, or the data of each event of a stream; `nothing` is a 204. */
+  /**
+   * The JSON of a 200, or the data of each event of a stream; `nothing` is a 204. Used by `/openapi.json` and tests only,
+   * so the schemas in `wire/` are `z.lazy`: building them at the start would cost 14 ms.
+   */
   answer: z.ZodType
   /** Whether the answer is a stream of server-sent events. */
   streams: 'never' | 'on-request' | 'always'

@@ -1,4 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchemaCompiler,
+  FastifyServerOptions,
+} from 'fastify'
 import type { z } from 'zod'
 import { Problem } from '../core/problem.ts'
 import type { Desk } from '../service/desk.ts'
@@ -19,13 +25,21 @@ const checkRequest: FastifySchemaCompiler<z.ZodType> =
     }
   }
 
+type Compilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
+
+/** Replaces Fastify's own compilers (ajv and fast-json-stringify), which cost a cold start 4 ms to load. */
+export const SCHEMA_COMPILERS: Compilers = {
+  // The declared types of these factories know JSON Schema only.
+  buildValidator: (() => checkRequest) as unknown as NonNullable<Compilers['buildValidator']>,
+  buildSerializer: () => () => JSON.stringify,
+}
+
 /** Serves every operation of these surfaces. */
 export function registerOperations(
   server: FastifyInstance,
   surfaces: readonly Surface[],
   deskOf: (request: FastifyRequest) => Desk,
 ): void {
-  server.setValidatorCompiler(checkRequest)
   for (const { operations, notServed, errors } of surfaces) {
     for (const operation of operations)
       server.route({

@@ -13,7 +13,7 @@ import { LETTA_ERRORS } from './letta/errors.ts'
 import { newMetrics } from './metrics.ts'
 import { isLoopback } from './neighbours.ts'
 import { newReadiness } from './readiness.ts'
-import { operationOf, registerOperations } from './register.ts'
+import { operationOf, registerOperations, SCHEMA_COMPILERS } from './register.ts'
 import { SURFACES } from './surfaces.ts'
 
 export type ServerOptions = {
@@ -59,6 +59,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
     forceCloseConnections: 'idle',
     genReqId: () => crypto.randomUUID(),
+    schemaController: { compilersFactory: SCHEMA_COMPILERS },
   })
   const metrics = newMetrics(desk)
   const closing = new AbortController()

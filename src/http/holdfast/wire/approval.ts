@@ -2,23 +2,25 @@ import { z } from 'zod'
 import type { PendingApproval } from '../../../service/approvals/approvals.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 
-export const approvalSchema = z
-  .object({
-    run_id: z.string().describe('Run that waits; its calls are answered with POST /v1/approvals/{run_id}.'),
-    agent_id: z.string(),
-    conversation_id: z.string(),
-    asked_at: dateSchema,
-    expires_at: dateSchema.nullable().describe('When the calls are denied without an answer; null for never.'),
-    tool_calls: z.array(
-      z.object({
-        tool_call_id: z.string(),
-        name: z.string().describe('Name of the tool.'),
-        arguments: z.string().describe('Arguments as JSON text.'),
-        digest: z.string().describe('Hash of tool and arguments; send it back to approve exactly these arguments.'),
-      }),
-    ),
-  })
-  .meta({ id: 'Approval', description: 'A run whose tool calls wait for a person.' })
+export const approvalSchema = z.lazy(() =>
+  z
+    .object({
+      run_id: z.string().describe('Run that waits; its calls are answered with POST /v1/approvals/{run_id}.'),
+      agent_id: z.string(),
+      conversation_id: z.string(),
+      asked_at: dateSchema,
+      expires_at: dateSchema.nullable().describe('When the calls are denied without an answer; null for never.'),
+      tool_calls: z.array(
+        z.object({
+          tool_call_id: z.string(),
+          name: z.string().describe('Name of the tool.'),
+          arguments: z.string().describe('Arguments as JSON text.'),
+          digest: z.string().describe('Hash of tool and arguments; send it back to approve exactly these arguments.'),
+        }),
+      ),
+    })
+    .meta({ id: 'Approval', description: 'A run whose tool calls wait for a person.' }),
+)
 
 type WireApproval = z.output<typeof approvalSchema>
 
@@ -36,4 +38,6 @@ export const wireApproval = ({ run, calls }: PendingApproval): WireApproval => (
   })),
 })
 
-export const answeredSchema = z.object({ run_id: z.string().describe('Run that carries the answer out.') })
+export const answeredSchema = z.lazy(() =>
+  z.object({ run_id: z.string().describe('Run that carries the answer out.') }),
+)

@@ -2,21 +2,25 @@ import { z } from 'zod'
 import type { AuditEntry } from '../../../core/audit.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 
-export const auditEntrySchema = z
-  .object({
-    id: z.string(),
-    date: dateSchema,
-    actor: z.string().describe('Id of the key, or `home`, `command-line` or `unknown`.'),
-    user_id: z.string().nullable().describe('User of the key; null for none.'),
-    organization_id: z.string(),
-    from: z.string().nullable().describe('Address the request came from.'),
-    verb: z.string().describe('What was done, such as `key.create`, or a method and a route.'),
-    object: z.string().nullable().describe('Id of what it was done to.'),
-    outcome: z.enum(['done', 'refused', 'failed']).describe('`refused` was not allowed; `failed` was, and went wrong.'),
-    status: z.int().nullable().describe('HTTP status of the answer.'),
-    request_id: z.string().nullable().describe('Id of the request in the access log.'),
-  })
-  .meta({ id: 'AuditEntry', description: 'One action that the audit log keeps.' })
+export const auditEntrySchema = z.lazy(() =>
+  z
+    .object({
+      id: z.string(),
+      date: dateSchema,
+      actor: z.string().describe('Id of the key, or `home`, `command-line` or `unknown`.'),
+      user_id: z.string().nullable().describe('User of the key; null for none.'),
+      organization_id: z.string(),
+      from: z.string().nullable().describe('Address the request came from.'),
+      verb: z.string().describe('What was done, such as `key.create`, or a method and a route.'),
+      object: z.string().nullable().describe('Id of what it was done to.'),
+      outcome: z
+        .enum(['done', 'refused', 'failed'])
+        .describe('`refused` was not allowed; `failed` was, and went wrong.'),
+      status: z.int().nullable().describe('HTTP status of the answer.'),
+      request_id: z.string().nullable().describe('Id of the request in the access log.'),
+    })
+    .meta({ id: 'AuditEntry', description: 'One action that the audit log keeps.' }),
+)
 
 export const wireEntry = (entry: AuditEntry): z.output<typeof auditEntrySchema> => ({
   id: entry.id,

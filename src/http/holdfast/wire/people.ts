@@ -2,9 +2,11 @@ import { z } from 'zod'
 import type { Organization, User } from '../../../core/people.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 
-export const organizationSchema = z
-  .object({ id: z.string(), name: z.string(), created_at: dateSchema })
-  .meta({ id: 'Organization', description: 'An owner of agents; other organizations see nothing of it.' })
+export const organizationSchema = z.lazy(() =>
+  z
+    .object({ id: z.string(), name: z.string(), created_at: dateSchema })
+    .meta({ id: 'Organization', description: 'An owner of agents; other organizations see nothing of it.' }),
+)
 
 export const wireOrganization = ({ id, name, createdAt }: Organization): z.output<typeof organizationSchema> => ({
   id,
@@ -12,9 +14,11 @@ export const wireOrganization = ({ id, name, createdAt }: Organization): z.outpu
   created_at: wireDate(createdAt),
 })
 
-export const userSchema = z
-  .object({ id: z.string(), name: z.string(), organization_id: z.string(), created_at: dateSchema })
-  .meta({ id: 'User', description: 'A person of an organization, to whom keys can belong.' })
+export const userSchema = z.lazy(() =>
+  z
+    .object({ id: z.string(), name: z.string(), organization_id: z.string(), created_at: dateSchema })
+    .meta({ id: 'User', description: 'A person of an organization, to whom keys can belong.' }),
+)
 
 export const wireUser = ({ id, organizationId, name, createdAt }: User): z.output<typeof userSchema> => ({
   id,

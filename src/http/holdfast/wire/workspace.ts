@@ -5,23 +5,25 @@ import type { Desk } from '../../../service/desk.ts'
 import type { ListedWorkspace } from '../../../service/workspaces/workspaces.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 
-const endingSchema = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('exited'), code: z.int() }).describe('The process ended by itself.'),
-  z
-    .object({
-      type: z.literal('killed'),
-      signal: z.string(),
-      why: z
-        .enum(['asked', 'cancelled', 'timed-out', 'removed'])
-        .optional()
-        .describe('Why Holdfast ended it; absent when the signal came from inside the workspace.'),
-    })
-    .describe('A signal ended the process.'),
-  z
-    .object({ type: z.literal('over-limit'), limit: z.enum(['processes', 'memory', 'disk']) })
-    .describe('The process went over the quota of its workspace.'),
-  z.object({ type: z.literal('lost') }).describe('The machine or the sandbox ended under the process.'),
-])
+const endingSchema = z.lazy(() =>
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('exited'), code: z.int() }).describe('The process ended by itself.'),
+    z
+      .object({
+        type: z.literal('killed'),
+        signal: z.string(),
+        why: z
+          .enum(['asked', 'cancelled', 'timed-out', 'removed'])
+          .optional()
+          .describe('Why Holdfast ended it; absent when the signal came from inside the workspace.'),
+      })
+      .describe('A signal ended the process.'),
+    z
+      .object({ type: z.literal('over-limit'), limit: z.enum(['processes', 'memory', 'disk']) })
+      .describe('The process went over the quota of its workspace.'),
+    z.object({ type: z.literal('lost') }).describe('The machine or the sandbox ended under the process.'),
+  ]),
+)
 
 export const processSchema = z
   .object({
@@ -49,13 +51,15 @@ export const wireProcess = (process: ProcessState): WireProcess => ({
   output_bytes: process.outputBytes,
 })
 
-export const outputSchema = z.object({
-  text: z.string(),
-  from: z.int().describe('First byte of the page.'),
-  next: z.int().describe('Where the next page begins.'),
-  total: z.int().describe('Bytes that are kept in all.'),
-  dropped: z.int().describe('Bytes the process wrote beyond what is kept; they are lost.'),
-})
+export const outputSchema = z.lazy(() =>
+  z.object({
+    text: z.string(),
+    from: z.int().describe('First byte of the page.'),
+    next: z.int().describe('Where the next page begins.'),
+    total: z.int().describe('Bytes that are kept in all.'),
+    dropped: z.int().describe('Bytes the process wrote beyond what is kept; they are lost.'),
+  }),
+)
 
 export const wireOutput = ({ text, from, next, total, dropped }: ProcessOutput): z.output<typeof outputSchema> => ({
   text,
@@ -76,24 +80,26 @@ export const wireProcessPage = ({ process, output }: ShownProcess): z.output<typ
   output: wireOutput(output),
 })
 
-const amountsSchema = z.object({ disk_bytes: z.int(), memory_bytes: z.int(), processes: z.int() })
+const amountsSchema = z.lazy(() => z.object({ disk_bytes: z.int(), memory_bytes: z.int(), processes: z.int() }))
 
-export const workspaceSchema = z
-  .object({
-    conversation_id: z.string(),
-    agent_id: z.string(),
-    agent_name: z.string(),
-    organization_id: z.string(),
-    is_default: z.boolean().describe('Whether it belongs to the default conversation of the agent.'),
-    status: z.enum(['awake', 'asleep']).describe('`asleep` runs nothing and wakes when it is used.'),
-    containment: z.enum(['bubblewrap', 'local']).describe('What isolates it; `local` is no isolation.'),
-    created_at: dateSchema,
-    folder: z.string().optional().describe('Folder on the machine; shown to operators only.'),
-    quota: amountsSchema.describe('Most that the workspace can use.'),
-    usage: amountsSchema.nullable().describe('What the workspace uses; null while it is asleep.'),
-    processes: z.array(processSchema).nullable().describe('Processes of the workspace; null while it is asleep.'),
-  })
-  .meta({ id: 'Workspace', description: 'Terminal, processes and files of a conversation.' })
+export const workspaceSchema = z.lazy(() =>
+  z
+    .object({
+      conversation_id: z.string(),
+      agent_id: z.string(),
+      agent_name: z.string(),
+      organization_id: z.string(),
+      is_default: z.boolean().describe('Whether it belongs to the default conversation of the agent.'),
+      status: z.enum(['awake', 'asleep']).describe('`asleep` runs nothing and wakes when it is used.'),
+      containment: z.enum(['bubblewrap', 'local']).describe('What isolates it; `local` is no isolation.'),
+      created_at: dateSchema,
+      folder: z.string().optional().describe('Folder on the machine; shown to operators only.'),
+      quota: amountsSchema.describe('Most that the workspace can use.'),
+      usage: amountsSchema.nullable().describe('What the workspace uses; null while it is asleep.'),
+      processes: z.array(processSchema).nullable().describe('Processes of the workspace; null while it is asleep.'),
+    })
+    .meta({ id: 'Workspace', description: 'Terminal, processes and files of a conversation.' }),
+)
 
 export type WireWorkspace = z.output<typeof workspaceSchema>
 

@@ -29,6 +29,8 @@ export const agentFileSchema = z
   })
   .meta({ id: 'AgentFile', description: 'An agent with its memory and history, to keep or to import elsewhere.' })
 
-export const importedSchema = z.object({
-  agent_ids: z.array(z.string()).describe('Agents that were made from the file.'),
-})
+export const importedSchema = z.lazy(() =>
+  z.object({
+    agent_ids: z.array(z.string()).describe('Agents that were made from the file.'),
+  }),
+)

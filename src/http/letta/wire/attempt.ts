@@ -3,41 +3,45 @@ import type { FailedAttempt, RunAttempt } from '../../../service/runs/attempts.t
 import { dateSchema, wireDate } from '../../wire-date.ts'
 import { cachedTokensSchema } from './usage.ts'
 
-const failureSchema = z.object({
-  kind: z.string().describe('Kind of the failure, such as rate-limited.'),
-  detail: z.string().describe('What the provider or the network said.'),
-  remedy: z.string().describe('What Holdfast did about it, such as wait or next-target.'),
-  wait_ms: z.number().nullable().describe('Milliseconds Holdfast waited before the next attempt.'),
-  next_target: z.string().nullable().describe('Model that is asked next, where the remedy changes it.'),
-  http_status: z.int().nullable().describe('HTTP status of the provider.'),
-  code: z.string().nullable().describe('Error code of the provider.'),
-  request_id: z.string().nullable().describe('Id of the request at the provider, for its support.'),
-  advice: z.string().nullable().describe('What a person can do about it.'),
-  may_have_cost: z.boolean().describe('Whether the provider may charge for the attempt although it failed.'),
-  cooldown: z
-    .object({
-      of: z.enum(['credential', 'endpoint']).describe('What rests.'),
-      until: dateSchema,
-      reason: z.string().describe('Kind of the failure that caused it.'),
-    })
-    .nullable()
-    .describe('A credential or an endpoint that rests because of this failure.'),
-})
+const failureSchema = z.lazy(() =>
+  z.object({
+    kind: z.string().describe('Kind of the failure, such as rate-limited.'),
+    detail: z.string().describe('What the provider or the network said.'),
+    remedy: z.string().describe('What Holdfast did about it, such as wait or next-target.'),
+    wait_ms: z.number().nullable().describe('Milliseconds Holdfast waited before the next attempt.'),
+    next_target: z.string().nullable().describe('Model that is asked next, where the remedy changes it.'),
+    http_status: z.int().nullable().describe('HTTP status of the provider.'),
+    code: z.string().nullable().describe('Error code of the provider.'),
+    request_id: z.string().nullable().describe('Id of the request at the provider, for its support.'),
+    advice: z.string().nullable().describe('What a person can do about it.'),
+    may_have_cost: z.boolean().describe('Whether the provider may charge for the attempt although it failed.'),
+    cooldown: z
+      .object({
+        of: z.enum(['credential', 'endpoint']).describe('What rests.'),
+        until: dateSchema,
+        reason: z.string().describe('Kind of the failure that caused it.'),
+      })
+      .nullable()
+      .describe('A credential or an endpoint that rests because of this failure.'),
+  }),
+)
 
-export const attemptSchema = z
-  .object({
-    date: dateSchema.describe('When the attempt ended.'),
-    target: z.string().describe('Model that was asked, as provider/model.'),
-    purpose: z.enum(['answer', 'summary']).describe('`summary` is an attempt of compaction.'),
-    outcome: z.enum(['answered', 'failed']),
-    failure: failureSchema.nullable().describe('Why the attempt failed; null when it was answered.'),
-    credential: z.string().nullable().describe('Name of the credential that was used.'),
-    prompt_tokens: z.int().nullable().describe('Tokens the model read; null when not reported.'),
-    completion_tokens: z.int().nullable().describe('Tokens the model wrote; null when not reported.'),
-    ...cachedTokensSchema,
-    cost_usd: z.number().nullable().describe('Cost in US dollars; null when no price is known.'),
-  })
-  .meta({ id: 'Attempt', description: 'One request to one model, and what came of it.' })
+export const attemptSchema = z.lazy(() =>
+  z
+    .object({
+      date: dateSchema.describe('When the attempt ended.'),
+      target: z.string().describe('Model that was asked, as provider/model.'),
+      purpose: z.enum(['answer', 'summary']).describe('`summary` is an attempt of compaction.'),
+      outcome: z.enum(['answered', 'failed']),
+      failure: failureSchema.nullable().describe('Why the attempt failed; null when it was answered.'),
+      credential: z.string().nullable().describe('Name of the credential that was used.'),
+      prompt_tokens: z.int().nullable().describe('Tokens the model read; null when not reported.'),
+      completion_tokens: z.int().nullable().describe('Tokens the model wrote; null when not reported.'),
+      ...cachedTokensSchema,
+      cost_usd: z.number().nullable().describe('Cost in US dollars; null when no price is known.'),
+    })
+    .meta({ id: 'Attempt', description: 'One request to one model, and what came of it.' }),
+)
 
 type WireAttempt = z.output<typeof attemptSchema>
 

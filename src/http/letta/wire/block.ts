@@ -5,29 +5,31 @@ import { record } from '../../field.ts'
 import { alwaysNull } from './constant-field.ts'
 import { storedObject } from './stored-json.ts'
 
-export const blockSchema = z
-  .object({
-    id: z.string(),
-    value: z.string().describe('Text of the block, as the prompt shows it.'),
-    limit: z.int().describe('Most characters the value can have.'),
-    label: z.string().describe('Name of the block in the prompt and in the memory tools.'),
-    description: z.string().nullable().describe('What the block is for; the prompt shows it to the model.'),
-    read_only: z.boolean().describe('Whether the memory tools of agents are refused to change the block.'),
-    metadata: storedObject.describe('Data of the application, stored as it was sent.'),
-    tags: z.array(z.string()).describe('Labels to find the block by.'),
-    hidden: z.boolean().nullable().describe('Mark of the application; Holdfast lists hidden blocks, too.'),
-    is_template: z.boolean().describe('Whether the block is marked as a template, for `templates_only`.'),
-    template_name: z.string().nullable().describe('Name of the template, for the filter `name`.'),
-    template_id: alwaysNull,
-    base_template_id: alwaysNull,
-    deployment_id: alwaysNull,
-    entity_id: alwaysNull,
-    project_id: alwaysNull,
-    preserve_on_migration: alwaysNull,
-    created_by_id: alwaysNull,
-    last_updated_by_id: alwaysNull,
-  })
-  .meta({ id: 'Block', description: 'A piece of memory in the prompt of one or more agents.' })
+export const blockSchema = z.lazy(() =>
+  z
+    .object({
+      id: z.string(),
+      value: z.string().describe('Text of the block, as the prompt shows it.'),
+      limit: z.int().describe('Most characters the value can have.'),
+      label: z.string().describe('Name of the block in the prompt and in the memory tools.'),
+      description: z.string().nullable().describe('What the block is for; the prompt shows it to the model.'),
+      read_only: z.boolean().describe('Whether the memory tools of agents are refused to change the block.'),
+      metadata: storedObject.describe('Data of the application, stored as it was sent.'),
+      tags: z.array(z.string()).describe('Labels to find the block by.'),
+      hidden: z.boolean().nullable().describe('Mark of the application; Holdfast lists hidden blocks, too.'),
+      is_template: z.boolean().describe('Whether the block is marked as a template, for `templates_only`.'),
+      template_name: z.string().nullable().describe('Name of the template, for the filter `name`.'),
+      template_id: alwaysNull,
+      base_template_id: alwaysNull,
+      deployment_id: alwaysNull,
+      entity_id: alwaysNull,
+      project_id: alwaysNull,
+      preserve_on_migration: alwaysNull,
+      created_by_id: alwaysNull,
+      last_updated_by_id: alwaysNull,
+    })
+    .meta({ id: 'Block', description: 'A piece of memory in the prompt of one or more agents.' }),
+)
 
 type WireBlock = z.output<typeof blockSchema>
 
@@ -70,16 +72,20 @@ const FIELDS = {
   is_template: z.boolean().nullish().describe('Marks the block as a template, for the filter `templates_only`.'),
 }
 
-export const newBlockBody = z.object({
-  label: z.string().min(1).max(200).describe(LABEL),
-  value: z.string().describe(VALUE),
-  ...FIELDS,
-})
-export const blockChangeBody = z.object({
-  label: z.string().min(1).max(200).nullish().describe(LABEL),
-  value: z.string().nullish().describe(VALUE),
-  ...FIELDS,
-})
+export const newBlockBody = z.lazy(() =>
+  z.object({
+    label: z.string().min(1).max(200).describe(LABEL),
+    value: z.string().describe(VALUE),
+    ...FIELDS,
+  }),
+)
+export const blockChangeBody = z.lazy(() =>
+  z.object({
+    label: z.string().min(1).max(200).nullish().describe(LABEL),
+    value: z.string().nullish().describe(VALUE),
+    ...FIELDS,
+  }),
+)
 
 type Fields = z.output<typeof blockChangeBody>
 

@@ -22,24 +22,26 @@ const countsSchema = z.object({
   num_tokens_external_memory_summary: always(0),
 })
 
-export const contextSchema = z
-  .object({
-    context_window_size_max: z.int().describe('Context window of the model in tokens.'),
-    context_window_size_current: z.int().describe('Estimated tokens in use: the sum of all `num_tokens` fields.'),
-    num_messages: z.int().describe('Messages in the context, the system prompt included.'),
-    num_archival_memory: z.int().describe('Passages in the archival memory of the agent.'),
-    num_recall_memory: z.int().describe('Messages that the conversation has stored in all.'),
-    ...countsSchema.shape,
-    external_memory_summary: always(''),
-    system_prompt: z.string().describe('The system prompt, memory included.'),
-    core_memory: z.string().describe('The part of the system prompt that holds the memory blocks.'),
-    summary_memory: z.string().nullable().describe('The summary of earlier messages; null without one.'),
-    functions_definitions: z
-      .array(z.object({ type: z.literal('function'), function: storedObject }))
-      .describe('Tool definitions as the model reads them.'),
-    messages: z.array(messageSchema).describe('Messages in the context, in order, without the system prompt.'),
-  })
-  .meta({ id: 'Context', description: 'What is in the context of the default conversation, and how large it is.' })
+export const contextSchema = z.lazy(() =>
+  z
+    .object({
+      context_window_size_max: z.int().describe('Context window of the model in tokens.'),
+      context_window_size_current: z.int().describe('Estimated tokens in use: the sum of all `num_tokens` fields.'),
+      num_messages: z.int().describe('Messages in the context, the system prompt included.'),
+      num_archival_memory: z.int().describe('Passages in the archival memory of the agent.'),
+      num_recall_memory: z.int().describe('Messages that the conversation has stored in all.'),
+      ...countsSchema.shape,
+      external_memory_summary: always(''),
+      system_prompt: z.string().describe('The system prompt, memory included.'),
+      core_memory: z.string().describe('The part of the system prompt that holds the memory blocks.'),
+      summary_memory: z.string().nullable().describe('The summary of earlier messages; null without one.'),
+      functions_definitions: z
+        .array(z.object({ type: z.literal('function'), function: storedObject }))
+        .describe('Tool definitions as the model reads them.'),
+      messages: z.array(messageSchema).describe('Messages in the context, in order, without the system prompt.'),
+    })
+    .meta({ id: 'Context', description: 'What is in the context of the default conversation, and how large it is.' }),
+)
 
 type WireContext = z.output<typeof contextSchema>
 

@@ -8,29 +8,34 @@ import { approvalRequestId } from '../slice-ids.ts'
 import { alwaysNull } from './constant-field.ts'
 import { storedJson } from './stored-json.ts'
 
-export const conversationSchema = z
-  .object({
-    id: z.string().describe('Id of the conversation, or `default` for the default conversation of its agent.'),
-    agent_id: z.string(),
-    summary: z.string().nullable().describe('Title of the conversation, as the application set it.'),
-    description: z.string().nullable(),
-    hidden: z.boolean().describe('Whether lists of conversations leave this one out.'),
-    in_context_message_ids: z
-      .array(z.string())
-      .describe('Messages in the context of the model, in order, the system prompt first.'),
-    isolated_block_ids: z.array(z.string()).describe('Copies of blocks that only this conversation reads and edits.'),
-    model: z.string().nullable().describe('Model of this conversation as provider/model; null for that of the agent.'),
-    model_settings: storedJson.describe('Model settings as they were sent; null when none were.'),
-    context_window_limit: storedJson.describe('Context window limit as it was sent; null when none was.'),
-    archived: z.boolean(),
-    archived_at: dateSchema.nullable(),
-    last_message_at: dateSchema.nullable().describe('When the last message was stored, or the time set by a change.'),
-    created_at: dateSchema,
-    updated_at: dateSchema,
-    created_by_id: alwaysNull,
-    last_updated_by_id: alwaysNull,
-  })
-  .meta({ id: 'Conversation', description: 'One ordered log of messages with an agent.' })
+export const conversationSchema = z.lazy(() =>
+  z
+    .object({
+      id: z.string().describe('Id of the conversation, or `default` for the default conversation of its agent.'),
+      agent_id: z.string(),
+      summary: z.string().nullable().describe('Title of the conversation, as the application set it.'),
+      description: z.string().nullable(),
+      hidden: z.boolean().describe('Whether lists of conversations leave this one out.'),
+      in_context_message_ids: z
+        .array(z.string())
+        .describe('Messages in the context of the model, in order, the system prompt first.'),
+      isolated_block_ids: z.array(z.string()).describe('Copies of blocks that only this conversation reads and edits.'),
+      model: z
+        .string()
+        .nullable()
+        .describe('Model of this conversation as provider/model; null for that of the agent.'),
+      model_settings: storedJson.describe('Model settings as they were sent; null when none were.'),
+      context_window_limit: storedJson.describe('Context window limit as it was sent; null when none was.'),
+      archived: z.boolean(),
+      archived_at: dateSchema.nullable(),
+      last_message_at: dateSchema.nullable().describe('When the last message was stored, or the time set by a change.'),
+      created_at: dateSchema,
+      updated_at: dateSchema,
+      created_by_id: alwaysNull,
+      last_updated_by_id: alwaysNull,
+    })
+    .meta({ id: 'Conversation', description: 'One ordered log of messages with an agent.' }),
+)
 
 type WireConversation = z.output<typeof conversationSchema>
 

@@ -1,3 +1,3 @@
 import { z } from 'zod'
 
-export const deletedSchema = z.object({ message: z.string().describe('Says what was deleted.') })
+export const deletedSchema = z.lazy(() => z.object({ message: z.string().describe('Says what was deleted.') }))

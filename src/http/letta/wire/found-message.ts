@@ -3,25 +3,29 @@ import type { MessageRole } from '../../../core/message.ts'
 import type { FoundMessage } from '../../../service/messages/messages.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 
-const foundMessageSchema = z
-  .object({
-    message_type: z.enum(['user_message', 'assistant_message', 'system_message']),
-    message_id: z.string(),
-    content: z.string().describe('Text of the message.'),
-    created_at: dateSchema,
-    agent_id: z.string(),
-    conversation_id: z.string(),
-    embedded_text: z.string().describe('The same as `content`.'),
-    fts_rank: z.int().nullable().describe('Place in the ranking by words, from 1 on; null when it is not there.'),
-    vector_rank: z
-      .int()
-      .nullable()
-      .describe('Place in the ranking by meaning, from 1 on; null when it is not there or meaning was not searched.'),
-    rrf_score: z.number().describe('Both ranks as one score; higher is better.'),
-  })
-  .meta({ id: 'FoundMessage', description: 'A message that a search found, with its ranks.' })
+const foundMessageSchema = z.lazy(() =>
+  z
+    .object({
+      message_type: z.enum(['user_message', 'assistant_message', 'system_message']),
+      message_id: z.string(),
+      content: z.string().describe('Text of the message.'),
+      created_at: dateSchema,
+      agent_id: z.string(),
+      conversation_id: z.string(),
+      embedded_text: z.string().describe('The same as `content`.'),
+      fts_rank: z.int().nullable().describe('Place in the ranking by words, from 1 on; null when it is not there.'),
+      vector_rank: z
+        .int()
+        .nullable()
+        .describe('Place in the ranking by meaning, from 1 on; null when it is not there or meaning was not searched.'),
+      rrf_score: z.number().describe('Both ranks as one score; higher is better.'),
+    })
+    .meta({ id: 'FoundMessage', description: 'A message that a search found, with its ranks.' }),
+)
 
-export const messageSearchSchema = z.array(foundMessageSchema).describe('Messages that match, the best first.')
+export const messageSearchSchema = z.lazy(() =>
+  z.array(foundMessageSchema).describe('Messages that match, the best first.'),
+)
 
 const RESULT_TYPES = {
   user: 'user_message',

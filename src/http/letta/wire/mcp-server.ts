@@ -3,13 +3,15 @@ import type { McpSecrets } from '../../../core/mcp-server.ts'
 import type { ShownMcpServer } from '../../../service/tools/mcp-servers.ts'
 import { dateSchema } from '../../wire-date.ts'
 
-const contactSchema = z.object({
-  state: z
-    .enum(['reached', 'failed', 'not_asked', 'waits_for_sandbox'])
-    .describe('What the last attempt to read the tools of the server came to.'),
-  checked_at: dateSchema.nullable().describe('When the server was last asked.'),
-  detail: z.string().nullable().describe('What went wrong, or what to do next.'),
-})
+const contactSchema = z.lazy(() =>
+  z.object({
+    state: z
+      .enum(['reached', 'failed', 'not_asked', 'waits_for_sandbox'])
+      .describe('What the last attempt to read the tools of the server came to.'),
+    checked_at: dateSchema.nullable().describe('When the server was last asked.'),
+    detail: z.string().nullable().describe('What went wrong, or what to do next.'),
+  }),
+)
 
 const identity = {
   id: z.string(),
@@ -19,32 +21,38 @@ const identity = {
 const connection = contactSchema.describe('Whether the server answers.')
 const masked = z.record(z.string(), z.string()).nullable()
 
-const stdioServerSchema = z
-  .object({
-    ...identity,
-    mcp_server_type: z.literal('stdio'),
-    connection,
-    command: z.string().describe('Program that is the server.'),
-    args: z.array(z.string()).describe('Arguments of the program.'),
-    env: masked.describe('Environment variables; values show their last characters only.'),
-  })
-  .meta({ id: 'StdioMcpServer', description: 'An MCP server that is a program.' })
+const stdioServerSchema = z.lazy(() =>
+  z
+    .object({
+      ...identity,
+      mcp_server_type: z.literal('stdio'),
+      connection,
+      command: z.string().describe('Program that is the server.'),
+      args: z.array(z.string()).describe('Arguments of the program.'),
+      env: masked.describe('Environment variables; values show their last characters only.'),
+    })
+    .meta({ id: 'StdioMcpServer', description: 'An MCP server that is a program.' }),
+)
 
-const remoteServerSchema = z
-  .object({
-    ...identity,
-    mcp_server_type: z.enum(['sse', 'streamable_http']),
-    connection,
-    server_url: z.string(),
-    auth_header: z.string().nullable().describe('Header that carries the token; null without a token.'),
-    auth_token: z.string().nullable().describe('Last characters of the token; null without one.'),
-    custom_headers: masked.describe('Headers of every request; values show their last characters only.'),
-  })
-  .meta({ id: 'RemoteMcpServer', description: 'An MCP server at a URL.' })
+const remoteServerSchema = z.lazy(() =>
+  z
+    .object({
+      ...identity,
+      mcp_server_type: z.enum(['sse', 'streamable_http']),
+      connection,
+      server_url: z.string(),
+      auth_header: z.string().nullable().describe('Header that carries the token; null without a token.'),
+      auth_token: z.string().nullable().describe('Last characters of the token; null without one.'),
+      custom_headers: masked.describe('Headers of every request; values show their last characters only.'),
+    })
+    .meta({ id: 'RemoteMcpServer', description: 'An MCP server at a URL.' }),
+)
 
-export const mcpServerSchema = z
-  .discriminatedUnion('mcp_server_type', [stdioServerSchema, remoteServerSchema])
-  .meta({ id: 'McpServer', description: 'A server of tools that agents use.' })
+export const mcpServerSchema = z.lazy(() =>
+  z
+    .discriminatedUnion('mcp_server_type', [stdioServerSchema, remoteServerSchema])
+    .meta({ id: 'McpServer', description: 'A server of tools that agents use.' }),
+)
 
 type WireMcpServer = z.output<typeof mcpServerSchema>
 
@@ -92,12 +100,14 @@ function wireContact(contact: ShownMcpServer['contact']): z.output<typeof contac
 export const NO_SANDBOX_YET =
   'A stdio server is a program. This server keeps its description and starts it once there is a sandbox for it.'
 
-const toolNames = z.array(z.string())
+const toolNames = z.lazy(() => z.array(z.string()))
 
-export const refreshedSchema = z
-  .object({
-    added: toolNames.describe('Names of tools that are new.'),
-    updated: toolNames.describe('Names of tools that have changed.'),
-    deleted: toolNames.describe('Names of tools that the server no longer has.'),
-  })
-  .meta({ id: 'RefreshedTools', description: 'What a refresh changed about the tools of an MCP server.' })
+export const refreshedSchema = z.lazy(() =>
+  z
+    .object({
+      added: toolNames.describe('Names of tools that are new.'),
+      updated: toolNames.describe('Names of tools that have changed.'),
+      deleted: toolNames.describe('Names of tools that the server no longer has.'),
+    })
+    .meta({ id: 'RefreshedTools', description: 'What a refresh changed about the tools of an MCP server.' }),
+)

@@ -17,169 +17,199 @@ const common = z.object({
   run_id: z.string().nullable().describe('Run that produced the message; null for messages outside of a run.'),
 })
 
-const textPart = z.object({ type: z.literal('text'), text: z.string(), signature: alwaysNull })
+const textPart = z.lazy(() => z.object({ type: z.literal('text'), text: z.string(), signature: alwaysNull }))
 
-const imagePart = z.object({
-  type: z.literal('image'),
-  source: z.discriminatedUnion('type', [
-    z.object({ type: z.literal('url'), url: z.string() }),
-    z.object({
-      type: z.literal('base64'),
-      media_type: z.string().describe('Media type of the image, such as image/png.'),
-      data: z.string().describe('The image in Base64.'),
-      detail: alwaysNull,
-    }),
-  ]),
-})
+const imagePart = z.lazy(() =>
+  z.object({
+    type: z.literal('image'),
+    source: z.discriminatedUnion('type', [
+      z.object({ type: z.literal('url'), url: z.string() }),
+      z.object({
+        type: z.literal('base64'),
+        media_type: z.string().describe('Media type of the image, such as image/png.'),
+        data: z.string().describe('The image in Base64.'),
+        detail: alwaysNull,
+      }),
+    ]),
+  }),
+)
 
-const contentSchema = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart]))])
+const contentSchema = z.lazy(() => z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart]))]))
 
-const toolCallSchema = z
-  .object({
-    name: z.string().describe('Name of the tool.'),
-    arguments: z.string().describe('Arguments as JSON text.'),
-    tool_call_id: z.string().describe('Id of the call; its result carries the same id.'),
-  })
-  .meta({ id: 'ToolCall', description: 'A call of a tool by the model.' })
+const toolCallSchema = z.lazy(() =>
+  z
+    .object({
+      name: z.string().describe('Name of the tool.'),
+      arguments: z.string().describe('Arguments as JSON text.'),
+      tool_call_id: z.string().describe('Id of the call; its result carries the same id.'),
+    })
+    .meta({ id: 'ToolCall', description: 'A call of a tool by the model.' }),
+)
 
 const toolStatus = z.enum(['success', 'error'])
 const toolOutput = contentSchema.describe('Result as text, or as a list of parts when it has images.')
 
-const toolReturnSchema = z
-  .object({
-    type: z.literal('tool'),
-    tool_return: toolOutput,
-    status: toolStatus,
-    tool_call_id: z.string().describe('Id of the call this is the result of.'),
-    stdout: alwaysNull,
-    stderr: alwaysNull,
-  })
-  .meta({ id: 'ToolReturn', description: 'The result of one tool call.' })
+const toolReturnSchema = z.lazy(() =>
+  z
+    .object({
+      type: z.literal('tool'),
+      tool_return: toolOutput,
+      status: toolStatus,
+      tool_call_id: z.string().describe('Id of the call this is the result of.'),
+      stdout: alwaysNull,
+      stderr: alwaysNull,
+    })
+    .meta({ id: 'ToolReturn', description: 'The result of one tool call.' }),
+)
 
-const userMessageSchema = z
-  .object({
-    ...common.shape,
-    message_type: z.literal('user_message'),
-    content: contentSchema.describe('Text, or a list of parts when there are images or several texts.'),
-  })
-  .meta({ id: 'UserMessage', description: 'What a person or an application said to the agent.' })
+const userMessageSchema = z.lazy(() =>
+  z
+    .object({
+      ...common.shape,
+      message_type: z.literal('user_message'),
+      content: contentSchema.describe('Text, or a list of parts when there are images or several texts.'),
+    })
+    .meta({ id: 'UserMessage', description: 'What a person or an application said to the agent.' }),
+)
 
-const systemMessageSchema = z
-  .object({
-    ...common.shape,
-    message_type: z.literal('system_message'),
-    content: contentSchema.describe('Text, or a list of parts when there are images or several texts.'),
-  })
-  .meta({ id: 'SystemMessage', description: 'The system prompt, or an instruction sent with the role `system`.' })
+const systemMessageSchema = z.lazy(() =>
+  z
+    .object({
+      ...common.shape,
+      message_type: z.literal('system_message'),
+      content: contentSchema.describe('Text, or a list of parts when there are images or several texts.'),
+    })
+    .meta({ id: 'SystemMessage', description: 'The system prompt, or an instruction sent with the role `system`.' }),
+)
 
-export const assistantMessageSchema = z
-  .object({
-    ...common.shape,
-    message_type: z.literal('assistant_message'),
-    content: z.string().describe('Text of the answer; in a token stream, the next piece of it.'),
-  })
-  .meta({ id: 'AssistantMessage', description: 'Text that the model answered.' })
+export const assistantMessageSchema = z.lazy(() =>
+  z
+    .object({
+      ...common.shape,
+      message_type: z.literal('assistant_message'),
+      content: z.string().describe('Text of the answer; in a token stream, the next piece of it.'),
+    })
+    .meta({ id: 'AssistantMessage', description: 'Text that the model answered.' }),
+)
 
-export const reasoningMessageSchema = z
-  .object({
-    ...common.shape,
-    message_type: z.literal('reasoning_message'),
-    source: z.literal('reasoner_model').describe('The reasoning comes from the model itself.'),
-    reasoning: z.string().describe('Text of the reasoning; in a token stream, the next piece of it.'),
-    signature: z.string().nullable().describe('Signature of the provider over the reasoning, where it sent one.'),
-  })
-  .meta({ id: 'ReasoningMessage', description: 'Reasoning of the model before or between parts of its answer.' })
+export const reasoningMessageSchema = z.lazy(() =>
+  z
+    .object({
+      ...common.shape,
+      message_type: z.literal('reasoning_message'),
+      source: z.literal('reasoner_model').describe('The reasoning comes from the model itself.'),
+      reasoning: z.string().describe('Text of the reasoning; in a token stream, the next piece of it.'),
+      signature: z.string().nullable().describe('Signature of the provider over the reasoning, where it sent one.'),
+    })
+    .meta({ id: 'ReasoningMessage', description: 'Reasoning of the model before or between parts of its answer.' }),
+)
 
-const hiddenReasoningMessageSchema = z
-  .object({
-    ...common.shape,
-    message_type: z.literal('hidden_reasoning_message'),
-    state: z.literal('redacted').describe('The provider redacted the reasoning.'),
-    hidden_reasoning: alwaysNull,
-  })
-  .meta({ id: 'HiddenReasoningMessage', description: 'Reasoning that the provider does not show.' })
+const hiddenReasoningMessageSchema = z.lazy(() =>
+  z
+    .object({
+      ...common.shape,
+      message_type: z.literal('hidden_reasoning_message'),
+      state: z.literal('redacted').describe('The provider redacted the reasoning.'),
+      hidden_reasoning: alwaysNull,
+    })
+    .meta({ id: 'HiddenReasoningMessage', description: 'Reasoning that the provider does not show.' }),
+)
 
 const calls = {
   tool_call: toolCallSchema.describe('First of `tool_calls`, for clients that read one call only.'),
   tool_calls: z.array(toolCallSchema).describe('Calls of this step, in order.'),
 }
 
-export const toolCallMessageSchema = z
-  .object({ ...common.shape, message_type: z.literal('tool_call_message'), ...calls })
-  .meta({ id: 'ToolCallMessage', description: 'Tool calls of the model that need no approval.' })
+export const toolCallMessageSchema = z.lazy(() =>
+  z
+    .object({ ...common.shape, message_type: z.literal('tool_call_message'), ...calls })
+    .meta({ id: 'ToolCallMessage', description: 'Tool calls of the model that need no approval.' }),
+)
 
-export const approvalRequestMessageSchema = z
-  .object({ ...common.shape, message_type: z.literal('approval_request_message'), ...calls })
-  .meta({
+export const approvalRequestMessageSchema = z.lazy(() =>
+  z.object({ ...common.shape, message_type: z.literal('approval_request_message'), ...calls }).meta({
     id: 'ApprovalRequestMessage',
     description: 'Tool calls that wait for approval, or for a result of the client.',
-  })
+  }),
+)
 
-export const toolReturnMessageSchema = z
-  .object({
-    ...common.shape,
-    message_type: z.literal('tool_return_message'),
-    tool_return: z.string().describe('Text of the first of `tool_returns`.'),
-    status: toolStatus.describe('Status of the first of `tool_returns`.'),
-    tool_call_id: z.string().describe('Call id of the first of `tool_returns`.'),
+export const toolReturnMessageSchema = z.lazy(() =>
+  z
+    .object({
+      ...common.shape,
+      message_type: z.literal('tool_return_message'),
+      tool_return: z.string().describe('Text of the first of `tool_returns`.'),
+      status: toolStatus.describe('Status of the first of `tool_returns`.'),
+      tool_call_id: z.string().describe('Call id of the first of `tool_returns`.'),
+      stdout: alwaysNull,
+      stderr: alwaysNull,
+      tool_returns: z.array(toolReturnSchema).describe('Results of all calls of the step, in the order of the calls.'),
+    })
+    .meta({ id: 'ToolReturnMessage', description: 'Results of the tool calls of one step.' }),
+)
+
+const approvalDecisionSchema = z.lazy(() =>
+  z.object({
+    type: z.literal('approval'),
+    tool_call_id: z.string(),
+    approve: z.boolean().describe('Whether the call was approved.'),
+    reason: z.string().nullable().describe('Why the call was denied, as given with the denial.'),
+  }),
+)
+
+const clientResultSchema = z.lazy(() =>
+  z.object({
+    type: z.literal('tool'),
+    tool_call_id: z.string(),
+    tool_return: toolOutput,
+    status: toolStatus,
     stdout: alwaysNull,
     stderr: alwaysNull,
-    tool_returns: z.array(toolReturnSchema).describe('Results of all calls of the step, in the order of the calls.'),
-  })
-  .meta({ id: 'ToolReturnMessage', description: 'Results of the tool calls of one step.' })
+  }),
+)
 
-const approvalDecisionSchema = z.object({
-  type: z.literal('approval'),
-  tool_call_id: z.string(),
-  approve: z.boolean().describe('Whether the call was approved.'),
-  reason: z.string().nullable().describe('Why the call was denied, as given with the denial.'),
-})
+const decisionSchema = z.lazy(() => z.discriminatedUnion('type', [approvalDecisionSchema, clientResultSchema]))
 
-const clientResultSchema = z.object({
-  type: z.literal('tool'),
-  tool_call_id: z.string(),
-  tool_return: toolOutput,
-  status: toolStatus,
-  stdout: alwaysNull,
-  stderr: alwaysNull,
-})
+const approvalResponseMessageSchema = z.lazy(() =>
+  z
+    .object({
+      ...common.shape,
+      message_type: z.literal('approval_response_message'),
+      approvals: z.array(decisionSchema).describe('One decision or client result for each call that waited.'),
+      approve: z.boolean().nullable().describe('First decision of `approvals`; null when it holds results only.'),
+      approval_request_id: z.string().nullable().describe('Id of the first call that was answered.'),
+      reason: z.string().nullable().describe('Why the first decided call was denied, as given with the denial.'),
+    })
+    .meta({ id: 'ApprovalResponseMessage', description: 'The answer to calls that waited for approval.' }),
+)
 
-const decisionSchema = z.discriminatedUnion('type', [approvalDecisionSchema, clientResultSchema])
+const summaryMessageSchema = z.lazy(() =>
+  z
+    .object({
+      ...common.shape,
+      message_type: z.literal('summary_message'),
+      summary: z.string().describe('Text that stands for the earlier messages in the context of the model.'),
+      compaction_stats: alwaysNull,
+    })
+    .meta({ id: 'SummaryMessage', description: 'The summary that compaction wrote in place of earlier messages.' }),
+)
 
-const approvalResponseMessageSchema = z
-  .object({
-    ...common.shape,
-    message_type: z.literal('approval_response_message'),
-    approvals: z.array(decisionSchema).describe('One decision or client result for each call that waited.'),
-    approve: z.boolean().nullable().describe('First decision of `approvals`; null when it holds results only.'),
-    approval_request_id: z.string().nullable().describe('Id of the first call that was answered.'),
-    reason: z.string().nullable().describe('Why the first decided call was denied, as given with the denial.'),
-  })
-  .meta({ id: 'ApprovalResponseMessage', description: 'The answer to calls that waited for approval.' })
-
-const summaryMessageSchema = z
-  .object({
-    ...common.shape,
-    message_type: z.literal('summary_message'),
-    summary: z.string().describe('Text that stands for the earlier messages in the context of the model.'),
-    compaction_stats: alwaysNull,
-  })
-  .meta({ id: 'SummaryMessage', description: 'The summary that compaction wrote in place of earlier messages.' })
-
-export const messageSchema = z
-  .discriminatedUnion('message_type', [
-    userMessageSchema,
-    systemMessageSchema,
-    assistantMessageSchema,
-    reasoningMessageSchema,
-    hiddenReasoningMessageSchema,
-    toolCallMessageSchema,
-    approvalRequestMessageSchema,
-    toolReturnMessageSchema,
-    approvalResponseMessageSchema,
-    summaryMessageSchema,
-  ])
-  .meta({ id: 'Message', description: 'One item of the history of a conversation. `message_type` names its kind.' })
+export const messageSchema = z.lazy(() =>
+  z
+    .discriminatedUnion('message_type', [
+      userMessageSchema,
+      systemMessageSchema,
+      assistantMessageSchema,
+      reasoningMessageSchema,
+      hiddenReasoningMessageSchema,
+      toolCallMessageSchema,
+      approvalRequestMessageSchema,
+      toolReturnMessageSchema,
+      approvalResponseMessageSchema,
+      summaryMessageSchema,
+    ])
+    .meta({ id: 'Message', description: 'One item of the history of a conversation. `message_type` names its kind.' }),
+)
 
 /** The official client's unit of history: one part of a stored message. */
 export type WireMessage = z.output<typeof messageSchema>

@@ -5,38 +5,40 @@ import type { KnownModel } from '../../../service/providers/models.ts'
 import { endpointType, USUAL_WINDOW } from '../model-handle.ts'
 import { always, alwaysNull } from './constant-field.ts'
 
-export const modelSchema = z
-  .object({
-    name: z.string().describe('Model without its provider.'),
-    model: z.string().describe('The same as `name`.'),
-    handle: z.string().describe('Model as provider/model: what agents are given as `model`.'),
-    display_name: z.string().describe('The same as `name`.'),
-    model_type: z.literal('llm'),
-    provider_name: z.string().describe('Provider as it is configured.'),
-    provider_type: z.string().describe('API that the provider speaks.'),
-    provider_category: always('base'),
-    model_endpoint_type: z.string().describe('The same as `provider_type`.'),
-    model_endpoint: alwaysNull,
-    context_window: z.int().describe('Context window in tokens; 128000 when it is not known.'),
-    max_context_window: z.int().describe('The same as `context_window`.'),
-    max_tokens: z.int().nullable().describe('Most tokens of one answer; null when it is not known.'),
-    temperature: always(1),
-    model_wrapper: alwaysNull,
-    put_inner_thoughts_in_kwargs: always(false),
-    enable_reasoner: always(true),
-    reasoning_effort: alwaysNull,
-    max_reasoning_tokens: always(0),
-    frequency_penalty: alwaysNull,
-    compatibility_type: alwaysNull,
-    verbosity: alwaysNull,
-    tier: alwaysNull,
-    parallel_tool_calls: always(true),
-    strict: always(false),
-    effort: alwaysNull,
-    response_format: alwaysNull,
-    return_logprobs: always(false),
-  })
-  .meta({ id: 'Model', description: 'A model that a configured provider serves.' })
+export const modelSchema = z.lazy(() =>
+  z
+    .object({
+      name: z.string().describe('Model without its provider.'),
+      model: z.string().describe('The same as `name`.'),
+      handle: z.string().describe('Model as provider/model: what agents are given as `model`.'),
+      display_name: z.string().describe('The same as `name`.'),
+      model_type: z.literal('llm'),
+      provider_name: z.string().describe('Provider as it is configured.'),
+      provider_type: z.string().describe('API that the provider speaks.'),
+      provider_category: always('base'),
+      model_endpoint_type: z.string().describe('The same as `provider_type`.'),
+      model_endpoint: alwaysNull,
+      context_window: z.int().describe('Context window in tokens; 128000 when it is not known.'),
+      max_context_window: z.int().describe('The same as `context_window`.'),
+      max_tokens: z.int().nullable().describe('Most tokens of one answer; null when it is not known.'),
+      temperature: always(1),
+      model_wrapper: alwaysNull,
+      put_inner_thoughts_in_kwargs: always(false),
+      enable_reasoner: always(true),
+      reasoning_effort: alwaysNull,
+      max_reasoning_tokens: always(0),
+      frequency_penalty: alwaysNull,
+      compatibility_type: alwaysNull,
+      verbosity: alwaysNull,
+      tier: alwaysNull,
+      parallel_tool_calls: always(true),
+      strict: always(false),
+      effort: alwaysNull,
+      response_format: alwaysNull,
+      return_logprobs: always(false),
+    })
+    .meta({ id: 'Model', description: 'A model that a configured provider serves.' }),
+)
 
 type WireModel = z.output<typeof modelSchema>
 
@@ -76,25 +78,27 @@ export function wireModel({ handle, window, maxOutput }: KnownModel): WireModel 
   }
 }
 
-export const embeddingModelSchema = z
-  .object({
-    name: z.string().describe('Model without its provider.'),
-    display_name: z.string().describe('The same as `name`.'),
-    handle: z.string().describe('Model as provider/model.'),
-    model_type: z.literal('embedding'),
-    provider_name: z.string().describe('Provider as it is configured.'),
-    provider_type: z.string().describe('API that the provider speaks.'),
-    embedding_model: z.string().describe('The same as `name`.'),
-    embedding_endpoint_type: z.string().describe('The same as `provider_type`.'),
-    embedding_endpoint: alwaysNull,
-    embedding_dim: z.int().describe('Dimensions of a vector; 0 until the model has returned the first one.'),
-    embedding_chunk_size: alwaysNull,
-    batch_size: z.literal(64).describe('Most texts of one request.'),
-    azure_deployment: alwaysNull,
-    azure_endpoint: alwaysNull,
-    azure_version: alwaysNull,
-  })
-  .meta({ id: 'EmbeddingModel', description: 'The model that search by meaning uses.' })
+export const embeddingModelSchema = z.lazy(() =>
+  z
+    .object({
+      name: z.string().describe('Model without its provider.'),
+      display_name: z.string().describe('The same as `name`.'),
+      handle: z.string().describe('Model as provider/model.'),
+      model_type: z.literal('embedding'),
+      provider_name: z.string().describe('Provider as it is configured.'),
+      provider_type: z.string().describe('API that the provider speaks.'),
+      embedding_model: z.string().describe('The same as `name`.'),
+      embedding_endpoint_type: z.string().describe('The same as `provider_type`.'),
+      embedding_endpoint: alwaysNull,
+      embedding_dim: z.int().describe('Dimensions of a vector; 0 until the model has returned the first one.'),
+      embedding_chunk_size: alwaysNull,
+      batch_size: z.literal(64).describe('Most texts of one request.'),
+      azure_deployment: alwaysNull,
+      azure_endpoint: alwaysNull,
+      azure_version: alwaysNull,
+    })
+    .meta({ id: 'EmbeddingModel', description: 'The model that search by meaning uses.' }),
+)
 
 type WireEmbeddingModel = z.output<typeof embeddingModelSchema>
 

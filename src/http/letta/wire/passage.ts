@@ -4,25 +4,27 @@ import type { searchPassages } from '../../../service/memory/passages.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 import { always, alwaysNull } from './constant-field.ts'
 
-export const passageSchema = z
-  .object({
-    id: z.string(),
-    text: z.string(),
-    tags: z.array(z.string()),
-    embedding: alwaysNull,
-    embedding_config: alwaysNull,
-    metadata: z.object({}).describe('Always {}: kept for clients that read it.'),
-    is_deleted: always(false),
-    archive_id: z.string().describe('Archive of the agent: every agent has one, named after it.'),
-    file_id: alwaysNull,
-    file_name: alwaysNull,
-    source_id: alwaysNull,
-    created_by_id: alwaysNull,
-    last_updated_by_id: alwaysNull,
-    created_at: dateSchema,
-    updated_at: alwaysNull,
-  })
-  .meta({ id: 'Passage', description: 'A text in the archival memory of an agent, found by searching.' })
+export const passageSchema = z.lazy(() =>
+  z
+    .object({
+      id: z.string(),
+      text: z.string(),
+      tags: z.array(z.string()),
+      embedding: alwaysNull,
+      embedding_config: alwaysNull,
+      metadata: z.object({}).describe('Always {}: kept for clients that read it.'),
+      is_deleted: always(false),
+      archive_id: z.string().describe('Archive of the agent: every agent has one, named after it.'),
+      file_id: alwaysNull,
+      file_name: alwaysNull,
+      source_id: alwaysNull,
+      created_by_id: alwaysNull,
+      last_updated_by_id: alwaysNull,
+      created_at: dateSchema,
+      updated_at: alwaysNull,
+    })
+    .meta({ id: 'Passage', description: 'A text in the archival memory of an agent, found by searching.' }),
+)
 
 type WirePassage = z.output<typeof passageSchema>
 
@@ -50,12 +52,16 @@ const noticeSchema = z
   .describe('Why the search went by words only although an embedding model is configured.')
 
 /** The answer of a search in the passages of one agent. */
-export const passageSearchSchema = z.object({
-  results: z.array(z.object({ id: z.string(), content: z.string(), timestamp: dateSchema, tags: z.array(z.string()) })),
-  count: z.int().describe('Number of `results`.'),
-  search_mode: z.enum(['fts', 'hybrid']).describe('`fts` went by words, `hybrid` by words and meaning.'),
-  notice: noticeSchema,
-})
+export const passageSearchSchema = z.lazy(() =>
+  z.object({
+    results: z.array(
+      z.object({ id: z.string(), content: z.string(), timestamp: dateSchema, tags: z.array(z.string()) }),
+    ),
+    count: z.int().describe('Number of `results`.'),
+    search_mode: z.enum(['fts', 'hybrid']).describe('`fts` went by words, `hybrid` by words and meaning.'),
+    notice: noticeSchema,
+  }),
+)
 
 type SearchedPassages = Awaited<ReturnType<typeof searchPassages>>
 
@@ -77,18 +83,25 @@ export const wirePassageSearch = ({
   ...(fallback ? { notice: fallback } : {}),
 })
 
-const foundPassageSchema = z.object({
-  passage: passageSchema,
-  score: z.number().describe('How well the passage matches; higher is better.'),
-  metadata: z.object({
-    fts_rank: z.int().nullable().describe('Place in the ranking by words, from 1 on; null when it is not there.'),
-    vector_rank: z.int().nullable().describe('Place in the ranking by meaning, from 1 on; null when it is not there.'),
-    notice: noticeSchema,
+const foundPassageSchema = z.lazy(() =>
+  z.object({
+    passage: passageSchema,
+    score: z.number().describe('How well the passage matches; higher is better.'),
+    metadata: z.object({
+      fts_rank: z.int().nullable().describe('Place in the ranking by words, from 1 on; null when it is not there.'),
+      vector_rank: z
+        .int()
+        .nullable()
+        .describe('Place in the ranking by meaning, from 1 on; null when it is not there.'),
+      notice: noticeSchema,
+    }),
   }),
-})
+)
 
 /** The answer of a search in the passages of all agents. */
-export const passagesSearchSchema = z.array(foundPassageSchema).describe('Passages that match, the best first.')
+export const passagesSearchSchema = z.lazy(() =>
+  z.array(foundPassageSchema).describe('Passages that match, the best first.'),
+)
 
 export const wireFoundPassages = ({ found, fallback }: SearchedPassages): z.output<typeof passagesSearchSchema> =>
   found.map(({ item, score, wordRank, vectorRank }) => ({

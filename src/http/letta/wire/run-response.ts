@@ -6,19 +6,23 @@ import { messageSchema } from './message-schema.ts'
 import { stopReasonSchema } from './stop-reason.ts'
 import { usageOf, usageSchema } from './usage.ts'
 
-export const stopSchema = z
-  .object({ message_type: z.literal('stop_reason'), stop_reason: stopReasonSchema })
-  .meta({ id: 'StopReason', description: 'Why a run ended.' })
+export const stopSchema = z.lazy(() =>
+  z
+    .object({ message_type: z.literal('stop_reason'), stop_reason: stopReasonSchema })
+    .meta({ id: 'StopReason', description: 'Why a run ended.' }),
+)
 
-export const responseSchema = z
-  .object({
-    messages: z.array(messageSchema).describe('Messages of the run, without those that were sent to it.'),
-    stop_reason: stopSchema,
-    usage: usageSchema,
-    logprobs: alwaysNull,
-    turns: alwaysNull,
-  })
-  .meta({ id: 'Response', description: 'What a run brought about.' })
+export const responseSchema = z.lazy(() =>
+  z
+    .object({
+      messages: z.array(messageSchema).describe('Messages of the run, without those that were sent to it.'),
+      stop_reason: stopSchema,
+      usage: usageSchema,
+      logprobs: alwaysNull,
+      turns: alwaysNull,
+    })
+    .meta({ id: 'Response', description: 'What a run brought about.' }),
+)
 
 type WireResponse = z.output<typeof responseSchema>
 

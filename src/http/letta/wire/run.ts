@@ -7,36 +7,38 @@ import { storedJson, storedObject } from './stored-json.ts'
 
 const NANOSECONDS_PER_MILLISECOND = 1_000_000
 
-export const runSchema = z
-  .object({
-    id: z.string(),
-    status: z
-      .enum(['created', 'running', 'completed', 'failed', 'cancelled'])
-      .describe('`created` waits to start. A run that waits for approval is `completed` with `requires_approval`.'),
-    created_at: dateSchema,
-    completed_at: dateSchema.nullable().describe('When the run ended; null while it is active.'),
-    agent_id: z.string(),
-    conversation_id: z.string(),
-    base_template_id: alwaysNull,
-    background: z
-      .boolean()
-      .describe('Whether the request asked for a background run; every run outlives its connection.'),
-    metadata: storedObject.describe('`run_type` names the route that opened the run; `error` says why a run failed.'),
-    request_config: z.object({
-      use_assistant_message: always(true),
-      assistant_message_tool_name: always('send_message'),
-      assistant_message_tool_kwarg: always('message'),
-      include_return_message_types: storedJson.describe('Message types that the request asked for; null for all.'),
-    }),
-    stop_reason: stopReasonSchema.nullable().describe('Why the run ended; null while it is active.'),
-    callback_url: z.string().nullable().describe('Webhook that Holdfast calls when the run has ended.'),
-    callback_sent_at: dateSchema.nullable().describe('When the webhook last answered.'),
-    callback_status_code: z.int().nullable().describe('HTTP status of the last answer of the webhook.'),
-    callback_error: z.string().nullable().describe('Why the last call of the webhook failed.'),
-    ttft_ns: alwaysNull,
-    total_duration_ns: z.number().nullable().describe('Nanoseconds from the start of the run to its end.'),
-  })
-  .meta({ id: 'Run', description: 'One accepted request and its execution.' })
+export const runSchema = z.lazy(() =>
+  z
+    .object({
+      id: z.string(),
+      status: z
+        .enum(['created', 'running', 'completed', 'failed', 'cancelled'])
+        .describe('`created` waits to start. A run that waits for approval is `completed` with `requires_approval`.'),
+      created_at: dateSchema,
+      completed_at: dateSchema.nullable().describe('When the run ended; null while it is active.'),
+      agent_id: z.string(),
+      conversation_id: z.string(),
+      base_template_id: alwaysNull,
+      background: z
+        .boolean()
+        .describe('Whether the request asked for a background run; every run outlives its connection.'),
+      metadata: storedObject.describe('`run_type` names the route that opened the run; `error` says why a run failed.'),
+      request_config: z.object({
+        use_assistant_message: always(true),
+        assistant_message_tool_name: always('send_message'),
+        assistant_message_tool_kwarg: always('message'),
+        include_return_message_types: storedJson.describe('Message types that the request asked for; null for all.'),
+      }),
+      stop_reason: stopReasonSchema.nullable().describe('Why the run ended; null while it is active.'),
+      callback_url: z.string().nullable().describe('Webhook that Holdfast calls when the run has ended.'),
+      callback_sent_at: dateSchema.nullable().describe('When the webhook last answered.'),
+      callback_status_code: z.int().nullable().describe('HTTP status of the last answer of the webhook.'),
+      callback_error: z.string().nullable().describe('Why the last call of the webhook failed.'),
+      ttft_ns: alwaysNull,
+      total_duration_ns: z.number().nullable().describe('Nanoseconds from the start of the run to its end.'),
+    })
+    .meta({ id: 'Run', description: 'One accepted request and its execution.' }),
+)
 
 type WireRun = z.output<typeof runSchema>
 

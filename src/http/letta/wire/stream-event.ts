@@ -16,104 +16,124 @@ const position = {
   seq_id: z.int().describe('Number in the stream of the run, for `starting_after`.'),
 }
 
-const errorEventSchema = z
-  .object({
-    message_type: z.literal('error_message'),
-    run_id: z.string(),
-    error_type: z.string().describe('Kind of the error, such as llm_timeout.'),
-    message: z.string(),
-    detail: z.string().nullable().describe('What the provider said, where it said something.'),
-    seq_id: position.seq_id,
-  })
-  .meta({ id: 'ErrorEvent', description: 'Why the run failed. Sent as the named event `error`.' })
+const errorEventSchema = z.lazy(() =>
+  z
+    .object({
+      message_type: z.literal('error_message'),
+      run_id: z.string(),
+      error_type: z.string().describe('Kind of the error, such as llm_timeout.'),
+      message: z.string(),
+      detail: z.string().nullable().describe('What the provider said, where it said something.'),
+      seq_id: position.seq_id,
+    })
+    .meta({ id: 'ErrorEvent', description: 'Why the run failed. Sent as the named event `error`.' }),
+)
 
-const summaryEventSchema = z
-  .object({
-    message_type: z.literal('summary_message'),
-    id: z.string(),
-    summary: z.string().describe('Text that stands for the earlier messages from now on.'),
-    otid: z.string(),
-    ...position,
-    compaction_stats: alwaysNull,
-  })
-  .meta({
-    id: 'SummaryEvent',
-    description: 'Compaction replaced earlier messages. Unnamed when the request asked for compaction messages.',
-  })
+const summaryEventSchema = z.lazy(() =>
+  z
+    .object({
+      message_type: z.literal('summary_message'),
+      id: z.string(),
+      summary: z.string().describe('Text that stands for the earlier messages from now on.'),
+      otid: z.string(),
+      ...position,
+      compaction_stats: alwaysNull,
+    })
+    .meta({
+      id: 'SummaryEvent',
+      description: 'Compaction replaced earlier messages. Unnamed when the request asked for compaction messages.',
+    }),
+)
 
-const pingSchema = z
-  .object({
-    id: z.string(),
-    date: dateSchema,
-    name: alwaysNull,
-    message_type: z.literal('ping'),
-    otid: alwaysNull,
-    sender_id: alwaysNull,
-    step_id: alwaysNull,
-    is_err: alwaysNull,
-    seq_id: z.int().describe('Number of the last chunk before the ping.'),
-    run_id: z.string(),
-  })
-  .meta({ id: 'Ping', description: 'The connection is alive and the run goes on.' })
+const pingSchema = z.lazy(() =>
+  z
+    .object({
+      id: z.string(),
+      date: dateSchema,
+      name: alwaysNull,
+      message_type: z.literal('ping'),
+      otid: alwaysNull,
+      sender_id: alwaysNull,
+      step_id: alwaysNull,
+      is_err: alwaysNull,
+      seq_id: z.int().describe('Number of the last chunk before the ping.'),
+      run_id: z.string(),
+    })
+    .meta({ id: 'Ping', description: 'The connection is alive and the run goes on.' }),
+)
 
-const messageResetSchema = z
-  .object({
-    message_type: z.literal('message_reset'),
-    id: z.string().nullable().describe('Message whose streamed text is void; null when any earlier chunk may be lost.'),
-    reason: z.string(),
-    ...position,
-  })
-  .meta({ id: 'MessageResetEvent', description: 'Streamed text is void: the model answers again. A named event.' })
+const messageResetSchema = z.lazy(() =>
+  z
+    .object({
+      message_type: z.literal('message_reset'),
+      id: z
+        .string()
+        .nullable()
+        .describe('Message whose streamed text is void; null when any earlier chunk may be lost.'),
+      reason: z.string(),
+      ...position,
+    })
+    .meta({ id: 'MessageResetEvent', description: 'Streamed text is void: the model answers again. A named event.' }),
+)
 
-const attemptFailedSchema = z
-  .object({
-    message_type: z.literal('attempt_failed'),
-    target: z.string().describe('Model that was asked, as provider/model.'),
-    kind: z.string().describe('Kind of the failure, such as rate-limited.'),
-    detail: z.string(),
-    remedy: z.string().describe('What Holdfast does about it, such as wait or next-target.'),
-    next_target: z.string().optional().describe('Model that is asked next, where that changes.'),
-    ...position,
-  })
-  .meta({ id: 'AttemptFailedEvent', description: 'A request to a model failed and the run goes on. A named event.' })
+const attemptFailedSchema = z.lazy(() =>
+  z
+    .object({
+      message_type: z.literal('attempt_failed'),
+      target: z.string().describe('Model that was asked, as provider/model.'),
+      kind: z.string().describe('Kind of the failure, such as rate-limited.'),
+      detail: z.string(),
+      remedy: z.string().describe('What Holdfast does about it, such as wait or next-target.'),
+      next_target: z.string().optional().describe('Model that is asked next, where that changes.'),
+      ...position,
+    })
+    .meta({ id: 'AttemptFailedEvent', description: 'A request to a model failed and the run goes on. A named event.' }),
+)
 
-const toolProgressSchema = z
-  .object({
-    message_type: z.literal('tool_progress'),
-    tool_call_id: z.string(),
-    text: z.string(),
-    ...position,
-  })
-  .meta({ id: 'ToolProgressEvent', description: 'A tool that runs reports its progress. A named event.' })
+const toolProgressSchema = z.lazy(() =>
+  z
+    .object({
+      message_type: z.literal('tool_progress'),
+      tool_call_id: z.string(),
+      text: z.string(),
+      ...position,
+    })
+    .meta({ id: 'ToolProgressEvent', description: 'A tool that runs reports its progress. A named event.' }),
+)
 
-const workerLostSchema = z
-  .object({
-    message_type: z.literal('worker_lost'),
-    deaths: z.int().describe('Workers that died at this step.'),
-    ...position,
-  })
-  .meta({ id: 'WorkerLostEvent', description: 'The process of the run died and another goes on. A named event.' })
+const workerLostSchema = z.lazy(() =>
+  z
+    .object({
+      message_type: z.literal('worker_lost'),
+      deaths: z.int().describe('Workers that died at this step.'),
+      ...position,
+    })
+    .meta({ id: 'WorkerLostEvent', description: 'The process of the run died and another goes on. A named event.' }),
+)
 
-export const streamEventSchema = z
-  .discriminatedUnion('message_type', [
-    assistantMessageSchema,
-    reasoningMessageSchema,
-    toolCallMessageSchema,
-    approvalRequestMessageSchema,
-    toolReturnMessageSchema,
-    summaryEventSchema,
-    stopSchema,
-    errorEventSchema,
-    usageSchema,
-    pingSchema,
-    messageResetSchema,
-    attemptFailedSchema,
-    toolProgressSchema,
-    workerLostSchema,
-  ])
-  .meta({
-    id: 'StreamEvent',
-    description: 'The data of one server-sent event. Named events are skipped by the official client, except `error`.',
-  })
+export const streamEventSchema = z.lazy(() =>
+  z
+    .discriminatedUnion('message_type', [
+      assistantMessageSchema,
+      reasoningMessageSchema,
+      toolCallMessageSchema,
+      approvalRequestMessageSchema,
+      toolReturnMessageSchema,
+      summaryEventSchema,
+      stopSchema,
+      errorEventSchema,
+      usageSchema,
+      pingSchema,
+      messageResetSchema,
+      attemptFailedSchema,
+      toolProgressSchema,
+      workerLostSchema,
+    ])
+    .meta({
+      id: 'StreamEvent',
+      description:
+        'The data of one server-sent event. Named events are skipped by the official client, except `error`.',
+    }),
+)
 
 export type WireStreamEvent = z.output<typeof streamEventSchema>

@@ -3,28 +3,30 @@ import type { StoredTool } from '../../../core/stored-tool.ts'
 import { alwaysNull } from './constant-field.ts'
 import { storedJson, storedObject } from './stored-json.ts'
 
-export const toolSchema = z
-  .object({
-    id: z.string(),
-    name: z.string().describe('Name the model calls the tool by.'),
-    description: z.string().describe('What the model reads about the tool.'),
-    tool_type: z.string().describe('Where the tool comes from: `custom` source, an MCP server, or Holdfast itself.'),
-    source_type: z.string().describe('Language of the source.'),
-    source_code: z.string().nullable().describe('Source of the tool; null for tools without one.'),
-    json_schema: storedObject.describe('Function definition that the model reads: name, description, parameters.'),
-    args_json_schema: storedObject.nullable().describe('JSON Schema of the arguments, where it was sent apart.'),
-    tags: z.array(z.string()),
-    return_char_limit: z.int().describe('Most characters of a result that the model reads.'),
-    default_requires_approval: z.boolean().describe('Whether calls need approval, unless the agent says otherwise.'),
-    enable_parallel_execution: z.boolean().describe('Whether calls of one step can run at the same time.'),
-    pip_requirements: storedJson.describe('Python packages as they were sent; null when none were.'),
-    npm_requirements: storedJson.describe('npm packages as they were sent; null when none were.'),
-    metadata_: storedJson.describe('Data of the application, or the MCP server a tool comes from.'),
-    project_id: alwaysNull,
-    created_by_id: alwaysNull,
-    last_updated_by_id: alwaysNull,
-  })
-  .meta({ id: 'Tool', description: 'A tool that agents can be given.' })
+export const toolSchema = z.lazy(() =>
+  z
+    .object({
+      id: z.string(),
+      name: z.string().describe('Name the model calls the tool by.'),
+      description: z.string().describe('What the model reads about the tool.'),
+      tool_type: z.string().describe('Where the tool comes from: `custom` source, an MCP server, or Holdfast itself.'),
+      source_type: z.string().describe('Language of the source.'),
+      source_code: z.string().nullable().describe('Source of the tool; null for tools without one.'),
+      json_schema: storedObject.describe('Function definition that the model reads: name, description, parameters.'),
+      args_json_schema: storedObject.nullable().describe('JSON Schema of the arguments, where it was sent apart.'),
+      tags: z.array(z.string()),
+      return_char_limit: z.int().describe('Most characters of a result that the model reads.'),
+      default_requires_approval: z.boolean().describe('Whether calls need approval, unless the agent says otherwise.'),
+      enable_parallel_execution: z.boolean().describe('Whether calls of one step can run at the same time.'),
+      pip_requirements: storedJson.describe('Python packages as they were sent; null when none were.'),
+      npm_requirements: storedJson.describe('npm packages as they were sent; null when none were.'),
+      metadata_: storedJson.describe('Data of the application, or the MCP server a tool comes from.'),
+      project_id: alwaysNull,
+      created_by_id: alwaysNull,
+      last_updated_by_id: alwaysNull,
+    })
+    .meta({ id: 'Tool', description: 'A tool that agents can be given.' }),
+)
 
 type WireTool = z.output<typeof toolSchema>
 
@@ -49,15 +51,17 @@ export const wireTool = (tool: StoredTool): WireTool => ({
   last_updated_by_id: null,
 })
 
-const foundToolSchema = z.object({
-  tool: toolSchema,
-  combined_score: z.number().describe('1 for the best tool, 1/2 for the second, and so on.'),
-  embedded_text: alwaysNull,
-  fts_rank: z.int().describe('Place in the ranking by words, from 1 on.'),
-  vector_rank: alwaysNull,
-})
+const foundToolSchema = z.lazy(() =>
+  z.object({
+    tool: toolSchema,
+    combined_score: z.number().describe('1 for the best tool, 1/2 for the second, and so on.'),
+    embedded_text: alwaysNull,
+    fts_rank: z.int().describe('Place in the ranking by words, from 1 on.'),
+    vector_rank: alwaysNull,
+  }),
+)
 
-export const toolSearchSchema = z.array(foundToolSchema).describe('Tools that match, the best first.')
+export const toolSearchSchema = z.lazy(() => z.array(foundToolSchema).describe('Tools that match, the best first.'))
 
 export const wireFoundTool = (tool: StoredTool, index: number): z.output<typeof foundToolSchema> => ({
   tool: wireTool(tool),

@@ -17,16 +17,18 @@ export const cachedTokensSchema = {
   reasoning_tokens: z.int().nullable().describe('Completion tokens spent on reasoning; null when not reported.'),
 }
 
-export const usageSchema = z
-  .object({
-    message_type: z.literal('usage_statistics'),
-    ...tokens,
-    step_count: z.int().describe('Number of steps of the run.'),
-    run_ids: z.array(z.string()).describe('The run these numbers belong to.'),
-    ...cachedTokensSchema,
-    context_tokens: alwaysNull,
-  })
-  .meta({ id: 'Usage', description: 'Tokens of a run, summed over its steps.' })
+export const usageSchema = z.lazy(() =>
+  z
+    .object({
+      message_type: z.literal('usage_statistics'),
+      ...tokens,
+      step_count: z.int().describe('Number of steps of the run.'),
+      run_ids: z.array(z.string()).describe('The run these numbers belong to.'),
+      ...cachedTokensSchema,
+      context_tokens: alwaysNull,
+    })
+    .meta({ id: 'Usage', description: 'Tokens of a run, summed over its steps.' }),
+)
 
 export type WireUsage = z.output<typeof usageSchema>
 
@@ -60,9 +62,11 @@ export const tokenDetailsSchema = z.object({
     .describe('Null when the provider reports nothing about reasoning.'),
 })
 
-export const usageDetailsSchema = z
-  .object({ ...tokens, ...tokenDetailsSchema.shape })
-  .meta({ id: 'UsageDetails', description: 'Tokens of a run with the breakdown that the provider reports.' })
+export const usageDetailsSchema = z.lazy(() =>
+  z
+    .object({ ...tokens, ...tokenDetailsSchema.shape })
+    .meta({ id: 'UsageDetails', description: 'Tokens of a run with the breakdown that the provider reports.' }),
+)
 
 type WireUsageDetails = z.output<typeof usageDetailsSchema>
 
