@@ -29,24 +29,24 @@ function tableOf(sections: NamedSection[]): string {
 }
 
 function rowsOf(named: NamedSection, hasKeys: boolean): string[][] {
-  const { section, path, says } = named
+  const { section, path, description } = named
   const key = (...steps: string[]) => (hasKeys ? [code([...path, ...steps].join('.'))] : [])
   const rows = Object.entries(section).map(([name, setting]) => [
     ...key(name),
     code(variableName(named, name) ?? ''),
-    setting.says,
+    setting.description,
     setting.unit ? `${setting.kind.expected}, in ${setting.unit}` : setting.kind.expected,
     defaultOf(setting),
   ])
-  return path.at(-1) === '<name>' ? [[...key(), '', says, 'a mapping', ''], ...rows] : rows
+  return path.at(-1) === '<name>' ? [[...key(), '', description, 'a mapping', ''], ...rows] : rows
 }
 
 function isOnlyInEnvironment([first]: readonly string[]): boolean {
   return first === 'command' || first === 'process'
 }
 
-function defaultOf({ default: value, otherwise }: Setting): string {
-  if (otherwise !== undefined) return otherwise
+function defaultOf({ default: value, defaultText }: Setting): string {
+  if (defaultText !== undefined) return defaultText
   return value === undefined ? 'none' : code(String(value))
 }
 

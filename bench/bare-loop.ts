@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { defined } from '../src/core/defined.ts'
 import { readAnswer, sinceInput } from './read-answer.ts'
 import { QUESTION, type WireCall, type WireMessage, weatherIn } from './wire.ts'
 
@@ -77,7 +78,7 @@ export function openBareLoop({ path, source, synchronous, request, onTool }: Bar
       }
     }
     if (!finish) throw new Error('the stream ended without a finish reason')
-    return { role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : {}) }
+    return { role: 'assistant', content, ...defined({ tool_calls: calls.length > 0 ? calls : undefined }) }
   }
 
   function runTool(call: WireCall): WireMessage {

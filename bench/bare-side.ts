@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { defined } from '../src/core/defined.ts'
 import { openBareLoop } from './bare-loop.ts'
-import { type Side, type SideOptions, serveJob } from './side.ts'
+import { runJobFromArgv, type Side, type SideOptions } from './side.ts'
 import { pastMessages } from './wire.ts'
 
 /** The bare loop as a side. It has no row for a conversation: a name is enough. */
@@ -12,7 +13,7 @@ async function openBareSide({ home, durability, source, request, onTool }: SideO
     source,
     request,
     synchronous: durability === 'strict' ? 'FULL' : 'NORMAL',
-    ...(onTool ? { onTool } : {}),
+    ...defined({ onTool }),
   })
   let made = 0
   return {
@@ -26,4 +27,4 @@ async function openBareSide({ home, durability, source, request, onTool }: SideO
   }
 }
 
-await serveJob(openBareSide)
+await runJobFromArgv(openBareSide)

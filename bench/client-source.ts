@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { defined } from '../src/core/defined.ts'
 
 /** A model that answers in 50 chunks in each dialect: a process of its own, so that it is on nobody's bill. */
 const WORDS = Array.from({ length: 50 }, (_, index) => ` word${index}`)
@@ -10,7 +11,11 @@ const plain = (body: object): Event => ({ data: JSON.stringify(body) })
 
 const chunk = (delta: object, finish: string | null = null) =>
   plain({
-    ...{ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 0, model: 'bench', system_fingerprint: 'fp' },
+    id: 'chatcmpl-bench',
+    object: 'chat.completion.chunk',
+    created: 0,
+    model: 'bench',
+    system_fingerprint: 'fp',
     choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
   })
 
@@ -21,11 +26,11 @@ const chat: Event[] = [
   { data: '[DONE]' },
 ]
 
-const place = { item_id: 'msg_bench', output_index: 0, content_index: 0 }
+const deltaPosition = { item_id: 'msg_bench', output_index: 0, content_index: 0 }
 const responses: Event[] = [
   named('response.created', { response: { id: 'resp_bench', status: 'in_progress' }, sequence_number: 0 }),
   ...WORDS.map((delta, index) =>
-    named('response.output_text.delta', { ...place, delta, logprobs: [], sequence_number: index + 1 }),
+    named('response.output_text.delta', { ...deltaPosition, delta, logprobs: [], sequence_number: index + 1 }),
   ),
   named('response.completed', {
     response: { id: 'resp_bench', status: 'completed', usage: { input_tokens: 200, output_tokens: 50 } },
@@ -44,7 +49,11 @@ const anthropic: Event[] = [
 const candidate = (text: string, finishReason?: string) =>
   plain({
     candidates: [
-      { index: 0, content: { role: 'model', parts: [{ text }] }, ...(finishReason ? { finishReason } : {}) },
+      {
+        index: 0,
+        content: { role: 'model', parts: [{ text }] },
+        ...defined({ finishReason: finishReason || undefined }),
+      },
     ],
     usageMetadata: { promptTokenCount: 200, candidatesTokenCount: 50, totalTokenCount: 250 },
     modelVersion: 'bench',

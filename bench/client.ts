@@ -14,7 +14,7 @@ import { chatMessages } from '../src/providers/openai/chat-messages.ts'
 import { openaiResponses } from '../src/providers/openai/responses.ts'
 import type { Deadlines } from '../src/providers/wire/deadlines.ts'
 import type { WireDialect } from '../src/providers/wire/dialect.ts'
-import { wireProvider } from '../src/providers/wire/wire-provider.ts'
+import { newWireProvider } from '../src/providers/wire/wire-provider.ts'
 import { median, round } from './figures.ts'
 
 /** The wire clients against undici and the parser alone; abort, stall and warm requests. Prints one line of JSON. */
@@ -53,7 +53,7 @@ const ASK: ModelRequest = {
 }
 const NEVER = new AbortController().signal
 
-/** CPU of one call, user and system; neighbours in time are compared, because the machine is not the same all the time. */
+/** CPU of one call, user and system; neighbors in time are compared, because the machine is not the same all the time. */
 async function cpuRatio(dialect: WireDialect, base: string): Promise<number> {
   const provider = providerAt(base, dialect)
   const encoded = dialect.encode(ASK, { quirks: {} })
@@ -180,7 +180,7 @@ function timeOf(work: () => number): number {
 }
 
 function providerAt(baseUrl: string, dialect: WireDialect, deadlines: Deadlines = {}): ModelProvider {
-  return wireProvider({
+  return newWireProvider({
     provider: 'bench',
     dialect,
     baseUrl,

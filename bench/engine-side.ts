@@ -1,21 +1,23 @@
 import type { Agent } from '../src/core/agent.ts'
+import { defined } from '../src/core/defined.ts'
 import type { ConversationId, RunId } from '../src/core/id.ts'
 import type { MessageBody } from '../src/core/message.ts'
 import type { Change } from '../src/core/projection.ts'
 import type { Tool } from '../src/ports/tool.ts'
-import type { Desk } from '../src/service/desk.ts'
+import type { ServiceContext } from '../src/service/service-context.ts'
 import { benchProvider } from './provider.ts'
-import { type Side, type SideOptions, serveJob } from './side.ts'
+import { runJobFromArgv, type Side, type SideOptions } from './side.ts'
 import { pastMessages, QUESTION, SYSTEM, TEXT_DELTAS_PER_TURN, WEATHER, type WireMessage, weatherIn } from './wire.ts'
 
 /** Holdfast as a side, opened and used the way an entrance does: through app and service. */
 async function openEngineSide(options: SideOptions): Promise<Side> {
   const { dist, home, durability, source, request, cacheEntries, onTool } = options
   const { openApp, sendMessage, waitForRun, createAgent, listRuns } = await loadHoldfast(dist)
-  const { desk, close } = await openApp({
+  const { context: serviceContext, close } = await openApp({
     environment: {
-      ...{ HOLDFAST_HOME: home, HOLDFAST_DURABILITY: durability },
-      ...(cacheEntries === undefined ? {} : { HOLDFAST_CACHE_ENTRIES: `${cacheEntries}` }),
+      HOLDFAST_HOME: home,
+      HOLDFAST_DURABILITY: durability,
+      ...defined({ HOLDFAST_CACHE_ENTRIES: cacheEntries === undefined ? undefined : `${cacheEntries}` }),
     },
     role: 'owner',
     providers: { bench: benchProvider(source, request) },
@@ -25,37 +27,40 @@ async function openEngineSide(options: SideOptions): Promise<Side> {
   let lastRun: RunId | undefined
 
   async function theAgent(): Promise<Agent> {
-    const { store } = desk.world
+    const { store } = serviceContext.deps
     const request = { name: 'bench', system: SYSTEM, model: 'bench/any', tools: [WEATHER.name] }
-    return (await store.agents.findByName(desk.organizationId, request.name)) ?? createAgent(request, desk)
+    return (
+      (await store.agents.findByName(serviceContext.organizationId, request.name)) ??
+      createAgent(request, serviceContext)
+    )
   }
 
   return {
     async newConversations(count) {
       agent ??= await theAgent()
-      const ids = Array.from({ length: count }, (): ConversationId => `conv-${desk.world.randomness.uuid()}`)
-      await Promise.all(ids.map((id) => desk.world.store.conversations.create(newConversation(id, agent!))))
+      const ids = Array.from({ length: count }, (): ConversationId => `conv-${serviceContext.deps.randomness.uuid()}`)
+      await Promise.all(ids.map((id) => serviceContext.deps.store.conversations.create(newConversation(id, agent!))))
       return ids
     },
     async seed(conversation, messages) {
       agent ??= await theAgent()
-      await seedConversation(conversation as ConversationId, { messages, agent, desk })
+      await seedConversation(conversation as ConversationId, { messages, agent, context: serviceContext })
     },
     async runTurn(conversation) {
       agent ??= await theAgent()
       const content = [{ type: 'text' as const, text: QUESTION }]
-      const sent = await sendMessage({ agent, conversationId: conversation as ConversationId, content }, desk)
-      const run = await waitForRun(sent.runId, desk)
+      const sent = await sendMessage({ agent, conversationId: conversation as ConversationId, content }, serviceContext)
+      const run = await waitForRun(sent.runId, serviceContext)
       if (run.stopReason !== 'end_turn') throw new Error(`the run ended ${run.status} / ${run.stopReason}`)
       lastRun = run.id
     },
     async countMessages(conversation) {
-      return (await desk.world.store.messages.context(conversation as ConversationId)).length
+      return (await serviceContext.deps.store.messages.context(conversation as ConversationId)).length
     },
     async resume() {
       // The takeover began when the app was opened: the one run of a prepared home may be in any state by now.
-      const runs = await listRuns({}, 100, desk)
-      const ended = await Promise.all(runs.map((run) => waitForRun(run.id, desk)))
+      const runs = await listRuns({}, 100, serviceContext)
+      const ended = await Promise.all(runs.map((run) => waitForRun(run.id, serviceContext)))
       const unfinished = ended.find((run) => run.stopReason !== 'end_turn')
       if (unfinished) throw new Error(`the resumed run ended ${unfinished.status} / ${unfinished.stopReason}`)
       return ended.map((run) => run.conversationId)
@@ -65,7 +70,7 @@ async function openEngineSide(options: SideOptions): Promise<Side> {
       if (!lastRun) throw new Error('no turn was run')
       const types: string[] = []
       const signal = AbortSignal.timeout(5_000)
-      for await (const { chunk } of desk.world.streams.watch(lastRun, { after: 0, signal }))
+      for await (const { chunk } of serviceContext.deps.streams.watch(lastRun, { after: 0, signal }))
         types.push(chunk.message_type)
       const texts = types.filter((type) => type === 'assistant_message').length
       if (texts !== TEXT_DELTAS_PER_TURN || types.at(-1) !== 'done')
@@ -101,10 +106,10 @@ function newConversation(id: ConversationId, { id: agentId, organizationId, crea
 /** A past that was never lived: one run whose log says nothing but whose commit adds the messages. */
 async function seedConversation(
   conversationId: ConversationId,
-  { messages, agent, desk }: { messages: number; agent: Agent; desk: Desk },
+  { messages, agent, context: serviceContext }: { messages: number; agent: Agent; context: ServiceContext },
 ): Promise<void> {
-  const { store, randomness, clock } = desk.world
-  const { organizationId } = desk
+  const { store, randomness, clock } = serviceContext.deps
+  const { organizationId } = serviceContext
   const at = clock.now()
   const runId: RunId = `run-${randomness.uuid()}`
   const settings = { targets: [agent.model], maxSteps: 1, maxDurationMs: 60_000, streamTokens: false }
@@ -133,11 +138,16 @@ async function seedConversation(
     entry: accepted,
     interruption: accepted,
     steering: accepted,
-    claimFor: desk.engine!.workerId,
+    claimFor: serviceContext.engine!.workerId,
   })
   if (opened.type !== 'opened') throw new Error(`the seed was not opened: ${opened.type}`)
   const changes = pastMessages(messages).map((message): Change => {
-    const added = { id: `message-${randomness.uuid()}` as const, runId, body: toBody(message, desk), createdAt: at }
+    const added = {
+      id: `message-${randomness.uuid()}` as const,
+      runId,
+      body: toBody(message, serviceContext),
+      createdAt: at,
+    }
     return { type: 'add-message', message: added }
   })
   const end: Change = {
@@ -155,7 +165,7 @@ async function seedConversation(
   if (result.type !== 'appended') throw new Error('the seed was refused')
 }
 
-function toBody(message: WireMessage, { world }: Desk): MessageBody {
+function toBody(message: WireMessage, { deps }: ServiceContext): MessageBody {
   switch (message.role) {
     case 'user':
     case 'system':
@@ -165,7 +175,7 @@ function toBody(message: WireMessage, { world }: Desk): MessageBody {
         callId: call.id,
         tool: call.function.name,
         input: JSON.parse(call.function.arguments),
-        digest: world.digest(call.function.arguments),
+        digest: deps.digest(call.function.arguments),
         needsApproval: false,
         effects: 'none' as const,
         parallel: false,
@@ -177,4 +187,4 @@ function toBody(message: WireMessage, { world }: Desk): MessageBody {
   }
 }
 
-await serveJob(openEngineSide)
+await runJobFromArgv(openEngineSide)

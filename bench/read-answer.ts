@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser'
 import { request } from 'undici'
+import { defined } from '../src/core/defined.ts'
 import { SYSTEM, WEATHER, type WireChunk, type WireMessage } from './wire.ts'
 
 /** Asks the source and yields what each network read brought. Both sides use it, so it costs both the same. */
@@ -12,7 +13,7 @@ export async function* readAnswer(
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: requestBody(messages),
-    ...(signal ? { signal } : {}),
+    ...defined({ signal }),
   })
   if (statusCode !== 200) throw new Error(`the source answered ${statusCode}`)
   let chunks: WireChunk[] = []

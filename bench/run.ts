@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
+import { openBenchRunner, SideFailed } from './bench-runner.ts'
+import { BENCHMARKS, type BenchmarkName, type Size } from './benchmarks.ts'
 import { type Figure, toJsonLine, toTable } from './figures.ts'
-import { PARTS, type PartName, type Size } from './parts.ts'
-import { openWorkshop, SideFailed } from './sides.ts'
 
-const USAGE = `npm run bench -- [--json] [--quick] [--only ${Object.keys(PARTS).join('|')}]`
+const USAGE = `npm run bench -- [--json] [--quick] [--only ${Object.keys(BENCHMARKS).join('|')}]`
 
 /**
  * Holdfast against a hand-written loop, in ratios of one run on one machine. A figure over its budget is told and is no
@@ -13,17 +13,17 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: { json: { type: 'boolean' }, quick: { type: 'boolean' }, only: { type: 'string' } },
   })
-  const names = values.only === undefined ? Object.keys(PARTS) : [values.only]
-  const unknown = names.find((name) => !(name in PARTS))
+  const names = values.only === undefined ? Object.keys(BENCHMARKS) : [values.only]
+  const unknown = names.find((name) => !(name in BENCHMARKS))
   if (unknown !== undefined) throw new SideFailed(`There is no part "${unknown}". Usage: ${USAGE}`)
   const size: Size = values.quick ? 'quick' : 'full'
 
-  const shop = await openWorkshop()
+  const shop = await openBenchRunner()
   const figures: Figure[] = []
   try {
     for (const name of names) {
       const from = performance.now()
-      figures.push(...(await PARTS[name as PartName](shop, size)))
+      figures.push(...(await BENCHMARKS[name as BenchmarkName](shop, size)))
       if (!values.json) process.stderr.write(`${name}: ${Math.round((performance.now() - from) / 1_000)} s\n`)
     }
   } finally {

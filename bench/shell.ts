@@ -4,16 +4,16 @@ import { rmSync } from 'node:fs'
 import { realClock } from '../src/config/real-clock.ts'
 import type { Workspace } from '../src/ports/workspaces.ts'
 import { newWorkspaces } from '../src/workspaces/workspaces.ts'
+import type { BenchRunner } from './bench-runner.ts'
+import type { Size } from './benchmarks.ts'
 import { type Figure, median, show } from './figures.ts'
-import type { Size } from './parts.ts'
-import type { Workshop } from './sides.ts'
 
 /** What a sandbox may cost on top, in milliseconds. */
 const ALLOWANCE_MS = 30
 const QUOTA = { diskBytes: 1 << 30, memoryBytes: 1 << 30, processes: 128 }
 
 /** A command in the sandbox, start to end and its output read, against a plain spawn of the same. */
-export async function shell(shop: Workshop, size: Size): Promise<Figure[]> {
+export async function shell(shop: BenchRunner, size: Size): Promise<Figure[]> {
   if (!(await hasBubblewrap())) {
     process.stderr.write('bubblewrap is not there: the shell part is left out\n')
     return []

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { defined } from '../src/core/defined.ts'
 
 /** What is compared: something that runs turns. Each measurement has a fresh process and one side in it. */
 export type Side = {
@@ -43,7 +44,7 @@ export type Job = Omit<SideOptions, 'onTool'> &
     | { type: 'resume' }
   )
 
-export type Measured = {
+export type Measurement = {
   turns: number
   /** What the measured turns left, for the check that the work was done. */
   messages: number
@@ -62,11 +63,14 @@ export type Measured = {
 }
 
 /** Reads the job from the command line and prints what was measured as one line. */
-export async function serveJob(openSide: (options: SideOptions) => Promise<Side>): Promise<void> {
+export async function runJobFromArgv(openSide: (options: SideOptions) => Promise<Side>): Promise<void> {
   const job = JSON.parse(process.argv[2]!) as Job
   if (job.type === 'fresh') await warmUp(openSide, job)
-  const side = await openSide({ ...job, ...(job.type === 'crash' ? { onTool: killerAt(job.atStep) } : {}) })
-  const result = await carryOut(job, side)
+  const side = await openSide({
+    ...job,
+    ...defined({ onTool: job.type === 'crash' ? killAtStep(job.atStep) : undefined }),
+  })
+  const result = await runJob(job, side)
   await side.close()
   process.stdout.write(`${JSON.stringify(result)}\n`)
 }
@@ -78,7 +82,7 @@ async function warmUp(openSide: (options: SideOptions) => Promise<Side>, job: Ex
   await side.close()
 }
 
-async function carryOut(job: Job, side: Side): Promise<Partial<Measured>> {
+async function runJob(job: Job, side: Side): Promise<Partial<Measurement>> {
   switch (job.type) {
     case 'fresh': {
       const measured = await side.newConversations(job.turns)
@@ -216,7 +220,7 @@ async function settledHeap(): Promise<number> {
   return process.memoryUsage().heapUsed
 }
 
-function killerAt(step: number): () => void {
+function killAtStep(step: number): () => void {
   let calls = 0
   return () => {
     if (++calls === step) process.kill(process.pid, 'SIGKILL')

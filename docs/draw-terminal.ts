@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Draws what a terminal showed (with its colours, as `tmux capture-pane -e -p` gives it) as an SVG picture:
+ * Draws what a terminal showed (with its colors, as `tmux capture-pane -e -p` gives it) as an SVG picture:
  * `node docs/draw-terminal.ts "A chat" < chat.ansi > docs/pictures/chat.svg`
  */
 const LINE_HEIGHT = 19
 const CHARACTER_WIDTH = 8.43
 const MARGIN = 18
-const COLOURS: Record<string, string> = { 31: '#f47067', 32: '#6bc46d', 33: '#d9a343', 36: '#56c2d6' }
+const COLORS: Record<string, string> = { 31: '#f47067', 32: '#6bc46d', 33: '#d9a343', 36: '#56c2d6' }
 
 // Built from a string: an escape character in a literal is more often a slip than meant.
 const ESCAPE = '\\u001b'
 const ESCAPES = new RegExp(`${ESCAPE}\\[[\\d;]*m`, 'g')
 const STYLED = new RegExp(`(?:${ESCAPE}\\[([\\d;]*)m)?([^${ESCAPE}]*)`, 'g')
 
-type Style = { colour?: string; isBold: boolean; isDim: boolean }
+type Style = { color?: string; isBold: boolean; isDim: boolean }
 
 const title = process.argv[2] ?? 'A terminal'
 const text = readFileSync(0, 'utf8').trimEnd()
@@ -33,7 +33,7 @@ ${lines.map((line, index) => `<text x="${MARGIN}" y="${MARGIN + (index + 0.75) *
 </svg>
 `)
 
-/** Colours go on from line to line, as they do in a terminal. */
+/** Colors go on from line to line, as they do in a terminal. */
 function drawLine(line: string): string {
   let drawn = ''
   for (const [, code, words] of line.matchAll(STYLED)) {
@@ -48,12 +48,12 @@ function restyled(before: Style, code: string): Style {
   if (code === '1') return { ...before, isBold: true }
   if (code === '2') return { ...before, isDim: true }
   if (code === '39') return { isBold: before.isBold, isDim: before.isDim }
-  const colour = COLOURS[code]
-  return colour ? { ...before, colour } : before
+  const color = COLORS[code]
+  return color ? { ...before, color } : before
 }
 
-function attributes({ colour, isBold, isDim }: Style): string {
-  return `${colour ? ` fill="${colour}"` : ''}${isBold ? ' font-weight="bold"' : ''}${isDim ? ' opacity="0.6"' : ''}`
+function attributes({ color, isBold, isDim }: Style): string {
+  return `${color ? ` fill="${color}"` : ''}${isBold ? ' font-weight="bold"' : ''}${isDim ? ' opacity="0.6"' : ''}`
 }
 
 /** With spaces that no browser draws as one. */

@@ -5,13 +5,14 @@ import { realClock } from './config/real-clock.ts'
 import { realRandomness } from './config/real-randomness.ts'
 import { openSecretKeys } from './config/secret-key.ts'
 import { sha256 } from './config/sha256.ts'
+import { defined } from './core/defined.ts'
 import { errorText } from './core/error-text.ts'
 import { DEFAULT_ORGANIZATION } from './core/id.ts'
 import { COMMAND_LINE } from './core/people.ts'
 import { startEngine } from './engine/engine.ts'
-import { newWarmAgents } from './engine/warm-past.ts'
-import type { World } from './engine/world.ts'
-import type { UnheardOf } from './jobs/remove-ownerless.ts'
+import type { EngineDeps } from './engine/engine-deps.ts'
+import { newHistoryCache } from './engine/history-cache.ts'
+import type { UnknownWorkspacesPolicy } from './jobs/remove-orphaned-workspaces.ts'
 import { startJobs } from './jobs/start-jobs.ts'
 import { withCommitListeners } from './live/commit-listeners.ts'
 import { newStreams } from './live/streams.ts'
@@ -26,17 +27,17 @@ import type { Tool } from './ports/tool.ts'
 import { newCredentialPool } from './providers/credentials/credential-pool.ts'
 import { environmentSources } from './providers/credentials/environment-keys.ts'
 import type { FlowOverrides } from './providers/credentials/oauth-flows.ts'
-import { providerDirectory } from './providers/directory.ts'
+import { newProviderDirectory } from './providers/directory.ts'
 import { newEmbedder } from './providers/embeddings/embedder.ts'
 import { modelsFrom } from './providers/models.ts'
-import { providerSet } from './providers/provider-set.ts'
-import { friendlyProvider } from './providers/scripted/friendly.ts'
-import type { Desk } from './service/desk.ts'
+import { newProviderSet } from './providers/provider-set.ts'
+import { newFriendlyProvider } from './providers/scripted/friendly.ts'
 import { findPassages } from './service/memory/passages.ts'
 import { newExpectedCallbacks } from './service/messages/expected-callbacks.ts'
 import { findMessages } from './service/messages/messages.ts'
-import { newTurnStarters } from './service/messages/turn-starters.ts'
-import type { RunStory } from './service/runs/runs.ts'
+import { newTurnOwners } from './service/messages/turn-owners.ts'
+import type { RunDetails } from './service/runs/runs.ts'
+import type { ServiceContext } from './service/service-context.ts'
 import { endProcesses } from './service/workspaces/end-processes.ts'
 import { builtinTools } from './tools/builtin/all.ts'
 import { memoryTools } from './tools/builtin/memory/all.ts'
@@ -48,7 +49,7 @@ import { lazyWorkspaces } from './workspaces/lazy-workspaces.ts'
 
 export { homeOf }
 
-export type App = { desk: Desk; settings: Settings; close(): Promise<void> }
+export type App = { context: ServiceContext; settings: Settings; close(): Promise<void> }
 
 export type AppOptions = {
   environment: Environment
@@ -74,7 +75,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const { store: opened, chunks, snapshot } = await openDatabase(settings, { home, clock, role })
   const { store, commits } = withCommitListeners(options.wrapStore?.(opened) ?? opened, clock)
 
-  const set = providerSet(wishes, { environment, clock })
+  const set = newProviderSet(wishes, { environment, clock })
   const secrets = openSecretKeys(home)
   const pool = newCredentialPool({
     organizationId: DEFAULT_ORGANIZATION,
@@ -85,23 +86,23 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     report,
     environment: environmentSources(environment, set.keyVariables, report),
     strategies: strategiesOf(wishes),
-    flows: flowsOf(wishes),
+    flows: oauthOverrides(wishes),
   })
   const embeddings = {
-    embedder: newEmbedder({ set, wishes, credentials: pool, clock }),
-    ...embeddingOf(general),
+    embedder: newEmbedder({ set, overrides: wishes, credentials: pool, clock }),
+    ...embeddingDefaults(general),
   }
-  const friendly = friendlyProvider({ clock, randomness })
-  const mcp = newMcpClient({ servers: store.mcpServers, box: secrets.box, fetch: newOutbound(OF_STREAMS).fetch })
+  const friendly = newFriendlyProvider({ clock, randomness })
+  const mcp = newMcpClient({ servers: store.mcpServers, box: secrets.box, fetch: newOutbound(STREAMING_LIMITS).fetch })
   const { folder, ...sandbox } = configuration.workspaces
   const workspaces = lazyWorkspaces(async () => {
     const { newWorkspaces } = await import('./workspaces/workspaces.ts')
     return newWorkspaces({ folder, clock, sandbox, isPublicAddress, report })
   })
-  const world: World = {
+  const deps: EngineDeps = {
     store,
     streams: newStreams({ chunks, clock, report, keptMs: settings.streamsKeptMs }),
-    warm: newWarmAgents({ limits: settings.cache, clock, events: { overfull: tellOverfull } }),
+    historyCache: newHistoryCache({ limits: settings.cache, clock, events: { overfull: warnCacheOverfull } }),
     credentials: pool,
     models: modelsFrom({ ...set.providers, scripted: friendly, ...options.providers }),
     tools: toolRegistry([
@@ -125,13 +126,13 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     report,
   }
   const { maxSteps, maxDurationMs, approvalTtlMs, maxRunningTurns } = settings
-  const engine = role === 'owner' ? await startEngine(world, { maxRunning: maxRunningTurns }) : undefined
-  const desk: Desk = {
-    world,
+  const engine = role === 'owner' ? await startEngine(deps, { maxRunning: maxRunningTurns }) : undefined
+  const context: ServiceContext = {
+    deps,
     snapshot,
     commits,
-    care: pool,
-    directory: providerDirectory(set, { wishes, environment }),
+    credentialAdmin: pool,
+    directory: newProviderDirectory(set, { wishes, environment }),
     secretKeys: secrets,
     embeddings,
     outbound: newOutbound({ keepBody: true }),
@@ -142,20 +143,22 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       maxDurationMs,
       approvalTtlMs,
       fallback: general.fallback,
-      ...(general.model ? { model: general.model } : {}),
+      ...defined({ model: general.model || undefined }),
     },
     organizationId: DEFAULT_ORGANIZATION,
     caller: COMMAND_LINE,
     limits: configuration.limits,
-    starters: newTurnStarters(),
-    ...(engine ? { engine } : {}),
+    turnOwners: newTurnOwners(),
+    ...defined({ engine }),
   }
-  const jobs = engine && startJobs({ desk, unheardOf: whoseAre(folder, { home, settings }), callbackBody })
+  const jobs =
+    engine &&
+    startJobs({ context, unknownWorkspaces: unknownWorkspacesPolicy(folder, { home, settings }), callbackBody })
   return {
-    desk,
+    context,
     settings,
     close: () =>
-      closeInTurn([
+      closeInOrder([
         () => jobs?.stop(),
         () => engine?.stop(),
         workspaces.close,
@@ -168,17 +171,17 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
 }
 
 /** Event streams may be silent for any time: their reader sets its own limits of time and size. */
-const OF_STREAMS = { headersMs: 0, silenceMs: 0, maxBytes: Number.POSITIVE_INFINITY }
+const STREAMING_LIMITS = { headersTimeoutMs: 0, idleTimeoutMs: 0, maxBytes: Number.POSITIVE_INFINITY }
 
-function embeddingOf({ embedding: usual, embed_messages: messages }: Configuration['general']) {
+function embeddingDefaults({ embedding: defaultModel, embed_messages: messages }: Configuration['general']) {
   // Messages go to an embedding model only where the operator has named one; an agent's own is for its passages.
-  return usual ? { usual, messages } : { messages: false }
+  return defaultModel ? { defaultModel, messages } : { messages: false }
 }
 
 const strategiesOf = (providers: Configuration['providers']) =>
   Object.fromEntries(Object.entries(providers).flatMap(([name, { strategy }]) => (strategy ? [[name, strategy]] : [])))
 
-function flowsOf(providers: Configuration['providers']): FlowOverrides {
+function oauthOverrides(providers: Configuration['providers']): FlowOverrides {
   return Object.fromEntries(
     Object.entries(providers).flatMap(([name, { oauth }]) => {
       if (!oauth) return []
@@ -192,19 +195,22 @@ function flowsOf(providers: Configuration['providers']): FlowOverrides {
 }
 
 /** Webhooks speak the wire format of the API; it is loaded with the first one. */
-async function callbackBody(story: RunStory): Promise<string> {
+async function callbackBody(story: RunDetails): Promise<string> {
   const letta = await import('./http/letta/callback-body.ts')
   return letta.callbackBody(story)
 }
 
 /** A database in the home knows every workspace of the home; one elsewhere may be another's, and so may the folder. */
-function whoseAre(folder: string, { home, settings }: { home: string; settings: Settings }): UnheardOf {
+function unknownWorkspacesPolicy(
+  folder: string,
+  { home, settings }: { home: string; settings: Settings },
+): UnknownWorkspacesPolicy {
   if (folder !== join(home, 'workspaces')) return 'keep'
   return settings.databaseUrl ? 'remove-if-others-are-known' : 'remove'
 }
 
 /** What one of them throws is not lost, and does not keep the others open. */
-async function closeInTurn(closings: (() => Promise<void> | undefined)[]): Promise<void> {
+async function closeInOrder(closings: (() => Promise<void> | undefined)[]): Promise<void> {
   const faults: unknown[] = []
   for (const close of closings) {
     try {
@@ -217,7 +223,7 @@ async function closeInTurn(closings: (() => Promise<void> | undefined)[]): Promi
 }
 
 /** No fault: it passes by itself when their turns end. */
-const tellOverfull = (active: readonly string[]): void =>
+const warnCacheOverfull = (active: readonly string[]): void =>
   void process.stderr.write(`holdfast: the cache is over its limit while these are in turns: ${active.join(', ')}\n`)
 
 /** The database of the settings; PostgreSQL is loaded only where it is used. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { homeOf, openApp } from './app.ts'
-import type { Serve, Simulate } from './cli/context.ts'
+import type { Serve, Simulate } from './cli/cli-context.ts'
 import { runCli } from './cli/run-cli.ts'
 
 const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-const KEPT_IN = 'node_modules/.cache/holdfast-test-batches'
+const BATCH_FOLDER = 'node_modules/.cache/holdfast-test-batches'
 
 /** Small enough that a run never ends on one long batch, large enough to share what loading costs. */
 const FILES_PER_BATCH = 6
@@ -14,8 +14,8 @@ const isAlone = (file: string): boolean => /\.(heavy|alone)\.test\.ts$/.test(fil
  * file that imports its members, so that each test is still reported under the file that declares it.
  */
 export function inBatches(files: readonly string[]): string[] {
-  rmSync(KEPT_IN, { recursive: true, force: true })
-  mkdirSync(KEPT_IN, { recursive: true })
+  rmSync(BATCH_FOLDER, { recursive: true, force: true })
+  mkdirSync(BATCH_FOLDER, { recursive: true })
   const folders = Object.groupBy(
     files.filter((file) => !isAlone(file)),
     (file) => file.split('/').slice(0, 2).join('-').replace('.test.ts', ''),
@@ -29,8 +29,8 @@ export function inBatches(files: readonly string[]): string[] {
 function batchesOf(folder: string, members: readonly string[]): string[] {
   const count = Math.ceil(members.length / FILES_PER_BATCH)
   return Array.from({ length: count }, (_, batch) => {
-    const entry = join(KEPT_IN, `${folder}-${batch + 1}.test.mjs`)
-    // Every count-th: neighbours by name are often alike, and take long together.
+    const entry = join(BATCH_FOLDER, `${folder}-${batch + 1}.test.mjs`)
+    // Every count-th: neighbors by name are often alike, and take long together.
     const mine = members.filter((_, index) => index % count === batch)
     writeFileSync(entry, mine.map((file) => `import ${JSON.stringify(resolve(file))}\n`).join(''))
     return entry

@@ -1,14 +1,14 @@
 import { globSync } from 'node:fs'
 
-export type Choice = { all: boolean; postgres: boolean; http: boolean; workspaces: boolean }
+export type FileSelection = { all: boolean; postgres: boolean; http: boolean; workspaces: boolean }
 
 /** Heavy files take minutes of processor time together; the file beside each keeps a slice of its promises. */
 const isHeavy = (file: string): boolean => file.endsWith('.heavy.test.ts')
 
 /** The heavy files beside it try everything that the slice tries. */
-const SLICE = 'test/http/behaviours/slice.test.ts'
+const SLICE = 'test/http/behaviors/slice.test.ts'
 
-export function chooseFiles(choice: Choice, names: readonly string[]): string[] {
+export function chooseFiles(choice: FileSelection, names: readonly string[]): string[] {
   const every = globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort()
   const named = names.length > 0 ? every.filter((file) => names.some((name) => file.includes(name))) : every
   if (choice.http) return named.filter((file) => file.startsWith('test/http/') && file !== SLICE)

@@ -52,9 +52,9 @@ test('the defaults the README tells are those of the program', () => {
   const told = new Map([...cells].map(([, name, value]) => [name, value]))
   assert.ok(told.size > 0)
   for (const named of Object.values<NamedSection>(SECTIONS))
-    for (const [key, { default: value, otherwise }] of Object.entries(named.section))
+    for (const [key, { default: value, defaultText }] of Object.entries(named.section))
       for (const name of [variableName(named, key), [...named.path, key].join('.')])
-        if (otherwise === undefined && value !== undefined && told.has(name))
+        if (defaultText === undefined && value !== undefined && told.has(name))
           assert.equal(told.get(name), String(value), name)
 })
 

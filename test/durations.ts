@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import type { TestsStream } from 'node:test'
 
-const KEPT_IN = resolve('node_modules/.cache/holdfast-test-durations.json')
+const DURATIONS_FILE = resolve('node_modules/.cache/holdfast-test-durations.json')
 
 type Durations = Record<string, number>
 
@@ -23,14 +23,14 @@ export function keepDurations(tests: TestsStream): void {
     if (file) durations[relative('.', file)] = Math.round(duration_ms)
   })
   tests.once('end', () => {
-    mkdirSync(dirname(KEPT_IN), { recursive: true })
-    writeFileSync(KEPT_IN, JSON.stringify({ ...read(), ...durations }, undefined, 2))
+    mkdirSync(dirname(DURATIONS_FILE), { recursive: true })
+    writeFileSync(DURATIONS_FILE, JSON.stringify({ ...read(), ...durations }, undefined, 2))
   })
 }
 
 function read(): Durations {
   try {
-    return JSON.parse(readFileSync(KEPT_IN, 'utf8')) as Durations
+    return JSON.parse(readFileSync(DURATIONS_FILE, 'utf8')) as Durations
   } catch {
     // No run has ended here yet.
     return {}

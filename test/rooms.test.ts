@@ -122,7 +122,7 @@ test('a circle of imports is told as the path that closes it', () => {
 test('every export is used by another file', () => {
   const everywhere = globSync('{src,test,bench}/**/*.ts', { cwd: join(SOURCE, '..') })
   const texts = new Map(everywhere.map((file) => [file, readFileSync(join(SOURCE, '..', file), 'utf8')]))
-  assert.deepEqual(idleExports(texts), [])
+  assert.deepEqual(unusedExports(texts), [])
 })
 
 test('an export that only its own file uses is seen', () => {
@@ -130,7 +130,7 @@ test('an export that only its own file uses is seen', () => {
     ['src/a.ts', 'export const used = 1\nexport type Idle = number\nconst x: Idle = used'],
     ['src/b.ts', "import { used } from './a.ts'"],
   ])
-  assert.deepEqual(idleExports(texts), ['src/a.ts exports Idle, which no other file uses'])
+  assert.deepEqual(unusedExports(texts), ['src/a.ts exports Idle, which no other file uses'])
 })
 
 test('a bad import, a long file, a forbidden name and a bare clock are each seen', () => {
@@ -199,7 +199,7 @@ const filesOf = (file: string, text: string): string[] =>
     .map((target) => join(dirname(file), target))
 
 /** By name: a name that another file mentions counts as used. */
-function idleExports(texts: ReadonlyMap<string, string>): string[] {
+function unusedExports(texts: ReadonlyMap<string, string>): string[] {
   const mentions = new Map<string, number>()
   for (const text of texts.values())
     for (const word of new Set(text.match(/\w+/g))) mentions.set(word, (mentions.get(word) ?? 0) + 1)

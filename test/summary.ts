@@ -24,7 +24,7 @@ export async function report(tests: TestsStream): Promise<Count> {
       mark('.')
     } else {
       count.failed++
-      failures.push(described(data))
+      failures.push(failureText(data))
       mark('X')
     }
   }
@@ -34,7 +34,7 @@ export async function report(tests: TestsStream): Promise<Count> {
   return count
 }
 
-function described({ name, file, details }: EventData.TestFail): string {
+function failureText({ name, file, details }: EventData.TestFail): string {
   const { cause } = details.error
   const reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause ?? details.error.message)
   return `  failed: ${name}\n    ${file ?? ''}\n    ${reason.split('\n').slice(0, 12).join('\n    ')}`

@@ -34,7 +34,7 @@ async function relay(model: string): Promise<void> {
     for await (const bytes of body) parser.feed(decoder.decode(bytes as Buffer, { stream: true }))
     response.end('data: [DONE]\n\n')
   })
-  server.listen(0, '127.0.0.1', () => tell((server.address() as AddressInfo).port))
+  server.listen(0, '127.0.0.1', () => printAddress((server.address() as AddressInfo).port))
 }
 
 async function answer(file: string): Promise<void> {
@@ -45,9 +45,9 @@ async function answer(file: string): Promise<void> {
     server.get(`/v1/${table}/:id`, async ({ params }) => row.get((params as { id: string }).id))
   }
   await server.listen({ host: '127.0.0.1', port: 0 })
-  tell((server.server.address() as AddressInfo).port)
+  printAddress((server.server.address() as AddressInfo).port)
 }
 
-function tell(port: number): void {
+function printAddress(port: number): void {
   process.stdout.write(`http://127.0.0.1:${port}\n`)
 }

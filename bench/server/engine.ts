@@ -4,14 +4,14 @@ const dist = process.env.BENCH_DIST ?? new URL('../../dist/', import.meta.url).h
 const holdfast = (await import(new URL('embedded.js', dist).href)) as typeof import('../../src/embedded.ts')
 const { openApp, createAgent, requireConversation, sendMessage, waitForRun } = holdfast
 
-const { desk, close } = await openApp({
+const { context, close } = await openApp({
   environment: { HOLDFAST_HOME: home, HOLDFAST_DURABILITY: 'relaxed', OPENAI_BASE_URL: model, OPENAI_API_KEY: 'bench' },
   role: 'owner',
 })
 const made = Array.from({ length: Number(lanes) }, async (_, lane) => {
   const wish = { name: `bench-${lane}`, system: 'Use your tools.', model: 'openai/tools', tools: ['current_time'] }
-  const agent = await createAgent(wish, desk)
-  return { agent, conversationId: (await requireConversation(agent, undefined, desk)).id }
+  const agent = await createAgent(wish, context)
+  return { agent, conversationId: (await requireConversation(agent, undefined, context)).id }
 })
 const places = await Promise.all(made)
 
@@ -19,8 +19,8 @@ async function round(count: number): Promise<void> {
   let next = 0
   const lane = async (place: (typeof places)[number]) => {
     while (next++ < count) {
-      const { runId } = await sendMessage({ ...place, content: [{ type: 'text', text: 'What time is it?' }] }, desk)
-      const run = await waitForRun(runId, desk)
+      const { runId } = await sendMessage({ ...place, content: [{ type: 'text', text: 'What time is it?' }] }, context)
+      const run = await waitForRun(runId, context)
       if (run.stopReason !== 'end_turn') throw new Error(`the run ended ${run.status} / ${run.stopReason}`)
     }
   }

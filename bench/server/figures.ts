@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { request } from 'undici'
+import type { BenchRunner } from '../bench-runner.ts'
+import type { Size } from '../benchmarks.ts'
 import { type Figure, median, show } from '../figures.ts'
-import type { Size } from '../parts.ts'
-import type { Workshop } from '../sides.ts'
 import {
   cpuOf,
   KEY,
@@ -22,7 +22,7 @@ import { chunkDelays, openWatchers, readsPerSecond } from './streams.ts'
 const HEADERS = { authorization: `Bearer ${KEY}`, 'x-stainless-package-version': '1.12.1' }
 
 /** The server against what a bare one would do. */
-export async function server(shop: Workshop, size: Size): Promise<Figure[]> {
+export async function server(shop: BenchRunner, size: Size): Promise<Figure[]> {
   const model = await startModel()
   try {
     return [
@@ -59,7 +59,7 @@ const newAgent = async ({ url }: Running, model: string, tools: string[] = []): 
   ).id as string
 
 /** How long a chunk takes from the model to the reader, next to a relay that only hands it on. */
-async function chunkDelay(model: Running, shop: Workshop, size: Size): Promise<Figure[]> {
+async function chunkDelay(model: Running, shop: BenchRunner, size: Size): Promise<Figure[]> {
   const relay = await startRelay(model.url)
   const sides = {
     relaxed: await startHoldfast({ home: shop.folder(), model: model.url, durability: 'relaxed' }),
@@ -82,8 +82,8 @@ async function chunkDelay(model: Running, shop: Workshop, size: Size): Promise<F
     measured.bare.push(...one)
     measured.relaxed.push(...two)
     measured.strict.push(...three)
-    high99.bare.push(high(four))
-    high99.relaxed.push(high(five))
+    high99.bare.push(percentile99(four))
+    high99.relaxed.push(percentile99(five))
   }
   for (const side of [relay, sides.relaxed, sides.strict]) await side.stop()
   const p50 = { bare: median(measured.bare), relaxed: median(measured.relaxed), strict: median(measured.strict) }
@@ -98,18 +98,18 @@ async function chunkDelay(model: Running, shop: Workshop, size: Size): Promise<F
     { name: 'chunk_delay_strict', value: p50.strict / p50.bare, detail: `p50 ${told(p50.strict)} / ${told(p50.bare)}` },
     {
       name: 'chunk_delay_p99',
-      // Neighbours in time are compared: one bad moment of the machine decides a p99.
+      // Neighbors in time are compared: one bad moment of the machine decides a p99.
       value: median(high99.relaxed.map((ms, round) => ms / high99.bare[round]!)),
       detail: `16 streams, ${told(p99.relaxed)} / ${told(p99.bare)}`,
     },
   ]
 }
 
-const high = (values: readonly number[]): number =>
+const percentile99 = (values: readonly number[]): number =>
   [...values].sort((one, other) => one - other)[Math.floor(values.length * 0.99)]!
 
 /** A run that is polled and a block that is read, against a bare server that sends the same row as it is. */
-async function reads(model: Running, shop: Workshop, size: Size): Promise<Figure> {
+async function reads(model: Running, shop: BenchRunner, size: Size): Promise<Figure> {
   const home = shop.folder()
   const ours = await startHoldfast({ home, model: model.url, durability: 'relaxed' })
   const agent = await newAgent(ours, 'tools', ['current_time'])
@@ -138,7 +138,7 @@ async function reads(model: Running, shop: Workshop, size: Size): Promise<Figure
 }
 
 /** Memory of the process for each stream that waits for a run that says nothing. */
-async function watchers(model: Running, shop: Workshop, size: Size): Promise<Figure> {
+async function watchers(model: Running, shop: BenchRunner, size: Size): Promise<Figure> {
   const count = size === 'quick' ? 1_000 : 5_000
   const ours = await startHoldfast({ home: shop.folder(), model: model.url, durability: 'relaxed' })
   const agent = await newAgent(ours, 'silent')
@@ -159,7 +159,7 @@ async function watchers(model: Running, shop: Workshop, size: Size): Promise<Fig
 }
 
 /** CPU of a turn with four tool steps, 64 at once and awaited over HTTP, against the engine in a process of its own. */
-async function turns(model: Running, shop: Workshop, size: Size): Promise<Figure> {
+async function turns(model: Running, shop: BenchRunner, size: Size): Promise<Figure> {
   const [lanes, count] = [64, size === 'quick' ? 64 : 256]
   const script = fileURLToPath(new URL('engine.ts', import.meta.url))
   const alone = async () => {
@@ -197,7 +197,7 @@ async function turns(model: Running, shop: Workshop, size: Size): Promise<Figure
 }
 
 /** From the start of the process to its address, on a home with a past. */
-async function ready(model: Running, shop: Workshop, size: Size): Promise<Figure> {
+async function ready(model: Running, shop: BenchRunner, size: Size): Promise<Figure> {
   const messages = size === 'quick' ? 10_000 : 100_000
   const place = { home: shop.folder(), durability: 'relaxed' as const, request: 'whole-history' as const }
   await shop.measure('engine', { type: 'seed', ...place, messages })

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { SideFailed } from '../sides.ts'
+import { SideFailed } from '../bench-runner.ts'
 
 export const KEY = 'bench-key-that-is-long-enough-for-anybody'
 
@@ -17,7 +17,7 @@ export const startRelay = (model: string): Promise<Running> => start([script('ba
 
 export const startFastify = (file: string): Promise<Running> => start([script('bare.ts'), 'fastify', file], {})
 
-export type HoldfastPlace = { home: string; model: string; durability: 'relaxed' | 'strict' }
+export type StartHoldfastOptions = { home: string; model: string; durability: 'relaxed' | 'strict' }
 
 /** The flags of `npm start`: they keep Node's young generation from growing to 100 MB and more in a busy minute. */
 const startFlags = (): string[] => {
@@ -26,10 +26,14 @@ const startFlags = (): string[] => {
 }
 
 /** The compiled server, because that is what is shipped. */
-export const startHoldfast = ({ home, model, durability }: HoldfastPlace): Promise<Running> =>
+export const startHoldfast = ({ home, model, durability }: StartHoldfastOptions): Promise<Running> =>
   start([...startFlags(), fileURLToPath(new URL('main.js', dist)), 'serve', '--port', '0'], {
-    ...{ HOLDFAST_HOME: home, HOLDFAST_DURABILITY: durability, HOLDFAST_API_KEY: KEY },
-    ...{ OPENAI_BASE_URL: model, OPENAI_API_KEY: 'bench', HOLDFAST_RATE_LIMIT: 'off' },
+    HOLDFAST_HOME: home,
+    HOLDFAST_DURABILITY: durability,
+    HOLDFAST_API_KEY: KEY,
+    OPENAI_BASE_URL: model,
+    OPENAI_API_KEY: 'bench',
+    HOLDFAST_RATE_LIMIT: 'off',
   })
 
 /** None of them outlives us. */
@@ -47,7 +51,8 @@ async function start(command: string[], environment: Record<string, string>): Pr
   child.once('close', () => running.delete(child))
   const url = await addressOf(child)
   return {
-    ...{ url, pid: child.pid! },
+    url,
+    pid: child.pid!,
     stop: () =>
       new Promise((resolve) => {
         child.once('close', () => resolve())

@@ -56,7 +56,9 @@ export async function openWatchers(
     await Promise.all(
       Array.from({ length: Math.min(BATCH, count - from) }, async () => {
         const { statusCode, body } = await request(url, {
-          ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers }, dispatcher },
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          dispatcher,
           body: '{}',
         })
         if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}`)

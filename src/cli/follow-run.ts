@@ -2,12 +2,12 @@ import type { NumberedChunk } from '../core/chunk.ts'
 import type { RunId } from '../core/id.ts'
 import type { Run } from '../core/run.ts'
 import { waitForRun } from '../service/runs/watch-run.ts'
-import type { House } from './house.ts'
-import { NEW_TELLING, renderChunk } from './render/chunk.ts'
+import type { HomeSession } from './home-session.ts'
+import { NEW_RENDER_STATE, renderChunk } from './render/chunk.ts'
 import type { Screen } from './terminal.ts'
 
 type FollowOptions = {
-  house: Pick<House, 'desk' | 'verbs'>
+  session: Pick<HomeSession, 'context' | 'verbs'>
   signal: AbortSignal
   answers: Screen
   notes: Screen
@@ -16,22 +16,25 @@ type FollowOptions = {
 }
 
 /** Shows a run as it happens, from its beginning to its end; resolves with the run as it is then. */
-export async function followRun(runId: RunId, { house, signal, answers, notes, onChunk }: FollowOptions): Promise<Run> {
-  const { desk, verbs } = house
-  let telling = NEW_TELLING
+export async function followRun(
+  runId: RunId,
+  { session, signal, answers, notes, onChunk }: FollowOptions,
+): Promise<Run> {
+  const { context, verbs } = session
+  let state = NEW_RENDER_STATE
   let after = 0
   for (;;) {
     const chunks = verbs.watch(runId, { after, signal })
     let next = await chunks.next()
     for (; !next.done; next = await chunks.next()) {
-      const told = renderChunk(telling, next.value.chunk, notes.look)
-      for (const { to, text } of told.pieces) (to === 'answer' ? answers : notes).write(text)
-      telling = told.telling
+      const rendered = renderChunk(state, next.value.chunk, notes.look)
+      for (const { to, text } of rendered.pieces) (to === 'answer' ? answers : notes).write(text)
+      state = rendered.state
       after = next.value.number
       onChunk?.(next.value)
     }
     // A reader that fell behind comes back where it was.
     if (next.value !== 'behind') break
   }
-  return waitForRun(runId, desk, signal)
+  return waitForRun(runId, context, signal)
 }

@@ -3,14 +3,15 @@ import { Problem } from '../core/problem.ts'
 import type { Screen } from './terminal.ts'
 
 /** More than any key or token; somebody gave the wrong file. */
-const LONGEST = 64 * 1024
+const MAX_SECRET_CHARACTERS = 64 * 1024
 
 /** All of standard input. */
 export async function secretFromPipe(input: NodeJS.ReadStream): Promise<string> {
   let text = ''
   for await (const chunk of input.setEncoding('utf8')) {
     text += chunk
-    if (text.length > LONGEST) throw new Problem('invalid', 'What came on standard input is too long to be a secret.')
+    if (text.length > MAX_SECRET_CHARACTERS)
+      throw new Problem('invalid', 'What came on standard input is too long to be a secret.')
   }
   return text.trim()
 }
@@ -53,7 +54,7 @@ const CTRL_U = '\x15'
 const BACKSPACE = '\x7f'
 
 /** Only a plain yes is one. */
-export async function confirmed(
+export async function confirm(
   question: string,
   input: NodeJS.ReadStream,
   output: NodeJS.WriteStream,

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 
-type Brush = (text: string) => string
-export type Paint = Record<'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'cyan', Brush>
+type Style = (text: string) => string
+export type Paint = Record<'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'cyan', Style>
 
 /** What a screen can show; rendering depends on this and on nothing else of it. */
 export type Look = { paint: Paint; canRedraw: boolean; width: number }
@@ -17,7 +17,7 @@ type ScreenEnvironment = { readonly NO_COLOR?: string | undefined; readonly TERM
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number }
 
 /** Pipes and files have no width; this is the one people expect of a terminal. */
-const USUAL_WIDTH = 80
+const DEFAULT_WIDTH = 80
 
 export function newScreen(stream: Stream, environment: ScreenEnvironment): Screen {
   const isCapable = stream.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb'
@@ -27,28 +27,35 @@ export function newScreen(stream: Stream, environment: ScreenEnvironment): Scree
     line: (text = '') => void stream.write(`${text}\n`),
     // Asked for each time: the window may have been resized.
     get look() {
-      return { paint, canRedraw: isCapable, width: stream.columns || USUAL_WIDTH }
+      return { paint, canRedraw: isCapable, width: stream.columns || DEFAULT_WIDTH }
     },
   }
 }
 
 /** Whether the stream shows colors is decided in `newScreen`, for the stream and environment it was given. */
-const brush =
-  (style: keyof Paint): Brush =>
+const styled =
+  (style: keyof Paint): Style =>
   (text) =>
     text === '' ? '' : styleText(style, text, { validateStream: false })
 
 const COLORED: Paint = {
-  dim: brush('dim'),
-  bold: brush('bold'),
-  red: brush('red'),
-  green: brush('green'),
-  yellow: brush('yellow'),
-  cyan: brush('cyan'),
+  dim: styled('dim'),
+  bold: styled('bold'),
+  red: styled('red'),
+  green: styled('green'),
+  yellow: styled('yellow'),
+  cyan: styled('cyan'),
 }
 
-const asItIs: Brush = (text) => text
-export const PLAIN: Paint = { dim: asItIs, bold: asItIs, red: asItIs, green: asItIs, yellow: asItIs, cyan: asItIs }
+const unstyled: Style = (text) => text
+export const PLAIN: Paint = {
+  dim: unstyled,
+  bold: unstyled,
+  red: unstyled,
+  green: unstyled,
+  yellow: unstyled,
+  cyan: unstyled,
+}
 
 /** Back to the start of the line and empty it: how a line that was left open is replaced. */
 export const CLEAR_LINE = '\r\x1b[K'
@@ -57,7 +64,7 @@ export const CLEAR_LINE = '\r\x1b[K'
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /**
- * Text from models and tools may hold codes that move the cursor, recolour the screen or reverse what an approval shows.
+ * Text from models and tools may hold codes that move the cursor, recolor the screen or reverse what an approval shows.
  * They are made visible instead of obeyed.
  */
 export const safeText = (text: string): string =>

@@ -4,17 +4,17 @@ import type { NumberedChunk } from '../core/chunk.ts'
 import type { ConversationId, RunId } from '../core/id.ts'
 import type { Run } from '../core/run.ts'
 import type { WatchEnd } from '../ports/streams.ts'
-import { type CreateAgent, createAgent } from '../service/agents/create-agent.ts'
+import { type CreateAgentRequest, createAgent } from '../service/agents/create-agent.ts'
 import { answerApproval } from '../service/approvals/answer-approval.ts'
 import { createConversation } from '../service/conversations/conversations.ts'
-import type { Desk } from '../service/desk.ts'
-import { type SendMessage, sendMessage } from '../service/messages/send-message.ts'
+import { type SendMessageRequest, sendMessage } from '../service/messages/send-message.ts'
 import { cancelRun } from '../service/runs/runs.ts'
 import { watchRun } from '../service/runs/watch-run.ts'
-import { ownWorkspaceVerbs, type WorkspaceVerbs } from './workspace-verbs.ts'
+import type { ServiceContext } from '../service/service-context.ts'
+import { localWorkspaceVerbs, type WorkspaceVerbs } from './workspace-verbs.ts'
 
 type TextMessage = { agent: Agent; conversationId: ConversationId; text: string } & Pick<
-  SendMessage,
+  SendMessageRequest,
   'onGuarded' | 'streamTokens'
 >
 
@@ -24,19 +24,19 @@ export type Verbs = {
   watch(runId: RunId, options: { after: number; signal: AbortSignal }): AsyncGenerator<NumberedChunk, WatchEnd>
   cancel(runId: string): Promise<Run>
   answer(runId: string, verdicts: Verdict[]): Promise<RunId>
-  createAgent(request: CreateAgent): Promise<Agent>
+  createAgent(request: CreateAgentRequest): Promise<Agent>
   createConversation(agent: Agent): Promise<Conversation>
   workspaces: WorkspaceVerbs
 }
 
-export const ownVerbs = (desk: Desk): Verbs => ({
+export const localVerbs = (context: ServiceContext): Verbs => ({
   async send({ text, ...rest }) {
-    return (await sendMessage({ ...rest, content: [{ type: 'text', text }] }, desk)).runId
+    return (await sendMessage({ ...rest, content: [{ type: 'text', text }] }, context)).runId
   },
-  watch: (runId, options) => watchRun(runId, options, desk),
-  cancel: (runId) => cancelRun(runId, desk),
-  answer: (runId, verdicts) => answerApproval({ runId, verdicts }, desk),
-  createAgent: (request) => createAgent(request, desk),
-  createConversation: (agent) => createConversation(agent, desk),
-  workspaces: ownWorkspaceVerbs(desk),
+  watch: (runId, options) => watchRun(runId, options, context),
+  cancel: (runId) => cancelRun(runId, context),
+  answer: (runId, verdicts) => answerApproval({ runId, verdicts }, context),
+  createAgent: (request) => createAgent(request, context),
+  createConversation: (agent) => createConversation(agent, context),
+  workspaces: localWorkspaceVerbs(context),
 })

@@ -1,12 +1,12 @@
 import type { ConversationId } from '../core/id.ts'
-import type { ProcessOutput, ProcessState, WorkspaceGlance, WorkspaceState } from '../ports/workspaces.ts'
-import type { Desk } from '../service/desk.ts'
+import type { ProcessOutput, ProcessState, WorkspaceState, WorkspaceSummary } from '../ports/workspaces.ts'
+import type { ServiceContext } from '../service/service-context.ts'
 import {
   endProcess,
   type ListedWorkspace,
   listWorkspaces,
-  type ProcessQuestion,
   removeWorkspace,
+  type ShowProcessRequest,
   showProcess,
   showWorkspace,
 } from '../service/workspaces/workspaces.ts'
@@ -15,7 +15,7 @@ import {
 export type ShownWorkspace = {
   agent: { id: string; name: string }
   /** What runs and ran in one is known of those that are awake, or were looked at by themselves. */
-  state: Omit<WorkspaceGlance, 'folder'> & { folder?: string } & Partial<Pick<WorkspaceState, 'usage' | 'processes'>>
+  state: Omit<WorkspaceSummary, 'folder'> & { folder?: string } & Partial<Pick<WorkspaceState, 'usage' | 'processes'>>
 }
 
 type ShownProcess = { process: ProcessState; output: ProcessOutput }
@@ -24,16 +24,16 @@ export type WorkspaceVerbs = {
   list(page: { limit: number; after?: ConversationId }): Promise<ShownWorkspace[]>
   show(id: ConversationId): Promise<ShownWorkspace>
   remove(id: ConversationId): Promise<void>
-  process(question: ProcessQuestion): Promise<ShownProcess>
+  process(question: ShowProcessRequest): Promise<ShownProcess>
   end(place: { conversationId: ConversationId; processId: string }): Promise<ProcessState>
 }
 
-export const ownWorkspaceVerbs = (desk: Desk): WorkspaceVerbs => ({
-  list: async (page) => (await listWorkspaces(page, desk)).map(shown),
-  show: async (id) => shown(await showWorkspace(id, desk)),
-  remove: (id) => removeWorkspace(id, desk),
-  process: (question) => showProcess(question, desk),
-  end: (place) => endProcess(place, desk),
+export const localWorkspaceVerbs = (context: ServiceContext): WorkspaceVerbs => ({
+  list: async (page) => (await listWorkspaces(page, context)).map(shown),
+  show: async (id) => shown(await showWorkspace(id, context)),
+  remove: (id) => removeWorkspace(id, context),
+  process: (question) => showProcess(question, context),
+  end: (place) => endProcess(place, context),
 })
 
 const shown = ({ agent, state }: ListedWorkspace): ShownWorkspace => ({

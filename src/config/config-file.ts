@@ -16,7 +16,7 @@ export function parseConfigFile(text: string): { config: ConfigFile; faults: str
   if (checked.success) return { config: checked.data, faults: [] }
   const lineOf = lineFinder(document, lines)
   const faults = (checked.error.issues as Issue[]).flatMap((issue) => faultsOf(issue, lineOf))
-  return { config: {}, faults: faults.toSorted(byLine).map(inWords) }
+  return { config: {}, faults: faults.toSorted(byLine).map(toSentence) }
 }
 
 function faultsOf({ code, path, message, keys = [] }: Issue, lineOf: LineOf): Fault[] {
@@ -31,7 +31,7 @@ function faultsOf({ code, path, message, keys = [] }: Issue, lineOf: LineOf): Fa
 
 const byLine = (one: Fault, other: Fault): number => (one.line ?? 0) - (other.line ?? 0)
 
-const inWords = ({ sentence, line }: Fault): string =>
+const toSentence = ({ sentence, line }: Fault): string =>
   line === undefined ? `config.yaml: ${sentence.replace(/,$/, '')}` : `config.yaml: ${sentence} at line ${line}`
 
 /** `fallback[1]`, `limits.body_bytes` */

@@ -1,10 +1,10 @@
 import * as z from 'zod/mini'
 import { mustBe } from './kinds.ts'
 import { type NamedSection, SECTIONS } from './sections.ts'
-import type { Given, Section, Setting } from './setting.ts'
+import type { Section, SectionInput, Setting } from './setting.ts'
 
-type Notes = { title?: string; description?: string; default?: unknown }
-const notes = z.registry<Notes>()
+type SchemaNotes = { title?: string; description?: string; default?: unknown }
+const notes = z.registry<SchemaNotes>()
 
 const { general, provider, oauth, limits, workspaces } = SECTIONS
 
@@ -45,21 +45,21 @@ function innerOf(schema: z.core.$ZodType, step: PropertyKey): z.core.$ZodType {
 const unwrapped = (schema: z.core.$ZodType): z.core.$ZodType =>
   schema instanceof z.ZodMiniExactOptional ? schema.def.innerType : schema
 
-function mapping<Shape extends z.core.$ZodShape>({ path, says }: NamedSection, shape: Shape) {
-  const about = path.length === 0 ? { title: says } : { description: `${says}.` }
+function mapping<Shape extends z.core.$ZodShape>({ path, description }: NamedSection, shape: Shape) {
+  const about = path.length === 0 ? { title: description } : { description: `${description}.` }
   return z.strictObject(shape, { error: mustBe('a mapping') }).register(notes, about)
 }
 
 type Shape<S extends Section> = {
-  [Key in keyof S]: z.ZodMiniExactOptional<z.ZodMiniType<NonNullable<Given<S>[Key]>>>
+  [Key in keyof S]: z.ZodMiniExactOptional<z.ZodMiniType<NonNullable<SectionInput<S>[Key]>>>
 }
 
 function shapeOf<S extends Section>(section: S): Shape<S> {
-  const entries = Object.entries(section).map(([key, setting]) => [key, z.exactOptional(described(setting))])
+  const entries = Object.entries(section).map(([key, setting]) => [key, z.exactOptional(describedSchema(setting))])
   return Object.fromEntries(entries)
 }
 
-function described({ kind, says, unit, default: value }: Setting) {
+function describedSchema({ kind, description: says, unit, default: value }: Setting) {
   const description = unit ? `${says}, in ${unit}.` : `${says}.`
   return kind.schema(z).register(notes, value === undefined ? { description } : { description, default: value })
 }

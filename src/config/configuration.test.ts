@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { USUAL_LIMITS } from '../core/limits.ts'
+import { DEFAULT_LIMITS } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
 import type { Environment } from '../ports/environment.ts'
 import { homeOf, readConfiguration } from './configuration.ts'
@@ -47,7 +47,7 @@ test('an empty environment gives the defaults', async () => {
     assert.deepEqual(rest, expected)
     assert.deepEqual(general, { fallback: [], embed_messages: true })
     assert.deepEqual(providers, {})
-    assert.deepEqual(limits, USUAL_LIMITS)
+    assert.deepEqual(limits, DEFAULT_LIMITS)
     assert.deepEqual(workspaces, {
       folder: join(NO_FILE, 'workspaces'),
       containment: 'bubblewrap',
@@ -142,7 +142,7 @@ workspaces: { sandbox: local, disk_mb: 100, memory_mb: 200, egress: [example.com
     HOLDFAST_WORKSPACES: '~/work',
   })
   assert.equal(general.embedding, 'openai/near')
-  assert.deepEqual(limits, { ...USUAL_LIMITS, bodyBytes: 4096, jsonDepth: 10 })
+  assert.deepEqual(limits, { ...DEFAULT_LIMITS, bodyBytes: 4096, jsonDepth: 10 })
   assert.equal(workspaces.containment, 'local')
   assert.deepEqual(workspaces.quota, { diskBytes: 50 * MEGABYTE, memoryBytes: 200 * MEGABYTE, processes: 128 })
   assert.deepEqual(workspaces.egress, ['example.org', '*.example.net:8443'])

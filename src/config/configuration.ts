@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
+import { defined } from '../core/defined.ts'
 import type { Durability } from '../core/durability.ts'
 import type { Limits } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
@@ -9,14 +10,14 @@ import type { Containment, WorkspaceQuota } from '../ports/workspaces.ts'
 import type { Assignment } from './check-variables.ts'
 import type { ConfigFile, ProviderSettings } from './config-schema.ts'
 import { homePath } from './home.ts'
-import { type Complete, type Given, withDefaults } from './setting.ts'
+import { type SectionInput, type SectionValues, withDefaults } from './setting.ts'
 import { GENERAL, LIMITS, PROCESS, WORKSPACES } from './settings.ts'
 import { variablesIn } from './variables.ts'
 
 /** Everything an operator has said, checked, with defaults for the rest. */
 export type Configuration = {
   settings: Settings
-  general: Complete<typeof GENERAL>
+  general: SectionValues<typeof GENERAL>
   providers: Record<string, ProviderSettings>
   limits: Limits
   workspaces: WorkspaceSettings
@@ -47,7 +48,7 @@ type WorkspaceSettings = {
   egress: readonly string[]
 }
 
-type Values = ConfigFile & { process?: Given<typeof PROCESS> }
+type ConfiguredValues = ConfigFile & { process?: SectionInput<typeof PROCESS> }
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -72,7 +73,7 @@ export const homeOf = (environment: Environment): string => homePath(environment
 
 // The YAML parser and zod are loaded only where there is something to check: they would be a third of a cold start.
 
-async function fromFile(file: string): Promise<{ config: Values; faults: string[] }> {
+async function fromFile(file: string): Promise<{ config: ConfiguredValues; faults: string[] }> {
   if (!existsSync(file)) return { config: {}, faults: [] }
   const { parseConfigFile } = await import('./config-file.ts')
   return parseConfigFile(readFileSync(file, 'utf8'))
@@ -91,7 +92,10 @@ function assign<T extends object>(values: T, { path: [key, ...rest], value }: As
   return { ...values, [key]: rest.length === 0 ? value : assign(present ?? {}, { path: rest, value }) }
 }
 
-function configurationOf(home: string, { process, providers, limits, workspaces, ...general }: Values): Configuration {
+function configurationOf(
+  home: string,
+  { process, providers, limits, workspaces, ...general }: ConfiguredValues,
+): Configuration {
   return {
     settings: settingsOf(home, withDefaults(PROCESS, process ?? {})),
     general: withDefaults(GENERAL, general),
@@ -101,11 +105,11 @@ function configurationOf(home: string, { process, providers, limits, workspaces,
   }
 }
 
-function settingsOf(home: string, values: Complete<typeof PROCESS>): Settings {
+function settingsOf(home: string, values: SectionValues<typeof PROCESS>): Settings {
   return {
     home,
     durability: values.durability,
-    ...(values.database_url ? { databaseUrl: values.database_url } : {}),
+    ...defined({ databaseUrl: values.database_url || undefined }),
     maxRunningTurns: values.max_running_turns,
     maxSteps: values.max_steps,
     maxDurationMs: MINUTE_MS * values.max_run_minutes,
@@ -122,7 +126,7 @@ function settingsOf(home: string, values: Complete<typeof PROCESS>): Settings {
 /** A tenth of what this process may use: of the machine, or of the limit it was given. */
 const shareOfMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) / 10
 
-const limitsOf = (values: Complete<typeof LIMITS>): Limits => ({
+const limitsOf = (values: SectionValues<typeof LIMITS>): Limits => ({
   bodyBytes: values.body_bytes,
   jsonDepth: values.json_depth,
   connections: values.connections,
@@ -135,7 +139,7 @@ const limitsOf = (values: Complete<typeof LIMITS>): Limits => ({
   turnsPerAgent: values.turns_per_agent,
 })
 
-const workspacesOf = (home: string, values: Complete<typeof WORKSPACES>): WorkspaceSettings => ({
+const workspacesOf = (home: string, values: SectionValues<typeof WORKSPACES>): WorkspaceSettings => ({
   folder: values.folder === undefined ? join(home, 'workspaces') : homePath(values.folder),
   containment: values.sandbox,
   quota: {

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { defined } from '../core/defined.ts'
 import { Problem } from '../core/problem.ts'
 
 /** Where everything is kept that must survive: an absolute path, whether it exists or not. */
@@ -20,7 +21,7 @@ export function openHome(path: string): string {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
     return path
   } catch (error) {
-    throw error instanceof Problem ? error : problemOf(path, error as NodeJS.ErrnoException)
+    throw error instanceof Problem ? error : unusableHome(path, error as NodeJS.ErrnoException)
   }
 }
 
@@ -36,13 +37,13 @@ function makeFolder(path: string): void {
   }
 }
 
-function problemOf(path: string, error: NodeJS.ErrnoException): Problem {
+function unusableHome(path: string, error: NodeJS.ErrnoException): Problem {
   if (error.code === 'EEXIST' || error.code === 'ENOTDIR') return notAFolder(path)
   return new Problem(
     'unavailable',
     `The home folder ${path} cannot be used: ${error.message}. ` +
       'Make it writable for this user, or set HOLDFAST_HOME to a folder that is.',
-    { path, ...(error.code ? { code: error.code } : {}) },
+    { path, ...defined({ code: error.code || undefined }) },
   )
 }
 

@@ -40,7 +40,7 @@ export const trueOrFalse: Kind<boolean> = {
 }
 
 export function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
-  const expected = listed(words.map((word) => `"${word}"`))
+  const expected = joinWithOr(words.map((word) => `"${word}"`))
   return { expected, fromText: asIs, schema: (z) => z.enum(words, { error: mustBe(expected) }) }
 }
 
@@ -59,7 +59,7 @@ export const modelHandle: Kind<TargetHandle> = {
     }),
 }
 
-export const webAddress = textLike(/^https?:\/\//, 'an address that begins with http:// or https://')
+export const httpUrl = textLike(/^https?:\/\//, 'an address that begins with http:// or https://')
 
 /** A relative path would depend on where the server was started. A shell expands `~`; a service file does not. */
 export const absolutePath = textLike(/^(~?\/|~$)/, 'a whole path, from / or ~/ on')
@@ -116,10 +116,10 @@ export const headerText: Kind<string> = { ...anyText, schema: (z) => z.string({ 
 
 /** The error of a schema: names what is expected and what was found. */
 export function mustBe(expected: string) {
-  return ({ input }: { input?: unknown }): string => `must be ${expected}, not ${shown(input)}`
+  return ({ input }: { input?: unknown }): string => `must be ${expected}, not ${describeValue(input)}`
 }
 
-function shown(value: unknown): string {
+function describeValue(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object' && value !== null) return 'a mapping'
   if (value === null || value === undefined) return 'empty'
@@ -131,7 +131,7 @@ function textLike(pattern: RegExp, expected: string): Kind<string> {
   return { expected, fromText: asIs, schema: (z) => z.string({ error }).check(z.regex(pattern, { error })) }
 }
 
-function listed(words: string[]): string {
+function joinWithOr(words: string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }
 

@@ -13,7 +13,7 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const VERSION = 'v1'
-const OTHERS_MAY = 0o077
+const GROUP_AND_OTHERS = 0o077
 const LOCK_TIMEOUT_MS = 5_000
 
 /** The keys of `secret.key` in this home; the file is made when the first secret is sealed. */
@@ -100,7 +100,7 @@ const stampOf = ({ ino, ctimeMs, mtimeMs, size, mode }: Stats): string => [ino, 
 
 /** One line per key: its id and the key in base64. */
 function readKeys(file: string, { mode }: Stats): Key[] {
-  if (process.platform !== 'win32' && (mode & OTHERS_MAY) !== 0)
+  if (process.platform !== 'win32' && (mode & GROUP_AND_OTHERS) !== 0)
     throw new Problem(
       'invalid',
       `The key file ${file} can be read by other users of this machine. Run \`chmod 600 ${file}\`; if others may have ` +

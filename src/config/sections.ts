@@ -5,48 +5,48 @@ import { COMMAND_LINE, GENERAL, LIMITS, OAUTH, PROCESS, PROVIDER, WORKSPACES } f
  * A section with its path in config.yaml and the beginning of its environment variables. `<name>` stands for a name of
  * the operator's choice; `command` and `process` are not in config.yaml.
  */
-export type NamedSection = { section: Section; says: string; path: readonly string[]; variablePrefix: string }
+export type NamedSection = { section: Section; description: string; path: readonly string[]; variablePrefix: string }
 
 export const SECTIONS = {
   command: {
     section: COMMAND_LINE,
-    says: 'What the command line reads, before the rest of the configuration or without it',
+    description: 'What the command line reads, before the rest of the configuration or without it',
     path: ['command'],
     variablePrefix: 'HOLDFAST_',
   },
   process: {
     section: PROCESS,
-    says: 'What differs between the processes of one installation',
+    description: 'What differs between the processes of one installation',
     path: ['process'],
     variablePrefix: 'HOLDFAST_',
   },
   general: {
     section: GENERAL,
-    says: 'Holdfast configuration',
+    description: 'Holdfast configuration',
     path: [],
     variablePrefix: 'HOLDFAST_',
   },
   provider: {
     section: PROVIDER,
-    says: 'Settings of one provider; a name that no vendor has is a server of your own',
+    description: 'Settings of one provider; a name that no vendor has is a server of your own',
     path: ['providers', '<name>'],
     variablePrefix: 'HOLDFAST_PROVIDER_<NAME>_',
   },
   oauth: {
     section: OAUTH,
-    says: "Where the provider's OAuth tokens come from, instead of the addresses of the vendor",
+    description: "Where the provider's OAuth tokens come from, instead of the addresses of the vendor",
     path: ['providers', '<name>', 'oauth'],
     variablePrefix: 'HOLDFAST_PROVIDER_<NAME>_OAUTH_',
   },
   limits: {
     section: LIMITS,
-    says: 'What one process accepts',
+    description: 'What one process accepts',
     path: ['limits'],
     variablePrefix: 'HOLDFAST_LIMIT_',
   },
   workspaces: {
     section: WORKSPACES,
-    says: 'Where agents work: a folder, a terminal and processes for each conversation',
+    description: 'Where agents work: a folder, a terminal and processes for each conversation',
     path: ['workspaces'],
     variablePrefix: 'HOLDFAST_WORKSPACE_',
   },

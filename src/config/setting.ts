@@ -4,11 +4,11 @@ import type { Kind } from './kinds.ts'
 export type Setting<Value = unknown, Default extends Value | undefined = Value | undefined> = {
   kind: Kind<Value>
   /** One sentence without its period. */
-  says: string
+  description: string
   unit?: string
   default: Default
   /** What holds without it, where that is not a value or the value alone does not tell. */
-  otherwise?: string
+  defaultText?: string
   /** Where the name does not follow from the key. */
   variable?: string
 }
@@ -22,22 +22,28 @@ type KeyWithDefault<S extends Section> = {
 }[keyof S]
 
 /** What was said about the settings of a section. */
-export type Given<S extends Section> = { -readonly [Key in keyof S]?: ValueOf<S[Key]> }
+export type SectionInput<S extends Section> = { -readonly [Key in keyof S]?: ValueOf<S[Key]> }
 
 /** The values of a section, with defaults for what was not said. */
-export type Complete<S extends Section> = Given<S> & {
+export type SectionValues<S extends Section> = SectionInput<S> & {
   -readonly [Key in KeyWithDefault<S>]: ValueOf<S[Key]>
 }
 
-type Notes = Omit<Setting, 'kind' | 'default'>
+type SettingNotes = Omit<Setting, 'kind' | 'default'>
 
-export function setting<Value>(kind: Kind<Value>, notes: Notes & { default: NoInfer<Value> }): Setting<Value, Value>
-export function setting<Value>(kind: Kind<Value>, notes: Notes): Setting<Value, undefined>
-export function setting<Value>(kind: Kind<Value>, notes: Notes & { default?: Value }): Setting<Value> {
+export function setting<Value>(
+  kind: Kind<Value>,
+  notes: SettingNotes & { default: NoInfer<Value> },
+): Setting<Value, Value>
+export function setting<Value>(kind: Kind<Value>, notes: SettingNotes): Setting<Value, undefined>
+export function setting<Value>(kind: Kind<Value>, notes: SettingNotes & { default?: Value }): Setting<Value> {
   return { default: undefined, ...notes, kind }
 }
 
-export function withDefaults<S extends Section>(section: S, given: Given<S>): Complete<S> {
+export function withDefaults<S extends Section>(section: S, given: SectionInput<S>): SectionValues<S> {
   const defaults = Object.entries(section).filter(([, { default: value }]) => value !== undefined)
-  return { ...Object.fromEntries(defaults.map(([key, { default: value }]) => [key, value])), ...given } as Complete<S>
+  return {
+    ...Object.fromEntries(defaults.map(([key, { default: value }]) => [key, value])),
+    ...given,
+  } as SectionValues<S>
 }

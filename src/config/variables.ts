@@ -28,7 +28,7 @@ function fixedVariables(environment: Environment): Variable[] {
 }
 
 /** Longest first: `…_STALL_TIMEOUT_MS` also ends in `_TIMEOUT_MS`. */
-const PROVIDER_ENDINGS = [SECTIONS.provider, SECTIONS.oauth]
+const PROVIDER_SUFFIXES = [SECTIONS.provider, SECTIONS.oauth]
   .flatMap((named: NamedSection) =>
     Object.entries(named.section).flatMap(([key, { kind }]) => {
       const [beginning, ending] = variableName(named, key)?.split('<NAME>') ?? []
@@ -40,7 +40,7 @@ const PROVIDER_ENDINGS = [SECTIONS.provider, SECTIONS.oauth]
 function providerVariables(environment: Environment, providers: readonly string[]): Variable[] {
   return Object.entries(environment).flatMap(([name, value]) => {
     const text = value?.trim()
-    const match = PROVIDER_ENDINGS.find(
+    const match = PROVIDER_SUFFIXES.find(
       ({ beginning, ending }) =>
         name.length > beginning.length + ending.length && name.startsWith(beginning) && name.endsWith(ending),
     )

@@ -1,10 +1,11 @@
+import { defined } from './defined.ts'
 import type { RunId } from './id.ts'
 
 /** What a new input does when its conversation is busy. */
 export type AdmissionPolicy = 'reject' | 'enqueue' | 'interrupt' | 'steer'
 
 /** Inputs that may wait in one conversation. */
-export const QUEUE_BOUND = 32
+export const MAX_QUEUED_INPUTS = 32
 
 export type Occupancy = { running?: RunId; waiting?: RunId; queued: number }
 
@@ -15,12 +16,13 @@ type Admission =
   | { type: 'refuse'; refusal: 'busy' | 'queue-full' | 'pending-approval'; runId?: RunId }
 
 /** Decided inside the transaction that opens the run, so that two senders cannot both be first. */
-export function admit(policy: AdmissionPolicy, { running, waiting, queued }: Occupancy): Admission {
+export function decideAdmission(policy: AdmissionPolicy, { running, waiting, queued }: Occupancy): Admission {
   if (waiting) return { type: 'refuse', refusal: 'pending-approval', runId: waiting }
   if (policy === 'steer' && running) return { type: 'steer-into', running }
   if (policy === 'reject' && (running || queued > 0))
-    return { type: 'refuse', refusal: 'busy', ...(running ? { runId: running } : {}) }
-  if (queued >= QUEUE_BOUND) return { type: 'refuse', refusal: 'queue-full', ...(running ? { runId: running } : {}) }
+    return { type: 'refuse', refusal: 'busy', ...defined({ runId: running || undefined }) }
+  if (queued >= MAX_QUEUED_INPUTS)
+    return { type: 'refuse', refusal: 'queue-full', ...defined({ runId: running || undefined }) }
   if (policy === 'interrupt' && running) return { type: 'interrupt-then-open', running }
   return { type: 'open' }
 }

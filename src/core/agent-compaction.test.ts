@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compactionOf } from './agent-compaction.ts'
-import { COMPACTION } from './compaction.ts'
+import { compactionSettingsOf } from './agent-compaction.ts'
+import { DEFAULT_COMPACTION } from './compaction.ts'
 import type { Json } from './json.ts'
 
-const of = (compaction_settings: Json) => compactionOf({ settings: { wire: { compaction_settings } } })
+const of = (compaction_settings: Json) => compactionSettingsOf({ settings: { wire: { compaction_settings } } })
 
 test('what an agent says about summaries is taken, what it leaves out is as usual', () => {
   const wish = { model: 'test/small', mode: 'all', clip_chars: 9, prompt: null, sliding_window_percentage: 0.5 }
   assert.deepEqual(of(wish), { model: 'test/small', mode: 'all', clipChars: 9, slidingWindowPercentage: 0.5 })
-  assert.deepEqual(of({ model: 'letta/auto', mode: 'sideways' }), COMPACTION)
+  assert.deepEqual(of({ model: 'letta/auto', mode: 'sideways' }), DEFAULT_COMPACTION)
   assert.equal(of(null), undefined)
-  assert.equal(compactionOf({}), undefined)
+  assert.equal(compactionSettingsOf({}), undefined)
 })

@@ -1,19 +1,22 @@
 import type { Agent } from './agent.ts'
-import { COMPACTION, type CompactionMode, type CompactionSettings, NEXT_MODE } from './compaction.ts'
+import { type CompactionMode, type CompactionSettings, DEFAULT_COMPACTION, NEXT_MODE } from './compaction.ts'
+import { defined } from './defined.ts'
 import { isTargetHandle } from './target.ts'
 
-/** How this agent wants its conversations summarised, in our words; undefined where it says nothing. */
-export function compactionOf({ settings }: Pick<Agent, 'settings'>): CompactionSettings | undefined {
-  const wish = settings?.wire?.compaction_settings
-  if (wish === null || typeof wish !== 'object' || Array.isArray(wish)) return undefined
-  const { model, prompt, mode, sliding_window_percentage: share, clip_chars: clip } = wish
+/** How this agent wants its conversations summarized, in our words; undefined where it says nothing. */
+export function compactionSettingsOf({ settings }: Pick<Agent, 'settings'>): CompactionSettings | undefined {
+  const stored = settings?.wire?.compaction_settings
+  if (stored === null || typeof stored !== 'object' || Array.isArray(stored)) return undefined
+  const { model, prompt, mode, sliding_window_percentage: share, clip_chars: clip } = stored
   return {
-    ...COMPACTION,
+    ...DEFAULT_COMPACTION,
     // "letta/auto" means the agent's own.
-    ...(typeof model === 'string' && isTargetHandle(model) && model !== 'letta/auto' ? { model } : {}),
-    ...(typeof prompt === 'string' && prompt !== '' ? { prompt } : {}),
-    ...(typeof mode === 'string' && mode in NEXT_MODE ? { mode: mode as CompactionMode } : {}),
-    ...(typeof share === 'number' ? { slidingWindowPercentage: share } : {}),
-    ...(typeof clip === 'number' ? { clipChars: clip } : {}),
+    ...defined({
+      model: typeof model === 'string' && isTargetHandle(model) && model !== 'letta/auto' ? model : undefined,
+      prompt: typeof prompt === 'string' && prompt !== '' ? prompt : undefined,
+      mode: typeof mode === 'string' && mode in NEXT_MODE ? (mode as CompactionMode) : undefined,
+      slidingWindowPercentage: typeof share === 'number' ? share : undefined,
+      clipChars: typeof clip === 'number' ? clip : undefined,
+    }),
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from './defined.ts'
 import type { Finish, Usage } from './event.ts'
 import type { Failure } from './failure.ts'
 import type { AnswerPart, Dialect } from './message.ts'
@@ -49,7 +50,7 @@ export function takePart(draft: Draft, part: Part): void {
     case 'call-start': {
       const { index, callId, tool, signature } = part
       const json = draft.calls[index]?.json ?? ''
-      draft.calls[index] = { callId, tool, json, ...(signature ? { signature } : {}) }
+      draft.calls[index] = { callId, tool, json, ...defined({ signature: signature || undefined }) }
       return
     }
     case 'call-delta': {

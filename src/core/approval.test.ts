@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decide, undecidedCalls } from './approval.ts'
+import { resolveVerdicts, undecidedCalls } from './approval.ts'
 import type { ToolCall } from './tool-call.ts'
 import { foldTurn } from './turn.ts'
 
 const call = (callId: string, more: Partial<ToolCall> = {}): ToolCall => ({
-  ...{ callId, tool: 'thing', input: {}, digest: `digest of ${callId}` },
-  ...{ needsApproval: true, effects: 'once', parallel: false },
+  callId,
+  tool: 'thing',
+  input: {},
+  digest: `digest of ${callId}`,
+  needsApproval: true,
+  effects: 'once',
+  parallel: false,
   ...more,
 })
 const asked = [call('c1'), call('c2')]
@@ -16,7 +21,7 @@ test('an approval is bound to the call that was shown', () => {
     { callId: 'c2', verdict: 'deny' as const, reason: 'no' },
     { callId: 'c1', verdict: 'approve' as const },
   ]
-  assert.deepEqual(decide(asked, verdicts), {
+  assert.deepEqual(resolveVerdicts(asked, verdicts), {
     decisions: [
       { callId: 'c1', verdict: 'approve', digest: 'digest of c1' },
       { callId: 'c2', verdict: 'deny', reason: 'no' },
@@ -25,33 +30,46 @@ test('an approval is bound to the call that was shown', () => {
 })
 
 test('an approval of other arguments is refused', () => {
-  const decided = decide([call('c1')], [{ callId: 'c1', verdict: 'approve', digest: 'another' }])
+  const decided = resolveVerdicts([call('c1')], [{ callId: 'c1', verdict: 'approve', digest: 'another' }])
   assert.match('refusal' in decided ? decided.refusal : '', /arguments of c1/)
 })
 
 test('too few answers, too many, a repeated one and one for another call are each refused, and nothing is decided', () => {
   const deny = (callId: string) => ({ callId, verdict: 'deny' as const })
   for (const ids of [['c1'], ['c1', 'c2', 'c3'], ['c1', 'c1'], ['c1', 'c9'], ['c1', 'c2', 'c2'], []])
-    assert.ok('refusal' in decide(asked, ids.map(deny)), `[${ids}] was taken`)
+    assert.ok('refusal' in resolveVerdicts(asked, ids.map(deny)), `[${ids}] was taken`)
 })
 
 test('a refusal names what was expected and what came', () => {
-  const decided = decide(asked, [{ callId: 'c9', verdict: 'deny' }])
+  const decided = resolveVerdicts(asked, [{ callId: 'c9', verdict: 'deny' }])
   assert.match('refusal' in decided ? decided.refusal : '', /Expected 'c1, c2', but received 'c9'/)
 })
 
 test('only guarded calls of a waiting turn ask for a word', () => {
   const settings = {
-    ...{ targets: ['a/1' as const], maxSteps: 3, maxDurationMs: 1, streamTokens: true },
-    ...{ onGuarded: 'ask' as const, approvalTtlMs: 1 },
+    targets: ['a/1' as const],
+    maxSteps: 3,
+    maxDurationMs: 1,
+    streamTokens: true,
+    onGuarded: 'ask' as const,
+    approvalTtlMs: 1,
   }
   const calls = [call('c1'), call('c2', { needsApproval: false }), call('c3', { refusal: 'no such tool' })]
   const going = foldTurn([
     { type: 'input-accepted', v: 1, inputs: [], settings },
     {
-      ...{ type: 'answer-received', v: 1, stepId: 'step-1', answerId: 'message-1', resultsId: 'message-2', target: 0 },
-      ...{ content: [], calls, finish: 'tool-calls', usage: { promptTokens: 0, completionTokens: 0 } },
-      ...{ inputsRead: 0, streamedTo: 0 },
+      type: 'answer-received',
+      v: 1,
+      stepId: 'step-1',
+      answerId: 'message-1',
+      resultsId: 'message-2',
+      target: 0,
+      content: [],
+      calls,
+      finish: 'tool-calls',
+      usage: { promptTokens: 0, completionTokens: 0 },
+      inputsRead: 0,
+      streamedTo: 0,
     },
   ])
   assert.deepEqual(undecidedCalls(going), [])

@@ -14,7 +14,7 @@ export const undecidedCalls = (turn: Turn): CallState[] =>
   turn.phase === 'waiting' ? openCalls(turn).filter(isUndecided) : []
 
 /** All undecided calls are answered together, each for exactly the call it names; anything else is refused. */
-export function decide(
+export function resolveVerdicts(
   undecided: readonly ToolCall[],
   verdicts: readonly Verdict[],
 ): { decisions: Decision[] } | { refusal: string } {

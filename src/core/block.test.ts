@@ -3,8 +3,19 @@ import { test } from 'node:test'
 import { type Block, insertText, replaceText, rewriteText } from './block.ts'
 
 const block = (value: string, more: Partial<Block> = {}): Block => ({
-  ...{ id: 'block-1', organizationId: 'org-1', label: 'human', value, limit: 40, readOnly: false, tags: [] },
-  ...{ metadata: {}, isTemplate: false, version: 1, createdAt: 0, updatedAt: 0, ...more },
+  id: 'block-1',
+  organizationId: 'org-1',
+  label: 'human',
+  value,
+  limit: 40,
+  readOnly: false,
+  tags: [],
+  metadata: {},
+  isTemplate: false,
+  version: 1,
+  createdAt: 0,
+  updatedAt: 0,
+  ...more,
 })
 
 const resultOf = (edit: ReturnType<typeof insertText>) =>

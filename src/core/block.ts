@@ -23,51 +23,52 @@ export type Block = {
 }
 
 /** Of two with one label the conversation's own counts. */
-export const withOwn = (shared: readonly Block[], own: readonly Block[]): Block[] => [
+export const withConversationBlocks = (shared: readonly Block[], own: readonly Block[]): Block[] => [
   ...shared.map((block) => own.find(({ label }) => label === block.label) ?? block),
   ...own.filter(({ label }) => !shared.some((block) => block.label === label)),
 ]
 
 /** As on the official server. */
-export const BLOCK_LIMIT = 100_000
+export const DEFAULT_BLOCK_LIMIT = 100_000
 
-export type Edit = { type: 'edited'; value: string } | { type: 'refused'; reason: string }
+export type BlockEdit = { type: 'edited'; value: string } | { type: 'refused'; reason: string }
 
 /** Databases keep no NUL in text, and no model needs one. */
 export const cleanText = (text: string): string => text.replaceAll('\0', '')
 
-export const overLimit = (value: string, limit: number): string | undefined =>
+export const limitFault = (value: string, limit: number): string | undefined =>
   value.length > limit ? `Exceeds ${limit} character limit (requested ${value.length})` : undefined
 
 /** After this line, counted from 0; -1 is the end. */
-export function insertText(block: Block, text: string, line: number): Edit {
+export function insertText(block: Block, text: string, line: number): BlockEdit {
   const lines = block.value === '' ? [] : block.value.split('\n')
   if (!Number.isInteger(line) || line < -1 || line > lines.length)
-    return refused(`insert_line must be between 0 and ${lines.length}, or -1 for the end; ${line} is not.`)
+    return refusedEdit(`insert_line must be between 0 and ${lines.length}, or -1 for the end; ${line} is not.`)
   const numbered = numberedLines(text)
-  if (numbered) return refused(numbered)
+  if (numbered) return refusedEdit(numbered)
   const at = line === -1 ? lines.length : line
-  return writable(block, [...lines.slice(0, at), ...text.split('\n'), ...lines.slice(at)].join('\n'))
+  return checkedEdit(block, [...lines.slice(0, at), ...text.split('\n'), ...lines.slice(at)].join('\n'))
 }
 
-export function replaceText(block: Block, before: string, after: string): Edit {
-  if (before === '') return refused('old_string must not be empty.')
+export function replaceText(block: Block, before: string, after: string): BlockEdit {
+  if (before === '') return refusedEdit('old_string must not be empty.')
   const numbered = numberedLines(before) ?? numberedLines(after)
-  if (numbered) return refused(numbered)
+  if (numbered) return refusedEdit(numbered)
   const count = block.value.split(before).length - 1
-  if (count === 0) return refused(`old_string was not found in ${block.label}. It must match exactly, spaces included.`)
+  if (count === 0)
+    return refusedEdit(`old_string was not found in ${block.label}. It must match exactly, spaces included.`)
   if (count > 1)
-    return refused(`old_string occurs ${count} times in ${block.label}. Make it longer, so that it is unique.`)
-  return writable(block, block.value.split(before).join(after))
+    return refusedEdit(`old_string occurs ${count} times in ${block.label}. Make it longer, so that it is unique.`)
+  return checkedEdit(block, block.value.split(before).join(after))
 }
 
-export const rewriteText = (block: Block, value: string): Edit => writable(block, value)
+export const rewriteText = (block: Block, value: string): BlockEdit => checkedEdit(block, value)
 
-function writable(block: Block, text: string): Edit {
-  if (block.readOnly) return refused(`The block ${block.label} is read-only and cannot be edited.`)
+function checkedEdit(block: Block, text: string): BlockEdit {
+  if (block.readOnly) return refusedEdit(`The block ${block.label} is read-only and cannot be edited.`)
   const value = cleanText(text)
-  const fault = overLimit(value, block.limit)
-  return fault ? refused(`The block ${block.label} was not edited: ${fault}.`) : { type: 'edited', value }
+  const fault = limitFault(value, block.limit)
+  return fault ? refusedEdit(`The block ${block.label} was not edited: ${fault}.`) : { type: 'edited', value }
 }
 
 /** Some models copy the line numbers they are shown. */
@@ -77,4 +78,4 @@ function numberedLines(text: string): string | undefined {
     : undefined
 }
 
-const refused = (reason: string): Edit => ({ type: 'refused', reason })
+const refusedEdit = (reason: string): BlockEdit => ({ type: 'refused', reason })

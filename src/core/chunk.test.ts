@@ -1,31 +1,53 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NOTHING_TOLD, renderEvent } from './chunk.ts'
+import { NOTHING_STREAMED, renderEvent } from './chunk.ts'
 import type { TurnEvent } from './event.ts'
 import type { RunSettings } from './run.ts'
 import type { ToolCall } from './tool-call.ts'
 import { foldTurn } from './turn.ts'
 
 const settings: RunSettings = {
-  ...{ targets: ['a/1'], maxSteps: 3, maxDurationMs: 60_000 },
-  ...{ streamTokens: true, onGuarded: 'ask', approvalTtlMs: 1_000 },
+  targets: ['a/1'],
+  maxSteps: 3,
+  maxDurationMs: 60_000,
+  streamTokens: true,
+  onGuarded: 'ask',
+  approvalTtlMs: 1_000,
 }
 const accepted = (more: Partial<RunSettings> = {}): TurnEvent => ({
-  ...{ type: 'input-accepted', v: 1, inputs: [], settings: { ...settings, ...more } },
+  type: 'input-accepted',
+  v: 1,
+  inputs: [],
+  settings: { ...settings, ...more },
 })
 const call = (callId: string, needsApproval = false): ToolCall => ({
-  ...{ callId, tool: 'thing', input: { a: 1 }, digest: 'd', needsApproval, effects: 'once', parallel: true },
+  callId,
+  tool: 'thing',
+  input: { a: 1 },
+  digest: 'd',
+  needsApproval,
+  effects: 'once',
+  parallel: true,
 })
 const answer = (calls: ToolCall[] = []): TurnEvent => ({
-  ...{ type: 'answer-received', v: 1, stepId: 'step-1', answerId: 'message-1', resultsId: 'message-2', target: 0 },
+  type: 'answer-received',
+  v: 1,
+  stepId: 'step-1',
+  answerId: 'message-1',
+  resultsId: 'message-2',
+  target: 0,
   content: [
     { type: 'reasoning', text: 'hm' },
     { type: 'text', text: 'Hello' },
   ],
-  ...{ calls, finish: 'stop', usage: { promptTokens: 2, completionTokens: 3 }, inputsRead: 0, streamedTo: 2 },
+  calls,
+  finish: 'stop',
+  usage: { promptTokens: 2, completionTokens: 3 },
+  inputsRead: 0,
+  streamedTo: 2,
 })
 const render = (log: TurnEvent[], event: TurnEvent, wasStreamed = true) =>
-  renderEvent(foldTurn(log), event, wasStreamed ? 'all' : NOTHING_TOLD)
+  renderEvent(foldTurn(log), event, wasStreamed ? 'all' : NOTHING_STREAMED)
 const typesOf = (chunks: ReturnType<typeof render>) => chunks.map((chunk) => chunk.message_type)
 
 test('text that was streamed as it came is not told again; text that was not is told whole', () => {
@@ -39,8 +61,13 @@ test('text that was streamed as it came is not told again; text that was not is 
 test('text that was to be continued and never was is taken back at the end; text that was kept is not', () => {
   const kept = { answerId: 'message-1' as const, content: [{ type: 'text' as const, text: 'Hel' }], streamedTo: 2 }
   const cut: TurnEvent = {
-    ...{ type: 'attempt-failed', v: 1, target: 0, failure: { kind: 'text-truncated', detail: '' } },
-    ...{ remedy: 'continue', retryAt: 0, kept },
+    type: 'attempt-failed',
+    v: 1,
+    target: 0,
+    failure: { kind: 'text-truncated', detail: '' },
+    remedy: 'continue',
+    retryAt: 0,
+    kept,
   }
   const rest = {
     stepId: 'step-1' as const,
@@ -72,11 +99,15 @@ test('an unattended run asks nobody', () => {
 test('a result is told under the message that will hold it; all but success is an error on the wire', () => {
   const told = (status: 'success' | 'error' | 'denied' | 'unknown') =>
     render([accepted(), answer([call('c1')])], {
-      ...{ type: 'tool-ended', v: 1, outcome: { callId: 'c1', status, output: 'done' } },
+      type: 'tool-ended',
+      v: 1,
+      outcome: { callId: 'c1', status, output: 'done' },
     })
   const result = (status: 'success' | 'error') => [
     {
-      ...{ message_type: 'tool_return_message', id: 'message-2', name: 'thing' },
+      message_type: 'tool_return_message',
+      id: 'message-2',
+      name: 'thing',
       tool_return: { tool_call_id: 'c1', status, tool_return: 'done' },
     },
   ]
@@ -98,8 +129,11 @@ test('a stream ends once: with the usage when it went well, with the error when 
   assert.deepEqual(ending({ stopReason: 'end_turn' }), [
     { message_type: 'stop_reason', stop_reason: 'end_turn' },
     {
-      ...{ message_type: 'usage_statistics', prompt_tokens: 2, completion_tokens: 3 },
-      ...{ total_tokens: 5, step_count: 1 },
+      message_type: 'usage_statistics',
+      prompt_tokens: 2,
+      completion_tokens: 3,
+      total_tokens: 5,
+      step_count: 1,
     },
     { message_type: 'done' },
   ])
@@ -114,7 +148,8 @@ test('a stream ends once: with the usage when it went well, with the error when 
 
 test('the stream of a run that waits is over: what follows is not told in it', () => {
   const waiting: TurnEvent[] = [
-    ...[accepted(), answer([call('c1', true)])],
+    accepted(),
+    answer([call('c1', true)]),
     { type: 'turn-ended', v: 1, stopReason: 'requires_approval' },
   ]
   assert.deepEqual(render(waiting, { type: 'turn-ended', v: 1, stopReason: 'cancelled' }), [])

@@ -1,4 +1,5 @@
 import { summaryTargets } from './compaction.ts'
+import { defined } from './defined.ts'
 import type { TurnEvent } from './event.ts'
 import type { MessageId } from './id.ts'
 import type { AnswerPart } from './message.ts'
@@ -53,28 +54,31 @@ export type NumberedChunk = { number: number; event: number; chunk: Chunk }
  * What watchers are told of a committed event. `turn` is the turn before it, `told` what the stream already holds of an
  * answer: that is not told again.
  */
-export function renderEvent(turn: Turn, event: TurnEvent, told: Told): Chunk[] {
+export function renderEvent(turn: Turn, event: TurnEvent, streamed: StreamedSoFar): Chunk[] {
   // The stream of a run ends when it starts to wait for a person; what follows is told by the continuing run.
   if (turn.phase !== 'going') return []
   switch (event.type) {
     case 'answer-received':
-      return [...renderContent(event, told), ...renderCalls(turn, event)]
+      return [...renderContent(event, streamed), ...renderCalls(turn, event)]
     case 'answer-cut':
-      return renderContent(event, told)
+      return renderContent(event, streamed)
     case 'attempt-failed': {
       const { failure, remedy, target, kept, nextTarget, purpose } = event
       const targets = purpose === 'summary' ? summaryTargets(turn.settings) : turn.settings.targets
       const { kind, detail } = failure
       const next = nextTarget === undefined ? undefined : targets[nextTarget]
-      const dropped = remedy === 'next-target' && purpose !== 'summary' && turn.ways.answer.kept
+      const dropped = remedy === 'next-target' && purpose !== 'summary' && turn.attempts.answer.kept
       return [
-        ...(kept ? renderContent(kept, told) : []),
+        ...(kept ? renderContent(kept, streamed) : []),
         // What was to be continued is not: another model begins anew.
         ...(dropped ? [{ message_type: 'message_reset' as const, id: dropped.answerId, reason: kind }] : []),
         {
           message_type: 'attempt_failed',
-          ...{ target: targets[target] ?? '', kind, detail, remedy },
-          ...(next ? { next_target: next } : {}),
+          target: targets[target] ?? '',
+          kind,
+          detail,
+          remedy,
+          ...defined({ next_target: next || undefined }),
         },
       ]
     }
@@ -95,7 +99,7 @@ export function renderEvent(turn: Turn, event: TurnEvent, told: Told): Chunk[] {
     case 'worker-lost':
       return [{ message_type: 'worker_lost', deaths: turn.deaths + 1 }]
     case 'turn-ended':
-      return [...takeBackKept(turn, event), ...renderEnd(turn, event)]
+      return [...resetKeptText(turn, event), ...renderEnd(turn, event)]
     case 'input-accepted':
     case 'input-steered':
     case 'tool-started':
@@ -107,29 +111,35 @@ export function renderEvent(turn: Turn, event: TurnEvent, told: Told): Chunk[] {
 }
 
 /** How much of an answer its stream holds: everything, or so much of its text and of its reasoning. */
-export type Told = 'all' | { text: string; reasoning: string }
+export type StreamedSoFar = 'all' | { text: string; reasoning: string }
 
-export const NOTHING_TOLD: Told = { text: '', reasoning: '' }
+export const NOTHING_STREAMED: StreamedSoFar = { text: '', reasoning: '' }
 
 /** Content that was streamed under an id: an answer, or text that goes on in the next attempt. */
-type Streamed = { answerId: MessageId; content: AnswerPart[]; streamedTo: number }
+type StreamedContent = { answerId: MessageId; content: AnswerPart[]; streamedTo: number }
 
 /** What of a committed event was streamed while it came, if anything was. */
-export function streamedBy(event: TurnEvent): Streamed | undefined {
+export function streamedContentOf(event: TurnEvent): StreamedContent | undefined {
   if (event.type === 'attempt-failed') return event.kept
   return event.type === 'answer-received' || event.type === 'answer-cut' ? event : undefined
 }
 
 /** What the stream holds of an answer is its beginning, or it is not of this answer at all. */
-export function isBeginningOf({ content }: Pick<Streamed, 'content'>, told: Exclude<Told, 'all'>): boolean {
+export function hasPrefix(
+  { content }: Pick<StreamedContent, 'content'>,
+  streamed: Exclude<StreamedSoFar, 'all'>,
+): boolean {
   const whole = (type: 'text' | 'reasoning') =>
     content.flatMap((part) => (part.type === type ? [part.text] : [])).join('')
-  return whole('text').startsWith(told.text) && whole('reasoning').startsWith(told.reasoning)
+  return whole('text').startsWith(streamed.text) && whole('reasoning').startsWith(streamed.reasoning)
 }
 
-function renderContent({ answerId, content }: Pick<Streamed, 'answerId' | 'content'>, told: Told): Chunk[] {
-  if (told === 'all') return []
-  const skip = { text: told.text.length, reasoning: told.reasoning.length }
+function renderContent(
+  { answerId, content }: Pick<StreamedContent, 'answerId' | 'content'>,
+  streamed: StreamedSoFar,
+): Chunk[] {
+  if (streamed === 'all') return []
+  const skip = { text: streamed.text.length, reasoning: streamed.reasoning.length }
   return content.flatMap((part): Chunk[] => {
     if (part.type === 'redacted-reasoning' || part.type === 'encrypted-reasoning') return []
     const rest = part.text.slice(skip[part.type])
@@ -156,8 +166,8 @@ function renderCalls(turn: Turn, event: Extract<TurnEvent, { type: 'answer-recei
 }
 
 /** Text that was to be continued and never was: no message holds it. */
-function takeBackKept(turn: Turn, { stopReason }: Extract<TurnEvent, { type: 'turn-ended' }>): Chunk[] {
-  const { kept } = turn.ways.answer
+function resetKeptText(turn: Turn, { stopReason }: Extract<TurnEvent, { type: 'turn-ended' }>): Chunk[] {
+  const { kept } = turn.attempts.answer
   return kept ? [{ message_type: 'message_reset', id: kept.answerId, reason: stopReason }] : []
 }
 
@@ -165,8 +175,8 @@ function renderEnd(turn: Turn, { stopReason, error }: Extract<TurnEvent, { type:
   const stop: Chunk = { message_type: 'stop_reason', stop_reason: stopReason }
   if (error) {
     const { errorType, message, detail } = error
-    const told: Chunk = { message_type: 'error_message', error_type: errorType, message, detail: detail ?? null }
-    return [stop, told, { message_type: 'done' }]
+    const errorChunk: Chunk = { message_type: 'error_message', error_type: errorType, message, detail: detail ?? null }
+    return [stop, errorChunk, { message_type: 'done' }]
   }
   if (stopReason === 'cancelled') return [stop, { message_type: 'done' }]
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = turn.usage
@@ -176,9 +186,11 @@ function renderEnd(turn: Turn, { stopReason, error }: Extract<TurnEvent, { type:
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
     step_count: turn.steps,
-    ...(cachedTokens === undefined ? {} : { cached_input_tokens: cachedTokens }),
-    ...(cacheWriteTokens === undefined ? {} : { cache_write_tokens: cacheWriteTokens }),
-    ...(reasoningTokens === undefined ? {} : { reasoning_tokens: reasoningTokens }),
+    ...defined({
+      cached_input_tokens: cachedTokens,
+      cache_write_tokens: cacheWriteTokens,
+      reasoning_tokens: reasoningTokens,
+    }),
   }
   return [stop, usage, { message_type: 'done' }]
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { COMPACTION, type Placed, planCompaction } from './compaction.ts'
+import { DEFAULT_COMPACTION, type PositionedMessage, planCompaction } from './compaction.ts'
 
-const said = (position: number, role: 'user' | 'system', text: string): Placed => ({
+const said = (position: number, role: 'user' | 'system', text: string): PositionedMessage => ({
   position,
   body: { role, content: [{ type: 'text', text }] },
 })
-const answered = (position: number, text: string): Placed => ({
+const answered = (position: number, text: string): PositionedMessage => ({
   position,
   body: { role: 'assistant', content: [{ type: 'text', text }], calls: [] },
 })
@@ -16,10 +16,10 @@ const view = [
   said(2, 'user', 'three'),
   answered(3, 'four'),
 ]
-const options = { settings: { ...COMPACTION, mode: 'all' as const }, window: 100_000, fixedTokens: 5_000 }
+const options = { settings: { ...DEFAULT_COMPACTION, mode: 'all' as const }, window: 100_000, fixedTokens: 5_000 }
 
 test('a summary nobody asked for is not made for next to nothing; one that was asked for is, of all there is', () => {
-  assert.equal(planCompaction(view, { ...options, isFollowed: true }), undefined)
-  const plan = planCompaction(view, { ...options, isFollowed: true, isAskedFor: true })
+  assert.equal(planCompaction(view, { ...options, hasNewerInput: true }), undefined)
+  const plan = planCompaction(view, { ...options, hasNewerInput: true, isRequested: true })
   assert.deepEqual([plan?.replaced.length, plan?.contextStart], [4, 4])
 })

@@ -15,7 +15,7 @@ export type CompactionSettings = {
   clipChars: number
 }
 
-export const COMPACTION: CompactionSettings = {
+export const DEFAULT_COMPACTION: CompactionSettings = {
   mode: 'sliding_window',
   slidingWindowPercentage: 0.3,
   clipChars: 50_000,
@@ -24,7 +24,7 @@ export const COMPACTION: CompactionSettings = {
 /** The share of its window that a conversation may fill before room is made. */
 export const FILL_LIMIT = 0.9
 /** Less gain than this is not worth a model call: it would be compacted again at once. */
-const LEAST_GAIN = 0.1
+const MIN_GAIN = 0.1
 
 /** Who may write the summary: whoever was chosen for it first, then the agent's own chain. */
 export function summaryTargets({
@@ -46,22 +46,22 @@ export const NEXT_MODE: Record<CompactionMode, CompactionMode | undefined> = {
   all: undefined,
 }
 
-export type Placed = { position: number; body: MessageBody }
+export type PositionedMessage = { position: number; body: MessageBody }
 
-export type PlanOptions = {
+export type PlanCompactionOptions = {
   settings: CompactionSettings
   window: number
   /** What every request holds beside the messages. */
   fixedTokens: number
   /** A newer input waits to be read, or will be the next there is: all that is stored may go. */
-  isFollowed: boolean
+  hasNewerInput: boolean
   /** Somebody asked for it: then any gain is worth it. */
-  isAskedFor?: boolean
+  isRequested?: boolean
 }
 
 export type CompactionPlan = {
   /** In order, the former summary first. */
-  replaced: Placed[]
+  replaced: PositionedMessage[]
   replaces: { from: number; to: number }
   /** The position of the first message that stays in view. */
   contextStart: number
@@ -70,10 +70,13 @@ export type CompactionPlan = {
 }
 
 /**
- * What to summarise, if that makes enough room: messages from the beginning up to a point where every call has its results.
+ * What to summarize, if that makes enough room: messages from the beginning up to a point where every call has its results.
  * The newest exchange always stays. Undefined: nothing can go, or too little.
  */
-export function planCompaction(view: readonly Placed[], options: PlanOptions): CompactionPlan | undefined {
+export function planCompaction(
+  view: readonly PositionedMessage[],
+  options: PlanCompactionOptions,
+): CompactionPlan | undefined {
   const { fixedTokens } = options
   const sizes = view.map(({ body }) => estimateTokens(body))
   const total = sizes.reduce((sum, size) => sum + size, 0)
@@ -82,7 +85,7 @@ export function planCompaction(view: readonly Placed[], options: PlanOptions): C
   if (cut === undefined) return undefined
   const gone = sizes.slice(0, cut).reduce((sum, size) => sum + size, 0)
   const tokensAfter = tokensBefore - gone + Math.min(SUMMARY_TOKENS, Math.ceil(gone * SUMMARY_SHARE))
-  if (!options.isAskedFor && tokensBefore - tokensAfter < LEAST_GAIN * tokensBefore) return undefined
+  if (!options.isRequested && tokensBefore - tokensAfter < MIN_GAIN * tokensBefore) return undefined
   const replaced = view.slice(0, cut)
   const old = replaced.filter(({ body }) => body.role !== 'summary').map(({ position }) => position)
   const earlier = replaced.flatMap(({ body }) => (body.role === 'summary' ? [body.replaces.from] : []))
@@ -101,19 +104,23 @@ export function planCompaction(view: readonly Placed[], options: PlanOptions): C
 const SUMMARY_TOKENS = 1_500
 const SUMMARY_SHARE = 0.2
 
-type CutOptions = PlanOptions & { total: number }
+type CutOptions = PlanCompactionOptions & { total: number }
 
 /** The first cut that leaves the view within its goal; where none does, the one that takes most. */
-function chooseCut(view: readonly Placed[], sizes: readonly number[], options: CutOptions): number | undefined {
+function chooseCut(
+  view: readonly PositionedMessage[],
+  sizes: readonly number[],
+  options: CutOptions,
+): number | undefined {
   const { settings, window, fixedTokens, total } = options
   const isWhole = settings.mode === 'all' || settings.mode === 'self_compact_all'
   const share = 1 - settings.slidingWindowPercentage
   // A slide that only just makes room would be repeated at every step.
   const goal = isWhole ? 0 : Math.min(FILL_LIMIT * window * share - fixedTokens, total * share)
   const limit = FILL_LIMIT * window - fixedTokens
-  const left = leftAfter(sizes, total)
+  const left = tokensLeftByCut(sizes, total)
   const cuts = legalCuts(view, options)
-  const newest = options.isFollowed ? view.length : view.findLastIndex(({ body }) => body.role === 'user')
+  const newest = options.hasNewerInput ? view.length : view.findLastIndex(({ body }) => body.role === 'user')
   // The newest exchange stays whole unless it alone is too long: then its older steps go, and its question is quoted.
   const older = cuts.filter((cut) => cut <= newest)
   const last = older.at(-1)
@@ -123,14 +130,14 @@ function chooseCut(view: readonly Placed[], sizes: readonly number[], options: C
 }
 
 /** What stays in view after each cut. */
-function leftAfter(sizes: readonly number[], total: number): number[] {
+function tokensLeftByCut(sizes: readonly number[], total: number): number[] {
   let left = total
   return [total, ...sizes.map((size) => (left -= size))]
 }
 
 /** Where no call is torn from its results. The last message stays, unless an input that is not stored yet follows it. */
-function legalCuts(view: readonly Placed[], { isFollowed }: PlanOptions): number[] {
-  const ends = [...view.map(({ body }) => body), ...(isFollowed ? [undefined] : [])]
+function legalCuts(view: readonly PositionedMessage[], { hasNewerInput }: PlanCompactionOptions): number[] {
+  const ends = [...view.map(({ body }) => body), ...(hasNewerInput ? [undefined] : [])]
   return ends.flatMap((body, index) => {
     const before = view[index - 1]?.body
     if (!before || body?.role === 'tool') return []

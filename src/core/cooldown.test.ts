@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cooldownFor, type FailedUse } from './cooldown.ts'
+import { defined } from './defined.ts'
 import { ENDING_OF_FAILURE, type FailureKind } from './failure.ts'
 
 const AT = Date.UTC(2026, 0, 1)
@@ -9,7 +10,7 @@ const HOUR = 60 * MINUTE
 
 const use = (kind: FailureKind, more: Partial<FailedUse> & { retryAfterMs?: number } = {}): FailedUse => {
   const { retryAfterMs, ...rest } = more
-  const failure = { kind, detail: 'because', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  const failure = { kind, detail: 'because', ...defined({ retryAfterMs }) }
   return { failure, grantId: 'credential-a', provider: 'openai', siblings: 1, at: AT, runId: 'run-1', ...rest }
 }
 const lengthOf = (failed: FailedUse) => {
@@ -19,8 +20,14 @@ const lengthOf = (failed: FailedUse) => {
 
 test('a credential with siblings rests by cause, and the row says why', () => {
   assert.deepEqual(cooldownFor(use('auth-rejected')), {
-    ...{ scope: 'credential', key: 'credential-a', provider: 'openai', reason: 'auth-rejected', detail: 'because' },
-    ...{ until: AT + 5 * MINUTE, runId: 'run-1', createdAt: AT },
+    scope: 'credential',
+    key: 'credential-a',
+    provider: 'openai',
+    reason: 'auth-rejected',
+    detail: 'because',
+    until: AT + 5 * MINUTE,
+    runId: 'run-1',
+    createdAt: AT,
   })
   assert.equal(lengthOf(use('rate-limited')), HOUR)
   assert.equal(lengthOf(use('quota-exhausted')), HOUR)

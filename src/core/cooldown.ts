@@ -17,29 +17,29 @@ export type FailedUse = {
 /** Undefined: nothing outlives the turn, and the next one asks this credential first. */
 export function cooldownFor(use: FailedUse): Cooldown | undefined {
   const { failure, grantId: key, provider, siblings, at, runId } = use
-  const rest = REST[failure.kind]
-  if (!rest) return undefined
-  const ms = statedMs(failure) ?? (siblings > 0 ? rest.unstatedMs : undefined)
+  const rule = COOLDOWN_RULES[failure.kind]
+  if (!rule) return undefined
+  const ms = statedMs(failure) ?? (siblings > 0 ? rule.defaultMs : undefined)
   if (ms === undefined) return undefined
   const { kind: reason, detail } = failure
   return { scope: 'credential', key, provider, reason, detail, until: at + ms, runId, createdAt: at }
 }
 
 /** `unstatedMs`: how long it rests where others can serve and the provider named no end. */
-type Rest = { unstatedMs?: number }
+type CooldownRule = { defaultMs?: number }
 
 /** No plan's quota comes back later than with the next month; a longer end is a mistake of the provider. */
-const LONGEST_REST_MS = 31 * DAY_MS
+const MAX_COOLDOWN_MS = 31 * DAY_MS
 
 /** What is missing never rests: it says nothing about the credential. */
-const REST: Partial<Record<FailureKind, Rest>> = {
-  'auth-rejected': { unstatedMs: 5 * MINUTE_MS },
-  'rate-limited': { unstatedMs: HOUR_MS },
-  'quota-exhausted': { unstatedMs: HOUR_MS },
+const COOLDOWN_RULES: Partial<Record<FailureKind, CooldownRule>> = {
+  'auth-rejected': { defaultMs: 5 * MINUTE_MS },
+  'rate-limited': { defaultMs: HOUR_MS },
+  'quota-exhausted': { defaultMs: HOUR_MS },
   'policy-blocked': {},
 }
 
 function statedMs({ retryAfterMs }: Failure): number | undefined {
   if (retryAfterMs === undefined || !(retryAfterMs > 0)) return undefined
-  return Math.min(Math.ceil(retryAfterMs), LONGEST_REST_MS)
+  return Math.min(Math.ceil(retryAfterMs), MAX_COOLDOWN_MS)
 }

@@ -65,6 +65,6 @@ const SHOWN = 4
 /** Of a short secret even four characters tell too much. */
 const SHORTEST_SHOWN = 16
 
-/** Enough to recognise a key by, and too little to use it. */
+/** Enough to recognize a key by, and too little to use it. */
 export const maskedSecret = (secret: string): string =>
   secret.length < SHORTEST_SHOWN ? '…' : `…${secret.slice(-SHOWN)}`

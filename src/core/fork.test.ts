@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Placed } from './compaction.ts'
+import type { PositionedMessage } from './compaction.ts'
 import { forkPoint } from './fork.ts'
 import type { MessageBody } from './message.ts'
 import type { ToolCall } from './tool-call.ts'
 
 const call: ToolCall = {
-  ...{ callId: 'c', tool: 'look', input: {}, digest: '', needsApproval: true, effects: 'none', parallel: false },
+  callId: 'c',
+  tool: 'look',
+  input: {},
+  digest: '',
+  needsApproval: true,
+  effects: 'none',
+  parallel: false,
 }
 const BODIES = {
   user: { role: 'user', content: [{ type: 'text', text: 'hi' }] },
@@ -17,7 +23,7 @@ const BODIES = {
 } satisfies Record<string, MessageBody>
 const summary = (from: number, to: number): MessageBody => ({ role: 'summary', text: 'so far', replaces: { from, to } })
 
-const view = (start: number, ...bodies: (keyof typeof BODIES | MessageBody)[]): Placed[] =>
+const view = (start: number, ...bodies: (keyof typeof BODIES | MessageBody)[]): PositionedMessage[] =>
   bodies.map((body, index) => ({ position: start + index, body: typeof body === 'string' ? BODIES[body] : body }))
 
 test('a fork has all there is, and nothing of an empty conversation', () => {

@@ -5,8 +5,13 @@ import type { MessageBody } from './message.ts'
 import type { ToolCall, ToolOutcome } from './tool-call.ts'
 
 const call = (callId: string): ToolCall => ({
-  ...{ callId, tool: 'thing', input: {}, digest: 'd' },
-  ...{ needsApproval: false, effects: 'once', parallel: false },
+  callId,
+  tool: 'thing',
+  input: {},
+  digest: 'd',
+  needsApproval: false,
+  effects: 'once',
+  parallel: false,
 })
 const done = (callId: string): ToolOutcome => ({ callId, status: 'success', output: 'done' })
 const asks = (...ids: string[]): MessageBody => ({ role: 'assistant', content: [], calls: ids.map(call) })
@@ -27,7 +32,10 @@ test('a sound history is shown as it is', () => {
 
 test('approvals and empty answers are not for the model', () => {
   assert.deepEqual(toModelHistory([hello, asks('c1'), approval, results('c1'), nothing, says]), [
-    ...[hello, asks('c1'), results('c1'), says],
+    hello,
+    asks('c1'),
+    results('c1'),
+    says,
   ])
 })
 

@@ -11,7 +11,7 @@ export type ToolId = `tool-${string}`
 export type PassageId = `passage-${string}`
 export type McpServerId = `mcp_server-${string}`
 
-/** Who owns everything until organisations can be made. */
+/** Who owns everything until organizations can be made. */
 export const DEFAULT_ORGANIZATION: OrganizationId = 'org-00000000-0000-4000-8000-000000000000'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

@@ -1,5 +1,5 @@
 /** What one process accepts while nothing is configured. 0 means no limit where that is possible. */
-export const USUAL_LIMITS = {
+export const DEFAULT_LIMITS = {
   bodyBytes: 10_485_760,
   jsonDepth: 64,
   connections: 10_000,
@@ -15,4 +15,4 @@ export const USUAL_LIMITS = {
   turnsPerAgent: 32,
 }
 
-export type Limits = typeof USUAL_LIMITS
+export type Limits = typeof DEFAULT_LIMITS

@@ -1,12 +1,13 @@
 import { maskedSecret } from './credential.ts'
+import { defined } from './defined.ts'
 import { DEFAULT_ORGANIZATION, type McpServerId, type OrganizationId } from './id.ts'
 import type { JsonObject } from './json.ts'
 import type { Effects } from './tool-call.ts'
 
 /** Where a server is. What nobody may read is not in it. */
-export type McpPlace = McpAddress | { type: 'stdio'; command: string; args: string[] }
+export type McpTransport = McpHttpTransport | { type: 'stdio'; command: string; args: string[] }
 
-export type McpAddress = { type: 'streamable_http' | 'sse'; url: string; authHeader?: string }
+export type McpHttpTransport = { type: 'streamable_http' | 'sse'; url: string; authHeader?: string }
 
 /** Kept sealed, with the server's id as its context. */
 export type McpSecrets = { token?: string; headers?: Record<string, string>; env?: Record<string, string> }
@@ -23,7 +24,7 @@ export type McpServer = {
   id: McpServerId
   organizationId: OrganizationId
   name: string
-  place: McpPlace
+  place: McpTransport
   sealed?: string
   contact: McpContact
   /** Grows with each change of place or secrets: whatever was opened or read before belongs to another server. */
@@ -38,42 +39,47 @@ export type McpToolDefinition = { name: string; description: string; inputSchema
 /** How a stored tool finds the one it stands for. */
 export type McpToolLink = { serverId: McpServerId; toolName: string; effects: Effects }
 
-type Hints = { readOnlyHint?: boolean | undefined; idempotentHint?: boolean | undefined }
+type McpToolHints = { readOnlyHint?: boolean | undefined; idempotentHint?: boolean | undefined }
 
 /** Hints count because an administrator chose the server; without one a second execution is never risked. */
-export function effectsOf(hints: Hints | undefined): Effects {
+export function effectsFromHints(hints: McpToolHints | undefined): Effects {
   if (hints?.readOnlyHint) return 'none'
   return hints?.idempotentHint ? 'idempotent' : 'once'
 }
 
 /** As people see them: the names, and the tails of the values. */
-export const maskedSecrets = ({ token, headers, env }: McpSecrets): McpSecrets => ({
-  ...(token === undefined ? {} : { token: maskedSecret(token) }),
-  ...(headers ? { headers: maskedValues(headers) } : {}),
-  ...(env ? { env: maskedValues(env) } : {}),
-})
+export const maskedSecrets = ({ token, headers, env }: McpSecrets): McpSecrets =>
+  defined({
+    token: token === undefined ? undefined : maskedSecret(token),
+    headers: headers ? maskedValues(headers) : undefined,
+    env: env ? maskedValues(env) : undefined,
+  })
 
 const maskedValues = (values: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, maskedSecret(value)]))
 
 /** Whoever sends back what was shown to them has not changed it. */
-export function withKept(sent: McpSecrets, kept: McpSecrets): McpSecrets {
+export function restoreMaskedSecrets(sent: McpSecrets, kept: McpSecrets): McpSecrets {
   const shown = maskedSecrets(kept)
   return {
     ...sent,
-    ...(sent.token !== undefined && sent.token === shown.token ? { token: kept.token! } : {}),
-    ...(sent.headers ? { headers: keptValues(sent.headers, { kept: kept.headers, shown: shown.headers }) } : {}),
-    ...(sent.env ? { env: keptValues(sent.env, { kept: kept.env, shown: shown.env }) } : {}),
+    ...defined({
+      token: sent.token !== undefined && sent.token === shown.token ? kept.token! : undefined,
+      headers: sent.headers
+        ? restoreMaskedValues(sent.headers, { kept: kept.headers, shown: shown.headers })
+        : undefined,
+      env: sent.env ? restoreMaskedValues(sent.env, { kept: kept.env, shown: shown.env }) : undefined,
+    }),
   }
 }
 
 /** Whether a value is what is shown of one. */
-export const hasMasked = ({ token = '', headers, env }: McpSecrets): boolean =>
+export const hasMaskedValue = ({ token = '', headers, env }: McpSecrets): boolean =>
   [token, ...Object.values(headers ?? {}), ...Object.values(env ?? {})].some((value) => value.startsWith('…'))
 
 type Values = Record<string, string>
 
-const keptValues = (
+const restoreMaskedValues = (
   sent: Values,
   { kept = {}, shown = {} }: { kept: Values | undefined; shown: Values | undefined },
 ): Values =>
@@ -82,21 +88,24 @@ const keptValues = (
   )
 
 /** The headers of every request. A bare token of the usual header is a bearer's. */
-export function headersOf({ authHeader = 'Authorization' }: McpAddress, { token, headers }: McpSecrets): Values {
+export function requestHeaders(
+  { authHeader = 'Authorization' }: McpHttpTransport,
+  { token, headers }: McpSecrets,
+): Values {
   if (token === undefined) return { ...headers }
   const isBare = authHeader.toLowerCase() === 'authorization' && !/\s/.test(token.trim())
   return { ...headers, [authHeader]: isBare ? `Bearer ${token.trim()}` : token }
 }
 
 /**
- * Only whoever runs this server names the servers of its own organisation: those may be anywhere, and programs. What
+ * Only whoever runs this server names the servers of its own organization: those may be anywhere, and programs. What
  * others name must be on the public internet.
  */
-export const isOfOperators = ({ organizationId }: Pick<McpServer, 'organizationId'>): boolean =>
+export const isOperatorServer = ({ organizationId }: Pick<McpServer, 'organizationId'>): boolean =>
   organizationId === DEFAULT_ORGANIZATION
 
 /** What is wrong with an address by itself, before anybody looks where it leads. */
-export function addressFault(text: string): string | undefined {
+export function urlFault(text: string): string | undefined {
   if (!URL.canParse(text)) return 'it is not a URL'
   const { protocol, username, password } = new URL(text)
   if (protocol !== 'http:' && protocol !== 'https:') return `${protocol} is not http: or https:`

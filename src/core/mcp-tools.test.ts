@@ -2,18 +2,26 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { McpServerId, OrganizationId, ToolId } from './id.ts'
 import type { McpToolDefinition } from './mcp-server.ts'
-import { planTools, type ToolPlanning } from './mcp-tools.ts'
+import { type PlanToolsOptions, planTools } from './mcp-tools.ts'
 import type { StoredTool } from './stored-tool.ts'
 
 const server = { id: 'mcp_server-1' as McpServerId, organizationId: 'org-1' as OrganizationId, name: 'my shop' }
 
 const tool = (name: string, more: Partial<McpToolDefinition> = {}): McpToolDefinition => ({
-  ...{ name, description: `about ${name}`, inputSchema: { type: 'object' }, effects: 'once', ...more },
+  name,
+  description: `about ${name}`,
+  inputSchema: { type: 'object' },
+  effects: 'once',
+  ...more,
 })
 
-const plan = (listed: McpToolDefinition[], more: Partial<ToolPlanning> = {}) =>
+const plan = (listed: McpToolDefinition[], more: Partial<PlanToolsOptions> = {}) =>
   planTools({
-    ...{ server, listed, known: [], isTaken: () => false, now: 5 },
+    server,
+    listed,
+    known: [],
+    isTaken: () => false,
+    now: 5,
     ids: listed.map((_, index): ToolId => `tool-${index}`),
     ...more,
   })

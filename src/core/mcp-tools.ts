@@ -6,7 +6,7 @@ import type { StoredTool } from './stored-tool.ts'
 /** What a look at a server changes among the stored tools. */
 export type ToolPlan = { add: StoredTool[]; change: StoredTool[]; remove: StoredTool[] }
 
-export type ToolPlanning = {
+export type PlanToolsOptions = {
   server: Pick<McpServer, 'id' | 'organizationId' | 'name'>
   listed: readonly McpToolDefinition[]
   /** The stored tools of this server. */
@@ -24,7 +24,7 @@ const RETURN_LIMIT = 50_000
  * A tool keeps its id, its name and what people decided about it for as long as its server lists it. What models are told
  * of it changes here and nowhere else: a server cannot say something new behind people's backs.
  */
-export function planTools({ server, listed, known, isTaken, ids, now }: ToolPlanning): ToolPlan {
+export function planTools({ server, listed, known, isTaken, ids, now }: PlanToolsOptions): ToolPlan {
   const plan: ToolPlan = { add: [], change: [], remove: [] }
   const names = new Set(known.map(({ name }) => name))
   const seen = new Set<string>()
@@ -33,8 +33,8 @@ export function planTools({ server, listed, known, isTaken, ids, now }: ToolPlan
     seen.add(definition.name)
     const before = known.find(({ mcp }) => mcp?.toolName === definition.name)
     if (before) {
-      const after = described(before, definition, server)
-      if (isSame(before, after)) continue
+      const after = withDefinition(before, definition, server)
+      if (isSameDefinition(before, after)) continue
       plan.change.push({ ...after, updatedAt: now })
       continue
     }
@@ -56,21 +56,32 @@ export function retagged(tool: StoredTool, server: Pick<McpServer, 'id' | 'name'
 
 function newTool(
   definition: McpToolDefinition,
-  { id, name, server, now }: { id: ToolId; name: string; server: ToolPlanning['server']; now: number },
+  { id, name, server, now }: { id: ToolId; name: string; server: PlanToolsOptions['server']; now: number },
 ): StoredTool {
   const blank: StoredTool = {
-    ...{ id, organizationId: server.organizationId, name, description: '', toolType: 'external_mcp' },
-    ...{ sourceType: 'json', sourceCode: '', jsonSchema: {}, tags: [serverTag(server.name)] },
-    ...{ returnCharLimit: RETURN_LIMIT, needsApproval: false, parallel: definition.effects === 'none' },
-    ...{ wire: {}, createdAt: now, updatedAt: now },
+    id,
+    organizationId: server.organizationId,
+    name,
+    description: '',
+    toolType: 'external_mcp',
+    sourceType: 'json',
+    sourceCode: '',
+    jsonSchema: {},
+    tags: [serverTag(server.name)],
+    returnCharLimit: RETURN_LIMIT,
+    needsApproval: false,
+    parallel: definition.effects === 'none',
+    wire: {},
+    createdAt: now,
+    updatedAt: now,
   }
-  return described(blank, definition, server)
+  return withDefinition(blank, definition, server)
 }
 
-function described(
+function withDefinition(
   tool: StoredTool,
   { name: toolName, description, inputSchema, effects }: McpToolDefinition,
-  server: ToolPlanning['server'],
+  server: PlanToolsOptions['server'],
 ): StoredTool {
   return {
     ...tool,
@@ -85,7 +96,7 @@ const metadataOf = (toolName: string, server: Pick<McpServer, 'id' | 'name'>) =>
   mcp: { server_name: server.name, server_id: server.id, tool_name: toolName },
 })
 
-const isSame = (one: StoredTool, other: StoredTool): boolean =>
+const isSameDefinition = (one: StoredTool, other: StoredTool): boolean =>
   one.mcp?.effects === other.mcp?.effects &&
   one.description === other.description &&
   canonicalJson(one.jsonSchema) === canonicalJson(other.jsonSchema)

@@ -4,8 +4,18 @@ import type { Block } from './block.ts'
 import { compilePrompt, type PromptMaterials, systemMessageId } from './memory-prompt.ts'
 
 const human: Block = {
-  ...{ id: 'block-1', organizationId: 'org-1', label: 'human', value: 'Name: Bo.\nLikes tea.', limit: 100 },
-  ...{ readOnly: true, tags: [], metadata: {}, isTemplate: false, version: 1, createdAt: 0, updatedAt: 0 },
+  id: 'block-1',
+  organizationId: 'org-1',
+  label: 'human',
+  value: 'Name: Bo.\nLikes tea.',
+  limit: 100,
+  readOnly: true,
+  tags: [],
+  metadata: {},
+  isTemplate: false,
+  version: 1,
+  createdAt: 0,
+  updatedAt: 0,
   description: 'who they are',
 }
 

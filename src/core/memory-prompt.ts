@@ -13,7 +13,7 @@ export type PromptMaterials = {
 }
 
 /** Where an agent's instructions want their memory; without it memory follows them. */
-const PLACE = '{CORE_MEMORY}'
+const MEMORY_PLACEHOLDER = '{CORE_MEMORY}'
 
 /** Memory is for agents that talk; these only carry out. */
 const WITHOUT_BLOCKS = new Set(['react_agent', 'workflow_agent'])
@@ -26,15 +26,17 @@ const NUMBERED = new Set(['letta_v1_agent', 'memgpt_v2_agent', 'sleeptime_agent'
  */
 export function compilePrompt(materials: PromptMaterials): string {
   const { agent, blocks } = materials
-  if (isPlain(materials)) return agent.system
+  if (hasPlainPrompt(materials)) return agent.system
   const isWithout = WITHOUT_BLOCKS.has(agent.settings?.agentType ?? '')
   const sections = isWithout || blocks.length === 0 ? [] : [blocksSection(materials)]
   const memory = [...sections, metadataSection(materials)].join('\n\n')
-  return agent.system.includes(PLACE) ? agent.system.split(PLACE).join(memory) : `${agent.system}\n\n${memory}`
+  return agent.system.includes(MEMORY_PLACEHOLDER)
+    ? agent.system.split(MEMORY_PLACEHOLDER).join(memory)
+    : `${agent.system}\n\n${memory}`
 }
 
 /** An agent that was made without any of this is told its instructions and nothing else. */
-export const isPlain = ({ agent, blocks }: Pick<PromptMaterials, 'agent' | 'blocks'>): boolean =>
+export const hasPlainPrompt = ({ agent, blocks }: Pick<PromptMaterials, 'agent' | 'blocks'>): boolean =>
   blocks.length === 0 && agent.settings?.agentType === undefined
 
 /** The system message is no row; its id follows from its conversation. */

@@ -10,7 +10,7 @@ const RANK: Record<Scope, number> = { read: 0, agent: 1, admin: 2 }
 
 export const SCOPES = Object.keys(RANK) as [Scope, ...Scope[]]
 
-export const covers = (has: Scope, needed: Scope): boolean => RANK[has] >= RANK[needed]
+export const scopeCovers = (has: Scope, needed: Scope): boolean => RANK[has] >= RANK[needed]
 
 export type Organization = { id: OrganizationId; name: string; createdAt: number }
 
@@ -32,7 +32,7 @@ export type ApiKey = {
 }
 
 /** With what proves it: SHA-256 of the whole key, hexadecimal. */
-export type KeptKey = ApiKey & { digest: string }
+export type StoredKey = ApiKey & { digest: string }
 
 type KeyState = 'valid' | 'revoked' | 'expired'
 
@@ -42,13 +42,13 @@ export function keyState({ revokedAt, expiresAt }: Pick<ApiKey, 'revokedAt' | 'e
 }
 
 const PREFIX = 'hfk-[0-9a-f]{12}'
-const WHOLE = new RegExp(`^(${PREFIX})-[0-9a-f]{64}$`)
+const WHOLE_KEY = new RegExp(`^(${PREFIX})-[0-9a-f]{64}$`)
 
 /** The public part of what was shown, if it has the shape of a key that was made here. */
-export const keyPrefix = (shown: string): string | undefined => WHOLE.exec(shown)?.[1]
+export const parseKeyPrefix = (shown: string): string | undefined => WHOLE_KEY.exec(shown)?.[1]
 
 /** Wherever one stands in a text: for what is written to logs. */
-export const ANY_KEY = new RegExp(`${PREFIX}-[0-9a-f]{64}`, 'g')
+export const KEY_PATTERN = new RegExp(`${PREFIX}-[0-9a-f]{64}`, 'g')
 
 /** The key of the home itself, and whoever sits at its command line. */
 export type BuiltInActor = 'home' | 'command-line'
@@ -68,6 +68,6 @@ export type Caller = {
 /** The person at the command line of the home, or the program that embeds Holdfast. */
 export const COMMAND_LINE: Caller = { actor: 'command-line', organizationId: DEFAULT_ORGANIZATION, scope: 'admin' }
 
-/** Whoever runs this server: an administrator of its own organisation. Only such may name private addresses. */
+/** Whoever runs this server: an administrator of its own organization. Only such may name private addresses. */
 export const isOperator = ({ organizationId, scope }: Pick<Caller, 'organizationId' | 'scope'>): boolean =>
   scope === 'admin' && organizationId === DEFAULT_ORGANIZATION

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defined } from './defined.ts'
 import type { TurnEvent } from './event.ts'
 import type { Input } from './message.ts'
 import { type Change, project } from './projection.ts'
@@ -8,30 +9,56 @@ import type { ToolCall } from './tool-call.ts'
 import { foldTurn } from './turn.ts'
 
 const settings: RunSettings = {
-  ...{ targets: ['a/1'], maxSteps: 3, maxDurationMs: 60_000 },
-  ...{ streamTokens: true, onGuarded: 'ask', approvalTtlMs: 1_000 },
+  targets: ['a/1'],
+  maxSteps: 3,
+  maxDurationMs: 60_000,
+  streamTokens: true,
+  onGuarded: 'ask',
+  approvalTtlMs: 1_000,
 }
 const input = (messageId: `message-${string}`): Input => ({
-  ...{ messageId, role: 'user', otid: `otid of ${messageId}` },
+  messageId,
+  role: 'user',
+  otid: `otid of ${messageId}`,
   content: [{ type: 'text', text: 'hi' }],
 })
 const accepted: TurnEvent = { type: 'input-accepted', v: 1, inputs: [input('message-in')], settings }
 const steered: TurnEvent = { type: 'input-steered', v: 1, inputs: [input('message-also')] }
 const call = (callId: string, needsApproval = false): ToolCall => ({
-  ...{ callId, tool: 'thing', input: {}, digest: 'd', needsApproval, effects: 'once', parallel: true },
+  callId,
+  tool: 'thing',
+  input: {},
+  digest: 'd',
+  needsApproval,
+  effects: 'once',
+  parallel: true,
 })
 const answer = (calls: ToolCall[] = []): TurnEvent => ({
-  ...{ type: 'answer-received', v: 1, stepId: 'step-1', answerId: 'message-answer', resultsId: 'message-results' },
-  ...{ target: 0, content: [{ type: 'text', text: 'well' }], calls, finish: 'stop', inputsRead: 1, streamedTo: 0 },
+  type: 'answer-received',
+  v: 1,
+  stepId: 'step-1',
+  answerId: 'message-answer',
+  resultsId: 'message-results',
+  target: 0,
+  content: [{ type: 'text', text: 'well' }],
+  calls,
+  finish: 'stop',
+  inputsRead: 1,
+  streamedTo: 0,
   usage: { promptTokens: 2, completionTokens: 3 },
 })
 const ended = (callId: string): TurnEvent => ({
-  ...{ type: 'tool-ended', v: 1 },
+  type: 'tool-ended',
+  v: 1,
   outcome: { callId, status: 'success', output: `done ${callId}` },
 })
 const end = (stopReason: 'end_turn' | 'cancelled' | 'requires_approval' | 'error'): TurnEvent => ({
-  ...{ type: 'turn-ended', v: 1, stopReason },
-  ...(stopReason === 'error' ? { error: { errorType: 'internal_error', message: 'a bug' } } : {}),
+  type: 'turn-ended',
+  v: 1,
+  stopReason,
+  ...defined({
+    error: stopReason === 'error' ? { errorType: 'internal_error' as const, message: 'a bug' } : undefined,
+  }),
 })
 
 function changesAfter(log: TurnEvent[], event: TurnEvent, holdsConversation = true): Change[] {
@@ -54,12 +81,18 @@ test('an answer becomes a message and a step at once, and the step names who ans
   const changes = changesAfter([accepted], answer([call('c1')]))
   const step = changes.find((change) => change.type === 'add-step')
   assert.deepEqual(step?.type === 'add-step' && step.step, {
-    ...{ id: 'step-1', runId: 'run-1', status: 'success', target: 'a/1', createdAt: 5_000 },
+    id: 'step-1',
+    runId: 'run-1',
+    status: 'success',
+    target: 'a/1',
+    createdAt: 5_000,
     usage: { promptTokens: 2, completionTokens: 3 },
   })
   const message = messagesOf(changes)[1]
   assert.deepEqual(message?.body, {
-    ...{ role: 'assistant', content: [{ type: 'text', text: 'well' }], calls: [call('c1')] },
+    role: 'assistant',
+    content: [{ type: 'text', text: 'well' }],
+    calls: [call('c1')],
   })
   assert.equal(message?.stepId, 'step-1')
 })
@@ -74,13 +107,22 @@ test('results become one message in call order, with the outcome that settles th
 
 test('a cut answer keeps its text, is marked as cut and its step as cancelled', () => {
   const cut: TurnEvent = {
-    ...{ type: 'answer-cut', v: 1, stepId: 'step-1', answerId: 'message-answer', target: 0 },
-    ...{ content: [{ type: 'text', text: 'we' }], inputsRead: 1, streamedTo: 4 },
+    type: 'answer-cut',
+    v: 1,
+    stepId: 'step-1',
+    answerId: 'message-answer',
+    target: 0,
+    content: [{ type: 'text', text: 'we' }],
+    inputsRead: 1,
+    streamedTo: 4,
   }
   const changes = changesAfter([accepted], cut)
   assert.deepEqual(idsOf(changes), ['message-in', 'message-answer'])
   assert.deepEqual(messagesOf(changes)[1]?.body, {
-    ...{ role: 'assistant', content: [{ type: 'text', text: 'we' }], calls: [], cut: true },
+    role: 'assistant',
+    content: [{ type: 'text', text: 'we' }],
+    calls: [],
+    cut: true,
   })
   assert.ok(changes.some((change) => change.type === 'add-step' && change.step.status === 'cancelled'))
 })
@@ -88,8 +130,12 @@ test('a cut answer keeps its text, is marked as cut and its step as cancelled', 
 test('a turn that ends well releases its lease and says when and why it ended', () => {
   assert.deepEqual(rowOf(changesAfter([accepted, answer()], end('end_turn'))), [
     {
-      ...{ status: 'completed', waiting: false, stopReason: 'end_turn', completedAt: 5_000 },
-      ...{ expiresAt: null, releaseLease: true },
+      status: 'completed',
+      waiting: false,
+      stopReason: 'end_turn',
+      completedAt: 5_000,
+      expiresAt: null,
+      releaseLease: true,
     },
   ])
 })
@@ -97,8 +143,12 @@ test('a turn that ends well releases its lease and says when and why it ended', 
 test('a turn that asks a person waits, holds no lease and expires', () => {
   const [row] = rowOf(changesAfter([accepted, answer([call('c1', true)])], end('requires_approval')))
   assert.deepEqual(row, {
-    ...{ status: 'completed', waiting: true, stopReason: 'requires_approval', completedAt: 5_000 },
-    ...{ expiresAt: 6_000, releaseLease: true },
+    status: 'completed',
+    waiting: true,
+    stopReason: 'requires_approval',
+    completedAt: 5_000,
+    expiresAt: 6_000,
+    releaseLease: true,
   })
 })
 
@@ -122,7 +172,11 @@ const waiting = [accepted, answer([call('c1', true), call('c2')]), end('requires
 test('an answered approval is a message, and the run waits no more', () => {
   const decisions = [{ callId: 'c1', verdict: 'deny' as const }]
   const event: TurnEvent = {
-    ...{ type: 'approval-answered', v: 1, decisions, responseId: 'message-response', continuedBy: 'run-2' },
+    type: 'approval-answered',
+    v: 1,
+    decisions,
+    responseId: 'message-response',
+    continuedBy: 'run-2',
   }
   const changes = changesAfter(waiting, event)
   assert.deepEqual(messagesOf(changes)[0]?.body, { role: 'approval', decisions })
@@ -141,7 +195,8 @@ test('a cancelled approval is answered with a denial of what was asked', () => {
 
 test('the deaths on the row are forgiven with those of the turn', () => {
   const log: TurnEvent[] = [
-    ...[accepted, answer([call('c1')])],
+    accepted,
+    answer([call('c1')]),
     { type: 'worker-lost', v: 1, fence: 1 },
     { type: 'tool-started', v: 1, callId: 'c1', fence: 2 },
   ]

@@ -1,4 +1,5 @@
 import type { Cooldown } from './credential.ts'
+import { defined } from './defined.ts'
 import type { TurnEvent, Usage } from './event.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import { type AnswerPart, type Input, inputBody, joinContent, type MessageBody, type NewMessage } from './message.ts'
@@ -49,7 +50,7 @@ export type Change =
   | { type: 'carry-out'; write: ToolWrite; at: number }
 
 /** An event with everything that follows from it. */
-export type Entry = { event: TurnEvent; at: number; changes: Change[] }
+export type ProjectedEvent = { event: TurnEvent; at: number; changes: Change[] }
 
 type ProjectionContext = {
   runId: RunId
@@ -69,7 +70,7 @@ export function project(turn: Turn, event: TurnEvent, context: ProjectionContext
         ...inputMessages(turn.pending.slice(0, event.inputsRead), context),
         { type: 'add-step', step },
         addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),
-        ...lessons(turn, event),
+        ...credentialAndModelChanges(turn, event),
       ]
     }
     case 'answer-cut': {
@@ -121,10 +122,10 @@ export function project(turn: Turn, event: TurnEvent, context: ProjectionContext
 
 /** An answer that goes on where kept text was cut off is one message with it. */
 const wholeContent = (turn: Turn, { isRest, content }: { isRest?: true; content: AnswerPart[] }): AnswerPart[] =>
-  isRest ? joinContent(turn.ways.answer.kept?.content ?? [], content) : content
+  isRest ? joinContent(turn.attempts.answer.kept?.content ?? [], content) : content
 
 /** What a good answer says about its credential and its model. */
-function lessons(turn: Turn, event: Extract<TurnEvent, { type: 'answer-received' }>): Change[] {
+function credentialAndModelChanges(turn: Turn, event: Extract<TurnEvent, { type: 'answer-received' }>): Change[] {
   const { credentialId, clearsCooldown, notes, target } = event
   const model = parseTarget(turn.settings.targets[target] ?? '')
   return [
@@ -175,7 +176,7 @@ function endChanges(
     completedAt: context.at,
     expiresAt: waiting ? context.at + turn.settings.approvalTtlMs : null,
     releaseLease: true,
-    ...(error ? { error } : {}),
+    ...defined({ error }),
   }
   // A failed run keeps its unread input to itself: the conversation is as it was, and the input can be sent again. A
   // waiting one hands it on: a message between the open calls and their results would tear them apart.
@@ -195,7 +196,10 @@ const stepContext = (turn: Turn, context: ProjectionContext): MessageContext =>
   turn.step ? { ...context, stepId: turn.step.stepId } : context
 
 function addMessage(id: MessageId, body: MessageBody, { runId, stepId, at }: MessageContext): Change {
-  return { type: 'add-message', message: { id, runId, ...(stepId ? { stepId } : {}), body, createdAt: at } }
+  return {
+    type: 'add-message',
+    message: { id, runId, ...defined({ stepId: stepId || undefined }), body, createdAt: at },
+  }
 }
 
 const inputMessages = (inputs: Input[], context: ProjectionContext): Change[] =>

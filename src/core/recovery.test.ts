@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defined } from './defined.ts'
 import { ENDING_OF_FAILURE, type Failure, type FailureKind } from './failure.ts'
-import { type Circumstances, LADDER, PATIENCE_MS, type Remedy, recover } from './recovery.ts'
+import { LADDER, type RecoveryContext, type Remedy, recover, WAIT_BUDGET_MS } from './recovery.ts'
 import { STATUS_OF_STOP } from './run.ts'
 
-const alone: Circumstances = {
-  ...{ siblings: 0, canRefresh: false, canRebuild: false, canCompact: false },
-  ...{ patienceLeftMs: PATIENCE_MS, jitter: 0 },
+const alone: RecoveryContext = {
+  siblings: 0,
+  canRefresh: false,
+  canRebuild: false,
+  canCompact: false,
+  waitBudgetLeftMs: WAIT_BUDGET_MS,
+  jitter: 0,
 }
-const withChain: Circumstances = { ...alone, nextTarget: 1 }
-const withPool: Circumstances = { ...withChain, siblings: 1 }
+const withChain: RecoveryContext = { ...alone, nextTarget: 1 }
+const withPool: RecoveryContext = { ...withChain, siblings: 1 }
 
 const failure = (kind: FailureKind, more: Partial<Failure> = {}): Failure => ({ kind, detail: '', ...more })
-const remedyFor = (kind: FailureKind, spent: Remedy[], at: Circumstances) => recover(failure(kind), spent, at).remedy
+const remedyFor = (kind: FailureKind, spent: Remedy[], at: RecoveryContext) => recover(failure(kind), spent, at).remedy
 
 test('an overloaded or silent provider is left from its second failure', () => {
   for (const kind of ['overloaded', 'timeout', 'stalled', 'unreachable', 'cut-off'] as const) {
@@ -62,11 +67,11 @@ test('before a primary is left for a transport error its connections are made an
   assert.equal(remedyFor('overloaded', ['wait'], direct), 'next-target', 'only for the transport')
 })
 
-test('what the provider asked for is honoured, within the patience of the step', () => {
+test('what the provider asked for is honored, within the patience of the step', () => {
   const asking = (retryAfterMs: number, at = withChain) => recover(failure('overloaded', { retryAfterMs }), [], at)
   assert.deepEqual(asking(7_000), { remedy: 'wait', delayMs: 7_000 })
-  assert.equal(asking(PATIENCE_MS + 1).remedy, 'next-target')
-  assert.equal(asking(7_000, { ...withChain, patienceLeftMs: 6_999 }).remedy, 'next-target')
+  assert.equal(asking(WAIT_BUDGET_MS + 1).remedy, 'next-target')
+  assert.equal(asking(7_000, { ...withChain, waitBudgetLeftMs: 6_999 }).remedy, 'next-target')
 })
 
 test('a request that every target would reject is not sent to another', () => {
@@ -90,7 +95,7 @@ test('an output cap is what the provider says is left, less a margin; one it doe
 
 test('a truncated call is asked for again with a doubled limit, up to what the model takes', () => {
   const raise = (outputCap: number | undefined) =>
-    recover(failure('call-truncated'), [], { ...alone, ...(outputCap ? { outputCap } : {}) })
+    recover(failure('call-truncated'), [], { ...alone, ...defined({ outputCap: outputCap || undefined }) })
   assert.deepEqual(raise(undefined), { remedy: 'raise-output-cap', outputCap: 8_192 })
   assert.deepEqual(raise(20_000), { remedy: 'raise-output-cap', outputCap: 32_768 })
   assert.equal(raise(32_768).remedy, 'give-up', 'the same limit would cut it off at the same place')
@@ -112,7 +117,7 @@ test('remedies spent on one failure count for the next, so that changing failure
 test('every kind of failure comes to an end, and that end is a failed run', () => {
   for (const kind of Object.keys(LADDER) as FailureKind[]) {
     let spent: Remedy[] = []
-    let at: Circumstances = { ...withPool, canRefresh: true, canRebuild: true, canCompact: true }
+    let at: RecoveryContext = { ...withPool, canRefresh: true, canRebuild: true, canCompact: true }
     let attempts = 0
     for (; ; attempts++) {
       assert.ok(attempts < 30, `${kind} goes on for ever`)
@@ -122,7 +127,7 @@ test('every kind of failure comes to an end, and that end is a failed run', () =
       if (recovery.remedy === 'next-target') at = { ...alone }
       if (recovery.remedy === 'next-credential') at = { ...at, siblings: 0 }
       if ('outputCap' in recovery) at = { ...at, outputCap: recovery.outputCap }
-      if ('delayMs' in recovery) at = { ...at, patienceLeftMs: at.patienceLeftMs - recovery.delayMs }
+      if ('delayMs' in recovery) at = { ...at, waitBudgetLeftMs: at.waitBudgetLeftMs - recovery.delayMs }
     }
     assert.equal(STATUS_OF_STOP[ENDING_OF_FAILURE[kind].stopReason], 'failed')
   }

@@ -72,7 +72,7 @@ export const LADDER: Record<FailureKind, readonly Remedy[]> = {
 }
 
 /** What is left to try. Facts only; this file chooses. */
-export type Circumstances = {
+export type RecoveryContext = {
   /** The next target that does not share what failed. */
   nextTarget?: number
   /** Other credentials of this target that could serve now. */
@@ -83,7 +83,7 @@ export type Circumstances = {
   canRebuild: boolean
   canCompact: boolean
   /** What the waits of this step may still take together. */
-  patienceLeftMs: number
+  waitBudgetLeftMs: number
   /** In [0, 1): spreads out those who were turned away together. */
   jitter: number
   /** The output limit of the failed request, and the highest the model takes. */
@@ -104,29 +104,29 @@ export type Recovery =
     }
   | { remedy: 'give-up' }
 
-export function recover(failure: Failure, spent: readonly Remedy[], at: Circumstances): Recovery {
+export function recover(failure: Failure, spent: readonly Remedy[], at: RecoveryContext): Recovery {
   const ladder = LADDER[failure.kind]
   for (const [index, rung] of ladder.entries()) {
     // The second `wait` of a ladder is for whoever has waited once, not a reason to pass the rungs between.
     if (count(spent, rung) > count(ladder.slice(0, index), rung)) continue
-    const recovery = possible(rung, failure, { spent, at })
+    const recovery = tryRung(rung, failure, { spent, at })
     if (recovery) return recovery
   }
   return { remedy: 'give-up' }
 }
 
-type Standing = { spent: readonly Remedy[]; at: Circumstances }
+type RungContext = { spent: readonly Remedy[]; at: RecoveryContext }
 
 /** The rung with its particulars, if this failure and these circumstances allow it. */
-function possible(rung: Remedy, failure: Failure, { spent, at }: Standing): Recovery | undefined {
+function tryRung(rung: Remedy, failure: Failure, { spent, at }: RungContext): Recovery | undefined {
   switch (rung) {
     case 'wait': {
       const delayMs = delayFor(failure, spent, at.jitter)
-      return delayMs <= at.patienceLeftMs ? { remedy: rung, delayMs } : undefined
+      return delayMs <= at.waitBudgetLeftMs ? { remedy: rung, delayMs } : undefined
     }
     case 'rebuild-transport': {
       const delayMs = Math.min(3 + count(spent, 'wait'), 8) * 1_000
-      return at.canRebuild && delayMs <= at.patienceLeftMs ? { remedy: rung, delayMs } : undefined
+      return at.canRebuild && delayMs <= at.waitBudgetLeftMs ? { remedy: rung, delayMs } : undefined
     }
     case 'next-target':
       return at.nextTarget === undefined ? undefined : { remedy: rung, nextTarget: at.nextTarget }
@@ -166,26 +166,26 @@ function possible(rung: Remedy, failure: Failure, { spent, at }: Standing): Reco
 }
 
 /** What a foreground caller waits in one step: its client gives up at 60 s. */
-export const PATIENCE_MS = 30_000
+export const WAIT_BUDGET_MS = 30_000
 /** The same where nobody holds a connection open. */
-export const BACKGROUND_PATIENCE_MS = 600_000
+export const BACKGROUND_WAIT_BUDGET_MS = 600_000
 
 const FIRST_WAIT_MS = 500
-const LONGEST_WAIT_MS = 60_000
+const MAX_WAIT_MS = 60_000
 /** Counts differ a little between us and the provider. */
 const OUTPUT_MARGIN = 64
 const FIRST_OUTPUT_CAP = 4_096
-const HIGHEST_OUTPUT_CAP = 32_768
+const MAX_OUTPUT_CAP = 32_768
 
-/** What the provider asked for is honoured as it is; our own guess doubles and is spread out by up to a half. */
+/** What the provider asked for is honored as it is; our own guess doubles and is spread out by up to a half. */
 function delayFor({ retryAfterMs }: Failure, spent: readonly Remedy[], jitter: number): number {
   if (retryAfterMs !== undefined) return retryAfterMs
-  const delay = Math.min(FIRST_WAIT_MS * 2 ** count(spent, 'wait'), LONGEST_WAIT_MS)
+  const delay = Math.min(FIRST_WAIT_MS * 2 ** count(spent, 'wait'), MAX_WAIT_MS)
   return Math.round(delay * (1 + jitter / 2))
 }
 
-function raisedCap({ outputCap = FIRST_OUTPUT_CAP, maxOutput }: Circumstances): number {
-  const ceiling = Math.max(outputCap, maxOutput ?? HIGHEST_OUTPUT_CAP)
+function raisedCap({ outputCap = FIRST_OUTPUT_CAP, maxOutput }: RecoveryContext): number {
+  const ceiling = Math.max(outputCap, maxOutput ?? MAX_OUTPUT_CAP)
   return Math.min(outputCap * 2, ceiling)
 }
 

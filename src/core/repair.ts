@@ -1,62 +1,70 @@
+import { defined } from './defined.ts'
 import { checkRun } from './invariants/all.ts'
-import { isSame, told } from './invariants/log.ts'
+import { type ExpectedRow, expectedMessages, expectedRow, ROW_FIELDS } from './invariants/expected-row.ts'
+import { isSame, showValue } from './invariants/log.ts'
 import type { RunRecord } from './invariants/record.ts'
-import { messagesOfLog, ROW_FIELDS, type RowOfLog, rowOfLog } from './invariants/row-of-log.ts'
 import { type RunTrace, traceRun } from './invariants/trace.ts'
 import type { NewMessage } from './message.ts'
 
 /** What the row becomes, and what is wrong with it now, in words. */
-export type RowRepair = { row: RowOfLog; nextSeq: number; faults: string[] }
+export type RowRepair = { row: ExpectedRow; nextSeq: number; faults: string[] }
 
 /**
  * How to make the row say what the log says. Undefined: there is nothing to do, the log itself is not whole, or the run
  * would still not be sound: then nobody knows the truth, and nothing is touched.
  */
 export function planRowRepair(record: RunRecord): RowRepair | undefined {
-  const trace = wholeTrace(record)
+  const trace = traceCompleteLog(record)
   if (!trace) return undefined
   const { run, events } = record
-  const row = rowOfLog(trace)
+  const row = expectedRow(trace)
   const nextSeq = events.length + 1
-  const fields = Object.keys(ROW_FIELDS) as (keyof RowOfLog)[]
+  const fields = Object.keys(ROW_FIELDS) as (keyof ExpectedRow)[]
   const wrong = fields.filter((field) => !isSame(run[field], row[field]))
-  const faults = wrong.map((field) => `${ROW_FIELDS[field]} was ${told(run[field])}, is ${told(row[field])}`)
+  const faults = wrong.map((field) => `${ROW_FIELDS[field]} was ${showValue(run[field])}, is ${showValue(row[field])}`)
   if (run.nextSeq !== nextSeq) faults.push(`next_seq was ${run.nextSeq}, is ${nextSeq}`)
-  const isHeldInVain = run.leaseOwner !== undefined && row.status !== 'running'
-  if (isHeldInVain) faults.push(`it was held by ${run.leaseOwner}, is held by nobody`)
+  const hasStaleLease = run.leaseOwner !== undefined && row.status !== 'running'
+  if (hasStaleLease) faults.push(`it was held by ${run.leaseOwner}, is held by nobody`)
   if (faults.length === 0) return undefined
 
   const { stopReason: _, error: __, completedAt: ___, expiresAt: ____, leaseOwner, ...kept } = run
-  const mended = { ...kept, ...row, nextSeq, ...(leaseOwner && !isHeldInVain ? { leaseOwner } : {}) }
+  const repaired = {
+    ...kept,
+    ...row,
+    nextSeq,
+    ...defined({ leaseOwner: leaseOwner && !hasStaleLease ? leaseOwner : undefined }),
+  }
   const { conversationId } = run
-  const messages = messagesOfLog(trace).map((message, position) => ({ ...message, conversationId, position }))
-  return checkRun({ run: mended, events, messages }).length === 0 ? { row, nextSeq, faults } : undefined
+  const messages = expectedMessages(trace).map((message, position) => ({ ...message, conversationId, position }))
+  return checkRun({ run: repaired, events, messages }).length === 0 ? { row, nextSeq, faults } : undefined
 }
 
 /** A message the log has and the table lacks, and the messages of its run it stands between. */
 export type LostMessage = { message: NewMessage; after?: number; before?: number }
 
 export function lostMessages(record: RunRecord): LostMessage[] {
-  const trace = wholeTrace(record)
+  const trace = traceCompleteLog(record)
   if (!trace) return []
-  const places = new Map(record.messages.map(({ id, position }) => [id, position]))
-  const expected = messagesOfLog(trace)
+  const positions = new Map(record.messages.map(({ id, position }) => [id, position]))
+  const expected = expectedMessages(trace)
   return expected.flatMap((message, index) => {
-    if (places.has(message.id)) return []
-    const after = expected.slice(0, index).findLast(({ id }) => places.has(id))
-    const before = expected.slice(index).find(({ id }) => places.has(id))
+    if (positions.has(message.id)) return []
+    const after = expected.slice(0, index).findLast(({ id }) => positions.has(id))
+    const before = expected.slice(index).find(({ id }) => positions.has(id))
     return [
       {
         message,
-        ...(after ? { after: places.get(after.id)! } : {}),
-        ...(before ? { before: places.get(before.id)! } : {}),
+        ...defined({
+          after: after ? positions.get(after.id)! : undefined,
+          before: before ? positions.get(before.id)! : undefined,
+        }),
       },
     ]
   })
 }
 
 /** Where one lost message of a conversation belongs: known only if one is lost and one place is free, and they fit. */
-export function placeOf(lost: readonly LostMessage[], free: readonly number[]): number | undefined {
+export function findRepairPosition(lost: readonly LostMessage[], free: readonly number[]): number | undefined {
   const [one, ...others] = lost
   const [place, ...places] = free
   if (!one || place === undefined || others.length > 0 || places.length > 0) return undefined
@@ -65,7 +73,7 @@ export function placeOf(lost: readonly LostMessage[], free: readonly number[]): 
 }
 
 /** Undefined: events are missing, and what they would have said is unknown. A counter that is behind hides nothing. */
-function wholeTrace(record: RunRecord): RunTrace | undefined {
+function traceCompleteLog(record: RunRecord): RunTrace | undefined {
   const { run, events, unreadable } = record
   const isWhole = events.every(({ seq }, index) => seq === index + 1) && run.nextSeq <= events.length + 1
   return unreadable === undefined && isWhole ? traceRun(record) : undefined

@@ -5,13 +5,13 @@ import { textOf } from './message.ts'
 export type SearchTerm = { plain: string; tokens: readonly string[] }
 
 /** A question of more words than this is cut. */
-const MOST_TERMS = 32
+const MAX_TERMS = 32
 /** PostgreSQL refuses a lexeme of 2 KB; longer words are keys and hashes, and known by their beginning. */
-const LONGEST_TOKEN = 64
+const MAX_TOKEN_LENGTH = 64
 /** Signs of a word that stand side by side. */
-const LONGEST_PHRASE = 4
+const MAX_PHRASE_TOKENS = 4
 /** Of one message. Far below the megabyte that PostgreSQL keeps of one text. */
-const MOST_CHARACTERS = 100_000
+const MAX_CHARACTERS = 100_000
 
 const PIECES = /\p{Extended_Pictographic}|\p{Regional_Indicator}|[\p{L}\p{M}\p{N}]+/gu
 const PICTURE = /^(\p{Extended_Pictographic}|\p{Regional_Indicator})$/u
@@ -25,27 +25,29 @@ const ASCII = /^[\0-\x7f]*$/
 /** Nothing in a token can be an operator, a quote or a space, in either database. */
 export function searchTerms(text: string): SearchTerm[] {
   const terms = new Map<string, SearchTerm>()
-  for (const [piece] of text.slice(0, MOST_CHARACTERS).matchAll(PIECES)) {
+  for (const [piece] of text.slice(0, MAX_CHARACTERS).matchAll(PIECES)) {
     const tokens = tokensIn(piece)
-    for (const term of tokens.length > LONGEST_PHRASE ? pairsOf(tokens) : [{ plain: piece.toLowerCase(), tokens }]) {
+    for (const term of tokens.length > MAX_PHRASE_TOKENS
+      ? adjacentPairs(tokens)
+      : [{ plain: piece.toLowerCase(), tokens }]) {
       if (term.tokens.length > 0) terms.set(term.tokens.join(' '), term)
-      if (terms.size === MOST_TERMS) return [...terms.values()]
+      if (terms.size === MAX_TERMS) return [...terms.values()]
     }
   }
   return [...terms.values()]
 }
 
 /** A whole sentence without spaces: most words of such scripts are two signs, and the more pairs agree the better. */
-const pairsOf = (tokens: readonly string[]): SearchTerm[] =>
+const adjacentPairs = (tokens: readonly string[]): SearchTerm[] =>
   tokens.slice(1).map((token, index) => ({ plain: tokens[index]! + token, tokens: [tokens[index]!, token] }))
 
 /** A text as the index keeps it. The same rules for both databases, so that both find the same. */
 export function tokensIn(text: string): string[] {
   const tokens: string[] = []
-  for (const [piece] of folded(text.slice(0, MOST_CHARACTERS)).matchAll(PIECES))
+  for (const [piece] of normalized(text.slice(0, MAX_CHARACTERS)).matchAll(PIECES))
     if (PICTURE.test(piece)) tokens.push(`picture${piece.codePointAt(0)!.toString(16)}`)
-    else if (HAS_UNSPACED.test(piece)) for (const [sign] of piece.matchAll(SIGNS)) tokens.push(cut(sign))
-    else tokens.push(cut(piece))
+    else if (HAS_UNSPACED.test(piece)) for (const [sign] of piece.matchAll(SIGNS)) tokens.push(truncatedToken(sign))
+    else tokens.push(truncatedToken(piece))
   return tokens
 }
 
@@ -53,7 +55,7 @@ export function tokensIn(text: string): string[] {
 export const isUnspaced = ({ plain }: SearchTerm): boolean => HAS_UNSPACED.test(plain) || PICTURE.test(plain)
 
 /** What a message says, where its words are what is searched. */
-export function saidIn(body: MessageBody): string {
+export function searchableText(body: MessageBody): string {
   switch (body.role) {
     case 'user':
     case 'system':
@@ -72,10 +74,10 @@ export function saidIn(body: MessageBody): string {
 }
 
 /** By code points: half of a pair would be no text. */
-const cut = (word: string): string =>
-  word.length <= LONGEST_TOKEN ? word : [...word.slice(0, LONGEST_TOKEN * 2)].slice(0, LONGEST_TOKEN).join('')
+const truncatedToken = (word: string): string =>
+  word.length <= MAX_TOKEN_LENGTH ? word : [...word.slice(0, MAX_TOKEN_LENGTH * 2)].slice(0, MAX_TOKEN_LENGTH).join('')
 
-function folded(text: string): string {
+function normalized(text: string): string {
   const lower = text.toLowerCase()
   if (ASCII.test(lower)) return lower
   return lower.normalize('NFKD').replace(LATIN_MARKS, '').normalize('NFKC')

@@ -3,7 +3,7 @@ import type { JsonObject } from './json.ts'
 import type { McpToolLink } from './mcp-server.ts'
 
 /**
- * A tool of an organisation. One that somebody brought as source is kept, shown to models and not run before there is a
+ * A tool of an organization. One that somebody brought as source is kept, shown to models and not run before there is a
  * sandbox; one of an MCP server is called there.
  */
 export type StoredTool = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   allowedTools,
-  type Called,
+  type CallHistory,
   exitToolsOf,
   mustCall,
   stillRequired,
@@ -12,8 +12,8 @@ import {
 
 const NAMES = ['plan', 'search', 'read', 'write', 'finish']
 
-type Row = { rule: string; rules: ToolRule[]; called: Called; allowed: string[]; must?: boolean }
-const after = (...tools: string[]): Called => ({ tools, lastAnswer: 'done' })
+type Row = { rule: string; rules: ToolRule[]; called: CallHistory; allowed: string[]; must?: boolean }
+const after = (...tools: string[]): CallHistory => ({ tools, lastAnswer: 'done' })
 
 const ROWS: Row[] = [
   { rule: 'none at all', rules: [], called: after('plan'), allowed: NAMES },
@@ -26,68 +26,84 @@ const ROWS: Row[] = [
   },
   { rule: 'the opening is over', rules: [{ type: 'first', tool: 'plan' }], called: after('plan'), allowed: NAMES },
   {
-    ...{ rule: 'one of two opens', called: { tools: [] }, allowed: ['plan', 'search'], must: true },
+    rule: 'one of two opens',
+    called: { tools: [] },
+    allowed: ['plan', 'search'],
+    must: true,
     rules: [
       { type: 'first', tool: 'plan' },
       { type: 'first', tool: 'search' },
     ],
   },
   {
-    ...{ rule: 'after search only read', called: after('plan', 'search'), allowed: ['read'], must: true },
+    rule: 'after search only read',
+    called: after('plan', 'search'),
+    allowed: ['read'],
+    must: true,
     rules: [{ type: 'then-only', tool: 'search', children: ['read'] }],
   },
   {
-    ...{ rule: 'two may follow', called: after('search'), allowed: ['read', 'write'] },
+    rule: 'two may follow',
+    called: after('search'),
+    allowed: ['read', 'write'],
     rules: [{ type: 'then-only', tool: 'search', children: ['read', 'write'] }],
   },
   {
-    ...{ rule: 'search is not the last one', called: after('search', 'read'), allowed: NAMES },
+    rule: 'search is not the last one',
+    called: after('search', 'read'),
+    allowed: NAMES,
     rules: [{ type: 'then-only', tool: 'search', children: ['read'] }],
   },
   {
-    ...{ rule: 'write only after read', called: after('plan'), allowed: ['plan', 'search', 'read', 'finish'] },
+    rule: 'write only after read',
+    called: after('plan'),
+    allowed: ['plan', 'search', 'read', 'finish'],
     rules: [{ type: 'only-after', tool: 'read', children: ['write'] }],
   },
   {
-    ...{ rule: 'and right after read only write', called: after('read'), allowed: ['write'], must: true },
+    rule: 'and right after read only write',
+    called: after('read'),
+    allowed: ['write'],
+    must: true,
     rules: [{ type: 'only-after', tool: 'read', children: ['write'] }],
   },
   {
-    ...{
-      rule: 'twice and no more',
-      called: after('search', 'plan', 'search'),
-      allowed: ['plan', 'read', 'write', 'finish'],
-    },
+    rule: 'twice and no more',
+    called: after('search', 'plan', 'search'),
+    allowed: ['plan', 'read', 'write', 'finish'],
     rules: [{ type: 'at-most', tool: 'search', count: 2 }],
   },
   {
-    ...{
-      rule: 'its answer decides',
-      called: { tools: ['search'], lastAnswer: 'found' },
-      allowed: ['read'],
-      must: true,
-    },
+    rule: 'its answer decides',
+    called: { tools: ['search'], lastAnswer: 'found' },
+    allowed: ['read'],
+    must: true,
     rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, otherwise: 'finish', isStrict: false }],
   },
   {
-    ...{
-      rule: 'another answer',
-      called: { tools: ['search'], lastAnswer: 'nothing' },
-      allowed: ['finish'],
-      must: true,
-    },
+    rule: 'another answer',
+    called: { tools: ['search'], lastAnswer: 'nothing' },
+    allowed: ['finish'],
+    must: true,
     rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, otherwise: 'finish', isStrict: false }],
   },
   {
-    ...{ rule: 'an answer nobody foresaw', called: { tools: ['search'], lastAnswer: 'x' }, allowed: [] },
+    rule: 'an answer nobody foresaw',
+    called: { tools: ['search'], lastAnswer: 'x' },
+    allowed: [],
     rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, isStrict: true }],
   },
   {
-    ...{ rule: 'no answer yet', called: { tools: ['search'] }, allowed: [] },
+    rule: 'no answer yet',
+    called: { tools: ['search'] },
+    allowed: [],
     rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, isStrict: false }],
   },
   {
-    ...{ rule: 'two rules hold together', called: after('search'), allowed: ['write'], must: true },
+    rule: 'two rules hold together',
+    called: after('search'),
+    allowed: ['write'],
+    must: true,
     rules: [
       { type: 'then-only', tool: 'search', children: ['read', 'write'] },
       { type: 'at-most', tool: 'read', count: 0 },

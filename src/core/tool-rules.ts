@@ -1,4 +1,5 @@
 import type { Agent } from './agent.ts'
+import { defined } from './defined.ts'
 import type { Json, JsonObject } from './json.ts'
 
 /** Which tool may follow which in one turn, as the agent's owner wants it. Nothing but the turn itself is looked at. */
@@ -16,41 +17,42 @@ export type ToolRule =
   | { type: 'required'; tool: string }
 
 /** The calls of a turn so far, oldest first, and what the last of them answered as far as it is known. */
-export type Called = { tools: readonly string[]; lastAnswer?: string }
+export type CallHistory = { tools: readonly string[]; lastAnswer?: string }
 
 /** The rules of an agent that say when a tool may be called. Approval has a place of its own, and so has the exit. */
-export const toolRulesOf = (agent: Pick<Agent, 'settings'>): ToolRule[] => wireRules(agent).flatMap(ruleOf)
+export const toolRulesOf = (agent: Pick<Agent, 'settings'>): ToolRule[] => wireRules(agent).flatMap(parseRule)
 
 /** The tools after which this agent has done what it was asked for. */
 export const exitToolsOf = (agent: Pick<Agent, 'settings'>): string[] =>
   wireRules(agent).flatMap(({ type, tool_name }) => (type === 'exit_loop' ? [String(tool_name)] : []))
 
 /** Those of the agent's tools that may be called now. */
-export function allowedTools(names: readonly string[], rules: readonly ToolRule[], called: Called): string[] {
+export function allowedTools(names: readonly string[], rules: readonly ToolRule[], called: CallHistory): string[] {
   const openers = called.tools.length === 0 ? rules.flatMap((rule) => (rule.type === 'first' ? [rule.tool] : [])) : []
   const candidates = openers.length > 0 ? names.filter((name) => openers.includes(name)) : [...names]
   return rules.reduce((left, rule) => left.filter((name) => permits(rule, name, called)), candidates)
 }
 
 /** True where the rules leave no choice but to call a tool: the turn has to open with one, or one alone is left. */
-export function mustCall(allowed: readonly string[], rules: readonly ToolRule[], called: Called): boolean {
+export function mustCall(allowed: readonly string[], rules: readonly ToolRule[], called: CallHistory): boolean {
   if (allowed.length === 0) return false
   const last = called.tools.at(-1)
   if (last === undefined) return rules.some((rule) => rule.type === 'first')
-  return allowed.length === 1 && rules.some((rule) => rule.tool === last && binds(rule))
+  return allowed.length === 1 && rules.some((rule) => rule.tool === last && restrictsNext(rule))
 }
 
 /** What must still be called before the turn may end. */
-export const stillRequired = (rules: readonly ToolRule[], called: Called): string[] =>
+export const stillRequired = (rules: readonly ToolRule[], called: CallHistory): string[] =>
   rules.flatMap(({ type, tool }) => (type === 'required' && !called.tools.includes(tool) ? [tool] : []))
 
 /** In the words the model may know from elsewhere. */
 export const constraintRefusal = (tool: string, allowed: readonly string[]): string =>
   `[ToolConstraintError] Cannot call ${tool}, valid tools include: [${allowed.join(', ')}]`
 
-const binds = ({ type }: ToolRule): boolean => type === 'then-only' || type === 'only-after' || type === 'by-answer'
+const restrictsNext = ({ type }: ToolRule): boolean =>
+  type === 'then-only' || type === 'only-after' || type === 'by-answer'
 
-function permits(rule: ToolRule, name: string, { tools, lastAnswer }: Called): boolean {
+function permits(rule: ToolRule, name: string, { tools, lastAnswer }: CallHistory): boolean {
   const isNext = tools.at(-1) === rule.tool
   switch (rule.type) {
     case 'first':
@@ -88,7 +90,7 @@ const textsByName = (value: Json | undefined): Record<string, string> =>
     ),
   )
 
-function ruleOf(wire: JsonObject): ToolRule[] {
+function parseRule(wire: JsonObject): ToolRule[] {
   const tool = String(wire.tool_name)
   switch (wire.type) {
     case 'run_first':
@@ -100,8 +102,10 @@ function ruleOf(wire: JsonObject): ToolRule[] {
     case 'conditional':
       return [
         {
-          ...{ type: 'by-answer', tool, children: textsByName(wire.child_output_mapping) },
-          ...(typeof wire.default_child === 'string' ? { otherwise: wire.default_child } : {}),
+          type: 'by-answer',
+          tool,
+          children: textsByName(wire.child_output_mapping),
+          ...defined({ otherwise: typeof wire.default_child === 'string' ? wire.default_child : undefined }),
           isStrict: wire.require_output_mapping === true,
         },
       ]

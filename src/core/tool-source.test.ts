@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readPythonSource, readTypescriptName } from './tool-source.ts'
+import { parsePythonSource, parseTypescriptName } from './tool-source.ts'
 
 const SOURCE = `
 import os
@@ -25,7 +25,7 @@ def roll(sides: int, labels: Optional[List[str]] = None, mode: Literal["a", "b"]
 `
 
 test('the last function at the margin is the tool, and its docstring and annotations are the schema', () => {
-  assert.deepEqual(readPythonSource(SOURCE), {
+  assert.deepEqual(parsePythonSource(SOURCE), {
     type: 'read',
     name: 'roll',
     description: 'Rolls a die of any size.',
@@ -43,7 +43,7 @@ test('the last function at the margin is the tool, and its docstring and annotat
 })
 
 test('a source without a function says so, and one that does not end does not hang', () => {
-  assert.equal(readPythonSource('x = 1').type, 'unreadable')
-  assert.equal(readPythonSource('def f(a: "').type, 'unreadable')
-  assert.equal(readTypescriptName('export async function go(a: number) {}\nfunction no() {}'), 'go')
+  assert.equal(parsePythonSource('x = 1').type, 'unreadable')
+  assert.equal(parsePythonSource('def f(a: "').type, 'unreadable')
+  assert.equal(parseTypescriptName('export async function go(a: number) {}\nfunction no() {}'), 'go')
 })

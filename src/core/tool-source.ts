@@ -1,6 +1,7 @@
+import { defined } from './defined.ts'
 import type { Json, JsonObject } from './json.ts'
 
-type ReadSource =
+type ParsedSource =
   | { type: 'read'; name: string; description: string; parameters: JsonObject }
   | { type: 'unreadable'; reason: string }
 
@@ -8,7 +9,7 @@ type ReadSource =
  * What a Python source says of itself: its last function at the margin is the tool, its annotations and docstring are the
  * schema. As far as simple reading goes; whoever writes more than that gives the schema too.
  */
-export function readPythonSource(source: string): ReadSource {
+export function parsePythonSource(source: string): ParsedSource {
   const found = [...source.matchAll(/^(?:async\s+)?def\s+([A-Za-z_]\w*)\s*\(/gm)].at(-1)
   if (!found) return unreadable('there is no function at the margin (`def name(...):`)')
   const start = found.index + found[0].length
@@ -32,11 +33,11 @@ export function readPythonSource(source: string): ReadSource {
 }
 
 /** The name of the last function of a TypeScript source; its schema must be given. */
-export function readTypescriptName(source: string): string | undefined {
+export function parseTypescriptName(source: string): string | undefined {
   return [...source.matchAll(/^\s*export\s+(?:default\s+)?(?:async\s+)?function\s+([A-Za-z_$][\w$]*)/gm)].at(-1)?.[1]
 }
 
-const unreadable = (reason: string): ReadSource => ({ type: 'unreadable', reason })
+const unreadable = (reason: string): ParsedSource => ({ type: 'unreadable', reason })
 
 const OPENING = '([{'
 const CLOSING = ')]}'
@@ -81,18 +82,18 @@ function splitAtCommas(text: string): string[] {
 type Parameter = { name: string; schema: JsonObject; isRequired: boolean }
 
 /** Given by the server and not by the model. */
-const GIVEN = new Set(['self', 'agent_state'])
+const SERVER_PARAMETERS = new Set(['self', 'agent_state'])
 
 function readParameter(text: string, described: Map<string, string>): Parameter[] {
   const match = /^([A-Za-z_]\w*)\s*(?::\s*([^=]+?))?\s*(=[\s\S]*)?$/.exec(text)
-  if (!match || GIVEN.has(match[1]!)) return []
+  if (!match || SERVER_PARAMETERS.has(match[1]!)) return []
   const [, name, annotation = '', usual] = match
   const description = described.get(name!)
-  const schema = { ...schemaOf(annotation.trim()), ...(description ? { description } : {}) }
+  const schema = { ...schemaOf(annotation.trim()), ...defined({ description: description || undefined }) }
   return [{ name: name!, schema, isRequired: usual === undefined }]
 }
 
-const PLAIN: Record<string, JsonObject> = {
+const PLAIN_TYPES: Record<string, JsonObject> = {
   str: { type: 'string' },
   int: { type: 'integer' },
   float: { type: 'number' },
@@ -104,7 +105,7 @@ const PLAIN: Record<string, JsonObject> = {
 
 function schemaOf(annotation: string): JsonObject {
   const type = annotation.replace(/^["']|["']$/g, '').replace(/^typing\./, '')
-  const plain = PLAIN[type.toLowerCase()]
+  const plain = PLAIN_TYPES[type.toLowerCase()]
   if (plain) return plain
   const without = type
     .split('|')

@@ -10,5 +10,5 @@ export type ToolWrite =
   | { type: 'insert-passage'; passageId: PassageId; text: string; tags: string[] }
 
 /** What the model is told when somebody else changed what its tool had read. */
-export const OVERTAKEN =
+export const STALE_WRITE_OUTPUT =
   'Nothing was changed: somebody else edited this memory at the same time. Look at what it says now, then decide again.'

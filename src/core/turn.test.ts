@@ -6,40 +6,69 @@ import type { Decision, Effects, ToolCall } from './tool-call.ts'
 import { type Action, apply, foldTurn, nextAction, POISON_DEATHS, type Turn } from './turn.ts'
 
 const settings: RunSettings = {
-  ...{ targets: ['a/1', 'b/2'], maxSteps: 3, maxDurationMs: 60_000 },
-  ...{ streamTokens: true, onGuarded: 'ask', approvalTtlMs: 1_000 },
+  targets: ['a/1', 'b/2'],
+  maxSteps: 3,
+  maxDurationMs: 60_000,
+  streamTokens: true,
+  onGuarded: 'ask',
+  approvalTtlMs: 1_000,
 }
 const accepted = (more: Partial<RunSettings> = {}): TurnEvent => ({
-  ...{ type: 'input-accepted', v: 1, settings: { ...settings, ...more } },
+  type: 'input-accepted',
+  v: 1,
+  settings: { ...settings, ...more },
   inputs: [{ messageId: 'message-1', role: 'user', content: [{ type: 'text', text: 'hi' }] }],
 })
 const call = (callId: string, more: Partial<ToolCall> = {}): ToolCall => ({
-  ...{ callId, tool: 'thing', input: {}, digest: `digest of ${callId}` },
-  ...{ needsApproval: false, effects: 'once', parallel: false },
+  callId,
+  tool: 'thing',
+  input: {},
+  digest: `digest of ${callId}`,
+  needsApproval: false,
+  effects: 'once',
+  parallel: false,
   ...more,
 })
 const answer = (calls: ToolCall[] = [], finish: 'stop' | 'tool-calls' | 'length' = 'stop'): TurnEvent => ({
-  ...{ type: 'answer-received', v: 1, stepId: 'step-1', answerId: 'message-2', resultsId: 'message-3', target: 0 },
-  ...{ content: [{ type: 'text', text: 'well' }], calls, finish, usage: { promptTokens: 2, completionTokens: 3 } },
-  ...{ inputsRead: 1, streamedTo: 0 },
+  type: 'answer-received',
+  v: 1,
+  stepId: 'step-1',
+  answerId: 'message-2',
+  resultsId: 'message-3',
+  target: 0,
+  content: [{ type: 'text', text: 'well' }],
+  calls,
+  finish,
+  usage: { promptTokens: 2, completionTokens: 3 },
+  inputsRead: 1,
+  streamedTo: 0,
 })
 const started = (callId: string, fence = 1): TurnEvent => ({ type: 'tool-started', v: 1, callId, fence })
 const ended = (callId: string, status: 'success' | 'unknown' = 'success'): TurnEvent => ({
-  ...{ type: 'tool-ended', v: 1 },
+  type: 'tool-ended',
+  v: 1,
   outcome: { callId, status, output: 'done' },
 })
 const cancelled = (cause: CancelCause = 'person'): TurnEvent => ({ type: 'cancel-requested', v: 1, cause })
 const lost = (fence: number): TurnEvent => ({ type: 'worker-lost', v: 1, fence })
 const steered: TurnEvent = {
-  ...{ type: 'input-steered', v: 1 },
+  type: 'input-steered',
+  v: 1,
   inputs: [{ messageId: 'message-9', role: 'user', content: [{ type: 'text', text: 'also' }] }],
 }
 const failed = (remedy: 'wait' | 'next-target' | 'give-up', target = 0): TurnEvent => ({
-  ...{ type: 'attempt-failed', v: 1, target, remedy, retryAt: 77 },
+  type: 'attempt-failed',
+  v: 1,
+  target,
+  remedy,
+  retryAt: 77,
   failure: { kind: 'rate-limited', detail: 'slow down' },
 })
 const continued = (calls: ToolCall[], decisions: Decision[]): TurnEvent => ({
-  ...{ type: 'input-accepted', v: 1, inputs: [], settings },
+  type: 'input-accepted',
+  v: 1,
+  inputs: [],
+  settings,
   continues: { runId: 'run-0', stepId: 'step-0', answerId: 'message-a', resultsId: 'message-r', calls, decisions },
 })
 
@@ -213,16 +242,18 @@ test('a cancel after the end changes nothing', () => {
 
 test('the remedies of a failed attempt live in the fold', () => {
   assert.deepEqual(next([accepted(), failed('wait')]), { type: 'call-model', target: 0, notBefore: 77 })
-  assert.deepEqual(foldTurn([accepted(), failed('wait')]).ways.answer.spent, ['wait'])
+  assert.deepEqual(foldTurn([accepted(), failed('wait')]).attempts.answer.spent, ['wait'])
   assert.deepEqual(next([accepted(), failed('next-target')]), { type: 'call-model', target: 1, notBefore: 77 })
-  assert.deepEqual(foldTurn([accepted(), failed('wait'), failed('next-target')]).ways.answer.spent, [])
-  assert.deepEqual(foldTurn([accepted(), failed('wait'), answer()]).ways.answer.spent, [])
+  assert.deepEqual(foldTurn([accepted(), failed('wait'), failed('next-target')]).attempts.answer.spent, [])
+  assert.deepEqual(foldTurn([accepted(), failed('wait'), answer()]).attempts.answer.spent, [])
 })
 
 test('a provider given up ends the turn with the words of its failure', () => {
   const action = next([accepted(), failed('give-up')])
   assert.deepEqual(action.type === 'record' && action.events[0], {
-    ...{ type: 'turn-ended', v: 1, stopReason: 'llm_api_error' },
+    type: 'turn-ended',
+    v: 1,
+    stopReason: 'llm_api_error',
     error: { errorType: 'llm_rate_limit', message: 'The model is rate limited.', detail: 'slow down' },
   })
 })
@@ -260,7 +291,8 @@ test('usage adds up over the answers of a run', () => {
 
 test('an answered approval ends the turn and names the run that goes on', () => {
   const turn: Turn = foldTurn([
-    ...[accepted(), answer([guarded])],
+    accepted(),
+    answer([guarded]),
     { type: 'turn-ended', v: 1, stopReason: 'requires_approval' },
     { type: 'approval-answered', v: 1, decisions: [], responseId: 'message-4', continuedBy: 'run-2' },
   ])

@@ -1,11 +1,12 @@
+import { type AttemptState, applyRemedy, newAttemptState, resetAfterAnswer } from './attempt-state.ts'
+import { defined } from './defined.ts'
 import type { CancelCause, Finish, Purpose, TurnEvent, Usage } from './event.ts'
 import { ENDING_OF_FAILURE, ENDING_OF_FAULT, type Ending, type Failure } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import type { Input } from './message.ts'
 import type { RunError, RunSettings, StopReason } from './run.ts'
 import { type Decision, type Settlement, settle, settleDenied, type ToolCall, type ToolOutcome } from './tool-call.ts'
-import { type Called, stillRequired } from './tool-rules.ts'
-import { afterAnswer, newWay, takeRemedy, type Way } from './way.ts'
+import { type CallHistory, stillRequired } from './tool-rules.ts'
 
 export type CallState = ToolCall & { decision?: Decision; startedBy?: number; outcome?: ToolOutcome }
 
@@ -24,7 +25,7 @@ export type Turn = {
   /** The tools called so far, where rules want to know. */
   called: readonly string[]
   /** How far each kind of call has come; an auxiliary one has its own place in the chain. */
-  ways: Record<Purpose, Way>
+  attempts: Record<Purpose, AttemptState>
   /** Room is to be made before the model is asked again. */
   isCompacting: boolean
   compactions: number
@@ -65,7 +66,7 @@ export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>
     pending: inputs,
     steps: 0,
     called: [],
-    ways: { answer: newWay(), summary: newWay() },
+    attempts: { answer: newAttemptState(), summary: newAttemptState() },
     isCompacting: settings.task === 'compact',
     compactions: 0,
     strikes: 0,
@@ -76,7 +77,7 @@ export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>
   const { stepId, answerId, resultsId, calls, decisions } = continues
   const decided = calls.map((call) => withDecision(call, decisions))
   const step: Step = { stepId, answerId, resultsId, finish: 'tool-calls', calls: decided }
-  return { ...turn, step, called: calledAfter(turn, calls) }
+  return { ...turn, step, called: withCalled(turn, calls) }
 }
 
 /** Rebuild a turn from its log. The first event of every run is its accepted input. */
@@ -93,18 +94,18 @@ export function nextAction(turn: Turn, fence: number): Action {
   if (turn.phase === 'ended') return { type: 'park' }
   if (turn.phase === 'waiting' && !turn.cancel) return { type: 'park' }
 
-  const doom = doomOf(turn)
+  const forcedEnd = forcedEndOf(turn)
   const open = openCalls(turn)
 
   // While one call of an answer waits for a person, none of that answer is touched: they are settled together.
-  const asksSomebody = !doom && turn.settings.onGuarded === 'ask' && open.some(isUndecided)
-  if (asksSomebody) return record([{ type: 'turn-ended', v: 1, stopReason: 'requires_approval' }])
+  const needsPerson = !forcedEnd && turn.settings.onGuarded === 'ask' && open.some(isUndecided)
+  if (needsPerson) return record([{ type: 'turn-ended', v: 1, stopReason: 'requires_approval' }])
 
-  const settled = open.flatMap((call) => settleWithoutRunning(call, turn, { doom, fence }))
+  const settled = open.flatMap((call) => settleWithoutRunning(call, turn, { doom: forcedEnd, fence }))
   if (settled.length > 0) return record(settled.map((outcome) => ({ type: 'tool-ended', v: 1, outcome })))
 
   const running = open.filter((call) => call.startedBy === fence)
-  if (doom) return running.length > 0 ? { type: 'run-tools', calls: running } : record([endOf(turn, doom)])
+  if (forcedEnd) return running.length > 0 ? { type: 'run-tools', calls: running } : record([endOf(turn, forcedEnd)])
 
   const unverified = open.find((call) => call.effects === 'verifiable' && isLost(call, fence))
   if (unverified) return { type: 'verify-call', call: unverified }
@@ -114,7 +115,7 @@ export function nextAction(turn: Turn, fence: number): Action {
     return record(startable.map((call) => ({ type: 'tool-started', v: 1, callId: call.callId, fence })))
   if (running.length > 0) return { type: 'run-tools', calls: running }
 
-  if (turn.isCompacting) return { type: 'compact', ...placeOf(turn.ways.summary) }
+  if (turn.isCompacting) return { type: 'compact', ...nextAttempt(turn.attempts.summary) }
   if (turn.settings.task) return turn.compactions === 0 ? { type: 'reset' } : record([endNormally('end_turn')])
 
   const last = turn.step
@@ -124,27 +125,27 @@ export function nextAction(turn: Turn, fence: number): Action {
   const mayEnd = isRead && requiredNow(turn).length === 0
   if (last && mayEnd && last.calls.length === 0) return record([endNormally('end_turn')])
   if (last && mayEnd && hasExited(last.calls, turn)) return record([endNormally('tool_rule')])
-  if (turn.strikes >= MAX_STRIKES) return record([endBadly(ENDING_OF_FAULT['struck-out'])])
+  if (turn.strikes >= MAX_STRIKES) return record([endWithError(ENDING_OF_FAULT['struck-out'])])
   if (turn.steps >= turn.settings.maxSteps) return record([endNormally('max_steps')])
-  return { type: 'call-model', ...placeOf(turn.ways.answer) }
+  return { type: 'call-model', ...nextAttempt(turn.attempts.answer) }
 }
 
 const hasExited = (calls: readonly CallState[], { settings: { exitTools = [] } }: Turn): boolean =>
   calls.some(({ tool, outcome }) => outcome?.status === 'success' && exitTools.includes(tool))
 
 /** What its rules want called before this turn may end. */
-export const requiredNow = (turn: Turn): string[] => stillRequired(turn.settings.toolRules ?? [], calledIn(turn))
+export const requiredNow = (turn: Turn): string[] => stillRequired(turn.settings.toolRules ?? [], callHistoryOf(turn))
 
 /** What the rules of a turn look at. A call that was refused was not made. */
-export function calledIn({ called, step }: Turn): Called {
+export function callHistoryOf({ called, step }: Turn): CallHistory {
   const last = step?.calls.findLast((call) => !call.refusal)?.outcome
-  return { tools: called, ...(last ? { lastAnswer: last.output } : {}) }
+  return { tools: called, ...defined({ lastAnswer: last ? last.output : undefined }) }
 }
 
-const calledAfter = ({ settings, called }: Turn, calls: readonly ToolCall[]): readonly string[] =>
+const withCalled = ({ settings, called }: Turn, calls: readonly ToolCall[]): readonly string[] =>
   settings.toolRules ? [...called, ...calls.flatMap((call) => (call.refusal ? [] : [call.tool]))] : called
 
-const placeOf = ({ target, retryAt }: Way) => ({ target, notBefore: retryAt })
+const nextAttempt = ({ target, retryAt }: AttemptState) => ({ target, notBefore: retryAt })
 
 /** Fold one event. Total and silent: replay after a crash and the live run share it. */
 export function apply(turn: Turn, event: TurnEvent): Turn {
@@ -161,8 +162,8 @@ export function apply(turn: Turn, event: TurnEvent): Turn {
         ...readInputs(turn, event.inputsRead),
         steps: turn.steps + 1,
         step: { stepId, answerId, resultsId, finish, calls },
-        ways: { answer: afterAnswer(turn.ways.answer, event), summary: newWay() },
-        called: calledAfter(turn, calls),
+        attempts: { answer: resetAfterAnswer(turn.attempts.answer, event), summary: newAttemptState() },
+        called: withCalled(turn, calls),
         strikes: isStrike(turn, calls) ? turn.strikes + 1 : 0,
         contextTokens: usage.promptTokens + usage.completionTokens,
         usage: addUsage(turn.usage, usage),
@@ -170,18 +171,18 @@ export function apply(turn: Turn, event: TurnEvent): Turn {
     }
     case 'context-compacted': {
       const { contextTokens: _, ...rest } = turn
-      const ways = waitedTogether({ ...turn.ways, summary: newWay() }, turn.ways.answer.waitedMs)
+      const attempts = shareWaitedTime({ ...turn.attempts, summary: newAttemptState() }, turn.attempts.answer.waitedMs)
       const usage = addUsage(turn.usage, event.usage)
-      return { ...rest, ways, usage, isCompacting: false, compactions: turn.compactions + 1 }
+      return { ...rest, attempts, usage, isCompacting: false, compactions: turn.compactions + 1 }
     }
     case 'answer-cut': {
-      const { kept: _, ...answer } = turn.ways.answer
-      return { ...readInputs(turn, event.inputsRead), ways: { ...turn.ways, answer } }
+      const { kept: _, ...answer } = turn.attempts.answer
+      return { ...readInputs(turn, event.inputsRead), attempts: { ...turn.attempts, answer } }
     }
     case 'tool-started':
       return withCall(turn, event.callId, { startedBy: event.fence })
     case 'tool-ended':
-      return forgiveDeaths(withCall(turn, event.outcome.callId, { outcome: event.outcome }))
+      return clearDeaths(withCall(turn, event.outcome.callId, { outcome: event.outcome }))
     case 'approval-answered':
       return { ...turn, phase: 'ended', continuedBy: event.continuedBy }
     case 'cancel-requested': {
@@ -208,10 +209,14 @@ const isStrike = (turn: Turn, calls: readonly ToolCall[]): boolean =>
 
 function failAttempt(turn: Turn, event: Extract<TurnEvent, { type: 'attempt-failed' }>): Turn {
   const { purpose = 'answer', remedy, failure } = event
-  const way = takeRemedy(turn.ways[purpose], event)
-  const started = remedy === 'compact' ? { summary: newWay() } : {}
-  const ways = waitedTogether({ ...turn.ways, [purpose]: way, ...started }, way.waitedMs)
-  const failed = { ...turn, ways, ...(event.usage ? { usage: addUsage(turn.usage, event.usage) } : {}) }
+  const state = applyRemedy(turn.attempts[purpose], event)
+  const started = remedy === 'compact' ? { summary: newAttemptState() } : {}
+  const attempts = shareWaitedTime({ ...turn.attempts, [purpose]: state, ...started }, state.waitedMs)
+  const failed = {
+    ...turn,
+    attempts,
+    ...defined({ usage: event.usage ? addUsage(turn.usage, event.usage) : undefined }),
+  }
   if (remedy === 'compact') return { ...failed, isCompacting: true }
   if (remedy !== 'give-up') return failed
   // Without a summary the transcript stays as it is and the turn goes on; only a run that was to compact has failed.
@@ -220,7 +225,7 @@ function failAttempt(turn: Turn, event: Extract<TurnEvent, { type: 'attempt-fail
 }
 
 /** A caller waits for the whole step: the waits of its summary count with those of its answer. */
-const waitedTogether = ({ answer, summary }: Turn['ways'], waitedMs: number): Turn['ways'] => ({
+const shareWaitedTime = ({ answer, summary }: Turn['attempts'], waitedMs: number): Turn['attempts'] => ({
   answer: { ...answer, waitedMs },
   summary: { ...summary, waitedMs },
 })
@@ -232,9 +237,9 @@ export const isUndecided = (call: CallState): boolean => call.needsApproval && !
 const record = (events: TurnEvent[]): Action => ({ type: 'record', events })
 
 /** Why the turn must end as soon as its open calls have their outcomes. A cancel wins over everything. */
-type Doom = 'cancelled' | 'time-limit' | 'fault' | 'worker-lost' | 'gave-up'
+type ForcedEnd = 'cancelled' | 'time-limit' | 'fault' | 'worker-lost' | 'gave-up'
 
-function doomOf(turn: Turn): Doom | undefined {
+function forcedEndOf(turn: Turn): ForcedEnd | undefined {
   if (turn.cancel) return turn.cancel.cause === 'time-limit' ? 'time-limit' : 'cancelled'
   if (turn.fault !== undefined) return 'fault'
   if (turn.deaths >= POISON_DEATHS) return 'worker-lost'
@@ -242,25 +247,30 @@ function doomOf(turn: Turn): Doom | undefined {
   return undefined
 }
 
-function endOf(turn: Turn, doom: Doom): TurnEvent {
-  switch (doom) {
+function endOf(turn: Turn, forcedEnd: ForcedEnd): TurnEvent {
+  switch (forcedEnd) {
     case 'cancelled':
       return { type: 'turn-ended', v: 1, stopReason: 'cancelled' }
     case 'time-limit':
-      return endBadly(ENDING_OF_FAULT['time-limit'])
+      return endWithError(ENDING_OF_FAULT['time-limit'])
     case 'fault':
-      return endBadly(ENDING_OF_FAULT.internal, turn.fault)
+      return endWithError(ENDING_OF_FAULT.internal, turn.fault)
     case 'worker-lost':
-      return endBadly(ENDING_OF_FAULT['worker-lost'])
+      return endWithError(ENDING_OF_FAULT['worker-lost'])
     case 'gave-up':
-      return endBadly(ENDING_OF_FAILURE[turn.gaveUp!.kind], lastWords(turn.gaveUp!))
+      return endWithError(ENDING_OF_FAILURE[turn.gaveUp!.kind], failureDetail(turn.gaveUp!))
   }
 }
 
-const lastWords = ({ detail, advice }: Failure): string => (advice ? `${detail} What to do: ${advice}` : detail)
+const failureDetail = ({ detail, advice }: Failure): string => (advice ? `${detail} What to do: ${advice}` : detail)
 
-function endBadly({ stopReason, errorType, message }: Ending, detail?: string): TurnEvent {
-  return { type: 'turn-ended', v: 1, stopReason, error: { errorType, message, ...(detail ? { detail } : {}) } }
+function endWithError({ stopReason, errorType, message }: Ending, detail?: string): TurnEvent {
+  return {
+    type: 'turn-ended',
+    v: 1,
+    stopReason,
+    error: { errorType, message, ...defined({ detail: detail || undefined }) },
+  }
 }
 
 function endNormally(stopReason: StopReason): TurnEvent {
@@ -273,7 +283,7 @@ function endNormally(stopReason: StopReason): TurnEvent {
 function settleWithoutRunning(
   call: CallState,
   turn: Turn,
-  { doom, fence }: { doom: Doom | undefined; fence: number },
+  { doom, fence }: { doom: ForcedEnd | undefined; fence: number },
 ): ToolOutcome[] {
   if (call.startedBy !== undefined) {
     if (doom === 'fault') return [settle(call.callId, 'lost')]
@@ -281,7 +291,7 @@ function settleWithoutRunning(
     const mayRunAgain = !doom && call.effects !== 'once'
     return mayRunAgain ? [] : [settle(call.callId, 'lost')]
   }
-  if (doom) return [settle(call.callId, beforeStart(turn))]
+  if (doom) return [settle(call.callId, settlementBeforeStart(turn))]
   if (call.refusal) return [{ callId: call.callId, status: 'error', output: call.refusal }]
   if (isUndecided(call)) return [settle(call.callId, 'unattended')]
   return settleByDecision(call)
@@ -295,7 +305,7 @@ function settleByDecision(call: CallState): ToolOutcome[] {
       return [settleDenied(call.callId, decision.reason)]
     case 'result': {
       const { status, output, images } = decision
-      return [{ callId: call.callId, status, output, ...(images ? { images } : {}) }]
+      return [{ callId: call.callId, status, output, ...defined({ images }) }]
     }
     case 'approve': {
       // An approval is for one exact call. Other arguments under an old approval never run.
@@ -305,7 +315,7 @@ function settleByDecision(call: CallState): ToolOutcome[] {
   }
 }
 
-function beforeStart(turn: Turn): Settlement {
+function settlementBeforeStart(turn: Turn): Settlement {
   if (!turn.cancel) return 'ended-before-start'
   switch (turn.cancel.cause) {
     case 'person':
@@ -332,7 +342,7 @@ function callsToStart(turn: Turn, open: CallState[], running: CallState[]): Call
  * A step that ended with every outcome known clears the count; an unknown one may be the culprit's trace. A run that is
  * given up stays so: denying the calls it leaves behind is not a step that went well.
  */
-function forgiveDeaths(turn: Turn): Turn {
+function clearDeaths(turn: Turn): Turn {
   if (turn.deaths === 0 || turn.deaths >= POISON_DEATHS) return turn
   const isClean = turn.step?.calls.every((call) => call.outcome && call.outcome.status !== 'unknown')
   return isClean ? { ...turn, deaths: 0 } : turn

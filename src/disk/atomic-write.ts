@@ -36,13 +36,13 @@ export async function syncFolder(folder: string): Promise<void> {
 
 /** As `replaceFile`, in an existing folder, for small files that are written while nothing else may happen. */
 export function replaceFileSync(path: string, text: string): void {
-  renameSync(writeBeside(path, text), path)
+  renameSync(writeTemporaryFile(path, text), path)
   syncFolderSync(dirname(path))
 }
 
 /** Makes the file as a whole; false if it exists. Of two processes that start at once, one is first. */
 export function createFileSync(path: string, text: string): boolean {
-  const temporary = writeBeside(path, text)
+  const temporary = writeTemporaryFile(path, text)
   try {
     // Unlike a rename, a link never replaces.
     linkSync(temporary, path)
@@ -56,7 +56,7 @@ export function createFileSync(path: string, text: string): boolean {
   }
 }
 
-function writeBeside(path: string, text: string): string {
+function writeTemporaryFile(path: string, text: string): string {
   const temporary = join(dirname(path), temporaryName(path, `${process.pid}`))
   // A file that a killed process with this pid left may have other permissions.
   rmSync(temporary, { force: true })

@@ -18,15 +18,15 @@ function cacheOf(limits: Partial<CacheLimits>) {
   const cache = newAgentCache<string>({
     limits: { ...ROOMY, ...limits },
     clock: { monotonic: () => time.now },
-    release: (conversation, value) => void seen.released.push(`${conversation}:${value}`),
+    dispose: (conversation, value) => void seen.released.push(`${conversation}:${value}`),
     events: {
       evicted: (conversation, reason) => void seen.evicted.push([conversation, reason]),
       overfull: (active) => void seen.warnings.push(active),
     },
   })
   /** A whole turn. */
-  const turn = (name: string, size = 1, key = KEY) => cache.hold(id(name), key).handBack(key, `warm ${name}`, size)
-  const begin = (name: string) => cache.hold(id(name), KEY)
+  const turn = (name: string, size = 1, key = KEY) => cache.acquire(id(name), key).release(key, `warm ${name}`, size)
+  const begin = (name: string) => cache.acquire(id(name), KEY)
   return { cache, seen, time, turn, begin }
 }
 
@@ -42,9 +42,9 @@ test('a second turn with the same settings gets the same warm agent', () => {
 test('what was built for other settings, or before somebody else wrote, is built again', () => {
   const { cache, seen, turn } = cacheOf({})
   turn('a')
-  assert.equal(cache.hold(id('a'), { ...KEY, signature: 'another model' }).value, undefined)
+  assert.equal(cache.acquire(id('a'), { ...KEY, signature: 'another model' }).value, undefined)
   turn('b')
-  assert.equal(cache.hold(id('b'), { ...KEY, sequence: '2' }).value, undefined)
+  assert.equal(cache.acquire(id('b'), { ...KEY, sequence: '2' }).value, undefined)
   assert.deepEqual(cache.state().misses, { absent: 2, stale: 2 })
   assert.equal(cache.state().evictions.stale, 2)
   assert.deepEqual(seen.released, ['conv-a:warm a', 'conv-b:warm b'])
@@ -71,7 +71,7 @@ test('one in a turn is never evicted, and nobody younger goes in its place', () 
   for (const name of ['b', 'c']) turn(name)
   assert.deepEqual(seen.evicted, [])
   assert.equal(cache.state().entries, 3)
-  held.handBack(KEY, 'warm active', 1)
+  held.release(KEY, 'warm active', 1)
   assert.deepEqual(seen.evicted, kept(['b']))
 })
 
@@ -131,8 +131,8 @@ test('a conversation that is over is let go of at once, and what its turn still 
   const built = begin('new')
   cache.forget(id('a'))
   cache.forget(id('new'))
-  held.handBack(KEY, 'the past', 1)
-  built.handBack(KEY, 'the past', 1)
+  held.release(KEY, 'the past', 1)
+  built.release(KEY, 'the past', 1)
   assert.deepEqual(cache.state().entries, 1)
   assert.deepEqual(seen.evicted, [[id('a'), 'conversation-over']])
   assert.deepEqual(seen.released, ['conv-a:warm a', 'conv-a:the past', 'conv-new:the past'])
@@ -158,11 +158,11 @@ test('many turns at once settle at exactly the limit, and no byte is counted twi
         open.set(name, held)
         if (!ends) continue
         open.delete(name)
-        held.handBack(KEY, `warm ${name}`, size)
+        held.release(KEY, `warm ${name}`, size)
         sizes.set(name, size)
       }
       for (const [name, held] of open) {
-        held.handBack(KEY, `warm ${name}`, 7)
+        held.release(KEY, `warm ${name}`, 7)
         sizes.set(name, 7)
       }
       const { entries, bytes, active } = cache.state()

@@ -15,11 +15,11 @@ type CacheEvents = {
 }
 
 /** A conversation in a turn. What it held may be used; what it will hold is handed back at the end. */
-type Held<Value> = {
+type CacheHandle<Value> = {
   /** Absent: it must be built. */
   readonly value: Value | undefined
   /** The turn is over and this is what the next one may start from. */
-  handBack(key: CacheKey, value: Value, bytes: number): void
+  release(key: CacheKey, value: Value, bytes: number): void
   /** The turn is over and nothing it knew can be trusted. */
   drop(): void
 }
@@ -32,14 +32,14 @@ type CacheState = {
   limits: CacheLimits
   /** Since the process began. */
   hits: number
-  misses: Record<Miss, number>
+  misses: Record<MissReason, number>
   evictions: Record<EvictionReason, number>
 }
 
-type Miss = 'absent' | 'stale'
+type MissReason = 'absent' | 'stale'
 
 export type AgentCache<Value> = {
-  hold(id: ConversationId, key: CacheKey): Held<Value>
+  acquire(id: ConversationId, key: CacheKey): CacheHandle<Value>
   /** The conversation was deleted or begun anew: what is kept of it goes, what a turn will hand back is not taken. */
   forget(id: ConversationId): void
   /** Evicts entries that were idle for too long. Answers how many. */
@@ -47,13 +47,13 @@ export type AgentCache<Value> = {
   state(): CacheState
 }
 
-type Entry<Value> = { key: CacheKey; value: Value; bytes: number; usedAt: number }
+type CacheEntry<Value> = { key: CacheKey; value: Value; bytes: number; usedAt: number }
 
-export type CacheParts<Value> = {
+export type CacheOptions<Value> = {
   limits: CacheLimits
   clock: Pick<Clock, 'monotonic'>
   /** Lets go of what a value holds open. Never of the workspace: that belongs to the conversation. */
-  release(id: ConversationId, value: Value): void
+  dispose(id: ConversationId, value: Value): void
   events?: CacheEvents
 }
 
@@ -61,17 +61,17 @@ export type CacheParts<Value> = {
  * Warm agents by conversation, oldest use first. A performance layer only: what is not here is built again, the same.
  * Only the oldest of what is too much may go; one of them that is in a turn stays, and no younger one goes in its place.
  */
-export function newAgentCache<Value>({ limits, clock, release, events = {} }: CacheParts<Value>): AgentCache<Value> {
-  const entries = new Map<ConversationId, Entry<Value>>()
+export function newAgentCache<Value>({ limits, clock, dispose, events = {} }: CacheOptions<Value>): AgentCache<Value> {
+  const entries = new Map<ConversationId, CacheEntry<Value>>()
   /** The turn that has a conversation in hand. One that builds has no entry yet: it protects nothing and blocks no other. */
-  const hands = new Map<ConversationId, symbol>()
-  const misses: Record<Miss, number> = { absent: 0, stale: 0 }
+  const holders = new Map<ConversationId, symbol>()
+  const misses: Record<MissReason, number> = { absent: 0, stale: 0 }
   const evictions: Record<EvictionReason, number> = { entries: 0, bytes: 0, idle: 0, stale: 0, 'conversation-over': 0 }
   let hits = 0
   let bytes = 0
   let wasOverfull = false
 
-  const isActive = (id: ConversationId): boolean => hands.has(id) && entries.has(id)
+  const isActive = (id: ConversationId): boolean => holders.has(id) && entries.has(id)
 
   function remove(id: ConversationId, reason: EvictionReason): void {
     const entry = entries.get(id)
@@ -80,7 +80,7 @@ export function newAgentCache<Value>({ limits, clock, release, events = {} }: Ca
     bytes -= entry.bytes
     evictions[reason]++
     events.evicted?.(id, reason)
-    release(id, entry.value)
+    dispose(id, entry.value)
   }
 
   function enforce(): void {
@@ -112,17 +112,17 @@ export function newAgentCache<Value>({ limits, clock, release, events = {} }: Ca
     wasOverfull = isOverfull
   }
 
-  function keep(id: ConversationId, entry: Entry<Value>): void {
+  function keep(id: ConversationId, entry: CacheEntry<Value>): void {
     const before = entries.get(id)
     bytes += entry.bytes - (before?.bytes ?? 0)
     // The one that was used last is the youngest.
     entries.delete(id)
     entries.set(id, entry)
-    if (before && before.value !== entry.value) release(id, before.value)
+    if (before && before.value !== entry.value) dispose(id, before.value)
   }
 
   return {
-    hold(id, key) {
+    acquire(id, key) {
       const found = entries.get(id)
       const isFit = found !== undefined && isSame(found.key, key)
       if (isFit) {
@@ -132,24 +132,24 @@ export function newAgentCache<Value>({ limits, clock, release, events = {} }: Ca
         misses[found ? 'stale' : 'absent']++
         remove(id, 'stale')
       }
-      const hand = Symbol(id)
-      hands.set(id, hand)
+      const holder = Symbol(id)
+      holders.set(id, holder)
       /** False: another turn began, or the conversation was forgotten. What this one knows is the past. */
-      const letGo = (): boolean => hands.get(id) === hand && hands.delete(id)
+      const endTurn = (): boolean => holders.get(id) === holder && holders.delete(id)
       return {
         value: isFit ? found.value : undefined,
-        handBack(now, value, size) {
-          if (!letGo()) return release(id, value)
+        release(now, value, size) {
+          if (!endTurn()) return dispose(id, value)
           keep(id, { key: now, value, bytes: size, usedAt: clock.monotonic() })
           enforce()
         },
         drop() {
-          if (letGo()) remove(id, 'stale')
+          if (endTurn()) remove(id, 'stale')
         },
       }
     },
     forget(id) {
-      hands.delete(id)
+      holders.delete(id)
       remove(id, 'conversation-over')
     },
     sweep() {

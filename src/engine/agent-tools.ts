@@ -21,7 +21,7 @@ export async function agentTools(
   const approvals = agent?.settings?.approvals ?? {}
   if (unknown.length === 0 && Object.keys(approvals).length === 0) return tools
   const own = new Map<string, Tool>()
-  for (const tool of unknown.length > 0 ? await stored(unknown) : []) own.set(tool.name, callable(tool, mcp))
+  for (const tool of unknown.length > 0 ? await stored(unknown) : []) own.set(tool.name, toCallableTool(tool, mcp))
   for (const [name, needsApproval] of Object.entries(approvals)) {
     const tool = own.get(name) ?? tools.find(name)
     if (tool) own.set(name, { ...tool, needsApproval })
@@ -29,12 +29,12 @@ export async function agentTools(
   return {
     find: (name) => own.get(name) ?? tools.find(name),
     names: () => [...new Set([...own.keys(), ...tools.names()])],
-    faultOf: tools.faultOf,
+    inputFault: tools.inputFault,
   }
 }
 
 /** A stored tool as one that can be called; a tool that is source code answers that it cannot run. */
-export function callable(stored: StoredTool, mcp: ToolSources['mcp']): Tool {
+export function toCallableTool(stored: StoredTool, mcp: ToolSources['mcp']): Tool {
   const { name, description, jsonSchema, needsApproval, parallel, returnCharLimit, mcp: link } = stored
   const common = {
     name,

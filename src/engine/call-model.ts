@@ -1,5 +1,7 @@
 import { cutContent, type Draft, faultOf, type Part } from '../core/answer.ts'
+import type { AttemptState } from '../core/attempt-state.ts'
 import type { Chunk } from '../core/chunk.ts'
+import { defined } from '../core/defined.ts'
 import type { TurnEvent } from '../core/event.ts'
 import type { Failure } from '../core/failure.ts'
 import { toModelHistory } from '../core/history.ts'
@@ -7,20 +9,19 @@ import { type MessageId, type RunId, stepOfAnswer } from '../core/id.ts'
 import { type InputBody, inputBody, type MessageBody } from '../core/message.ts'
 import type { ModelNotes } from '../core/target.ts'
 import { allowedTools, constraintRefusal, mustCall } from '../core/tool-rules.ts'
-import { calledIn, requiredNow, type Turn } from '../core/turn.ts'
-import type { Way } from '../core/way.ts'
+import { callHistoryOf, requiredNow, type Turn } from '../core/turn.ts'
 import type { ToolSpec } from '../ports/model.ts'
 import type { Randomness } from '../ports/randomness.ts'
 import type { RunStream } from '../ports/streams.ts'
-import { type Asker, ask, findPlace, type Place } from './attempt.ts'
+import { type AttemptDeps, askModel, type ResolvedTarget, resolveTarget } from './attempt.ts'
 import { type AttemptFailed, failAttempt } from './fail-attempt.ts'
 import type { Journal } from './journal.ts'
-import { overflowOf } from './overflow.ts'
+import { checkOverflow } from './overflow.ts'
 import { resolveCalls } from './resolve-calls.ts'
 import type { StopCause } from './stop.ts'
 import type { TurnPrompt } from './turn-prompt.ts'
 
-export type ModelCaller = Asker & {
+export type ModelCaller = AttemptDeps & {
   runId: RunId
   prompt: TurnPrompt
   tools: readonly ToolSpec[]
@@ -37,69 +38,69 @@ export type ModelCaller = Asker & {
 export async function callModel(notBefore: number, journal: Journal, caller: ModelCaller): Promise<TurnEvent[]> {
   const { clock, signal, stream } = caller
   if (notBefore > clock.now()) await clock.sleep(notBefore - clock.now(), signal)
-  const asked = askedFor(journal.turn, caller)
-  const attempt = signal.aborted ? undefined : await makeAttempt(asked, journal)
-  const streamedTo = asked.isStreamed ? await stream.settle() : 0
-  const answer: AttemptedAnswer = { ...asked, streamedTo, draft: attempt?.draft }
+  const request = newAnswerRequest(journal.turn, caller)
+  const attempt = signal.aborted ? undefined : await makeAttempt(request, journal)
+  const streamedTo = request.isStreamed ? await stream.settle() : 0
+  const answer: AttemptedAnswer = { ...request, streamedTo, draft: attempt?.draft }
   const isStopped = signal.aborted && !attempt?.draft?.finish
-  if (!attempt || isStopped) return afterStop(answer)
-  return attempt.failure ? afterFailure(attempt.failure, attempt, answer) : answered(attempt, answer)
+  if (!attempt || isStopped) return eventsAfterStop(answer)
+  return attempt.failure ? eventsAfterFailure(attempt.failure, attempt, answer) : answerEvents(attempt, answer)
 }
 
 /** An answer that a turn asks for, or the rest of one. */
-type AskedAnswer = {
+type ModelAnswerRequest = {
   turn: Turn
-  way: Way
+  state: AttemptState
   answerId: MessageId
   /** Whether watchers see its text as it comes. */
   isStreamed: boolean
   caller: ModelCaller
 }
 
-type AttemptedAnswer = AskedAnswer & {
+type AttemptedAnswer = ModelAnswerRequest & {
   /** The number of the last chunk that watchers have seen of it. */
   streamedTo: number
   draft: Draft | undefined
 }
 
-function askedFor(turn: Turn, caller: ModelCaller): AskedAnswer {
-  const way = turn.ways.answer
+function newAnswerRequest(turn: Turn, caller: ModelCaller): ModelAnswerRequest {
+  const way = turn.attempts.answer
   const answerId: MessageId = way.kept?.answerId ?? `message-${caller.randomness.uuid()}`
   // The rest of a text is streamed when it is whole: an attempt that fails must not take back what stays.
-  return { turn, way, answerId, isStreamed: turn.settings.streamTokens && !way.kept, caller }
+  return { turn, state: way, answerId, isStreamed: turn.settings.streamTokens && !way.kept, caller }
 }
 
 /** On cancel, text that watchers have read stays in the history; without token streaming they have read nothing. */
-function afterStop(answer: AttemptedAnswer): TurnEvent[] {
+function eventsAfterStop(answer: AttemptedAnswer): TurnEvent[] {
   const cause = answer.caller.stopCause()
-  const wasRead = wasSeen(answer) || answer.way.kept !== undefined
+  const wasRead = wasStreamed(answer) || answer.state.kept !== undefined
   const cut = wasRead && cause === 'cancel' ? cutAnswer(answer) : []
   // A process that leaves writes nothing: the next worker finds the dangling text and resets it.
   if (cut.length === 0 && cause !== 'leaving') resetStream(answer, 'cancelled')
   return cut
 }
 
-function afterFailure(failure: Failure, attempt: Attempt, answer: AttemptedAnswer): TurnEvent[] {
-  const { way, answerId, streamedTo } = answer
+function eventsAfterFailure(failure: Failure, attempt: Attempt, answer: AttemptedAnswer): TurnEvent[] {
+  const { state, answerId, streamedTo } = answer
   const { draft } = attempt
   const failed = failedAttempt(failure, attempt, answer)
   if (failure.kind === 'text-truncated' && draft) {
     if (failed.remedy === 'continue') return [{ ...failed, kept: { answerId, content: draft.content, streamedTo } }]
     // Continued often enough: it is an answer, and one that says it is not whole.
-    if (failed.remedy === 'give-up') return answered(attempt, answer)
+    if (failed.remedy === 'give-up') return answerEvents(attempt, answer)
   }
   resetStream(answer, failure.kind)
-  return failed.remedy === 'give-up' && way.kept ? [keptAnswer(answer), failed] : [failed]
+  return failed.remedy === 'give-up' && state.kept ? [keptAnswer(answer), failed] : [failed]
 }
 
-function answered({ draft, place }: Attempt, answer: AttemptedAnswer): TurnEvent[] {
+function answerEvents({ draft, resolved }: Attempt, answer: AttemptedAnswer): TurnEvent[] {
   if (!draft) return []
-  const { turn, way, caller } = answer
+  const { turn, state, caller } = answer
   const { randomness, resolve } = caller
   const newCallId = () => `call-${randomness.uuid()}` as const
   const calls = resolveCalls(draft.calls, { ...resolve, ...constraintOf(turn, caller), newCallId })
-  const choice = place?.choice
-  const notes = notesOf(way)
+  const choice = resolved?.choice
+  const notes = learnedNotes(state)
   return [
     {
       type: 'answer-received',
@@ -109,10 +110,12 @@ function answered({ draft, place }: Attempt, answer: AttemptedAnswer): TurnEvent
       calls,
       finish: draft.finish ?? 'stop',
       usage: draft.usage,
-      ...originOf(answer),
-      ...(choice?.type === 'granted' ? { credentialId: choice.grant.credentialId } : {}),
-      ...(choice?.type === 'granted' && choice.hasCooldown ? { clearsCooldown: true } : {}),
-      ...(notes ? { notes } : {}),
+      ...answerOrigin(answer),
+      ...defined({
+        credentialId: choice?.type === 'granted' ? choice.grant.credentialId : undefined,
+        clearsCooldown: choice?.type === 'granted' && choice.hasCooldown ? (true as const) : undefined,
+        notes,
+      }),
     },
   ]
 }
@@ -126,68 +129,73 @@ const keptAnswer = (answer: AttemptedAnswer): TurnEvent => ({
   calls: [],
   finish: 'length',
   usage: { promptTokens: 0, completionTokens: 0 },
-  ...originOf(answer),
+  ...answerOrigin(answer),
 })
 
 function cutAnswer(answer: AttemptedAnswer): TurnEvent[] {
   const content = answer.draft ? cutContent(answer.draft) : []
-  if (content.length === 0 && !answer.way.kept) return []
-  return [{ type: 'answer-cut', v: 1, content, ...originOf(answer) }]
+  if (content.length === 0 && !answer.state.kept) return []
+  return [{ type: 'answer-cut', v: 1, content, ...answerOrigin(answer) }]
 }
 
 /** Where an answer comes from: what every event about it says. */
-const originOf = ({ answerId, way, turn, streamedTo }: AttemptedAnswer) => ({
+const answerOrigin = ({ answerId, state, turn, streamedTo }: AttemptedAnswer) => ({
   answerId,
   stepId: stepOfAnswer(answerId),
-  target: way.target,
+  target: state.target,
   inputsRead: turn.pending.length,
   streamedTo,
-  ...(way.kept ? { isRest: true as const } : {}),
+  ...defined({ isRest: state.kept ? (true as const) : undefined }),
 })
 
-const wasSeen = ({ isStreamed, draft }: AttemptedAnswer): boolean => isStreamed && (draft?.content.length ?? 0) > 0
+const wasStreamed = ({ isStreamed, draft }: AttemptedAnswer): boolean => isStreamed && (draft?.content.length ?? 0) > 0
 
 /** Tells watchers to forget the partial text of an attempt that came to nothing. */
 function resetStream(answer: AttemptedAnswer, reason: string): void {
   const { answerId, caller } = answer
-  if (wasSeen(answer)) caller.stream.write([{ message_type: 'message_reset', id: answerId, reason }], 0)
+  if (wasStreamed(answer)) caller.stream.write([{ message_type: 'message_reset', id: answerId, reason }], 0)
 }
 
-type Attempt = { draft?: Draft; place?: Place; failure?: Failure; canCompact: boolean }
+type Attempt = { draft?: Draft; resolved?: ResolvedTarget; failure?: Failure; canCompact: boolean }
 
 /** Undefined: the turn was stopped before the model could be asked. */
-async function makeAttempt(asked: AskedAnswer, journal: Journal): Promise<Attempt | undefined> {
-  const { turn, way, answerId, isStreamed, caller } = asked
-  const place = await findPlace(turn.settings.targets[way.target] ?? '', way, caller)
-  const told = await journal.history()
+async function makeAttempt(request: ModelAnswerRequest, journal: Journal): Promise<Attempt | undefined> {
+  const { turn, state, answerId, isStreamed, caller } = request
+  const resolved = await resolveTarget(turn.settings.targets[state.target] ?? '', state, caller)
+  const history = await journal.history()
   await journal.requireHeld()
   // Reading may take a while: a turn that was cancelled or lost meanwhile must not ask the model any more.
   if (caller.signal.aborted) return undefined
-  const messages = toModelHistory([...told, ...turn.pending.map(inputBody), ...aside(way), ...reminder(turn)])
-  const question = { system: caller.prompt.text, messages, ...offerOf(turn, caller) }
-  const room = overflowOf(question, { turn, window: windowOf(way, place) })
-  if (!('target' in place)) return { failure: place, canCompact: room.canCompact }
-  if (room.overflow) return { place, failure: room.overflow, canCompact: room.canCompact }
+  const messages = toModelHistory([
+    ...history,
+    ...turn.pending.map(inputBody),
+    ...extraPrompt(state),
+    ...reminder(turn),
+  ])
+  const question = { system: caller.prompt.text, messages, ...offeredTools(turn, caller) }
+  const room = checkOverflow(question, { turn, window: windowOf(state, resolved) })
+  if (!('target' in resolved)) return { failure: resolved, canCompact: room.canCompact }
+  if (room.overflow) return { resolved, failure: room.overflow, canCompact: room.canCompact }
   const onPart = (part: Part) => {
     const delta = isStreamed ? deltaChunk(answerId, part) : undefined
     if (delta) caller.stream.write([delta], 0)
   }
-  const draft = await ask(question, { place, way }, { asker: caller, onPart })
-  const failure = way.kept && isNothingMore(draft) ? undefined : faultOf(draft)
-  return { draft, place, ...(failure ? { failure } : {}), canCompact: room.canCompact }
+  const draft = await askModel(question, { resolved, state }, { asker: caller, onPart })
+  const failure = state.kept && hasNothingToAdd(draft) ? undefined : faultOf(draft)
+  return { draft, resolved, ...defined({ failure }), canCompact: room.canCompact }
 }
 
-const windowOf = (way: Way, place: Place | Failure): number | undefined =>
-  way.window ?? ('target' in place ? place.facts.window : undefined)
+const windowOf = (state: AttemptState, resolved: ResolvedTarget | Failure): number | undefined =>
+  state.window ?? ('target' in resolved ? resolved.facts.window : undefined)
 
 /** Asked to go on, it had nothing to add: the text was whole. */
-const isNothingMore = (draft: Draft): boolean => draft.finish === 'stop' && faultOf(draft)?.kind === 'empty-answer'
+const hasNothingToAdd = (draft: Draft): boolean => draft.finish === 'stop' && faultOf(draft)?.kind === 'empty-answer'
 
 /** Words for the model alone, in no history: text it wrote and is to continue, and what it is asked to do. */
-function aside({ kept, spent }: Way): MessageBody[] {
+function extraPrompt({ kept, spent }: AttemptState): MessageBody[] {
   const say = (text: string): InputBody => ({ role: 'user', content: [{ type: 'text', text }] })
-  if (kept) return [{ role: 'assistant', content: kept.content, calls: [] }, say(GO_ON)]
-  return spent.includes('nudge') ? [say(ANSWER_NOW)] : []
+  if (kept) return [{ role: 'assistant', content: kept.content, calls: [] }, say(CONTINUE_PROMPT)]
+  return spent.includes('nudge') ? [say(ANSWER_NOW_PROMPT)] : []
 }
 
 /** To a model that was about to end: what its rules want called before. */
@@ -199,20 +207,20 @@ function reminder(turn: Turn): MessageBody[] {
 }
 
 /** The tools of the agent, or those of them that its rules leave for now. */
-function offerOf(turn: Turn, { tools, resolve }: ModelCaller): { tools: readonly ToolSpec[]; mustCall?: true } {
+function offeredTools(turn: Turn, { tools, resolve }: ModelCaller): { tools: readonly ToolSpec[]; mustCall?: true } {
   const rules = turn.settings.toolRules
   if (!rules) return { tools }
-  const called = calledIn(turn)
+  const called = callHistoryOf(turn)
   const allowed = allowedTools(resolve.allowed, rules, called)
   const offered = tools.filter(({ name }) => allowed.includes(name))
-  return { tools: offered, ...(mustCall(allowed, rules, called) ? { mustCall: true } : {}) }
+  return { tools: offered, ...defined({ mustCall: mustCall(allowed, rules, called) ? (true as const) : undefined }) }
 }
 
 /** For the calls of one answer, in their order: what an earlier one will answer is not known yet. */
 function constraintOf(turn: Turn, { resolve }: ModelCaller): Pick<typeof resolve, 'constraint'> {
   const rules = turn.settings.toolRules
   if (!rules) return {}
-  const called = calledIn(turn)
+  const called = callHistoryOf(turn)
   return {
     constraint(tool, before) {
       const now = before.length === 0 ? called : { tools: [...called.tools, ...before] }
@@ -222,22 +230,21 @@ function constraintOf(turn: Turn, { resolve }: ModelCaller): Pick<typeof resolve
   }
 }
 
-const GO_ON =
+const CONTINUE_PROMPT =
   'Your answer reached its length limit. Go on exactly where it stops, with the very next word. Repeat nothing and do not comment on this.'
-const ANSWER_NOW =
+const ANSWER_NOW_PROMPT =
   'Your last answer had no text and called no tool. Answer the conversation above now, or call the tool you need.'
 
-function failedAttempt(failure: Failure, attempt: Attempt, { turn, caller }: AskedAnswer): AttemptFailed {
-  const { place, canCompact, draft } = attempt
+function failedAttempt(failure: Failure, attempt: Attempt, { turn, caller }: ModelAnswerRequest): AttemptFailed {
+  const { resolved, canCompact, draft } = attempt
   return failAttempt(
     {
       failure,
       purpose: 'answer',
-      way: turn.ways.answer,
+      state: turn.attempts.answer,
       targets: turn.settings.targets,
       canCompact,
-      ...(place ? { place } : {}),
-      ...(draft ? { usage: draft.usage } : {}),
+      ...defined({ resolved, usage: draft ? draft.usage : undefined }),
     },
     turn,
     caller,
@@ -245,9 +252,9 @@ function failedAttempt(failure: Failure, attempt: Attempt, { turn, caller }: Ask
 }
 
 /** A way that ended well after a remedy of this kind is taken at once the next time. */
-function notesOf({ shape, window }: Way): ModelNotes | undefined {
-  if (!shape.textOnlyResults && window === undefined) return undefined
-  return { ...(shape.textOnlyResults ? { textOnlyResults: true } : {}), ...(window === undefined ? {} : { window }) }
+function learnedNotes({ adjustments, window }: AttemptState): ModelNotes | undefined {
+  if (!adjustments.textOnlyResults && window === undefined) return undefined
+  return defined({ textOnlyResults: adjustments.textOnlyResults ? (true as const) : undefined, window })
 }
 
 function deltaChunk(id: MessageId, part: Part): Chunk | undefined {

@@ -5,14 +5,14 @@ import { foldTurn } from '../core/turn.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Randomness } from '../ports/randomness.ts'
 import type { Append, Store } from '../ports/store.ts'
-import { decide } from './journal.ts'
+import { decideCommit } from './journal.ts'
 
-type CancelParts = {
+type CancelRunDeps = {
   store: Pick<Store, 'events' | 'runs'>
   clock: Clock
   randomness: Randomness
   /** Hurries the holder, if it is in this process. */
-  nudge(runId: RunId): void
+  notify(runId: RunId): void
 }
 
 /**
@@ -22,21 +22,26 @@ type CancelParts = {
 export async function cancelRun(
   { organizationId, runId }: { organizationId: OrganizationId; runId: RunId },
   cause: CancelCause,
-  parts: CancelParts,
+  parts: CancelRunDeps,
 ): Promise<Run | undefined> {
   for (;;) {
     const run = await parts.store.runs.get(organizationId, runId)
     if (!run || isSettled(run)) return run
-    const isTaken = run.status === 'running' ? await tellHolder(run, cause, parts) : await endHere(run, cause, parts)
+    const isTaken =
+      run.status === 'running' ? await requestCancel(run, cause, parts) : await endWithoutHolder(run, cause, parts)
     if (isTaken) {
-      parts.nudge(runId)
+      parts.notify(runId)
       return parts.store.runs.get(organizationId, runId)
     }
     // The run moved on between reading and writing: look again. Each round it is further along, so this ends.
   }
 }
 
-async function tellHolder(run: Run, cause: CancelCause, { store, clock, randomness }: CancelParts): Promise<boolean> {
+async function requestCancel(
+  run: Run,
+  cause: CancelCause,
+  { store, clock, randomness }: CancelRunDeps,
+): Promise<boolean> {
   const events = await store.events.read(run.id, 0)
   if (events.some(({ event }) => event.type === 'cancel-requested')) return true
   const event: TurnEvent = { type: 'cancel-requested', v: 1, cause }
@@ -51,7 +56,11 @@ async function tellHolder(run: Run, cause: CancelCause, { store, clock, randomne
   return result.type === 'appended'
 }
 
-async function endHere(run: Run, cause: CancelCause, { store, clock, randomness }: CancelParts): Promise<boolean> {
+async function endWithoutHolder(
+  run: Run,
+  cause: CancelCause,
+  { store, clock, randomness }: CancelRunDeps,
+): Promise<boolean> {
   const events = (await store.events.read(run.id, 0)).map(({ event }) => event)
   const turn = foldTurn(events)
   const isWaiting = turn.phase === 'waiting'
@@ -60,7 +69,7 @@ async function endHere(run: Run, cause: CancelCause, { store, clock, randomness 
   // A queued run that continues after an approval has the conversation to itself: nothing else may run before it.
   const holdsConversation = turn.step !== undefined
   const context = { runId: run.id, at: clock.now(), holdsConversation }
-  const { facts, intents } = decide(turn, { facts: [cancel] }, { fence: run.fence, context })
+  const { facts, intents } = decideCommit(turn, { facts: [cancel] }, { fence: run.fence, context })
   const append: Append = {
     runId: run.id,
     commitId: randomness.uuid(),

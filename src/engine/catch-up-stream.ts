@@ -1,4 +1,11 @@
-import { type Chunk, isBeginningOf, NOTHING_TOLD, renderEvent, streamedBy, type Told } from '../core/chunk.ts'
+import {
+  type Chunk,
+  hasPrefix,
+  NOTHING_STREAMED,
+  renderEvent,
+  type StreamedSoFar,
+  streamedContentOf,
+} from '../core/chunk.ts'
 import type { LoggedEvent, TurnEvent } from '../core/event.ts'
 import { apply, newTurn, type Turn } from '../core/turn.ts'
 import type { FoundStream, RunStream } from '../ports/streams.ts'
@@ -11,11 +18,11 @@ export function catchUpStream(events: readonly LoggedEvent[], stream: RunStream)
   const first = events[0]?.event
   if (first?.type !== 'input-accepted') throw new Error('a run log must begin with input-accepted')
   const { found } = stream
-  let { dangling } = found
+  let { partial } = found
 
   const reset = (reason: string): Chunk[] => {
-    const chunks: Chunk[] = dangling ? [{ message_type: 'message_reset', id: dangling.id, reason }] : []
-    dangling = undefined
+    const chunks: Chunk[] = partial ? [{ message_type: 'message_reset', id: partial.id, reason }] : []
+    partial = undefined
     return chunks
   }
   if (found.mayHaveLost) stream.write([{ message_type: 'message_reset', id: null, reason: 'numbers-lost' }], 0)
@@ -23,10 +30,10 @@ export function catchUpStream(events: readonly LoggedEvent[], stream: RunStream)
   let turn = newTurn(first)
   for (const { seq, event } of events.slice(1)) {
     if (seq > found.lastEvent && !found.ended) {
-      const told = toldOf(event, found, dangling)
+      const streamed = streamedSoFar(event, found, partial)
       // What dangled is this answer, or its beginning: it is accounted for, and the rest follows.
-      if (told !== NOTHING_TOLD && dangling?.id === streamedBy(event)?.answerId) dangling = undefined
-      const chunks = renderEvent(turn, event, told)
+      if (streamed !== NOTHING_STREAMED && partial?.id === streamedContentOf(event)?.answerId) partial = undefined
+      const chunks = renderEvent(turn, event, streamed)
       if (chunks.length > 0) stream.write([...reset('interrupted'), ...chunks], seq)
     }
     turn = apply(turn, event)
@@ -35,9 +42,13 @@ export function catchUpStream(events: readonly LoggedEvent[], stream: RunStream)
   return turn
 }
 
-function toldOf(event: TurnEvent, { last, mayHaveLost }: FoundStream, dangling: FoundStream['dangling']): Told {
-  const streamed = streamedBy(event)
-  if (!streamed || mayHaveLost || streamed.streamedTo === 0) return NOTHING_TOLD
+function streamedSoFar(
+  event: TurnEvent,
+  { last, mayHaveLost }: FoundStream,
+  dangling: FoundStream['partial'],
+): StreamedSoFar {
+  const streamed = streamedContentOf(event)
+  if (!streamed || mayHaveLost || streamed.streamedTo === 0) return NOTHING_STREAMED
   if (streamed.streamedTo <= last) return 'all'
-  return dangling?.id === streamed.answerId && isBeginningOf(streamed, dangling) ? dangling : NOTHING_TOLD
+  return dangling?.id === streamed.answerId && hasPrefix(streamed, dangling) ? dangling : NOTHING_STREAMED
 }

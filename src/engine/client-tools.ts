@@ -4,17 +4,17 @@ import type { Tool, ToolRegistry } from '../ports/tool.ts'
 /** The tools of one run: those its sender runs itself go before ours of the same name, for this run only. */
 export function withClientTools(tools: ToolRegistry, clientTools: readonly ClientTool[]): ToolRegistry {
   if (clientTools.length === 0) return tools
-  const theirs = new Map(clientTools.map((tool) => [tool.name, toolOf(tool)]))
+  const theirs = new Map(clientTools.map((tool) => [tool.name, toClientTool(tool)]))
   return {
     find: (name) => theirs.get(name) ?? tools.find(name),
     names: () => [...new Set([...theirs.keys(), ...tools.names()])],
     // The client runs it, so the client checks its input.
-    faultOf: (tool, input) => (theirs.get(tool.name) === tool ? undefined : tools.faultOf(tool, input)),
+    inputFault: (tool, input) => (theirs.get(tool.name) === tool ? undefined : tools.inputFault(tool, input)),
   }
 }
 
 /** It always waits for a person's word; the word that makes sense is a result. */
-const toolOf = ({ name, description, inputSchema }: ClientTool): Tool => ({
+const toClientTool = ({ name, description, inputSchema }: ClientTool): Tool => ({
   name,
   description,
   inputSchema,

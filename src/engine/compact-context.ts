@@ -1,71 +1,81 @@
 import { faultOf } from '../core/answer.ts'
 import {
-  COMPACTION,
   type CompactionPlan,
   type CompactionSettings,
+  DEFAULT_COMPACTION,
   NEXT_MODE,
-  type Placed,
-  type PlanOptions,
+  type PlanCompactionOptions,
+  type PositionedMessage,
   planCompaction,
   summaryTargets,
 } from '../core/compaction.ts'
+import { defined } from '../core/defined.ts'
 import type { Failure } from '../core/failure.ts'
 import { toModelHistory } from '../core/history.ts'
 import { type Message, textOf } from '../core/message.ts'
 import type { Run } from '../core/run.ts'
 import type { MessageStore } from '../ports/store.ts'
-import { ask, findPlace, type Question } from './attempt.ts'
+import { askModel, type RequestContent, resolveTarget } from './attempt.ts'
 import type { ModelCaller } from './call-model.ts'
 import { failAttempt } from './fail-attempt.ts'
 import type { Batch, Journal } from './journal.ts'
 import { fixedTokens } from './overflow.ts'
 import { INSTRUCTION, PREFACE, transcriptOf } from './transcript.ts'
 
-type Parts = { run: Run; journal: Journal; caller: ModelCaller; messages: Pick<MessageStore, 'context'> }
+type CompactContextDeps = { run: Run; journal: Journal; caller: ModelCaller; messages: Pick<MessageStore, 'context'> }
 
 /** What is not known of a model is taken to be this: small enough for nearly all of them. */
-const USUAL_WINDOW = 128_000
+const DEFAULT_WINDOW = 128_000
 
 /**
  * One attempt to replace what came first by a summary. Every call is answered when this is asked for. The summary is an
  * intent: should the log have moved, nothing is replaced and the question is asked again.
  */
-export async function compactContext(notBefore: number, { run, journal, caller, messages }: Parts): Promise<Batch> {
+export async function compactContext(
+  notBefore: number,
+  { run, journal, caller, messages }: CompactContextDeps,
+): Promise<Batch> {
   const { clock, signal, randomness } = caller
   if (notBefore > clock.now()) await clock.sleep(notBefore - clock.now(), signal)
   if (signal.aborted) return { facts: [] }
   const { turn } = journal
-  const way = turn.ways.summary
-  const settings = turn.settings.compaction ?? COMPACTION
+  const state = turn.attempts.summary
+  const settings = turn.settings.compaction ?? DEFAULT_COMPACTION
   const targets = summaryTargets(turn.settings)
-  const place = await findPlace(targets[way.target] ?? '', way, caller)
+  const resolved = await resolveTarget(targets[state.target] ?? '', state, caller)
   const fail = (failure: Failure, draft?: { usage: { promptTokens: number; completionTokens: number } }): Batch => {
-    const found = 'target' in place ? { place } : {}
-    const attempt = { failure, purpose: 'summary' as const, way, targets, canCompact: false, ...found }
-    return { facts: [failAttempt({ ...attempt, ...(draft ? { usage: draft.usage } : {}) }, turn, caller)] }
+    const found = 'target' in resolved ? { resolved } : {}
+    const attempt = { failure, purpose: 'summary' as const, state, targets, canCompact: false, ...found }
+    return {
+      facts: [failAttempt({ ...attempt, ...defined({ usage: draft ? draft.usage : undefined }) }, turn, caller)],
+    }
   }
-  if (!('target' in place)) return fail(place)
+  if (!('target' in resolved)) return fail(resolved)
 
   const view = inReadingOrder(await messages.context(run.conversationId))
-  const window = turn.ways.answer.window ?? place.facts.window ?? USUAL_WINDOW
+  const window = turn.attempts.answer.window ?? resolved.facts.window ?? DEFAULT_WINDOW
   const isAskedFor = turn.settings.task === 'compact'
   const isFollowed = isAskedFor || turn.pending.length > 0
   const plan = planBest(view, {
     settings,
     window,
     fixedTokens: fixedTokens({ system: caller.prompt.text, tools: caller.tools }),
-    isFollowed,
-    isAskedFor,
+    hasNewerInput: isFollowed,
+    isRequested: isAskedFor,
   })
-  if (!plan) return fail({ kind: 'invalid-request', detail: 'nothing can be summarised that would make room' })
+  if (!plan) return fail({ kind: 'invalid-request', detail: 'nothing can be summarized that would make room' })
 
   await journal.requireHeld()
-  const draft = await ask(questionFor(plan, settings, caller), { place, way }, { asker: caller, onPart: () => {} })
+  const draft = await askModel(
+    summaryRequest(plan, settings, caller),
+    { resolved, state },
+    { asker: caller, onPart: () => {} },
+  )
   if (signal.aborted) return { facts: [] }
   const failure = faultOf(draft)
   // A summary that reached its limit is still one.
   if (failure && failure.kind !== 'text-truncated') return fail(failure, draft)
-  const text = withQuestion(textOf(draft.content).slice(0, settings.clipChars), plan, { view, isFollowed })
+  const text = withLatestMessage(textOf(draft.content).slice(0, settings.clipChars), plan, { view, isFollowed })
   const { replaces, contextStart, tokensBefore, tokensAfter } = plan
   return {
     facts: [],
@@ -77,7 +87,7 @@ export async function compactContext(notBefore: number, { run, journal, caller, 
         text,
         replaces,
         contextStart,
-        target: way.target,
+        target: state.target,
         usage: draft.usage,
         tokensBefore,
         tokensAfter,
@@ -106,13 +116,13 @@ export function resetContext(
 }
 
 /** The newest summary first, as the model sees it; older ones are part of it already. */
-function inReadingOrder(view: readonly Message[]): Placed[] {
+function inReadingOrder(view: readonly Message[]): PositionedMessage[] {
   const summary = view.findLast(({ body }) => body.role === 'summary')
   const rest = view.filter(({ body }) => body.role !== 'summary')
   return summary ? [summary, ...rest] : rest
 }
 
-function planBest(view: readonly Placed[], options: PlanOptions): CompactionPlan | undefined {
+function planBest(view: readonly PositionedMessage[], options: PlanCompactionOptions): CompactionPlan | undefined {
   for (let mode = options.settings.mode as CompactionSettings['mode'] | undefined; mode; mode = NEXT_MODE[mode]) {
     const plan = planCompaction(view, { ...options, settings: { ...options.settings, mode } })
     if (plan) return plan
@@ -121,7 +131,7 @@ function planBest(view: readonly Placed[], options: PlanOptions): CompactionPlan
 }
 
 /** Another model reads a transcript; the agent's own reads its own history, which its provider has cached. */
-function questionFor(plan: CompactionPlan, settings: CompactionSettings, caller: ModelCaller): Question {
+function summaryRequest(plan: CompactionPlan, settings: CompactionSettings, caller: ModelCaller): RequestContent {
   const instruction = settings.prompt ?? INSTRUCTION
   const say = (text: string) => ({ role: 'user' as const, content: [{ type: 'text' as const, text }] })
   if (settings.mode.startsWith('self_')) {
@@ -132,21 +142,21 @@ function questionFor(plan: CompactionPlan, settings: CompactionSettings, caller:
 }
 
 /** A person's question whose answer is still being worked on is never lost in a summary: it is quoted. */
-function withQuestion(
+function withLatestMessage(
   summary: string,
   { contextStart }: CompactionPlan,
-  { view, isFollowed }: { view: readonly Placed[]; isFollowed: boolean },
+  { view, isFollowed }: { view: readonly PositionedMessage[]; isFollowed: boolean },
 ): string {
   const last = view.findLast(({ body }) => body.role === 'user')
   const isGone = last && last.position < contextStart
-  const question = last?.body.role === 'user' ? (isGone ? textOf(last.body.content) : undefined) : quotedIn(view[0])
+  const question = last?.body.role === 'user' ? (isGone ? textOf(last.body.content) : undefined) : findQuoted(view[0])
   return `${PREFACE}\n\n${summary}${isFollowed || question === undefined ? '' : `${QUOTED}${question}`}`
 }
 
 const QUOTED = '\n\nThe latest message, word for word:\n'
 
 /** The question may have gone into the former summary already, which is replaced now. */
-function quotedIn(first: Placed | undefined): string | undefined {
+function findQuoted(first: PositionedMessage | undefined): string | undefined {
   const text = first?.body.role === 'summary' ? first.body.text : ''
   const place = text.lastIndexOf(QUOTED)
   return place < 0 ? undefined : text.slice(place + QUOTED.length)

@@ -1,10 +1,10 @@
 import type { RunId, WorkerId } from '../core/id.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { Claim } from '../ports/store.ts'
-import type { Endings } from './endings.ts'
-import { withPatience } from './patience.ts'
+import type { EngineDeps } from './engine-deps.ts'
+import { retryWhileTransient } from './retry-store.ts'
+import type { RunCompletions } from './run-completions.ts'
 import { startTurn, type TurnControl } from './turn.ts'
-import type { World } from './world.ts'
 
 /** From this many deaths on a run is recovered alone, so that the next death finds the culprit. */
 export const QUARANTINE_FROM = 2
@@ -14,8 +14,8 @@ export type Dispatcher = {
   reserve(): Reservation | undefined
   /** There may be work in the store: a queued run, or one whose worker died. */
   wake(what: 'queue' | 'queue-and-dead'): void
-  nudge(runId: RunId): void
-  nudgeAll(): void
+  notify(runId: RunId): void
+  notifyAll(): void
   running(): RunId[]
   isRunning(runId: RunId): boolean
   /** Stops taking work and gives every lease back; tools get their grace first. */
@@ -24,9 +24,9 @@ export type Dispatcher = {
 
 type Reservation = { use(claim: Claim): void; release(): void }
 
-type Options = { workerId: WorkerId; maxRunning: number; endings: Endings }
+type DispatcherOptions = { workerId: WorkerId; maxRunning: number; completions: RunCompletions }
 
-export function newDispatcher(world: World, { workerId, maxRunning, endings }: Options): Dispatcher {
+export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completions }: DispatcherOptions): Dispatcher {
   const turns = new Map<RunId, { control: TurnControl; finished: Promise<void> }>()
   const stopping = new AbortController()
   let reserved = 0
@@ -45,7 +45,7 @@ export function newDispatcher(world: World, { workerId, maxRunning, endings }: O
     const stale = turns.get(id)
     stale?.control.leave(0)
     if (claim.run.deaths >= QUARANTINE_FROM) quarantined = id
-    const { control, result } = startTurn(claim, world)
+    const { control, result } = startTurn(claim, deps)
     const finished = result.then(async (ending) => {
       if (ending === 'left') await giveBack(claim)
       if (turns.get(id)?.control === control) turns.delete(id)
@@ -53,7 +53,7 @@ export function newDispatcher(world: World, { workerId, maxRunning, endings }: O
         quarantined = undefined
         mayHaveDead = true
       }
-      endings.announce(id)
+      completions.notify(id)
       if (isBlocked) mayHaveQueued = true
       if (mayHaveQueued || mayHaveDead) pump()
     })
@@ -63,10 +63,10 @@ export function newDispatcher(world: World, { workerId, maxRunning, endings }: O
   /** A lease that is not used must be given back, or the run would wait for this process to die. */
   async function giveBack({ run }: Claim) {
     try {
-      const options = { clock: world.clock, signal: stopping.signal }
-      await withPatience(() => world.store.runs.handBack(run.id, run.fence), options)
+      const options = { clock: deps.clock, signal: stopping.signal }
+      await retryWhileTransient(() => deps.store.runs.handBack(run.id, run.fence), options)
     } catch (fault) {
-      world.report(fault, `handing back ${run.id}`)
+      deps.report(fault, `handing back ${run.id}`)
     }
     mayHaveDead = true
   }
@@ -76,14 +76,14 @@ export function newDispatcher(world: World, { workerId, maxRunning, endings }: O
     if (mayHaveDead) {
       mayHaveDead = false
       const quarantine = quarantined === undefined ? 'free' : 'busy'
-      const at = world.clock.now()
-      const claim = await world.store.runs.takeOver(workerId, { quarantine, quarantineFrom: QUARANTINE_FROM, at })
+      const at = deps.clock.now()
+      const claim = await deps.store.runs.takeOver(workerId, { quarantine, quarantineFrom: QUARANTINE_FROM, at })
       mayHaveDead ||= claim !== undefined
       if (claim) return claim
     }
     if (mayHaveQueued) {
       mayHaveQueued = false
-      const claim = await world.store.runs.claimNext(workerId)
+      const claim = await deps.store.runs.claimNext(workerId)
       isBlocked = claim === 'blocked'
       mayHaveQueued ||= claim !== undefined && claim !== 'blocked'
       if (claim && claim !== 'blocked') return claim
@@ -104,7 +104,7 @@ export function newDispatcher(world: World, { workerId, maxRunning, endings }: O
         const claim = await claimOne()
         if (claim) launch(claim)
       } catch (fault) {
-        world.report(fault, 'claiming work')
+        deps.report(fault, 'claiming work')
         // The heartbeat wakes us again; a store that is away must not be asked in a tight loop.
         if (fault instanceof StorageError) return
         throw fault
@@ -136,9 +136,9 @@ export function newDispatcher(world: World, { workerId, maxRunning, endings }: O
       if (what === 'queue-and-dead') mayHaveDead = true
       pump()
     },
-    nudge: (runId) => turns.get(runId)?.control.nudge(),
-    nudgeAll() {
-      for (const turn of turns.values()) turn.control.nudge()
+    notify: (runId) => turns.get(runId)?.control.notify(),
+    notifyAll() {
+      for (const turn of turns.values()) turn.control.notify()
     },
     running: () => [...turns.keys()],
     isRunning: (runId) => turns.has(runId),

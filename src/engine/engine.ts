@@ -2,15 +2,15 @@ import type { WorkerId } from '../core/id.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import { cancelRun } from './cancel-run.ts'
 import { type Dispatcher, newDispatcher } from './dispatcher.ts'
-import { type Endings, newEndings } from './endings.ts'
+import type { EngineDeps } from './engine-deps.ts'
 import { finishStream } from './finish-stream.ts'
 import { LEASE_MS } from './lease.ts'
 import { newOrphans } from './orphans.ts'
-import type { World } from './world.ts'
+import { newRunCompletions, type RunCompletions } from './run-completions.ts'
 
 export const HEARTBEAT_MS = 3_000
 /** How often the runs of dead workers are looked for: a lease that has just run out must not wait for a heartbeat. */
-const LOOK_MS = 1_000
+const TAKEOVER_CHECK_MS = 1_000
 /** How often idle conversations are evicted from the agent cache. */
 const SWEEP_MS = 60_000
 /** Tools may finish what they do when the process is asked to stop. */
@@ -19,7 +19,7 @@ export const TOOL_GRACE_MS = 8_000
 export type Engine = {
   readonly workerId: WorkerId
   dispatcher: Dispatcher
-  endings: Endings
+  completions: RunCompletions
   stop(options?: { toolGraceMs?: number }): Promise<void>
 }
 
@@ -27,41 +27,41 @@ export type Engine = {
  * Starts running turns: registers this process as a worker, takes over what dead workers left, and keeps its lease
  * alive. Everything it knows is in the store; stopping loses nothing.
  */
-export async function startEngine(world: World, { maxRunning }: { maxRunning: number }): Promise<Engine> {
-  const workerId: WorkerId = `worker-${world.randomness.uuid()}`
-  const endings = newEndings()
-  const dispatcher = newDispatcher(world, { workerId, maxRunning, endings })
-  const orphans = newOrphans(world.store, { workerId, running: dispatcher.running })
-  await world.store.workers.beat(workerId, LEASE_MS)
+export async function startEngine(deps: EngineDeps, { maxRunning }: { maxRunning: number }): Promise<Engine> {
+  const workerId: WorkerId = `worker-${deps.randomness.uuid()}`
+  const completions = newRunCompletions()
+  const dispatcher = newDispatcher(deps, { workerId, maxRunning, completions })
+  const orphans = newOrphans(deps.store, { workerId, running: dispatcher.running })
+  await deps.store.workers.beat(workerId, LEASE_MS)
   let beating: Promise<void> | undefined
   let sweeping: Promise<void> | undefined = sweep().finally(() => {
     sweeping = undefined
   })
 
-  const stopBeating = world.clock.every(HEARTBEAT_MS, () => {
+  const stopBeating = deps.clock.every(HEARTBEAT_MS, () => {
     // Apart from each other: a sweep that takes long must not cost the lease.
     beating = beat()
     sweeping ??= sweep().finally(() => {
       sweeping = undefined
     })
   })
-  const stopLooking = world.clock.every(LOOK_MS, () => {
+  const stopLooking = deps.clock.every(TAKEOVER_CHECK_MS, () => {
     dispatcher.wake('queue-and-dead')
     // A nudge may be lost: waiters for runs of other processes look again.
-    endings.announceAll()
+    completions.notifyAll()
   })
-  const stopSweeping = world.clock.every(SWEEP_MS, () => world.warm.sweep())
-  const stopListening = world.store.onForeignWrite(() => {
-    dispatcher.nudgeAll()
+  const stopSweeping = deps.clock.every(SWEEP_MS, () => deps.historyCache.sweep())
+  const stopListening = deps.store.onForeignWrite(() => {
+    dispatcher.notifyAll()
     dispatcher.wake('queue')
-    endings.announceAll()
+    completions.notifyAll()
   })
   dispatcher.wake('queue-and-dead')
 
   return {
     workerId,
     dispatcher,
-    endings,
+    completions,
     async stop({ toolGraceMs = TOOL_GRACE_MS } = {}) {
       stopBeating()
       stopLooking()
@@ -70,7 +70,7 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
       await dispatcher.stop(toolGraceMs)
       // The store is closed next: nothing of ours may still be using it.
       await Promise.all([beating, sweeping])
-      await world.streams.close()
+      await deps.streams.close()
       await leave()
     },
   }
@@ -78,38 +78,38 @@ export async function startEngine(world: World, { maxRunning }: { maxRunning: nu
   /** Where the store is away the lease lapses by itself: that costs time, and must not cost the rest of the stop. */
   async function leave() {
     try {
-      await world.store.workers.leave(workerId)
+      await deps.store.workers.leave(workerId)
     } catch (fault) {
       if (!(fault instanceof StorageError)) throw fault
-      world.report(fault, 'handing back the lease')
+      deps.report(fault, 'handing back the lease')
     }
   }
 
   async function beat() {
     try {
-      await world.store.workers.beat(workerId, LEASE_MS)
+      await deps.store.workers.beat(workerId, LEASE_MS)
       dispatcher.wake('queue-and-dead')
     } catch (fault) {
-      world.report(fault, 'heartbeat')
+      deps.report(fault, 'heartbeat')
     }
   }
 
   /** Work that no worker holds: lapsed approvals, and streams whose writer died before their end. */
   async function sweep() {
     try {
-      const { store, streams, clock, randomness } = world
+      const { store, streams, clock, randomness } = deps
       for (const run of await store.runs.expired(clock.now(), 100)) {
         await cancelRun({ organizationId: run.organizationId, runId: run.id }, 'expiry', {
           store,
           clock,
           randomness,
-          nudge: (runId) => endings.announce(runId),
+          notify: (runId) => completions.notify(runId),
         })
       }
-      for (const runId of await streams.unended(100)) if (!dispatcher.isRunning(runId)) await finishStream(runId, world)
+      for (const runId of await streams.unended(100)) if (!dispatcher.isRunning(runId)) await finishStream(runId, deps)
       await orphans.handBack()
     } catch (fault) {
-      world.report(fault, 'sweep')
+      deps.report(fault, 'sweep')
     }
   }
 }

@@ -1,19 +1,28 @@
+import { defined } from '../core/defined.ts'
 import { namedErrorText } from '../core/error-text.ts'
 import type { AgentId, ConversationId, MessageId, OrganizationId, RunId } from '../core/id.ts'
 import { settle, type ToolCall, type ToolOutcome } from '../core/tool-call.ts'
 import type { ToolWrite } from '../core/tool-write.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Digest } from '../ports/digest.ts'
-import type { OutputSpill, Tool, ToolAnswer, ToolContext, ToolRegistry, ToolStop, Verification } from '../ports/tool.ts'
+import type {
+  OutputSpill,
+  Tool,
+  ToolAnswer,
+  ToolContext,
+  ToolRegistry,
+  ToolStopReason,
+  Verification,
+} from '../ports/tool.ts'
 import { callDigest } from './resolve-calls.ts'
 
 /** How long a tool may go on after it was told to stop. */
 const ABORT_GRACE_MS = 5_000
 
 /** The reason of an abort that only tidies up. Without one Node makes an error with a stack for each: 20 µs a turn. */
-export const OVER = 'over'
+export const CLEANUP_REASON = 'over'
 
-export type CallHome = {
+export type CallContext = {
   /** The answer the calls belong to: a model may repeat a call, id and all, in a later one. */
   answerId: MessageId
   organizationId: OrganizationId
@@ -33,54 +42,54 @@ export type CallHome = {
 export type EndedCall = { outcome: ToolOutcome; writes?: ToolWrite[] }
 
 /** Runs one call. A tool may throw, hang, ignore the abort or print too much: the call has exactly one outcome. */
-export async function executeCall(call: ToolCall, home: CallHome): Promise<EndedCall> {
-  const tool = home.tools.find(call.tool)
-  if (!tool) return failed(call, `The tool "${call.tool}" is no longer available.`)
-  if (callDigest(home.digest, call.tool, call.input) !== call.digest)
-    return failed(call, 'The arguments of this call changed after it was recorded. It did not run.')
+export async function executeCall(call: ToolCall, context: CallContext): Promise<EndedCall> {
+  const tool = context.tools.find(call.tool)
+  if (!tool) return failedCall(call, `The tool "${call.tool}" is no longer available.`)
+  if (callDigest(context.digest, call.tool, call.input) !== call.digest)
+    return failedCall(call, 'The arguments of this call changed after it was recorded. It did not run.')
 
   // One switch for both reasons; AbortSignal.any would cost as much as the rest of this function.
   const stop = new AbortController()
   const done = new AbortController()
-  const { promise: stopped, resolve: tellStopped } = Promise.withResolvers<void>()
-  const halt = (why: ToolStop) => {
+  const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<void>()
+  const halt = (why: ToolStopReason) => {
     stop.abort(why)
-    tellStopped()
+    resolveStopped()
   }
-  const cancel = () => halt(home.signal.reason === 'shutdown' ? 'shutdown' : 'cancelled')
-  home.signal.addEventListener('abort', cancel)
-  if (home.signal.aborted) cancel()
-  void home.clock.sleep(tool.timeoutMs, done.signal).then(() => {
+  const cancel = () => halt(context.signal.reason === 'shutdown' ? 'shutdown' : 'cancelled')
+  context.signal.addEventListener('abort', cancel)
+  if (context.signal.aborted) cancel()
+  void context.clock.sleep(tool.timeoutMs, done.signal).then(() => {
     if (!done.signal.aborted) halt('timeout')
   })
   try {
     const answer = await Promise.race([
-      answerOf(tool, call, contextOf(call, home, stop.signal)),
-      givenUp(home.clock, stopped, done.signal),
+      runTool(tool, call, toolContextOf(call, context, stop.signal)),
+      graceExpired(context.clock, stopped, done.signal),
     ])
-    if (answer !== 'given-up') return await limited(call, tool, { answer, spill: home.spill })
-    if (home.signal.aborted) return { outcome: settle(call.callId, 'cancelled-while-running') }
+    if (answer !== 'given-up') return await limitOutput(call, tool, { answer, spill: context.spill })
+    if (context.signal.aborted) return { outcome: settle(call.callId, 'cancelled-while-running') }
     const output = `The tool did not finish within ${tool.timeoutMs} ms and did not stop when told to. It may or may not have taken effect.`
     return { outcome: { callId: call.callId, status: 'unknown', output } }
   } finally {
-    home.signal.removeEventListener('abort', cancel)
-    done.abort(OVER)
+    context.signal.removeEventListener('abort', cancel)
+    done.abort(CLEANUP_REASON)
   }
 }
 
 /** Asks a verifiable tool what became of an execution that was interrupted. */
-export async function verifyCall(call: ToolCall, home: CallHome): Promise<Verification> {
-  const tool = home.tools.find(call.tool)
+export async function verifyCall(call: ToolCall, context: CallContext): Promise<Verification> {
+  const tool = context.tools.find(call.tool)
   if (!tool?.verify) return { type: 'unknown' }
   try {
-    return await tool.verify(call.input, contextOf(call, home, home.signal))
+    return await tool.verify(call.input, toolContextOf(call, context, context.signal))
   } catch {
     // A tool that cannot tell leaves the outcome unknown, which is what the model is then told.
     return { type: 'unknown' }
   }
 }
 
-async function answerOf(tool: Tool, call: ToolCall, context: ToolContext): Promise<ToolAnswer> {
+async function runTool(tool: Tool, call: ToolCall, context: ToolContext): Promise<ToolAnswer> {
   try {
     return await tool.run(call.input, context)
   } catch (error) {
@@ -89,14 +98,14 @@ async function answerOf(tool: Tool, call: ToolCall, context: ToolContext): Promi
 }
 
 /** Resolves when the grace after an abort is over; never without an abort. */
-async function givenUp(clock: Clock, stopped: Promise<void>, done: AbortSignal): Promise<'given-up'> {
+async function graceExpired(clock: Clock, stopped: Promise<void>, done: AbortSignal): Promise<'given-up'> {
   await stopped
   await clock.sleep(ABORT_GRACE_MS, done)
   return 'given-up'
 }
 
-function contextOf(call: ToolCall, home: CallHome, signal: AbortSignal): ToolContext {
-  const { organizationId, agentId, conversationId, runId, answerId, digest } = home
+function toolContextOf(call: ToolCall, context: CallContext, signal: AbortSignal): ToolContext {
+  const { organizationId, agentId, conversationId, runId, answerId, digest } = context
   return {
     signal,
     organizationId,
@@ -106,24 +115,24 @@ function contextOf(call: ToolCall, home: CallHome, signal: AbortSignal): ToolCon
     callId: call.callId,
     // Bound to the answer's call and not to the worker, so that every execution of it has the same key.
     idempotencyKey: digest([organizationId, conversationId, answerId, call.callId, call.digest].join('\n')),
-    progress: (text) => home.progress(call.callId, text),
+    progress: (text) => context.progress(call.callId, text),
   }
 }
 
-async function limited(
+async function limitOutput(
   { callId }: ToolCall,
   tool: Tool,
   { answer: { writes, ...answer }, spill }: { answer: ToolAnswer; spill: OutputSpill },
 ): Promise<EndedCall> {
   const written = writes && writes.length > 0 ? { writes } : {}
   if (answer.output.length <= tool.outputLimit) return { outcome: { callId, ...answer }, ...written }
-  const place = await saved(spill, callId, answer.output)
+  const place = await saveToSpill(spill, callId, answer.output)
   const note = `[function output was truncated: ${answer.output.length} characters, limit ${tool.outputLimit}${place ? `; the whole is in ${place}` : ''}]`
   const output = `${answer.output.slice(0, tool.outputLimit)}\n${note}`
-  return { outcome: { callId, ...answer, output, ...(place ? { spill: place } : {}) }, ...written }
+  return { outcome: { callId, ...answer, output, ...defined({ spill: place || undefined }) }, ...written }
 }
 
-async function saved(spill: OutputSpill, callId: string, output: string): Promise<string | undefined> {
+async function saveToSpill(spill: OutputSpill, callId: string, output: string): Promise<string | undefined> {
   try {
     return await spill.save(callId, output)
   } catch {
@@ -132,6 +141,6 @@ async function saved(spill: OutputSpill, callId: string, output: string): Promis
   }
 }
 
-const failed = (call: ToolCall, output: string): EndedCall => ({
+const failedCall = (call: ToolCall, output: string): EndedCall => ({
   outcome: { callId: call.callId, status: 'error', output },
 })

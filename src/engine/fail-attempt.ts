@@ -1,91 +1,96 @@
+import { type AttemptState, spentWithCredential } from '../core/attempt-state.ts'
 import { cooldownFor } from '../core/cooldown.ts'
+import { defined } from '../core/defined.ts'
 import type { Purpose, TurnEvent, Usage } from '../core/event.ts'
 import type { Failure } from '../core/failure.ts'
 import type { RunId } from '../core/id.ts'
-import { PATIENCE_MS, type Recovery, type Remedy, recover } from '../core/recovery.ts'
-import { nextTargetAfter, type TargetIdentity } from '../core/shared-fate.ts'
+import { nextTargetAfter, type TargetIdentity } from '../core/next-target.ts'
+import { type Recovery, type RecoveryContext, type Remedy, recover, WAIT_BUDGET_MS } from '../core/recovery.ts'
 import { parseTarget } from '../core/target.ts'
 import type { Turn } from '../core/turn.ts'
-import { spentWith, type Way } from '../core/way.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Models } from '../ports/model.ts'
 import type { Randomness } from '../ports/randomness.ts'
-import type { Place } from './attempt.ts'
+import type { ResolvedTarget } from './attempt.ts'
 
 type FailedAttempt = {
   failure: Failure
   purpose: Purpose
-  way: Way
+  state: AttemptState
   /** The chain of this purpose. */
   targets: readonly string[]
   /** Absent: it failed before a provider was asked. */
-  place?: Place
+  resolved?: ResolvedTarget
   canCompact: boolean
   usage?: Usage
 }
 
-type Parts = { runId: RunId; models: Models; clock: Clock; randomness: Randomness }
+type FailAttemptDeps = { runId: RunId; models: Models; clock: Clock; randomness: Randomness }
 
 export type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
 
 /** The fact that an attempt failed, with the remedy the ladder chose for it. */
-export function failAttempt(attempt: FailedAttempt, turn: Turn, parts: Parts): AttemptFailed {
-  const { failure, purpose, way, place, usage } = attempt
+export function failAttempt(attempt: FailedAttempt, turn: Turn, parts: FailAttemptDeps): AttemptFailed {
+  const { failure, purpose, state, resolved, usage } = attempt
   const now = parts.clock.now()
-  const grant = place?.choice.type === 'granted' ? place.choice : undefined
-  const spent = spentWith(way, grant?.grant.credentialId)
-  const recovery = recover(failure, spent, circumstances(attempt, turn, parts))
+  const grant = resolved?.choice.type === 'granted' ? resolved.choice : undefined
+  const spent = spentWithCredential(state, grant?.grant.credentialId)
+  const recovery = recover(failure, spent, recoveryContext(attempt, turn, parts))
   const waitMs = 'delayMs' in recovery ? recovery.delayMs : 0
-  const cooldown = grant && restOf(recovery.remedy, { ...attempt, place: place! }, { runId: parts.runId, at: now })
-  const told = recovery.remedy === 'give-up' ? withAdvice(failure, attempt, parts.models) : failure
+  const cooldown =
+    grant && cooldownAfter(recovery.remedy, { ...attempt, resolved: resolved! }, { runId: parts.runId, at: now })
+  const reported = recovery.remedy === 'give-up' ? withAdvice(failure, attempt, parts.models) : failure
   return {
     type: 'attempt-failed',
     v: 1,
-    target: way.target,
-    failure: told,
+    target: state.target,
+    failure: reported,
     remedy: recovery.remedy,
     retryAt: now + waitMs,
-    ...(purpose === 'answer' ? {} : { purpose }),
-    ...(grant ? { credentialId: grant.grant.credentialId } : {}),
-    ...(waitMs > 0 ? { waitMs } : {}),
-    ...particulars(recovery),
-    ...(usage && usage.promptTokens + usage.completionTokens > 0 ? { usage } : {}),
-    ...(cooldown ? { cooldown } : {}),
+    ...defined({
+      purpose: purpose === 'answer' ? undefined : purpose,
+      credentialId: grant ? grant.grant.credentialId : undefined,
+      waitMs: waitMs > 0 ? waitMs : undefined,
+    }),
+    ...remedyDetails(recovery),
+    ...defined({ usage: usage && usage.promptTokens + usage.completionTokens > 0 ? usage : undefined, cooldown }),
   }
 }
 
-function withAdvice(failure: Failure, { targets, way }: FailedAttempt, models: Models): Failure {
-  const target = parseTarget(targets[way.target] ?? '')
+function withAdvice(failure: Failure, { targets, state }: FailedAttempt, models: Models): Failure {
+  const target = parseTarget(targets[state.target] ?? '')
   const advice = target && models.find(target.provider)?.adviceFor?.(failure.kind)
   return advice ? { ...failure, advice } : failure
 }
 
-function particulars(recovery: Recovery): Partial<AttemptFailed> {
+function remedyDetails(recovery: Recovery): Partial<AttemptFailed> {
   if ('nextTarget' in recovery) return { nextTarget: recovery.nextTarget }
   if ('outputCap' in recovery) return { outputCap: recovery.outputCap }
   return 'window' in recovery ? { window: recovery.window } : {}
 }
 
-function circumstances(attempt: FailedAttempt, turn: Turn, { models, randomness }: Parts) {
-  const { failure, way, targets, place, canCompact } = attempt
+function recoveryContext(attempt: FailedAttempt, turn: Turn, { models, randomness }: FailAttemptDeps): RecoveryContext {
+  const { failure, state, targets, resolved, canCompact } = attempt
   const nextTarget = nextTargetAfter(
-    way.target,
+    state.target,
     failure.kind,
     targets.map((handle) => identityOf(handle, models)),
   )
-  const { endpoint } = place?.provider ?? {}
-  const granted = place?.choice.type === 'granted' ? place.choice : undefined
+  const { endpoint } = resolved?.provider ?? {}
+  const granted = resolved?.choice.type === 'granted' ? resolved.choice : undefined
   return {
-    ...(nextTarget === undefined ? {} : { nextTarget }),
+    ...defined({ nextTarget }),
     siblings: granted?.siblings ?? 0,
     canRefresh: granted?.canRefresh ?? false,
     canRefreshEntitlement: granted?.canRefreshEntitlement ?? false,
-    canRebuild: way.target === 0 && endpoint !== undefined && !endpoint.isAggregator,
+    canRebuild: state.target === 0 && endpoint !== undefined && !endpoint.isAggregator,
     canCompact,
-    patienceLeftMs: (turn.settings.patienceMs ?? PATIENCE_MS) - way.waitedMs,
+    waitBudgetLeftMs: (turn.settings.patienceMs ?? WAIT_BUDGET_MS) - state.waitedMs,
     jitter: randomness.fraction(),
-    ...(way.outputCap === undefined ? {} : { outputCap: way.outputCap }),
-    ...(place?.facts.maxOutput === undefined ? {} : { maxOutput: place.facts.maxOutput }),
+    ...defined({
+      outputCap: state.outputCap,
+      maxOutput: resolved?.facts.maxOutput,
+    }),
   }
 }
 
@@ -106,13 +111,13 @@ const SAME_CREDENTIAL: ReadonlySet<Remedy | 'give-up'> = new Set([
   'refresh-entitlement',
 ])
 
-function restOf(
+function cooldownAfter(
   remedy: Remedy | 'give-up',
-  { failure, place }: FailedAttempt & { place: Place },
+  { failure, resolved }: FailedAttempt & { resolved: ResolvedTarget },
   { runId, at }: { runId: RunId; at: number },
 ) {
-  if (SAME_CREDENTIAL.has(remedy) || place.choice.type !== 'granted') return undefined
-  const { grant, siblings } = place.choice
-  const { provider } = place.target
+  if (SAME_CREDENTIAL.has(remedy) || resolved.choice.type !== 'granted') return undefined
+  const { grant, siblings } = resolved.choice
+  const { provider } = resolved.target
   return cooldownFor({ failure, grantId: grant.credentialId, provider, siblings, at, runId })
 }

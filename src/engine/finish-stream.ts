@@ -1,12 +1,15 @@
 import type { RunId } from '../core/id.ts'
 import { catchUpStream } from './catch-up-stream.ts'
-import type { World } from './world.ts'
+import type { EngineDeps } from './engine-deps.ts'
 
 /**
  * Ends the stream of a run that is over and whose writer did not live to do it, so that a reader always gets its
  * terminal event. Does nothing to a run that is still going: its holder writes the stream.
  */
-export async function finishStream(runId: RunId, { store, streams }: Pick<World, 'store' | 'streams'>): Promise<void> {
+export async function finishStream(
+  runId: RunId,
+  { store, streams }: Pick<EngineDeps, 'store' | 'streams'>,
+): Promise<void> {
   const run = await store.runs.getAnywhere(runId)
   if (!run || run.status === 'created' || run.status === 'running') return
   const stream = await streams.open(runId, {

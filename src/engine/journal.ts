@@ -1,16 +1,16 @@
-import { NOTHING_TOLD, renderEvent, streamedBy } from '../core/chunk.ts'
+import { NOTHING_STREAMED, renderEvent, streamedContentOf } from '../core/chunk.ts'
 import type { LoggedEvent, TurnEvent } from '../core/event.ts'
 import type { MessageBody } from '../core/message.ts'
-import { type Entry, project } from '../core/projection.ts'
+import { type ProjectedEvent, project } from '../core/projection.ts'
 import type { Run } from '../core/run.ts'
 import { apply, nextAction, type Turn } from '../core/turn.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 import type { RunStream } from '../ports/streams.ts'
+import type { AcquiredHistory } from './history-cache.ts'
 import { LEASE_MS } from './lease.ts'
-import { withPatience } from './patience.ts'
+import { retryWhileTransient } from './retry-store.ts'
 import type { StopCause } from './stop.ts'
-import type { Past } from './warm-past.ts'
 
 /** Another worker has taken the lease: this one stops silently. */
 export class LeaseLost extends Error {}
@@ -37,14 +37,14 @@ export type Journal = {
 /** What one commit brings: facts are appended whatever else arrived, intents only if nothing did. */
 export type Batch = { facts: readonly TurnEvent[]; intents?: readonly TurnEvent[] }
 
-type JournalParts = {
+type JournalOptions = {
   run: Run
   fence: number
   turn: Turn
   seen: number
   store: Pick<Store, 'events' | 'messages' | 'runs'>
   stream: RunStream
-  past: Past
+  cached: AcquiredHistory
   clock: Clock
   stop: {
     /** Aborted when this process gives the turn up: a commit that cannot succeed stops trying. */
@@ -53,8 +53,8 @@ type JournalParts = {
   }
 }
 
-export function openJournal(parts: JournalParts): Journal {
-  const { run, fence, store, stream, past, clock, stop } = parts
+export function openJournal(parts: JournalOptions): Journal {
+  const { run, fence, store, stream, cached, clock, stop } = parts
   let { turn, seen } = parts
   let commits = 0
   let heldAt = clock.monotonic()
@@ -68,27 +68,27 @@ export function openJournal(parts: JournalParts): Journal {
     },
     async requireHeld() {
       if (clock.monotonic() - heldAt < LEASE_MS) return
-      const now = await withPatience(() => store.runs.getAnywhere(run.id), { clock, signal: stop.left })
+      const now = await retryWhileTransient(() => store.runs.getAnywhere(run.id), { clock, signal: stop.left })
       if (now?.fence !== fence) throw new LeaseLost()
       heldAt = clock.monotonic()
     },
     async history() {
-      if (past.bodies) return past.bodies
+      if (cached.bodies) return cached.bodies
       const read = () => store.messages.context(run.conversationId)
-      const bodies = (await withPatience(read, { clock, signal: stop.left })).map((message) => message.body)
-      past.know(bodies)
+      const bodies = (await retryWhileTransient(read, { clock, signal: stop.left })).map((message) => message.body)
+      cached.load(bodies)
       return bodies
     },
     async commit(batch) {
       const context = { runId: run.id, at: clock.now(), holdsConversation: true }
-      const { after, ...decided } = decide(turn, batch, { fence, context })
+      const { after, ...decided } = decideCommit(turn, batch, { fence, context })
       if (after.phase !== 'going') await stream.begin()
       // A process that is leaving records what happened and begins nothing: the next one decides.
       if (stop.cause() === 'leaving') decided.intents = []
       // The fence is this holder's alone, so fence and count name a commit within the run.
       const commitId = `${fence}.${++commits}`
       const append = { runId: run.id, commitId, writer: { type: 'holder', fence } as const, seen, ...decided }
-      const result = await withPatience((isRetry) => store.events.append({ ...append, isRetry }), {
+      const result = await retryWhileTransient((isRetry) => store.events.append({ ...append, isRetry }), {
         clock,
         signal: stop.left,
       })
@@ -101,27 +101,27 @@ export function openJournal(parts: JournalParts): Journal {
   }
 
   function take({ seq, event }: LoggedEvent) {
-    const wasStreamed = (streamedBy(event)?.streamedTo ?? 0) > 0
-    stream.write(renderEvent(turn, event, wasStreamed ? 'all' : NOTHING_TOLD), seq)
+    const wasStreamed = (streamedContentOf(event)?.streamedTo ?? 0) > 0
+    stream.write(renderEvent(turn, event, wasStreamed ? 'all' : NOTHING_STREAMED), seq)
     turn = apply(turn, event)
     seen = seq + 1
   }
 
-  function remember({ event, changes }: Entry) {
+  function remember({ event, changes }: ProjectedEvent) {
     // What stays in view is another part of the conversation now; it is read again when it is needed.
-    if (event.type === 'context-compacted') past.forget()
-    for (const change of changes) if (change.type === 'add-message') past.add(change.message.body)
+    if (event.type === 'context-compacted') cached.invalidate()
+    for (const change of changes) if (change.type === 'add-message') cached.append(change.message.body)
   }
 }
 
 /** The facts, and as intents all that state alone decides after them: starts, settlements, the end. */
-export function decide(
+export function decideCommit(
   before: Turn,
   { facts, intents: given = [] }: Batch,
   { fence, context }: { fence: number; context: { runId: Run['id']; at: number; holdsConversation: boolean } },
-): { facts: Entry[]; intents: Entry[]; after: Turn } {
+): { facts: ProjectedEvent[]; intents: ProjectedEvent[]; after: Turn } {
   let turn = before
-  const enter = (event: TurnEvent): Entry => {
+  const enter = (event: TurnEvent): ProjectedEvent => {
     const entry = { event, at: context.at, changes: project(turn, event, context) }
     turn = apply(turn, event)
     return entry

@@ -11,76 +11,76 @@ import { agentTools } from './agent-tools.ts'
 import type { ModelCaller } from './call-model.ts'
 import { catchUpStream } from './catch-up-stream.ts'
 import { withClientTools } from './client-tools.ts'
-import type { CallHome } from './execute-call.ts'
+import type { EngineDeps } from './engine-deps.ts'
+import type { CallContext } from './execute-call.ts'
+import { type AcquiredHistory, acquireHistory } from './history-cache.ts'
 import { type Journal, openJournal } from './journal.ts'
-import { type Patient, withPatience } from './patience.ts'
+import { retryWhileTransient, type StoreRetry } from './retry-store.ts'
 import type { Stop } from './stop.ts'
 import { openPrompt, type TurnPrompt } from './turn-prompt.ts'
-import { holdPast, type Past } from './warm-past.ts'
-import type { World } from './world.ts'
 
 /** A turn with everything it needs in reach. */
-export type Opened = {
+export type OpenedTurn = {
   run: Run
   journal: Journal
-  past: Past
+  history: AcquiredHistory
   stream: RunStream
   messages: TurnMessages
   caller: ModelCaller
-  home: Omit<CallHome, 'answerId'>
+  callContext: Omit<CallContext, 'answerId'>
 }
 
-type TurnMessages = Pick<World['store']['messages'], 'context'> & {
+type TurnMessages = Pick<EngineDeps['store']['messages'], 'context'> & {
   newest(conversationId: ConversationId): Promise<Message | undefined>
 }
 
 /** Reads what the turn of a claimed run starts from. `fenced`: another worker has taken the run over. */
-export async function openTurn({ run, events }: Claim, world: World, stop: Stop): Promise<Opened | 'fenced'> {
-  const { store, clock } = world
+export async function openTurn({ run, events }: Claim, deps: EngineDeps, stop: Stop): Promise<OpenedTurn | 'fenced'> {
+  const { store, clock } = deps
   const { organizationId, conversationId, fence } = run
-  const patient: Patient = (work) => withPatience(work, { clock, signal: stop.left })
-  const scope: Scope = { run, world, stop, patient }
+  const patient: StoreRetry = (work) => retryWhileTransient(work, { clock, signal: stop.left })
+  const scope: OpenTurnDeps = { run, deps, stop, patient }
 
   const stream = await openStream(scope)
   if (stream === 'fenced') return 'fenced'
   const turn = catchUpStream(events, stream)
   const known = await patient(() => store.prompts.open(organizationId, conversationId))
-  const past = holdPast({ run, known, targets: turn.settings.targets }, world)
+  const history = acquireHistory({ run, known, targets: turn.settings.targets }, deps)
   const seen = (events.at(-1)?.seq ?? 0) + 1
-  const journal = openJournal({ run, fence, turn, seen, store, stream, clock, stop, past })
-  const tools = await toolsOf(turn, known?.agent, scope)
-  const prompt = await openPrompt({ run, known, settings: turn.settings }, world, patient)
+  const journal = openJournal({ run, fence, turn, seen, store, stream, clock, stop, cached: history })
+  const tools = await loadTurnTools(turn, known?.agent, scope)
+  const prompt = await openPrompt({ run, known, settings: turn.settings }, deps, patient)
   return {
     run,
     journal,
-    past,
+    history,
     stream,
-    messages: messagesOf(scope),
-    caller: callerOf({ stream, tools, prompt }, scope),
-    home: homeOf({ stream, tools }, scope),
+    messages: newTurnMessages(scope),
+    caller: newModelCaller({ stream, tools, prompt }, scope),
+    callContext: newCallContext({ stream, tools }, scope),
   }
 }
 
-type Scope = { run: Run; world: World; stop: Stop; patient: Patient }
+type OpenTurnDeps = { run: Run; deps: EngineDeps; stop: Stop; patient: StoreRetry }
 
-function openStream({ run, world, stop, patient }: Scope): Promise<RunStream | 'fenced'> {
+function openStream({ run, deps, stop, patient }: OpenTurnDeps): Promise<RunStream | 'fenced'> {
   const { id, fence, chunkBound: bound } = run
-  const raiseBound = () => patient(() => world.store.runs.raiseChunkBound(id, fence))
-  return patient(() => world.streams.open(id, { fence, bound, raiseBound, signal: stop.left }))
+  const raiseBound = () => patient(() => deps.store.runs.raiseChunkBound(id, fence))
+  return patient(() => deps.streams.open(id, { fence, bound, raiseBound, signal: stop.left }))
 }
 
 /** The tools of one turn: `allowed` are the names its model may call, `specs` how the model is told of them. */
 type TurnTools = { registry: ToolRegistry; allowed: string[]; specs: ToolSpec[] }
 
-async function toolsOf(
+async function loadTurnTools(
   { settings: { clientTools = [] } }: Turn,
   agent: Agent | undefined,
-  { run, world, patient }: Scope,
+  { run, deps, patient }: OpenTurnDeps,
 ): Promise<TurnTools> {
   const own = await agentTools(agent, {
-    tools: world.tools,
-    mcp: world.mcp,
-    stored: (names) => patient(() => world.store.tools.named(run.organizationId, names)),
+    tools: deps.tools,
+    mcp: deps.mcp,
+    stored: (names) => patient(() => deps.store.tools.named(run.organizationId, names)),
   })
   const registry = withClientTools(own, clientTools)
   const allowed = [...new Set([...clientTools.map(({ name }) => name), ...(agent?.tools ?? [])])]
@@ -91,8 +91,8 @@ async function toolsOf(
   return { registry, allowed, specs }
 }
 
-function messagesOf({ run, world, patient }: Scope): TurnMessages {
-  const { messages } = world.store
+function newTurnMessages({ run, deps, patient }: OpenTurnDeps): TurnMessages {
+  const { messages } = deps.store
   return {
     context: (id) => patient(() => messages.context(id)),
     async newest(id) {
@@ -102,15 +102,18 @@ function messagesOf({ run, world, patient }: Scope): TurnMessages {
   }
 }
 
-type CallerParts = { stream: RunStream; tools: TurnTools; prompt: TurnPrompt }
+type ModelCallerParts = { stream: RunStream; tools: TurnTools; prompt: TurnPrompt }
 
-function callerOf({ stream, tools, prompt }: CallerParts, { run, world, stop, patient }: Scope): ModelCaller {
-  const { store, models, credentials, clock, randomness, digest } = world
+function newModelCaller(
+  { stream, tools, prompt }: ModelCallerParts,
+  { run, deps, stop, patient }: OpenTurnDeps,
+): ModelCaller {
+  const { store, models, credentials, clock, randomness, digest } = deps
   return {
     runId: run.id,
     organizationId: run.organizationId,
     models,
-    refused: new Map(),
+    refusedSecrets: new Map(),
     modelNotes: { get: (...target) => patient(() => store.modelNotes.get(...target)) },
     credentials: { ...credentials, choose: (...wish) => patient(() => credentials.choose(...wish)) },
     prompt,
@@ -124,8 +127,11 @@ function callerOf({ stream, tools, prompt }: CallerParts, { run, world, stop, pa
   }
 }
 
-function homeOf({ stream, tools }: Omit<CallerParts, 'prompt'>, { run, world, stop }: Scope): Opened['home'] {
-  const { spill, clock, digest } = world
+function newCallContext(
+  { stream, tools }: Omit<ModelCallerParts, 'prompt'>,
+  { run, deps, stop }: OpenTurnDeps,
+): OpenedTurn['callContext'] {
+  const { spill, clock, digest } = deps
   return {
     organizationId: run.organizationId,
     agentId: run.agentId,

@@ -1,14 +1,17 @@
 import type { RunId, WorkerId } from '../core/id.ts'
 import type { Store } from '../ports/store.ts'
 
-type Parts = { workerId: WorkerId; running(): RunId[] }
+type OrphansOptions = { workerId: WorkerId; running(): RunId[] }
 
 /**
  * Runs this worker holds and does not run: a claim whose commit went through although its answer was lost. No other worker
  * would ever take them, because this worker lives. One that is found twice in a row is handed back; if its claim was
  * only slow, the fence makes the late turn stop.
  */
-export function newOrphans({ runs }: Pick<Store, 'runs'>, { workerId, running }: Parts): { handBack(): Promise<void> } {
+export function newOrphans(
+  { runs }: Pick<Store, 'runs'>,
+  { workerId, running }: OrphansOptions,
+): { handBack(): Promise<void> } {
   let suspects = new Map<RunId, number>()
   return {
     async handBack() {

@@ -4,7 +4,7 @@ import type { ToolCall } from '../core/tool-call.ts'
 import type { Digest } from '../ports/digest.ts'
 import type { Tool, ToolRegistry } from '../ports/tool.ts'
 
-type Parts = {
+type ResolveCallsOptions = {
   tools: ToolRegistry
   /** Tools this agent has. */
   allowed: readonly string[]
@@ -18,7 +18,7 @@ type Parts = {
  * Turns what the model wrote into calls that carry their own guard. What can never run (unknown tool, unreadable or
  * invalid arguments) is refused here, before anything of the answer starts, in words the model can use.
  */
-export function resolveCalls(raw: readonly RawCall[], parts: Parts): ToolCall[] {
+export function resolveCalls(raw: readonly RawCall[], parts: ResolveCallsOptions): ToolCall[] {
   const taken = new Set<string>()
   const before: string[] = []
   return withoutEchoes(raw.filter(Boolean)).map((call) => {
@@ -47,12 +47,12 @@ function withoutEchoes(raw: readonly RawCall[]): RawCall[] {
 export const callDigest = (digest: Digest, tool: string, input: Json): string =>
   digest(`${tool}\n${canonicalJson(input)}`)
 
-function resolveCall(raw: RawCall, parts: Parts & { before: readonly string[] }): ToolCall {
+function resolveCall(raw: RawCall, parts: ResolveCallsOptions & { before: readonly string[] }): ToolCall {
   const { tools, allowed, digest, constraint, before } = parts
   const input = parseInput(raw.json)
   const tool = allowed.includes(raw.tool) ? tools.find(raw.tool) : undefined
   const base = { callId: raw.callId, tool: raw.tool, input: input ?? {} }
-  const refusal = refusalOf(raw, { input, tool, tools, allowed }) ?? constraint?.(raw.tool, before)
+  const refusal = callRefusal(raw, { input, tool, tools, allowed }) ?? constraint?.(raw.tool, before)
   if (!tool || refusal !== undefined) {
     const inert = { needsApproval: false, effects: 'none', parallel: true } as const
     return { ...base, ...inert, digest: '', refusal: refusal ?? 'This call cannot run.' }
@@ -66,7 +66,7 @@ function resolveCall(raw: RawCall, parts: Parts & { before: readonly string[] })
   return { ...base, ...guard, effects, parallel, digest: callDigest(digest, raw.tool, base.input) }
 }
 
-function refusalOf(
+function callRefusal(
   raw: RawCall,
   found: { input: Json | undefined; tool: Tool | undefined; tools: ToolRegistry; allowed: readonly string[] },
 ): string | undefined {
@@ -74,7 +74,7 @@ function refusalOf(
     return `There is no tool named "${raw.tool}". Available tools: ${found.allowed.join(', ') || 'none'}.`
   if (found.input === undefined)
     return `The arguments of ${raw.tool} are not valid JSON. Send them again as one JSON object. Received: ${raw.json.slice(0, 200)}`
-  const fault = found.tools.faultOf(found.tool, found.input)
+  const fault = found.tools.inputFault(found.tool, found.input)
   return fault === undefined ? undefined : `Invalid arguments for ${raw.tool}: ${fault}`
 }
 

@@ -1,12 +1,12 @@
 import type { Clock } from '../ports/clock.ts'
-import type { ToolStop } from '../ports/tool.ts'
-import { OVER } from './execute-call.ts'
+import type { ToolStopReason } from '../ports/tool.ts'
+import { CLEANUP_REASON } from './execute-call.ts'
 
 /** `leaving`: this process gives the turn up (shutdown, lost lease); another worker goes on with it. */
 export type StopCause = 'cancel' | 'time-limit' | 'fault' | 'leaving'
 
 /** What tools are told: a run that ends takes them along, a process that leaves does not. */
-const TOLD: Record<StopCause, ToolStop> = {
+const TOOL_STOP_REASON: Record<StopCause, ToolStopReason> = {
   cancel: 'cancelled',
   'time-limit': 'cancelled',
   fault: 'cancelled',
@@ -42,7 +42,7 @@ export function newStop({ clock }: { clock: Clock }): Stop {
     model.abort()
     // Left first: what a tool says when it is stopped is then no longer waited for.
     if (why === 'leaving') left.abort()
-    tools.abort(TOLD[why])
+    tools.abort(TOOL_STOP_REASON[why])
   }
   return {
     model: model.signal,
@@ -56,13 +56,13 @@ export function newStop({ clock }: { clock: Clock }): Stop {
       model.abort()
       void clock.sleep(toolGraceMs, over.signal).then(() => {
         left.abort()
-        tools.abort(TOLD.leaving)
+        tools.abort(TOOL_STOP_REASON.leaving)
       })
     },
     stayForCancel() {
       cause = 'cancel'
-      tools.abort(TOLD.cancel)
+      tools.abort(TOOL_STOP_REASON.cancel)
     },
-    dispose: () => over.abort(OVER),
+    dispose: () => over.abort(CLEANUP_REASON),
   }
 }

@@ -1,11 +1,11 @@
-import type { Placed } from '../core/compaction.ts'
+import type { PositionedMessage } from '../core/compaction.ts'
 import { type MessageBody, textOf } from '../core/message.ts'
 
 /** What the model that goes on is told before the summary. */
 export const PREFACE =
   'A summary of the earlier conversation follows, in place of its messages. It is for reference: what the latest message says counts more.'
 
-export const INSTRUCTION = `Summarise the conversation you are given, for an assistant who will go on with it and sees nothing else of it.
+export const INSTRUCTION = `Summarize the conversation you are given, for an assistant who will go on with it and sees nothing else of it.
 Write in the past tense about what was done, and keep apart what is still to be done. Say, each under its heading and only where there is something to say:
 goal; what the person wants and does not want; what was done, with which tool and what came of it; where things stand; open questions; decisions and their reasons; names, files, numbers and identifiers that will be needed.
 Quote what must be exact. Do not answer the conversation, do not call tools, add nothing that is not in it.`
@@ -13,21 +13,21 @@ Quote what must be exact. Do not answer the conversation, do not call tools, add
 /** A long result says most at its beginning and at its end. */
 const HEAD = 4_000
 const TAIL = 1_500
-const ROOM = HEAD + TAIL
+const MAX_CLIPPED = HEAD + TAIL
 
 /** The messages as text, one after the other, each clipped so that none crowds out the rest. */
-export function transcriptOf(messages: readonly Placed[]): string {
+export function transcriptOf(messages: readonly PositionedMessage[]): string {
   return messages
-    .map(({ body }) => lineOf(body))
+    .map(({ body }) => transcriptEntry(body))
     .filter(Boolean)
     .join('\n\n')
 }
 
-function lineOf(body: MessageBody): string {
+function transcriptEntry(body: MessageBody): string {
   switch (body.role) {
     case 'user':
     case 'system':
-      return `${body.role === 'user' ? 'Person' : 'System'}: ${clip(textOf(body.content))}${imagesOf(body.content)}`
+      return `${body.role === 'user' ? 'Person' : 'System'}: ${clip(textOf(body.content))}${describeImages(body.content)}`
     case 'assistant': {
       const calls = body.calls.map((call) => `\n[calls ${call.tool} with ${clip(JSON.stringify(call.input))}]`)
       return `Assistant: ${clip(textOf(body.content))}${calls.join('')}`
@@ -41,12 +41,12 @@ function lineOf(body: MessageBody): string {
   }
 }
 
-const imagesOf = (content: readonly { type: string }[]): string => {
+const describeImages = (content: readonly { type: string }[]): string => {
   const count = content.filter(({ type }) => type === 'image').length
   return count === 0 ? '' : ` [${count === 1 ? 'an image' : `${count} images`}]`
 }
 
 function clip(text: string): string {
-  if (text.length <= ROOM) return text
-  return `${text.slice(0, HEAD)} […${text.length - ROOM} characters left out…] ${text.slice(-TAIL)}`
+  if (text.length <= MAX_CLIPPED) return text
+  return `${text.slice(0, HEAD)} […${text.length - MAX_CLIPPED} characters left out…] ${text.slice(-TAIL)}`
 }

@@ -1,9 +1,9 @@
 import type { Run } from '../core/run.ts'
 import type { Turn } from '../core/turn.ts'
 import type { OpenedPrompt } from '../ports/prompt-store.ts'
-import type { Patient } from './patience.ts'
+import type { EngineDeps } from './engine-deps.ts'
+import type { StoreRetry } from './retry-store.ts'
 import { promptFrom, systemPrompt } from './system-prompt.ts'
-import type { World } from './world.ts'
 
 /** The system prompt of a turn, in the words of its conversation and of its request. */
 export type TurnPrompt = {
@@ -12,21 +12,21 @@ export type TurnPrompt = {
   refresh(): Promise<void>
 }
 
-type Parts = { run: Run; known: OpenedPrompt | undefined; settings: Turn['settings'] }
+type OpenPromptOptions = { run: Run; known: OpenedPrompt | undefined; settings: Turn['settings'] }
 
 export async function openPrompt(
-  { run, known, settings: { system, addendum } }: Parts,
-  world: Pick<World, 'store' | 'clock'>,
-  patient: Patient,
+  { run, known, settings: { system, addendum } }: OpenPromptOptions,
+  deps: Pick<EngineDeps, 'store' | 'clock'>,
+  patient: StoreRetry,
 ): Promise<TurnPrompt> {
   const whole = (prompt: string) => (addendum === undefined ? prompt : `${prompt}\n\n${addendum}`)
-  let text = whole(system ?? (known ? await patient(() => promptFrom(known.system, run, world)) : ''))
+  let text = whole(system ?? (known ? await patient(() => promptFrom(known.system, run, deps)) : ''))
   return {
     get text() {
       return text
     },
     async refresh() {
-      text = whole(system ?? (await patient(() => systemPrompt(run, world))))
+      text = whole(system ?? (await patient(() => systemPrompt(run, deps))))
     },
   }
 }

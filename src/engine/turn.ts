@@ -1,19 +1,20 @@
+import { defined } from '../core/defined.ts'
 import { errorText } from '../core/error-text.ts'
 import type { Run } from '../core/run.ts'
 import { settle } from '../core/tool-call.ts'
-import { OVERTAKEN } from '../core/tool-write.ts'
+import { STALE_WRITE_OUTPUT } from '../core/tool-write.ts'
 import { type Action, foldTurn, nextAction } from '../core/turn.ts'
 import { StaleWrite } from '../ports/stale-write.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { Claim } from '../ports/store.ts'
 import { callModel } from './call-model.ts'
 import { compactContext, resetContext } from './compact-context.ts'
-import { type CallHome, type EndedCall, executeCall, OVER, verifyCall } from './execute-call.ts'
-import { type Batch, decide, type Journal, LeaseLost } from './journal.ts'
-import { type Opened, openTurn } from './open-turn.ts'
-import { withPatience } from './patience.ts'
+import type { EngineDeps } from './engine-deps.ts'
+import { type CallContext, CLEANUP_REASON, type EndedCall, executeCall, verifyCall } from './execute-call.ts'
+import { type Batch, decideCommit, type Journal, LeaseLost } from './journal.ts'
+import { type OpenedTurn, openTurn } from './open-turn.ts'
+import { retryWhileTransient } from './retry-store.ts'
 import { newStop, type Stop } from './stop.ts'
-import type { World } from './world.ts'
 
 /**
  * `parked`: it ended or waits for a person. `left`: this process gave it up and another will go on. `broken`: a fault of
@@ -24,7 +25,7 @@ type TurnResult = 'parked' | 'lease-lost' | 'left' | 'broken'
 /** How the rest of the process reaches a turn that is running here. */
 export type TurnControl = {
   /** Another process wrote to this run: look at the log now rather than at the next commit. */
-  nudge(): void
+  notify(): void
   /** Stop at once without an end. Tools get `toolGraceMs` to finish first. */
   leave(toolGraceMs: number): void
   readonly seen: number
@@ -33,56 +34,56 @@ export type TurnControl = {
 type RunningTurn = { control: TurnControl; result: Promise<TurnResult> }
 
 /** Starts the turn of a claimed run. The result never rejects: a fault of our own ends the run, visibly. */
-export function startTurn(claim: Claim, world: World): RunningTurn {
-  const stop = newStop(world)
+export function startTurn(claim: Claim, deps: EngineDeps): RunningTurn {
+  const stop = newStop(deps)
   const shared: { journal?: Journal } = {}
   const control: TurnControl = {
-    nudge: () => void lookForCancel(claim.run, shared.journal, { world, stop }),
+    notify: () => void lookForCancel(claim.run, shared.journal, { deps, stop }),
     leave: stop.leave,
     get seen() {
       return shared.journal?.seen ?? claim.run.nextSeq
     },
   }
-  const result = runTurn(claim, world, { stop, shared }).finally(stop.dispose)
+  const result = runTurn(claim, deps, { stop, shared }).finally(stop.dispose)
   return { control, result }
 }
 
 async function runTurn(
   claim: Claim,
-  world: World,
+  deps: EngineDeps,
   { stop, shared }: { stop: Stop; shared: { journal?: Journal } },
 ): Promise<TurnResult> {
   const { run } = claim
-  let past: Opened['past'] | undefined
+  let history: OpenedTurn['history'] | undefined
   try {
-    const opened = await openTurn(claim, world, stop)
+    const opened = await openTurn(claim, deps, stop)
     if (opened === 'fenced') return 'lease-lost'
-    past = opened.past
+    history = opened.history
     shared.journal = opened.journal
-    await drive(opened, { claim, stop, world })
+    await drive(opened, { claim, stop, deps })
     await opened.stream.settle()
     if (opened.journal.turn.phase === 'going') return 'left'
-    past.keep()
+    history.save()
     return 'parked'
   } catch (fault) {
     stop.abort('leaving')
     if (fault instanceof LeaseLost) return 'lease-lost'
-    world.report(fault, `turn of ${run.id}`)
-    return fault instanceof StorageError ? 'left' : endWithFault(run, fault, world)
+    deps.report(fault, `turn of ${run.id}`)
+    return fault instanceof StorageError ? 'left' : endWithFault(run, fault, deps)
   } finally {
-    past?.letGo()
+    history?.release()
   }
 }
 
 /** The last resort for a bug outside the loop: the run ends `error / internal_error`, it is never left running. */
-async function endWithFault(run: Run, fault: unknown, { store, clock, report }: World): Promise<TurnResult> {
+async function endWithFault(run: Run, fault: unknown, { store, clock, report }: EngineDeps): Promise<TurnResult> {
   try {
     for (let round = 0; ; round++) {
       const events = await store.events.read(run.id, 0)
       const turn = foldTurn(events.map(({ event }) => event))
       const facts = turn.fault === undefined ? [{ type: 'fault-met', v: 1, detail: errorText(fault) } as const] : []
       const context = { runId: run.id, at: clock.now(), holdsConversation: true }
-      const { after: _, ...decided } = decide(turn, { facts }, { fence: run.fence, context })
+      const { after: _, ...decided } = decideCommit(turn, { facts }, { fence: run.fence, context })
       const append = { runId: run.id, commitId: `${run.fence}.fault.${round}`, seen: events.length + 1, ...decided }
       const result = await store.events.append({ ...append, writer: { type: 'holder', fence: run.fence } })
       if (result.type === 'refused') return 'lease-lost'
@@ -95,14 +96,14 @@ async function endWithFault(run: Run, fault: unknown, { store, clock, report }: 
   }
 }
 
-type DriveParts = { claim: Claim; stop: Stop; world: World }
+type DriveOptions = { claim: Claim; stop: Stop; deps: EngineDeps }
 
 /** The one loop. Yielding is committing: nothing after a `yield` runs until its events are durable. */
-async function drive(opened: Opened, { claim, stop, world }: DriveParts): Promise<void> {
+async function drive(opened: OpenedTurn, { claim, stop, deps }: DriveOptions): Promise<void> {
   const { run, journal } = opened
-  const turn: Performing = { opened, stop, world, inFlight: new Map() }
+  const turn: PerformContext = { opened, stop, deps, inFlight: new Map() }
   const timeLimit = new AbortController()
-  void enforceTimeLimit(claim, journal, { world, stop, done: timeLimit.signal })
+  void enforceTimeLimit(claim, journal, { deps, stop, done: timeLimit.signal })
   try {
     for (;;) {
       if (journal.turn.cancel) stop.abort(journal.turn.cancel.cause === 'time-limit' ? 'time-limit' : 'cancel')
@@ -117,13 +118,13 @@ async function drive(opened: Opened, { claim, stop, world }: DriveParts): Promis
         for await (const batch of perform(action, turn)) await commit(journal, batch)
       } catch (fault) {
         if (fault instanceof LeaseLost || stop.cause() === 'leaving' || journal.turn.fault !== undefined) throw fault
-        world.report(fault, `turn of ${run.id}`)
+        deps.report(fault, `turn of ${run.id}`)
         stop.abort('fault')
         await journal.commit({ facts: [{ type: 'fault-met', v: 1, detail: errorText(fault) }] })
       }
     }
   } finally {
-    timeLimit.abort(OVER)
+    timeLimit.abort(CLEANUP_REASON)
   }
 }
 
@@ -136,7 +137,7 @@ async function commit(journal: Journal, batch: Batch): Promise<void> {
     const facts = batch.facts.map((fact) => {
       if (fact.type !== 'tool-ended' || !fact.writes) return fact
       const { callId } = fact.outcome
-      return { type: 'tool-ended', v: 1, outcome: { callId, status: 'error', output: OVERTAKEN } } as const
+      return { type: 'tool-ended', v: 1, outcome: { callId, status: 'error', output: STALE_WRITE_OUTPUT } } as const
     })
     await journal.commit({ ...batch, facts })
   }
@@ -151,9 +152,9 @@ async function endIfCancelled(journal: Journal, stop: Stop): Promise<boolean> {
   return true
 }
 
-type Performing = { opened: Opened; stop: Stop; world: World; inFlight: Map<string, Promise<EndedCall>> }
+type PerformContext = { opened: OpenedTurn; stop: Stop; deps: EngineDeps; inFlight: Map<string, Promise<EndedCall>> }
 
-async function* perform(action: Action, { opened, stop, world, inFlight }: Performing): AsyncGenerator<Batch> {
+async function* perform(action: Action, { opened, stop, deps, inFlight }: PerformContext): AsyncGenerator<Batch> {
   const { run, journal } = opened
   switch (action.type) {
     case 'call-model': {
@@ -173,7 +174,7 @@ async function* perform(action: Action, { opened, stop, world, inFlight }: Perfo
       return
     case 'reset':
       // Before the commit: should this process die in between, the next worker does it again.
-      await world.endProcesses(run.conversationId)
+      await deps.endProcesses(run.conversationId)
       yield resetContext(
         await opened.messages.context(run.conversationId),
         await opened.messages.newest(run.conversationId),
@@ -182,7 +183,7 @@ async function* perform(action: Action, { opened, stop, world, inFlight }: Perfo
       return
     case 'run-tools': {
       for (const call of action.calls)
-        if (!inFlight.has(call.callId)) inFlight.set(call.callId, executeCall(call, homeOf(opened)))
+        if (!inFlight.has(call.callId)) inFlight.set(call.callId, executeCall(call, callContextOf(opened)))
       const ended = await Promise.race([...inFlight.values(), stop.whenLeft])
       // This process leaves: the next worker decides by the tool's declared effects.
       if (ended === 'left') return
@@ -191,7 +192,7 @@ async function* perform(action: Action, { opened, stop, world, inFlight }: Perfo
       return
     }
     case 'verify-call': {
-      const verified = await Promise.race([verifyCall(action.call, homeOf(opened)), stop.whenLeft])
+      const verified = await Promise.race([verifyCall(action.call, callContextOf(opened)), stop.whenLeft])
       // This process leaves before the tool could tell: the next worker asks again.
       if (verified === 'left') return
       const { callId } = action.call
@@ -199,7 +200,7 @@ async function* perform(action: Action, { opened, stop, world, inFlight }: Perfo
         case 'done': {
           const { writes, ...answer } = verified.answer
           const outcome = { callId, ...answer }
-          yield { facts: [{ type: 'tool-ended', v: 1, outcome, ...(writes ? { writes } : {}) }] }
+          yield { facts: [{ type: 'tool-ended', v: 1, outcome, ...defined({ writes }) }] }
           return
         }
         case 'unknown':
@@ -221,30 +222,33 @@ async function* perform(action: Action, { opened, stop, world, inFlight }: Perfo
   }
 }
 
-const homeOf = ({ home, journal }: Opened): CallHome => ({ ...home, answerId: journal.turn.step!.answerId })
+const callContextOf = ({ callContext, journal }: OpenedTurn): CallContext => ({
+  ...callContext,
+  answerId: journal.turn.step!.answerId,
+})
 
 /** An abort only makes it sooner: the truth is the cancel-requested event, and that is what is looked for. */
 async function lookForCancel(
   run: Run,
   journal: Journal | undefined,
-  { world, stop }: { world: World; stop: Stop },
+  { deps, stop }: { deps: EngineDeps; stop: Stop },
 ): Promise<void> {
   try {
-    const news = await world.store.events.read(run.id, (journal?.seen ?? run.nextSeq) - 1)
+    const news = await deps.store.events.read(run.id, (journal?.seen ?? run.nextSeq) - 1)
     const cancel = news.find(({ event }) => event.type === 'cancel-requested')?.event
     if (cancel?.type === 'cancel-requested') stop.abort(cancel.cause === 'time-limit' ? 'time-limit' : 'cancel')
   } catch (fault) {
     // The next commit brings the same news; only the hurry is lost.
-    world.report(fault, `nudge of ${run.id}`)
+    deps.report(fault, `nudge of ${run.id}`)
   }
 }
 
 async function enforceTimeLimit(
   { run, events }: Claim,
   journal: Journal,
-  { world, stop, done }: { world: World; stop: Stop; done: AbortSignal },
+  { deps, stop, done }: { deps: EngineDeps; stop: Stop; done: AbortSignal },
 ): Promise<void> {
-  const { clock, store, randomness } = world
+  const { clock, store, randomness } = deps
   await clock.sleep(Math.max(0, journal.turn.settings.maxDurationMs - timeSpent(events)), done)
   if (done.aborted) return
   const event = { type: 'cancel-requested', v: 1, cause: 'time-limit' } as const
@@ -257,9 +261,9 @@ async function enforceTimeLimit(
     facts: [{ event, at: clock.now(), changes: [] }],
   } satisfies Parameters<typeof store.events.append>[0]
   try {
-    await withPatience((isRetry) => store.events.append({ ...append, isRetry }), { clock, signal: done })
+    await retryWhileTransient((isRetry) => store.events.append({ ...append, isRetry }), { clock, signal: done })
   } catch (fault) {
-    world.report(fault, `time limit of ${run.id}`)
+    deps.report(fault, `time limit of ${run.id}`)
     return
   }
   stop.abort('time-limit')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { redact, secretsIn } from './access-log.ts'
+import { redact, secretsInEnvironment } from './access-log.ts'
 
 test('a secret is taken out in each form it is written in, whatever shape it has', () => {
   const odd = ['0d1f9c1e-8a7b-4c11-9d7e-0a1b2c3d4e5f', 'two\nlines "quoted"', 'päss wörd/+=']
@@ -30,7 +30,7 @@ test('short values are words, and stay', () => {
 })
 
 test('secrets of an environment are known by their names and by where they stand in an address', () => {
-  const secrets = secretsIn({
+  const secrets = secretsInEnvironment({
     OPENAI_API_KEY: 'sk-one-of-two, sk-two-of-two',
     DATABASE_URL: 'postgres://me:p%40ssword@db:5432/holdfast',
     HOLDFAST_HOME: '/home/me',

@@ -1,5 +1,5 @@
 import { apiPage } from './api-page.ts'
-import { type OpenApi, openApiOf } from './openapi.ts'
+import { buildOpenApi, type OpenApi } from './openapi.ts'
 import type { Operation } from './operation.ts'
 
 /** What this server serves, for programs and for people. Made when it is first asked for. */
@@ -8,7 +8,7 @@ export function newApiDescription(operations: readonly Operation[], version: str
   let page: { address: string; text: string } | undefined
   const describe = () => {
     if (made) return made
-    const document = openApiOf(operations, version)
+    const document = buildOpenApi(operations, version)
     made = { document, text: JSON.stringify(document) }
     return made
   }

@@ -10,8 +10,8 @@ const KEY_BYTES = 32
 export type ApiKey = { key: string; file?: string; isNew: boolean }
 
 /** The key of the environment, or that of the home, which is made on the first start. */
-export function apiKeyFor(home: string, given: string | undefined): ApiKey {
-  if (given) return { key: given, isNew: false }
+export function apiKeyFor(home: string, configuredKey: string | undefined): ApiKey {
+  if (configuredKey) return { key: configuredKey, isNew: false }
   const file = join(home, 'api-key')
   const kept = readIfPresentSync(file)?.trim()
   if (kept) {
@@ -24,7 +24,7 @@ export function apiKeyFor(home: string, given: string | undefined): ApiKey {
 }
 
 /** Compares digests, in a time that tells nothing of how much of a guess was right. */
-export function keyGuard(key: string): (shown: string) => boolean {
+export function newKeyMatcher(key: string): (shown: string) => boolean {
   const expected = Buffer.from(hash('sha256', key, 'hex'))
   // Filled anew for each guess: a digest that comes as a buffer of its own costs three times as much.
   const digest = Buffer.alloc(expected.length)
@@ -35,7 +35,7 @@ export function keyGuard(key: string): (shown: string) => boolean {
 }
 
 /** The key a request shows, if it shows one. */
-export const bearerOf = (authorization: string | undefined): string | undefined =>
+export const bearerToken = (authorization: string | undefined): string | undefined =>
   /^Bearer (.+)$/i.exec(authorization ?? '')?.[1]?.trim()
 
 export const keyDigest = (authorization: string | undefined): string => hash('sha256', authorization ?? '', 'hex')

@@ -1,3 +1,4 @@
+import { defined } from '../core/defined.ts'
 import type { DescribedOperation, JsonSchema, OpenApi, Parameter } from './openapi.ts'
 
 /** The API for people: one page without scripts or anything from elsewhere. Details open with the keyboard, too. */
@@ -26,7 +27,7 @@ ${firstAgent(address)}
 </header>
 <main id="routes">
 ${names.map((name) => group(name, groups[name] ?? [], address)).join('\n')}
-<section aria-labelledby="shapes">
+<section aria-labeledby="shapes">
 <h2 id="shapes">shapes</h2>
 ${shapes.map(([name, schema]) => shape(name, schema)).join('\n')}
 </section>
@@ -57,7 +58,7 @@ const operationsIn = (paths: OpenApi['paths']): Listed[] =>
     )
 
 const group = (name: string, listed: readonly Listed[], address: string): string =>
-  `<section aria-labelledby="${escaped(name)}">
+  `<section aria-labeledby="${escaped(name)}">
 <h2 id="${escaped(name)}">${escaped(name)}</h2>
 ${listed.map((one) => route(one, address)).join('\n')}
 </section>`
@@ -97,7 +98,7 @@ const table = (title: string, rows: readonly string[]): string =>
   `<table><caption>${escaped(title)}</caption><tbody>${rows.join('')}</tbody></table>`
 
 const parameterRow = ({ name, in: where, required, schema, description }: Parameter): string =>
-  row(name, { ...schema, ...(description ? { description } : {}) }, { isRequired: required, note: where })
+  row(name, { ...schema, ...defined({ description: description || undefined }) }, { isRequired: required, note: where })
 
 type RowNotes = { isRequired: boolean; note?: string }
 

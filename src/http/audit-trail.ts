@@ -1,15 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AuditEntry, AuditOutcome } from '../core/audit.ts'
+import { defined } from '../core/defined.ts'
 import { DEFAULT_ORGANIZATION } from '../core/id.ts'
 import type { Caller } from '../core/people.ts'
-import type { Desk } from '../service/desk.ts'
+import type { ServiceContext } from '../service/service-context.ts'
 import { newBucket } from './rate-limit.ts'
 import { operationOf } from './register.ts'
 
 const ID = /^[a-z]+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Refusals of strangers that are written down at once; a flood of them must not fill the disk. */
-const REFUSALS = { perSecond: 2, burst: 100 }
+const REFUSAL_RATE = { perSecond: 2, burst: 100 }
 
 type AuditTrail = {
   /** Somebody was not let in, or not allowed. */
@@ -17,22 +18,23 @@ type AuditTrail = {
 }
 
 /** Writes down who did what, before the answer goes out. */
-export function keepAuditTrail(server: FastifyInstance, desk: Desk): AuditTrail {
-  const { randomness, clock, store, report } = desk.world
-  const refusals = newBucket(REFUSALS)
+export function registerAuditTrail(server: FastifyInstance, context: ServiceContext): AuditTrail {
+  const { randomness, clock, store, report } = context.deps
+  const refusals = newBucket(REFUSAL_RATE)
 
   function entryOf(request: FastifyRequest, status: number, who: Partial<Caller>): AuditEntry {
     const object = objectOf(request)
     return {
-      ...{
-        id: `audit-${randomness.uuid()}`,
-        at: clock.now(),
-        organizationId: who.organizationId ?? DEFAULT_ORGANIZATION,
-      },
-      ...{ actor: who.actor ?? 'unknown', verb: verbOf(request), outcome: outcomeOf(status), status },
-      ...{ from: request.ip, requestId: request.id },
-      ...(who.userId ? { userId: who.userId } : {}),
-      ...(object ? { object } : {}),
+      id: `audit-${randomness.uuid()}`,
+      at: clock.now(),
+      organizationId: who.organizationId ?? DEFAULT_ORGANIZATION,
+      actor: who.actor ?? 'unknown',
+      verb: verbOf(request),
+      outcome: outcomeOf(status),
+      status,
+      from: request.ip,
+      requestId: request.id,
+      ...defined({ userId: who.userId || undefined, object: object || undefined }),
     }
   }
 
@@ -41,7 +43,7 @@ export function keepAuditTrail(server: FastifyInstance, desk: Desk): AuditTrail 
     store.audit.append(entry).catch((fault) => report(fault, `audit log: ${entry.verb}`))
 
   function tell(request: FastifyRequest, status: number): Promise<void> | undefined {
-    if (request.isAccounted || !request.caller || !isDeed(request, status)) return undefined
+    if (request.isAccounted || !request.caller || !isAuditable(request, status)) return undefined
     request.isAccounted = true
     return write(entryOf(request, status, request.caller))
   }
@@ -66,7 +68,7 @@ export function keepAuditTrail(server: FastifyInstance, desk: Desk): AuditTrail 
   }
 }
 
-function isDeed(request: FastifyRequest, status: number): boolean {
+function isAuditable(request: FastifyRequest, status: number): boolean {
   const audit = operationOf(request)?.audit ?? 'none'
   if (audit === 'none') return answersApproval(request.body)
   return audit === 'by-request' || status >= 400

@@ -7,7 +7,7 @@ export type ErrorAnswer = { status: number; body: Record<string, unknown>; heade
 export type ErrorTable = Record<ProblemKind, (problem: Problem) => ErrorAnswer>
 
 /** The answer to a fault; undefined for a bug of this server, of which a caller is told nothing. */
-export function answerOf(fault: unknown, table: ErrorTable): ErrorAnswer | undefined {
+export function toErrorAnswer(fault: unknown, table: ErrorTable): ErrorAnswer | undefined {
   if (fault instanceof Problem) return table[fault.kind](fault)
   if (fault instanceof StorageError)
     return table.unavailable(

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
 const KEEPALIVE_MS = 20_000
-const LOOK_MS = 5_000
+const KEEPALIVE_CHECK_MS = 5_000
 /** A reader that takes nothing for so long is gone; it may come back and go on where it was. */
 const STALL_MS = 30_000
 
@@ -27,7 +27,7 @@ export type EventStream = {
   /** Writes the last text and ends; `onSent` when the last byte was handed to the network. */
   end(text: string, onSent?: () => void): Promise<void>
   /** Ends without a last word, so that the reader comes back for the rest. */
-  leave(): void
+  disconnect(): void
   destroy(): void
   /** Releases what the stream holds. */
   close(): void
@@ -65,7 +65,7 @@ export function openEventStream(reply: FastifyReply, { keepAlive }: { keepAlive(
     send({ name, data }) {
       quietSince = Date.now()
       const text = `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(data)}\n\n`
-      return response.write(text) || response.destroyed ? undefined : drained(response)
+      return response.write(text) || response.destroyed ? undefined : waitForDrain(response)
     },
     keepAlive: ping,
     end: (text, onSent) =>
@@ -76,7 +76,7 @@ export function openEventStream(reply: FastifyReply, { keepAlive }: { keepAlive(
           resolve()
         })
       }),
-    leave() {
+    disconnect() {
       if (!isGone) response.end(() => response.socket?.end())
     },
     destroy: () => response.destroy(),
@@ -88,10 +88,10 @@ export function openEventStream(reply: FastifyReply, { keepAlive }: { keepAlive(
   }
 }
 
-export type QuietStreams = { watch(look: () => void): () => void }
+export type KeepAliveTimer = { watch(look: () => void): () => void }
 
 /** One timer for all streams of a server: there may be thousands, and most have nothing to send. */
-export function newQuietStreams(): QuietStreams {
+export function newKeepAliveTimer(): KeepAliveTimer {
   const looks = new Set<() => void>()
   let timer: NodeJS.Timeout | undefined
   return {
@@ -99,7 +99,7 @@ export function newQuietStreams(): QuietStreams {
       looks.add(look)
       timer ??= setInterval(() => {
         for (const one of looks) one()
-      }, LOOK_MS).unref()
+      }, KEEPALIVE_CHECK_MS).unref()
       return () => {
         looks.delete(look)
         if (looks.size > 0) return
@@ -116,7 +116,7 @@ function headersOf(reply: FastifyReply): Record<string, string> {
   )
 }
 
-async function drained(response: ServerResponse): Promise<void> {
+async function waitForDrain(response: ServerResponse): Promise<void> {
   const stalled = setTimeout(() => response.destroy(), STALL_MS)
   const closed = new AbortController()
   const stop = () => closed.abort()

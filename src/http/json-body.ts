@@ -3,12 +3,12 @@ import { Problem } from '../core/problem.ts'
 /** A JSON body as a caller sent it. No body is an empty one: some clients name the type of nothing. */
 export function readJson(body: Buffer, maxDepth: number): unknown {
   if (body.length === 0) return undefined
-  const value = parse(text(body))
-  tidy(value, maxDepth)
+  const value = parseJson(decodeUtf8(body))
+  sanitize(value, maxDepth)
   return value
 }
 
-function text(body: Buffer): string {
+function decodeUtf8(body: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {
@@ -16,7 +16,7 @@ function text(body: Buffer): string {
   }
 }
 
-function parse(json: string): unknown {
+function parseJson(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch (fault) {
@@ -26,11 +26,11 @@ function parse(json: string): unknown {
 
 /** A form as one object: its files and its fields, without the empty ones. */
 export async function readForm(body: Buffer, contentType: string): Promise<Record<string, unknown>> {
-  const form = await formIn(body, contentType)
+  const form = await parseForm(body, contentType)
   return Object.fromEntries([...form.entries()].filter(([, value]) => value !== ''))
 }
 
-async function formIn(body: Buffer, contentType: string): Promise<FormData> {
+async function parseForm(body: Buffer, contentType: string): Promise<FormData> {
   try {
     return await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
   } catch {
@@ -39,7 +39,7 @@ async function formIn(body: Buffer, contentType: string): Promise<FormData> {
 }
 
 /** Refuses what is nested too deeply and drops keys that would reach a prototype. Without recursion, for deep ones. */
-function tidy(root: unknown, maxDepth: number): void {
+function sanitize(root: unknown, maxDepth: number): void {
   let level: unknown[] = [root]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > maxDepth) throw new Problem('invalid', `body: is nested deeper than ${maxDepth} levels`)

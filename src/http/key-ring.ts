@@ -1,30 +1,33 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import type { Limits } from '../core/limits.ts'
-import { type KeptKey, type KeyId, keyPrefix, keyState } from '../core/people.ts'
+import { type KeyId, keyState, parseKeyPrefix, type StoredKey } from '../core/people.ts'
 import type { KeyStore } from '../ports/people-store.ts'
 import { type Bucket, newBucket } from './rate-limit.ts'
 
 /** A key in use. */
-export type HeldKey = {
-  kept: KeptKey
+export type ActiveKey = {
+  kept: StoredKey
   bucket: Bucket | undefined
   /** What it holds open: requests that wait, and streams. */
   open: Set<FastifyReply>
 }
 
-export type Shown = { type: 'valid'; held: HeldKey } | { type: 'ended'; kept: KeptKey } | { type: 'unknown' }
+export type KeyLookupResult =
+  | { type: 'valid'; held: ActiveKey }
+  | { type: 'ended'; kept: StoredKey }
+  | { type: 'unknown' }
 
 export type KeyRing = {
   /** At hand without asking the store; undefined where it must be asked. */
-  known(shown: string): Shown | undefined
-  find(shown: string): Promise<Shown>
+  findCached(shown: string): KeyLookupResult | undefined
+  find(shown: string): Promise<KeyLookupResult>
   /** Asks the store again about every key in use, and ends what revoked ones hold open. */
   recheck(): Promise<void>
   close(): void
 }
 
-type Options = {
+type KeyRingOptions = {
   keys: Pick<KeyStore, 'byPrefix' | 'revokedOf'>
   limits: Limits
   /** Ends what a key holds open. */
@@ -33,22 +36,22 @@ type Options = {
 }
 
 /** How long a look at the store is good for: with the time of the look itself, a revocation holds within a second. */
-const GOOD_FOR_MS = 500
+const FRESH_FOR_MS = 500
 const FORGET_AFTER_MS = 60_000
 
-type Entry = HeldKey & { digest: Buffer; lookedAt: number; usedAt: number }
+type Entry = ActiveKey & { digest: Buffer; lookedAt: number; usedAt: number }
 
 /** The keys in use, so that the store is asked about each twice a second and not with every request. */
-export function newKeyRing({ keys, limits, end, report }: Options): KeyRing {
+export function newKeyRing({ keys, limits, end, report }: KeyRingOptions): KeyRing {
   const entries = new Map<string, Entry>()
   let isClosed = false
   let looking: Promise<void> | undefined
   let isAway = false
 
-  const timer = setInterval(() => void look(), GOOD_FOR_MS)
+  const timer = setInterval(() => void look(), FRESH_FOR_MS)
   timer.unref()
 
-  function judge(entry: Entry, shown: string): Shown {
+  function judge(entry: Entry, shown: string): KeyLookupResult {
     if (!timingSafeEqual(hash('sha256', shown, 'buffer'), entry.digest)) return { type: 'unknown' }
     const { kept } = entry
     if (keyState(kept, Date.now()) !== 'valid') return { type: 'ended', kept }
@@ -56,15 +59,13 @@ export function newKeyRing({ keys, limits, end, report }: Options): KeyRing {
     return { type: 'valid', held: entry }
   }
 
-  function keep(kept: KeptKey): Entry {
+  function keep(kept: StoredKey): Entry {
     const entry = entries.get(kept.prefix) ?? {
-      ...{
-        kept,
-        digest: Buffer.from(kept.digest, 'hex'),
-        open: new Set<FastifyReply>(),
-        lookedAt: 0,
-        usedAt: Date.now(),
-      },
+      kept,
+      digest: Buffer.from(kept.digest, 'hex'),
+      open: new Set<FastifyReply>(),
+      lookedAt: 0,
+      usedAt: Date.now(),
       bucket: limits.requestsPerSecond > 0 ? newBucket(rateOf(limits)) : undefined,
     }
     entry.kept = kept
@@ -105,12 +106,12 @@ export function newKeyRing({ keys, limits, end, report }: Options): KeyRing {
   }
 
   return {
-    known(shown) {
-      const entry = entries.get(keyPrefix(shown) ?? '')
-      return entry && Date.now() - entry.lookedAt < GOOD_FOR_MS ? judge(entry, shown) : undefined
+    findCached(shown) {
+      const entry = entries.get(parseKeyPrefix(shown) ?? '')
+      return entry && Date.now() - entry.lookedAt < FRESH_FOR_MS ? judge(entry, shown) : undefined
     },
     async find(shown) {
-      const prefix = keyPrefix(shown)
+      const prefix = parseKeyPrefix(shown)
       const kept = prefix && (await keys.byPrefix(prefix))
       return kept ? judge(keep(kept), shown) : { type: 'unknown' }
     },

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Desk } from '../service/desk.ts'
-import { countRuns, turnsHere } from '../service/runs/runs.ts'
+import { countRunningTurns, countRuns } from '../service/runs/runs.ts'
+import type { ServiceContext } from '../service/service-context.ts'
 
 export type Metrics = {
   streams: { opened(): void; closed(): void }
@@ -13,13 +13,15 @@ export type Metrics = {
 const NANOSECONDS_PER_SECOND = 1e9
 
 /** What somebody needs who is woken at night: what runs, what waits and for how long, what fails, and how fast we are. */
-export function newMetrics(desk: Desk): Metrics {
+export function newMetrics(context: ServiceContext): Metrics {
   const registry = new Registry()
-  const stopHearing = hearTurns(desk, registry)
-  const look = countWhatIsNotOver(desk, registry)
-  const delay = measureLoop(registry)
+  const stopHearing = registerTurnMetrics(context, registry)
+  const look = registerRunMetrics(context, registry)
+  const delay = measureEventLoop(registry)
   const requests = new Counter({
-    ...{ name: 'holdfast_http_requests_total', help: 'Requests, by route and status', labelNames: ['route', 'status'] },
+    name: 'holdfast_http_requests_total',
+    help: 'Requests, by route and status',
+    labelNames: ['route', 'status'],
     registers: [registry],
   })
   // As many as there are routes and statuses; finding one by its labels costs more than counting.
@@ -33,19 +35,23 @@ export function newMetrics(desk: Desk): Metrics {
     return fresh
   }
   const open = new Gauge({
-    ...{ name: 'holdfast_streams_open', help: 'Streams that are being read' },
+    name: 'holdfast_streams_open',
+    help: 'Streams that are being read',
     registers: [registry],
   })
   new Gauge({
-    ...{ name: 'holdfast_memory_bytes', help: 'Memory of this process', labelNames: ['of'], registers: [registry] },
+    name: 'holdfast_memory_bytes',
+    help: 'Memory of this process',
+    labelNames: ['of'],
+    registers: [registry],
     collect() {
       const { rss, heapUsed } = process.memoryUsage()
       this.set({ of: 'process' }, rss)
       this.set({ of: 'heap' }, heapUsed)
     },
   })
-  tellCache(desk, registry)
-  tellWorkspaces(desk, registry)
+  registerCacheMetrics(context, registry)
+  registerWorkspaceMetrics(context, registry)
   return {
     streams: { opened: () => open.inc(), closed: () => open.dec() },
     answered: (route, status) => answersOf(route, status).inc(),
@@ -60,35 +66,51 @@ export function newMetrics(desk: Desk): Metrics {
   }
 }
 
-function hearTurns({ commits }: Desk, registry: Registry): () => void {
+function registerTurnMetrics({ commits }: ServiceContext, registry: Registry): () => void {
   const registers = [registry]
   const runs = new Counter({
-    ...{ name: 'holdfast_runs_ended_total', help: 'Runs that ended here, by stop reason', labelNames: ['stop_reason'] },
+    name: 'holdfast_runs_ended_total',
+    help: 'Runs that ended here, by stop reason',
+    labelNames: ['stop_reason'],
     registers,
   })
   const failures = new Counter({
-    ...{ name: 'holdfast_attempts_failed_total', help: 'Failed model attempts, by what happened and what was done' },
-    ...{ labelNames: ['kind', 'remedy'], registers },
+    name: 'holdfast_attempts_failed_total',
+    help: 'Failed model attempts, by what happened and what was done',
+    labelNames: ['kind', 'remedy'],
+    registers,
   })
   const answers = new Counter({
-    ...{ name: 'holdfast_attempts_answered_total', help: 'Model attempts that brought an answer', registers },
+    name: 'holdfast_attempts_answered_total',
+    help: 'Model attempts that brought an answer',
+    registers,
   })
   const tokens = new Counter({
-    ...{ name: 'holdfast_tokens_total', help: 'Tokens of answers', labelNames: ['of'], registers },
+    name: 'holdfast_tokens_total',
+    help: 'Tokens of answers',
+    labelNames: ['of'],
+    registers,
   })
   const tools = new Counter({
-    ...{ name: 'holdfast_tool_calls_ended_total', help: 'Tool calls, by outcome', labelNames: ['status'], registers },
+    name: 'holdfast_tool_calls_ended_total',
+    help: 'Tool calls, by outcome',
+    labelNames: ['status'],
+    registers,
   })
   new Counter({
-    ...{ name: 'holdfast_lease_takeovers_total', help: 'Runs taken over from a worker that died or left' },
-    ...{ labelNames: ['why'], registers },
+    name: 'holdfast_lease_takeovers_total',
+    help: 'Runs taken over from a worker that died or left',
+    labelNames: ['why'],
+    registers,
     collect() {
       this.reset()
       for (const [why, count] of Object.entries(commits.takeovers())) this.inc({ why }, count)
     },
   })
   const durations = new Histogram({
-    ...{ name: 'holdfast_commit_seconds', help: 'How long a commit of a turn took', registers },
+    name: 'holdfast_commit_seconds',
+    help: 'How long a commit of a turn took',
+    registers,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
   })
   return commits.listen({
@@ -106,82 +128,98 @@ function hearTurns({ commits }: Desk, registry: Registry): () => void {
 }
 
 /** What is kept between turns, and how often that was of use. */
-function tellCache({ world: { warm } }: Desk, registry: Registry): void {
+function registerCacheMetrics({ deps: { historyCache } }: ServiceContext, registry: Registry): void {
   const registers = [registry]
   new Gauge({
-    ...{ name: 'holdfast_cache_conversations', help: 'Conversations kept warm; of those, in a turn', registers },
+    name: 'holdfast_cache_conversations',
+    help: 'Conversations kept warm; of those, in a turn',
+    registers,
     labelNames: ['which'],
     collect() {
-      const { entries, active } = warm.state()
+      const { entries, active } = historyCache.state()
       this.set({ which: 'all' }, entries)
       this.set({ which: 'in_a_turn' }, active.length)
     },
   })
   new Gauge({
-    ...{ name: 'holdfast_cache_bytes', help: 'Roughly what the warm conversations take', registers },
+    name: 'holdfast_cache_bytes',
+    help: 'Roughly what the warm conversations take',
+    registers,
     collect() {
-      this.set(warm.state().bytes)
+      this.set(historyCache.state().bytes)
     },
   })
   new Counter({
-    ...{ name: 'holdfast_cache_lookups_total', help: 'Turns by what they found', labelNames: ['found'], registers },
+    name: 'holdfast_cache_lookups_total',
+    help: 'Turns by what they found',
+    labelNames: ['found'],
+    registers,
     collect() {
-      const { hits, misses } = warm.state()
+      const { hits, misses } = historyCache.state()
       this.reset()
       this.inc({ found: 'warm' }, hits)
       for (const [why, count] of Object.entries(misses)) this.inc({ found: why }, count)
     },
   })
   new Counter({
-    ...{ name: 'holdfast_cache_evictions_total', help: 'Conversations let go of, by reason', labelNames: ['reason'] },
+    name: 'holdfast_cache_evictions_total',
+    help: 'Conversations let go of, by reason',
+    labelNames: ['reason'],
     registers,
     collect() {
       this.reset()
-      for (const [reason, count] of Object.entries(warm.state().evictions)) this.inc({ reason }, count)
+      for (const [reason, count] of Object.entries(historyCache.state().evictions)) this.inc({ reason }, count)
     },
   })
 }
 
 /** Folders, counted: asking each how it is would cost more than anybody wants to know. */
-function tellWorkspaces({ workspaces, world }: Desk, registry: Registry): void {
+function registerWorkspaceMetrics({ workspaces, deps }: ServiceContext, registry: Registry): void {
   if (!workspaces) return
   new Gauge({
-    ...{ name: 'holdfast_workspaces', help: 'Conversations that have a workspace on this machine' },
+    name: 'holdfast_workspaces',
+    help: 'Conversations that have a workspace on this machine',
     registers: [registry],
     async collect() {
       try {
         this.set((await workspaces.list()).length)
       } catch (fault) {
-        world.report(fault, 'counting workspaces')
+        deps.report(fault, 'counting workspaces')
       }
     },
   })
 }
 
 /** Asked of the store when somebody looks. While it is away these stay as they were, and its own gauge says so. */
-function countWhatIsNotOver(desk: Desk, registry: Registry): () => Promise<void> {
+function registerRunMetrics(context: ServiceContext, registry: Registry): () => Promise<void> {
   const registers = [registry]
   const runs = new Gauge({
-    ...{ name: 'holdfast_runs', help: 'Runs that are not over, by phase, of all processes', labelNames: ['phase'] },
+    name: 'holdfast_runs',
+    help: 'Runs that are not over, by phase, of all processes',
+    labelNames: ['phase'],
     registers,
   })
   const oldest = new Gauge({
-    ...{ name: 'holdfast_queue_oldest_seconds', help: 'How long the oldest queued run has waited', registers },
+    name: 'holdfast_queue_oldest_seconds',
+    help: 'How long the oldest queued run has waited',
+    registers,
   })
   new Gauge({
-    ...{ name: 'holdfast_turns_running', help: 'Turns this process runs', registers },
+    name: 'holdfast_turns_running',
+    help: 'Turns this process runs',
+    registers,
     collect() {
-      this.set(turnsHere(desk))
+      this.set(countRunningTurns(context))
     },
   })
   const up = new Gauge({ name: 'holdfast_store_up', help: '1 while the store can be read', registers })
   return async () => {
     try {
-      const { queued, running, waiting, oldestQueuedAt } = await countRuns(desk)
+      const { queued, running, waiting, oldestQueuedAt } = await countRuns(context)
       runs.set({ phase: 'queued' }, queued)
       runs.set({ phase: 'running' }, running)
       runs.set({ phase: 'waiting_for_approval' }, waiting)
-      oldest.set(oldestQueuedAt === undefined ? 0 : Math.max(0, desk.world.clock.now() - oldestQueuedAt) / 1_000)
+      oldest.set(oldestQueuedAt === undefined ? 0 : Math.max(0, context.deps.clock.now() - oldestQueuedAt) / 1_000)
       up.set(1)
     } catch {
       up.set(0)
@@ -189,12 +227,14 @@ function countWhatIsNotOver(desk: Desk, registry: Registry): () => Promise<void>
   }
 }
 
-function measureLoop(registry: Registry) {
+function measureEventLoop(registry: Registry) {
   const delay = monitorEventLoopDelay({ resolution: 20 })
   delay.enable()
   new Gauge({
-    ...{ name: 'holdfast_event_loop_delay_seconds', help: 'Delay of the event loop since the last look' },
-    ...{ labelNames: ['quantile'], registers: [registry] },
+    name: 'holdfast_event_loop_delay_seconds',
+    help: 'Delay of the event loop since the last look',
+    labelNames: ['quantile'],
+    registers: [registry],
     collect() {
       for (const quantile of [50, 99])
         this.set({ quantile: String(quantile / 100) }, delay.percentile(quantile) / NANOSECONDS_PER_SECOND)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defined } from '../core/defined.ts'
 import type { Operation } from './operation.ts'
 
 export type JsonSchema = Record<string, unknown>
@@ -33,7 +34,7 @@ export type OpenApi = {
 }
 
 /** The API as its operations declare it: the schemas are the ones that requests are checked with. */
-export function openApiOf(operations: readonly Operation[], version: string): OpenApi {
+export function buildOpenApi(operations: readonly Operation[], version: string): OpenApi {
   const schemas: Components = {}
   const paths: OpenApi['paths'] = {}
   for (const operation of [...operations].sort((one, other) => (one.path < other.path ? -1 : 1))) {
@@ -66,21 +67,21 @@ function describe(operation: Operation, schemas: Components): DescribedOperation
     operationId,
     summary,
     tags: [group ?? path.split('/')[2] ?? 'server'],
-    ...(scope === 'open' ? { security: [] } : {}),
+    ...defined({ security: scope === 'open' ? ([] as []) : undefined }),
     parameters: [
       ...(params ? parametersOf(jsonOf(params, 'input'), 'path') : []),
       ...(query ? parametersOf(jsonOf(query, 'input'), 'query') : []),
     ],
-    ...(body
-      ? {
-          requestBody: {
+    ...defined({
+      requestBody: body
+        ? {
             required: !body.safeParse({}).success,
             content: {
-              [consumes]: { schema: jsonOf(body, 'input'), ...(example === undefined ? {} : { example }) },
+              [consumes]: { schema: jsonOf(body, 'input'), ...defined({ example }) },
             },
-          },
-        }
-      : {}),
+          }
+        : undefined,
+    }),
     responses: responsesOf(operation, jsonOf(operation.answer, 'output'), jsonOf(errorSchema, 'output')),
   }
 }
@@ -91,7 +92,7 @@ function parametersOf({ properties = {}, required = [] }: JsonSchema, place: Par
     name,
     in: place,
     required: names.includes(name),
-    ...(typeof description === 'string' ? { description } : {}),
+    ...defined({ description: typeof description === 'string' ? description : undefined }),
     schema,
   }))
 }
@@ -136,13 +137,13 @@ function successOf(
   }
 }
 
-type Target = { io: 'input' | 'output'; name: string; schemas: Components }
+type JsonSchemaOptions = { io: 'input' | 'output'; name: string; schemas: Components }
 
 /**
  * A schema as JSON Schema. Named parts (`.meta({ id })`) become components under their own name, parts that hold
  * themselves under the name of the operation, where the document can find them.
  */
-function jsonSchema(schema: z.ZodType, { io, name, schemas }: Target): JsonSchema {
+function jsonSchema(schema: z.ZodType, { io, name, schemas }: JsonSchemaOptions): JsonSchema {
   // As a property, a schema that is named itself is a reference, too.
   const made = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as JsonSchema
   const { $defs = {}, properties } = made as { $defs?: Components; properties: { it: JsonSchema } }

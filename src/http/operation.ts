@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { defined } from '../core/defined.ts'
 import type { Scope } from '../core/people.ts'
-import type { Desk } from '../service/desk.ts'
+import type { ServiceContext } from '../service/service-context.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -40,7 +41,7 @@ export type Operation = {
   /** Whether the answer is a stream of server-sent events. */
   streams: 'never' | 'on-request' | 'always'
   audit: Audit
-  handle(call: Call<unknown, unknown, unknown>, desk: Desk): unknown
+  handle(call: Call<unknown, unknown, unknown>, context: ServiceContext): unknown
 }
 
 /**
@@ -86,7 +87,7 @@ type Declaration<
   audit?: Audit
   handle(
     call: Call<{ [N in keyof P]: z.output<P[N]> }, z.output<Q>, z.output<B>>,
-    desk: Desk,
+    context: ServiceContext,
   ): Answered<A> | Promise<Answered<A>>
 }
 
@@ -121,7 +122,7 @@ export function operation<
     produces,
     streams,
     audit: declared.audit ?? (method === 'DELETE' ? 'by-request' : 'none'),
-    ...(params ? { params: z.object(params) } : {}),
+    ...defined({ params: params ? z.object(params) : undefined }),
   } as Operation
 }
 

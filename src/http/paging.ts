@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defined } from '../core/defined.ts'
 import { Problem } from '../core/problem.ts'
 import type { ListPage } from '../ports/list-page.ts'
 import { flag, limit } from './field.ts'
@@ -23,17 +24,16 @@ export const listQuery = (usual = 50) =>
 /** Lists of what one agent has are short and come oldest first. */
 export const ownedQuery = listQuery(1000).extend({ order: order.default('asc') })
 
-type Query = z.output<ReturnType<typeof listQuery>>
+type ListQuery = z.output<ReturnType<typeof listQuery>>
 
-export const pageOf = ({ limit: size, after, before, order: asked, ascending }: Query): ListPage => ({
+export const pageOf = ({ limit: size, after, before, order: asked, ascending }: ListQuery): ListPage => ({
   limit: size,
   order: asked ?? (ascending ? 'asc' : 'desc'),
-  ...(after ? { after } : {}),
-  ...(before ? { before } : {}),
+  ...defined({ after: after || undefined, before: before || undefined }),
 })
 
 /** A page of a list that is at hand as a whole, in order of creation. */
-export function paged<T extends { id: string }>(items: readonly T[], asked: Query): T[] {
+export function paged<T extends { id: string }>(items: readonly T[], asked: ListQuery): T[] {
   const { limit: size, order: direction, after, before } = pageOf(asked)
   const inOrder = direction === 'asc' ? [...items] : [...items].reverse()
   const from = after ? indexOf(after) + 1 : 0

@@ -1,25 +1,25 @@
-import type { Desk } from '../service/desk.ts'
+import type { ServiceContext } from '../service/service-context.ts'
 import { checkReady } from '../service/store/check-ready.ts'
 
 /** A probe that asks often costs the store nothing. */
-const REMEMBERED_MS = 1_000
+const CACHE_MS = 1_000
 
 /** Whether runs can be accepted, asked of the store at most once a second. */
-export function newReadiness(desk: Desk): () => Promise<boolean> {
+export function newReadiness(context: ServiceContext): () => Promise<boolean> {
   let last: { at: number; isReady: Promise<boolean> } | undefined
   return () => {
     const now = Date.now()
-    if (!last || now - last.at > REMEMBERED_MS) last = { at: now, isReady: isReady(desk) }
+    if (!last || now - last.at > CACHE_MS) last = { at: now, isReady: isReady(context) }
     return last.isReady
   }
 }
 
-async function isReady(desk: Desk): Promise<boolean> {
+async function isReady(context: ServiceContext): Promise<boolean> {
   try {
-    await checkReady(desk)
+    await checkReady(context)
     return true
   } catch (fault) {
-    desk.world.report(fault, 'readiness')
+    context.deps.report(fault, 'readiness')
     return false
   }
 }

@@ -6,8 +6,9 @@ import type {
   FastifyServerOptions,
 } from 'fastify'
 import type { z } from 'zod'
+import { defined } from '../core/defined.ts'
 import { Problem } from '../core/problem.ts'
-import type { Desk } from '../service/desk.ts'
+import type { ServiceContext } from '../service/service-context.ts'
 import type { Method, Operation } from './operation.ts'
 import { parsed, type RequestPart } from './parse.ts'
 import type { Surface } from './surface.ts'
@@ -38,7 +39,7 @@ export const SCHEMA_COMPILERS: Compilers = {
 export function registerOperations(
   server: FastifyInstance,
   surfaces: readonly Surface[],
-  deskOf: (request: FastifyRequest) => Desk,
+  contextOf: (request: FastifyRequest) => ServiceContext,
 ): void {
   for (const { operations, notServed, errors } of surfaces) {
     for (const operation of operations)
@@ -49,7 +50,7 @@ export function registerOperations(
         schema: checksOf(operation),
         handler: async (request, reply) => {
           const { params, query, body } = request
-          return answerWith(await operation.handle({ params, query, body, request, reply }, deskOf(request)), reply)
+          return sendAnswer(await operation.handle({ params, query, body, request, reply }, contextOf(request)), reply)
         },
       })
     for (const { methods = METHODS, path, what } of notServed)
@@ -70,14 +71,10 @@ const METHODS: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
  * What Fastify checks before the handler is called. Answers are not checked here but by the compiler and by tests: a
  * check of each would make reads a fifth slower (`decisions/016`).
  */
-const checksOf = ({ params, query, body }: Operation) => ({
-  ...(params ? { params } : {}),
-  ...(query ? { querystring: query } : {}),
-  ...(body ? { body } : {}),
-})
+const checksOf = ({ params, query, body }: Operation) => defined({ params, querystring: query, body })
 
 /** Fastify sends null and text as they are; here they are JSON like every other answer. */
-function answerWith(answer: unknown, reply: FastifyReply): unknown {
+function sendAnswer(answer: unknown, reply: FastifyReply): unknown {
   if (answer === undefined) return reply.code(204).send()
   if (answer !== null && typeof answer !== 'string') return answer
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))

@@ -1,11 +1,15 @@
-import type { ServeWish } from '../service/serve-wish.ts'
-import { secretsIn } from './access-log.ts'
+import type { ServeOptions } from '../service/serve-options.ts'
+import { secretsInEnvironment } from './access-log.ts'
 import { type ApiKey, apiKeyFor } from './api-key.ts'
 import { type RunningServer, startServer } from './server.ts'
 
 /** The server of a home, with the key of that home. */
-export async function serveHome({ home, givenKey, ...options }: ServeWish): Promise<RunningServer & { key: ApiKey }> {
-  const key = apiKeyFor(home, givenKey)
-  const server = await startServer({ ...options, apiKey: key.key, secrets: secretsIn(process.env) })
+export async function serveHome({
+  home,
+  environmentKey,
+  ...options
+}: ServeOptions): Promise<RunningServer & { key: ApiKey }> {
+  const key = apiKeyFor(home, environmentKey)
+  const server = await startServer({ ...options, apiKey: key.key, secrets: secretsInEnvironment(process.env) })
   return { ...server, key }
 }

@@ -1,23 +1,23 @@
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import type { Limits } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
-import type { Desk } from '../service/desk.ts'
-import { keepAccessLog, logFault } from './access-log.ts'
+import type { ServiceContext } from '../service/service-context.ts'
+import { logFault, registerAccessLog } from './access-log.ts'
 import { admit } from './admission.ts'
 import { newApiDescription } from './api-description.ts'
 import { keyDigest } from './api-key.ts'
-import { answerOf, type ErrorAnswer } from './errors.ts'
-import { newQuietStreams } from './event-stream.ts'
+import { type ErrorAnswer, toErrorAnswer } from './errors.ts'
+import { newKeepAliveTimer } from './event-stream.ts'
 import { readForm, readJson } from './json-body.ts'
 import { LETTA_ERRORS } from './letta/errors.ts'
 import { newMetrics } from './metrics.ts'
-import { isLoopback } from './neighbours.ts'
+import { isLoopback } from './origin-check.ts'
 import { newReadiness } from './readiness.ts'
 import { operationOf, registerOperations, SCHEMA_COMPILERS } from './register.ts'
 import { SURFACES } from './surfaces.ts'
 
 export type ServerOptions = {
-  desk: Desk
+  context: ServiceContext
   host: string
   /** 0 takes any free port. */
   port: number
@@ -44,35 +44,40 @@ const FORM = 'multipart/form-data'
 const FILE_LIMIT = 64 * 1024 * 1024
 const KEEP_ALIVE_MS = 75_000
 /** How often the server looks for requests that take too long to arrive. */
-const LOOK_MS = 1_000
-const SHORTEST_PUBLIC_KEY = 32
+const ARRIVAL_CHECK_MS = 1_000
+const MIN_PUBLIC_KEY_LENGTH = 32
 const CLOSE_GRACE_MS = 2_000
 
 /** The way in for the official client. What it serves is what the desk can do. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { desk, host, port, apiKey, version, report, log } = options
+  const { context, host, port, apiKey, version, report, log } = options
   requireKey(options)
-  const { limits } = desk
+  const { limits } = context
   const server = fastify({
-    ...{ bodyLimit: limits.bodyBytes, requestTimeout: limits.requestMs, keepAliveTimeout: KEEP_ALIVE_MS },
-    http: { headersTimeout: Math.min(limits.headersMs, limits.requestMs), connectionsCheckingInterval: LOOK_MS },
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    http: {
+      headersTimeout: Math.min(limits.headersMs, limits.requestMs),
+      connectionsCheckingInterval: ARRIVAL_CHECK_MS,
+    },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
     forceCloseConnections: 'idle',
     genReqId: () => crypto.randomUUID(),
     schemaController: { compilersFactory: SCHEMA_COMPILERS },
   })
-  const metrics = newMetrics(desk)
+  const metrics = newMetrics(context)
   const closing = new AbortController()
   const draining = new AbortController()
   server.decorate('serving', {
     version,
     metrics,
-    isReady: newReadiness(desk),
+    isReady: newReadiness(context),
     description: newApiDescription(
       SURFACES.flatMap(({ operations }) => operations),
       version,
     ),
-    quietStreams: newQuietStreams(),
+    quietStreams: newKeepAliveTimer(),
     closing: closing.signal,
     draining: draining.signal,
     streams: metrics.streams,
@@ -87,20 +92,20 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     if (log) logFault(fault, where, { write: log, secrets })
   }
   answerErrors(server, reportAndLog, limits)
-  const { deskOf, ring } = admit(server, { desk, apiKey, isLocal: isLoopback(host), limits })
+  const { contextOf, ring } = admit(server, { context, apiKey, isLocal: isLoopback(host), limits })
   refuseWhileDraining(server)
   // Hooks of every request say `done`: a promise each would cost more than what they do.
   server.addHook('onSend', (_, reply, payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close')
     done(null, payload)
   })
-  if (log) keepAccessLog(server, { write: log, secrets })
+  if (log) registerAccessLog(server, { write: log, secrets })
   server.addHook('onResponse', (request, reply, done) => {
     metrics.answered(`${request.method} ${request.routeOptions.url ?? 'unknown'}`, reply.statusCode)
     done()
   })
 
-  registerOperations(server, SURFACES, deskOf)
+  registerOperations(server, SURFACES, contextOf)
 
   server.server.maxConnections = limits.connections
   await server.listen({ host, port })
@@ -123,10 +128,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 function requireKey({ apiKey, host }: ServerOptions): void {
   if (apiKey.trim() === '') throw new Problem('invalid', 'The server needs a key; an empty one protects nothing.')
-  if (isLoopback(host) || apiKey.length >= SHORTEST_PUBLIC_KEY) return
+  if (isLoopback(host) || apiKey.length >= MIN_PUBLIC_KEY_LENGTH) return
   throw new Problem(
     'invalid',
-    `Others can reach ${host}: the key must have at least ${SHORTEST_PUBLIC_KEY} characters. Unset HOLDFAST_API_KEY to have one made.`,
+    `Others can reach ${host}: the key must have at least ${MIN_PUBLIC_KEY_LENGTH} characters. Unset HOLDFAST_API_KEY to have one made.`,
   )
 }
 
@@ -165,18 +170,18 @@ function refuseWhileDraining(server: FastifyInstance): void {
 }
 
 /** Fastify's own refusals, by what the client expects of them. */
-const ownWords = ({ bodyBytes }: Limits): Record<string, ErrorAnswer> => ({
+const fastifyErrors = ({ bodyBytes }: Limits): Record<string, ErrorAnswer> => ({
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, body: { detail: `The body is larger than ${bodyBytes} bytes.` } },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { status: 415, body: { detail: 'Send application/json.' } },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: { status: 400, body: { detail: 'The body is not as long as its header says.' } },
 })
 
 function answerErrors(server: FastifyInstance, report: ServerOptions['report'], limits: Limits): void {
-  const words = ownWords(limits)
+  const words = fastifyErrors(limits)
   server.setNotFoundHandler(async (_, reply) => reply.code(404).send({ detail: 'Not Found' }))
   server.setErrorHandler(async (fault: Error & { code?: string; statusCode?: number }, request, reply) => {
     const table = request.routeOptions.config?.errors ?? LETTA_ERRORS
-    const known = answerOf(fault, table) ?? words[fault.code ?? ''] ?? mistakeOf(fault)
+    const known = toErrorAnswer(fault, table) ?? words[fault.code ?? ''] ?? toClientError(fault)
     if (known) {
       const { status, body, headers } = known
       return reply
@@ -190,7 +195,7 @@ function answerErrors(server: FastifyInstance, report: ServerOptions['report'], 
 }
 
 /** What the framework itself holds against a request is the caller's, and says nothing of ours. */
-function mistakeOf({ statusCode, message }: { statusCode?: number; message: string }): ErrorAnswer | undefined {
+function toClientError({ statusCode, message }: { statusCode?: number; message: string }): ErrorAnswer | undefined {
   if (statusCode === undefined || statusCode < 400 || statusCode >= 500) return undefined
   return { status: statusCode, body: { detail: message } }
 }

@@ -1,10 +1,10 @@
-import { type CallbackTry, MOST_TRIES, outcomeOf, SPENT } from '../core/callback.ts'
+import { type CallbackTry, callbackOutcome, MAX_TRIES, TRIES_EXHAUSTED } from '../core/callback.ts'
 import type { OrganizationId, RunId } from '../core/id.ts'
 import type { ClaimedCallback } from '../ports/callback-store.ts'
 import { RefusedFetch } from '../ports/safe-fetch.ts'
 import { showRun } from '../service/runs/runs.ts'
 import { waitForRun } from '../service/runs/watch-run.ts'
-import type { JobParts, RunningJob } from './job.ts'
+import type { JobDeps, RunningJob } from './job.ts'
 import { newSingleFlight } from './single-flight.ts'
 
 /** From the first byte sent to the headers of the answer. */
@@ -15,14 +15,14 @@ const LEASE_MS = 30_000
 const SWEEP_MS = 5_000
 /** Retries are due between sweeps; a tick costs a comparison. */
 const TICK_MS = 1_000
-const MOST_AT_ONCE = 8
+const MAX_CONCURRENT = 8
 /** A stop lets requests that are being sent finish for this long. */
 const STOP_GRACE_MS = 2_000
 
 /** Delivers webhooks: calls the addresses that were given with runs, once those runs are over. */
-export function startCallbackSender({ desk, callbackBody }: Omit<JobParts, 'unheardOf'>): RunningJob {
-  const { outbound, callbacks, world } = desk
-  const { store, clock, report } = world
+export function startCallbackSender({ context, callbackBody }: Omit<JobDeps, 'unknownWorkspaces'>): RunningJob {
+  const { outbound, callbacks, deps } = context
+  const { store, clock, report } = deps
   const stopping = new AbortController()
   const hurry = new AbortController()
   const expected = new Set<RunId>()
@@ -40,7 +40,7 @@ export function startCallbackSender({ desk, callbackBody }: Omit<JobParts, 'unhe
   function lookWhenOver(runId: RunId, organizationId: OrganizationId): void {
     if (expected.has(runId)) return
     expected.add(runId)
-    waitForRun(runId, { ...desk, organizationId }, stopping.signal)
+    waitForRun(runId, { ...context, organizationId }, stopping.signal)
       .then(look)
       // The next sweep finds the callback, if there still is one.
       .catch(() => undefined)
@@ -66,7 +66,7 @@ export function startCallbackSender({ desk, callbackBody }: Omit<JobParts, 'unhe
 
   /** Starts to send what is due now; answers when the next callback will be. */
   async function sendDue(): Promise<number | undefined> {
-    while (sending.size < MOST_AT_ONCE && !stopping.signal.aborted) {
+    while (sending.size < MAX_CONCURRENT && !stopping.signal.aborted) {
       const due = await store.callbacks.nextDue()
       const now = clock.now()
       if (due === undefined || due > now) return due
@@ -84,8 +84,8 @@ export function startCallbackSender({ desk, callbackBody }: Omit<JobParts, 'unhe
   async function send(claimed: ClaimedCallback): Promise<void> {
     const { run, tries } = claimed
     try {
-      const tried = tries > MOST_TRIES ? undefined : await post(claimed)
-      const outcome = tried ? outcomeOf(tried, { tries, now: clock.now() }) : SPENT
+      const tried = tries > MAX_TRIES ? undefined : await post(claimed)
+      const outcome = tried ? callbackOutcome(tried, { tries, now: clock.now() }) : TRIES_EXHAUSTED
       await store.callbacks.record(run.id, tries, outcome)
     } catch (fault) {
       // The outcome is not recorded: the callback is sent again when the lease is over.
@@ -93,10 +93,12 @@ export function startCallbackSender({ desk, callbackBody }: Omit<JobParts, 'unhe
     }
   }
 
-  async function post({ run, url, reach, tries }: ClaimedCallback): Promise<CallbackTry> {
-    const body = await callbackBody(await showRun(run.id, { ...desk, organizationId: run.organizationId }))
+  async function post({ run, url, trust, tries }: ClaimedCallback): Promise<CallbackTry> {
+    const body = await callbackBody(await showRun(run.id, { ...context, organizationId: run.organizationId }))
     const signal = AbortSignal.any([hurry.signal, AbortSignal.timeout(ANSWER_MS)])
-    return answerTo(outbound.fetch[reach](url, { method: 'POST', headers: headersFor(run.id, tries), body, signal }))
+    return toCallbackTry(
+      outbound.fetch[trust](url, { method: 'POST', headers: headersFor(run.id, tries), body, signal }),
+    )
   }
 
   return {
@@ -122,18 +124,18 @@ const headersFor = (runId: RunId, tries: number): Record<string, string> => ({
   'x-holdfast-attempt': String(tries),
 })
 
-async function answerTo(asked: Promise<Response>): Promise<CallbackTry> {
+async function toCallbackTry(asked: Promise<Response>): Promise<CallbackTry> {
   try {
     const response = await asked
     // Only the status counts; the connection is not kept busy with the rest.
     await response.body?.cancel()
     return { type: 'answered', statusCode: response.status }
   } catch (fault) {
-    return { type: fault instanceof RefusedFetch ? 'refused' : 'failed', detail: wordsOf(fault) }
+    return { type: fault instanceof RefusedFetch ? 'refused' : 'failed', detail: errorDetail(fault) }
   }
 }
 
-function wordsOf(fault: unknown): string {
+function errorDetail(fault: unknown): string {
   if (!(fault instanceof Error)) return String(fault).slice(0, 300)
   if (fault.name === 'TimeoutError') return `it did not answer within ${ANSWER_MS / 1000} s`
   return (fault.cause instanceof Error ? fault.cause.message || fault.message : fault.message).slice(0, 300)

@@ -5,39 +5,39 @@ import { handleOf, type Target } from '../core/target.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
 import type { Store } from '../ports/store.ts'
-import type { NewVector, VectorShelf, WaitingText } from '../ports/vector-store.ts'
-import { embeddingOf } from '../service/search/find-both-ways.ts'
+import type { NewVector, VectorStore, WaitingText } from '../ports/vector-store.ts'
+import { embeddingTargetOf } from '../service/search/hybrid-search.ts'
 
-type Parts = {
-  vectors: VectorShelf
+type TextEmbedderDeps = {
+  vectors: VectorStore
   agents: Pick<Store['agents'], 'get'>
   embeddings: Embeddings
   clock: Pick<Clock, 'now'>
 }
 
-type Embedding = {
+type TextEmbedder = {
   /** Embeds what waits, until nothing does that could be embedded now. */
   work(signal: AbortSignal): Promise<void>
 }
 
 const PAGE = 64
-const MOST_PAGES = 20
+const MAX_PAGES = 20
 /** Of one text: models take about 8,000 tokens, and the beginning says what it is about. */
-const MOST_CHARACTERS = 16_000
+const MAX_CHARACTERS = 16_000
 /** For scripts of which a sign is a token or two. */
-const FEWEST_CHARACTERS = 3_000
+const RETRY_CHARACTERS = 3_000
 /** Vectors of a model that is not asked for any more, and texts committed out of order, are looked for so often. */
 const REVIEW_EVERY_MS = 10 * 60_000
-const FIRST_REST_MS = 5_000
-const LONGEST_REST_MS = 10 * 60_000
+const FIRST_BACKOFF_MS = 5_000
+const MAX_BACKOFF_MS = 10 * 60_000
 
 /** The text itself is what is refused: another time would not help. */
-const OF_THE_TEXT: ReadonlySet<FailureKind> = new Set([
+const TEXT_FAILURES: ReadonlySet<FailureKind> = new Set([
   ...(['context-overflow', 'payload-too-large', 'invalid-request', 'content-refused'] as const),
 ])
 
 /** Gives texts their vectors, behind everything else: they are found by their words from the moment they are kept. */
-export function newEmbedding({ vectors, agents, embeddings, clock }: Parts): Embedding {
+export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbedderDeps): TextEmbedder {
   const resting = new Map<string, { until: number; restMs: number }>()
   let doneUpTo = 0
   let reviewAt = 0
@@ -46,7 +46,7 @@ export function newEmbedding({ vectors, agents, embeddings, clock }: Parts): Emb
     if (clock.now() >= reviewAt) await review()
     let after = doneUpTo
     let passedOver: number | undefined
-    for (let page = 0; page < MOST_PAGES && !signal.aborted; page++) {
+    for (let page = 0; page < MAX_PAGES && !signal.aborted; page++) {
       const waiting = await vectors.waiting(after, PAGE)
       for (const { target, texts } of await byTarget(waiting)) {
         const isKept = target === undefined || (!isResting(target) && (await embedAll(target, texts, signal)))
@@ -61,7 +61,7 @@ export function newEmbedding({ vectors, agents, embeddings, clock }: Parts): Emb
   async function review(): Promise<void> {
     for (const { organizationId, agentId, model } of await vectors.models()) {
       const agent = await agents.get(organizationId, agentId)
-      const wanted = agent && embeddingOf(agent, embeddings)
+      const wanted = agent && embeddingTargetOf(agent, embeddings)
       if (wanted && handleOf(wanted) !== model) await vectors.drop(agentId, model)
     }
     doneUpTo = 0
@@ -74,7 +74,7 @@ export function newEmbedding({ vectors, agents, embeddings, clock }: Parts): Emb
     for (const text of waiting) {
       const { agentId, organizationId } = text
       if (!known.has(agentId)) known.set(agentId, await agents.get(organizationId, agentId))
-      const target = embeddingOf(known.get(agentId), embeddings)
+      const target = embeddingTargetOf(known.get(agentId), embeddings)
       const name = target ? handleOf(target) : ''
       const group = groups.get(name) ?? { target, texts: [] }
       group.texts.push(text)
@@ -86,15 +86,15 @@ export function newEmbedding({ vectors, agents, embeddings, clock }: Parts): Emb
   const isResting = (target: Target): boolean => (resting.get(handleOf(target))?.until ?? 0) > clock.now()
 
   function rest(target: Target, { retryAfterMs }: Failure): void {
-    const before = resting.get(handleOf(target))?.restMs ?? FIRST_REST_MS / 2
-    const restMs = Math.min(LONGEST_REST_MS, Math.max(before * 2, retryAfterMs ?? 0))
+    const before = resting.get(handleOf(target))?.restMs ?? FIRST_BACKOFF_MS / 2
+    const restMs = Math.min(MAX_BACKOFF_MS, Math.max(before * 2, retryAfterMs ?? 0))
     resting.set(handleOf(target), { until: clock.now() + restMs, restMs })
   }
 
   /** False: some still wait. */
   async function embedAll(target: Target, waiting: WaitingText[], signal: AbortSignal): Promise<boolean> {
     const model = handleOf(target)
-    const texts = waiting.map(({ text }) => text.slice(0, MOST_CHARACTERS).toWellFormed())
+    const texts = waiting.map(({ text }) => text.slice(0, MAX_CHARACTERS).toWellFormed())
     const answer = await embeddings.embedder.embed(target, texts, { purpose: 'storage', signal })
     if (answer.type === 'vectors') {
       resting.delete(model)
@@ -110,7 +110,7 @@ export function newEmbedding({ vectors, agents, embeddings, clock }: Parts): Emb
       return true
     }
     const { failure } = answer
-    if (!OF_THE_TEXT.has(failure.kind)) {
+    if (!TEXT_FAILURES.has(failure.kind)) {
       if (!signal.aborted) rest(target, failure)
       return false
     }
@@ -120,8 +120,8 @@ export function newEmbedding({ vectors, agents, embeddings, clock }: Parts): Emb
       return true
     }
     const { number, agentId, organizationId, text } = waiting[0]!
-    if (text.length > FEWEST_CHARACTERS)
-      return embedAll(target, [{ number, agentId, organizationId, text: text.slice(0, FEWEST_CHARACTERS) }], signal)
+    if (text.length > RETRY_CHARACTERS)
+      return embedAll(target, [{ number, agentId, organizationId, text: text.slice(0, RETRY_CHARACTERS) }], signal)
     const detail = `${failure.kind}: ${failure.detail}`.slice(0, 500)
     await vectors.keep([{ number, agentId, model, result: { type: 'refused', detail } }])
     return true

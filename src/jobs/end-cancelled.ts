@@ -1,29 +1,35 @@
 import type { ConversationId, RunId } from '../core/id.ts'
 import { isSettled, type Run } from '../core/run.ts'
 import { type ProcessState, type Workspace, WorkspaceError, type Workspaces } from '../ports/workspaces.ts'
-import type { Desk } from '../service/desk.ts'
+import type { ServiceContext } from '../service/service-context.ts'
 
-type Parts = { world: Pick<Desk['world'], 'store' | 'clock'>; workspaces: Pick<Workspaces, 'find' | 'glance'> }
+type EndCancelledDeps = {
+  deps: Pick<ServiceContext['deps'], 'store' | 'clock'>
+  workspaces: Pick<Workspaces, 'find' | 'peek'>
+}
 
 /** Ends the processes that a cancelled run started. */
-export async function endOfCancelled(runId: RunId, { world, workspaces }: Parts): Promise<void> {
-  const run = await world.store.runs.getAnywhere(runId)
+export async function endProcessesOfRun(runId: RunId, { deps, workspaces }: EndCancelledDeps): Promise<void> {
+  const run = await deps.store.runs.getAnywhere(runId)
   if (run?.status !== 'cancelled') return
-  const workspace = await awake(run.conversationId, workspaces)
-  await unlessGone(async () => workspace?.endOf(runId, 'cancelled'))
+  const workspace = await findAwakeWorkspace(run.conversationId, workspaces)
+  await unlessGone(async () => workspace?.endProcessesOfRun(runId, 'cancelled'))
 }
 
 /**
  * Ends every process of a workspace whose run was cancelled while no server looked after it, and foreground commands
  * whose run is over: no call waits for them any more.
  */
-export async function endWhatIsOver(conversationId: ConversationId, { world, workspaces }: Parts): Promise<void> {
-  const workspace = await awake(conversationId, workspaces)
+export async function endFinishedProcesses(
+  conversationId: ConversationId,
+  { deps, workspaces }: EndCancelledDeps,
+): Promise<void> {
+  const workspace = await findAwakeWorkspace(conversationId, workspaces)
   await unlessGone(async () => {
     const running = (await workspace?.processes())?.filter(({ ending }) => ending === undefined) ?? []
     for (const process of running) {
-      const run = await world.store.runs.getAnywhere(process.runId)
-      if (shouldEnd(process, { run, now: world.clock.now() })) await workspace?.kill(process.processId, 'cancelled')
+      const run = await deps.store.runs.getAnywhere(process.runId)
+      if (shouldEnd(process, { run, now: deps.clock.now() })) await workspace?.kill(process.processId, 'cancelled')
     }
   })
 }
@@ -50,10 +56,10 @@ export function shouldEnd(
 }
 
 /** The workspace, unless it is asleep: nothing runs in it then, and asking would wake it. */
-async function awake(
+async function findAwakeWorkspace(
   conversationId: ConversationId,
-  { find, glance }: Parts['workspaces'],
+  { find, peek }: EndCancelledDeps['workspaces'],
 ): Promise<Workspace | undefined> {
-  if ((await glance(conversationId))?.status !== 'awake') return undefined
+  if ((await peek(conversationId))?.status !== 'awake') return undefined
   return find(conversationId)
 }

@@ -1,14 +1,14 @@
-import type { Desk } from '../service/desk.ts'
-import type { RunStory } from '../service/runs/runs.ts'
-import type { UnheardOf } from './remove-ownerless.ts'
+import type { RunDetails } from '../service/runs/runs.ts'
+import type { ServiceContext } from '../service/service-context.ts'
+import type { UnknownWorkspacesPolicy } from './remove-orphaned-workspaces.ts'
 
 /** What every job is started with. */
-export type JobParts = {
-  desk: Desk
+export type JobDeps = {
+  context: ServiceContext
   /** What becomes of workspaces whose conversation the database does not know. */
-  unheardOf: UnheardOf
+  unknownWorkspaces: UnknownWorkspacesPolicy
   /** The body of a webhook, in the wire format of the API. */
-  callbackBody(story: RunStory): Promise<string>
+  callbackBody(story: RunDetails): Promise<string>
 }
 
 export type RunningJob = {

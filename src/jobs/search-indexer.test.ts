@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import type { Embedder } from '../ports/embeddings.ts'
 import { startSearchIndexer } from './search-indexer.ts'
 
-const NOBODY: Embedder = {
+const NO_EMBEDDER: Embedder = {
   serves: () => false,
   dimensionsOf: () => undefined,
   embed: async () => ({ type: 'vectors', vectors: [] }),
 }
 
 /** A clock whose ticks are told by the test, and a store that counts how often it is asked to index. */
-function given(catchUp: () => Promise<'done' | 'more'>) {
+function searchIndexerFixture(catchUp: () => Promise<'done' | 'more'>) {
   const faults: unknown[] = []
   let tick = () => {}
   let calls = 0
@@ -36,7 +36,7 @@ function given(catchUp: () => Promise<'done' | 'more'>) {
     },
   }
   const store = {
-    recall: {
+    messageSearch: {
       catchUp() {
         calls += 1
         return catchUp()
@@ -45,12 +45,12 @@ function given(catchUp: () => Promise<'done' | 'more'>) {
     },
     passages: { vectors: emptyShelf },
   }
-  const desk = {
-    world: { store, clock, report: (fault: unknown) => void faults.push(fault) },
+  const context = {
+    deps: { store, clock, report: (fault: unknown) => void faults.push(fault) },
     engine: { dispatcher: { running: () => Array.from({ length: turns }) } },
-    embeddings: { embedder: NOBODY, messages: true },
+    embeddings: { embedder: NO_EMBEDDER, messages: true },
   }
-  const keeping = startSearchIndexer({ desk: desk as never })
+  const keeping = startSearchIndexer({ context: context as never })
   return {
     keeping,
     faults,
@@ -70,7 +70,7 @@ function given(catchUp: () => Promise<'done' | 'more'>) {
 }
 
 test('nothing is indexed in the first moments, then now and then, and while turns run hardly ever', async () => {
-  const { keeping, ticks, calls, looks, isTicking, setTurns } = given(async () => 'done')
+  const { keeping, ticks, calls, looks, isTicking, setTurns } = searchIndexerFixture(async () => 'done')
   await ticks(1)
   assert.equal(calls() + looks(), 0)
   await ticks(50)
@@ -89,7 +89,7 @@ test('nothing is indexed in the first moments, then now and then, and while turn
 
 test('a store that is away is reported once and asked again', async () => {
   let isAway = true
-  const { keeping, ticks, calls, faults } = given(async () => {
+  const { keeping, ticks, calls, faults } = searchIndexerFixture(async () => {
     if (isAway) throw new Error('away')
     return 'done'
   })

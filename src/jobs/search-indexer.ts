@@ -1,6 +1,6 @@
-import { turnsHere } from '../service/runs/runs.ts'
-import { newEmbedding } from './embed-texts.ts'
-import type { JobParts, RunningJob } from './job.ts'
+import { countRunningTurns } from '../service/runs/runs.ts'
+import { newTextEmbedder } from './embed-texts.ts'
+import type { JobDeps, RunningJob } from './job.ts'
 import { newSingleFlight } from './single-flight.ts'
 
 const TICK_MS = 2_000
@@ -12,20 +12,21 @@ const INDEXING_TICKS = { idle: 5, busy: 30 }
 const INDEXING_MS = 50
 
 /** Indexes messages and embeds messages and passages while little else runs. */
-export function startSearchIndexer({ desk }: Pick<JobParts, 'desk'>): RunningJob {
-  const { world, embeddings } = desk
-  const { store, clock, report } = world
+export function startSearchIndexer({ context }: Pick<JobDeps, 'context'>): RunningJob {
+  const { deps, embeddings } = context
+  const { store, clock, report } = deps
   const stopping = new AbortController()
   const flight = newSingleFlight(report)
-  const shelves = embeddings.messages ? [store.passages.vectors, store.recall.vectors] : [store.passages.vectors]
-  const embedding = shelves.map((vectors) => newEmbedding({ vectors, agents: store.agents, embeddings, clock }))
+  const shelves = embeddings.messages ? [store.passages.vectors, store.messageSearch.vectors] : [store.passages.vectors]
+  const embedding = shelves.map((vectors) => newTextEmbedder({ vectors, agents: store.agents, embeddings, clock }))
   let ticks = -TICKS_BEFORE_FIRST
 
   const stopTicking = clock.every(TICK_MS, () => {
     ticks += 1
     if (ticks < 0) return
     flight.run('embedding for search', embed)
-    if (ticks % INDEXING_TICKS[turnsHere(desk) === 0 ? 'idle' : 'busy'] === 0) flight.run('indexing for search', index)
+    if (ticks % INDEXING_TICKS[countRunningTurns(context) === 0 ? 'idle' : 'busy'] === 0)
+      flight.run('indexing for search', index)
   })
 
   async function embed(): Promise<void> {
@@ -33,9 +34,9 @@ export function startSearchIndexer({ desk }: Pick<JobParts, 'desk'>): RunningJob
   }
 
   async function index(): Promise<void> {
-    while (!stopping.signal.aborted && (await store.recall.catchUp(INDEXING_MS)) === 'more') {
+    while (!stopping.signal.aborted && (await store.messageSearch.catchUp(INDEXING_MS)) === 'more') {
       await clock.sleep(INDEXING_MS, stopping.signal)
-      if (turnsHere(desk) > 0) return
+      if (countRunningTurns(context) > 0) return
     }
   }
 

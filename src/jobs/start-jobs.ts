@@ -1,5 +1,5 @@
 import { startCallbackSender } from './callback-sender.ts'
-import type { JobParts, RunningJob } from './job.ts'
+import type { JobDeps, RunningJob } from './job.ts'
 import { startSearchIndexer } from './search-indexer.ts'
 import { startStreamPruner } from './stream-pruner.ts'
 import { startWorkspaceJanitor } from './workspace-janitor.ts'
@@ -8,15 +8,15 @@ import { startWorkspaceJanitor } from './workspace-janitor.ts'
  * Background work of a process that owns a home, whether it serves HTTP or embeds Holdfast. The engine keeps its own
  * timers (heartbeat, takeover, lapsed approvals): they are part of holding a lease and start and stop with it.
  */
-const JOBS: Record<string, (parts: JobParts) => RunningJob> = {
+const JOBS: Record<string, (parts: JobDeps) => RunningJob> = {
   'search indexer': startSearchIndexer,
   'workspace janitor': startWorkspaceJanitor,
   'callback sender': startCallbackSender,
   'stream pruner': startStreamPruner,
 }
 
-export function startJobs(parts: JobParts): RunningJob {
-  const { report } = parts.desk.world
+export function startJobs(parts: JobDeps): RunningJob {
+  const { report } = parts.context.deps
   const running = Object.entries(JOBS).map(([name, start]) => ({ name, job: start(parts) }))
   return {
     async stop() {

@@ -1,4 +1,4 @@
-import type { JobParts, RunningJob } from './job.ts'
+import type { JobDeps, RunningJob } from './job.ts'
 import { newSingleFlight } from './single-flight.ts'
 
 /** The first prune waits this long after the start, so that clients that reconnect after a restart are served first. */
@@ -6,16 +6,16 @@ const TICK_MS = 30_000
 const TICKS_BETWEEN_PRUNES = 120
 
 /** Removes the chunks of streams whose retention time is over: once an hour. */
-export function startStreamPruner({ desk: { world } }: JobParts): RunningJob {
-  const flight = newSingleFlight(world.report)
+export function startStreamPruner({ context: { deps } }: JobDeps): RunningJob {
+  const flight = newSingleFlight(deps.report)
   let ticks = 0
-  const stopTicking = world.clock.every(TICK_MS, () => {
+  const stopTicking = deps.clock.every(TICK_MS, () => {
     if (ticks % TICKS_BETWEEN_PRUNES === 0) flight.run('pruning streams', prune)
     ticks += 1
   })
 
   async function prune(): Promise<void> {
-    await world.streams.prune()
+    await deps.streams.prune()
   }
 
   return {

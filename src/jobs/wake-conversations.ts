@@ -1,9 +1,9 @@
 import { Problem, type ProblemKind } from '../core/problem.ts'
-import type { AwaitedProcess, ProcessEnding, ProcessState, Workspace, Workspaces } from '../ports/workspaces.ts'
-import type { Desk } from '../service/desk.ts'
+import type { ProcessEnding, ProcessState, WatchedProcess, Workspace, Workspaces } from '../ports/workspaces.ts'
 import { sendInputs } from '../service/messages/send-message.ts'
+import type { ServiceContext } from '../service/service-context.ts'
 
-type Parts = { desk: Desk; workspaces: Pick<Workspaces, 'find' | 'awaited'> }
+type WakeUpDeps = { context: ServiceContext; workspaces: Pick<Workspaces, 'find' | 'processWatches'> }
 
 type WakeUps = {
   /** Starts to watch every awaited process that this process does not watch yet. */
@@ -12,55 +12,55 @@ type WakeUps = {
 }
 
 /** How long one that could not be told is left alone: the queue is full, or the conversation waits for a person. */
-const LATER_MS = 10_000
+const RETRY_DELAY_MS = 10_000
 /** What a turn that hears of an end needs to say that it has. */
-const HEARING_MS = 500
+const NOTICE_GRACE_MS = 500
 
 /**
  * Starts a turn in a conversation when a process ends that it wants to be told of. The note on disk makes it sure, the key
  * of the message makes it once: after a crash between sending and removing the note, the second message is the first.
  */
-export function newWakeUps({ desk, workspaces }: Parts): WakeUps {
-  const { clock, report } = desk.world
+export function newWakeUps({ context, workspaces }: WakeUpDeps): WakeUps {
+  const { clock, report } = context.deps
   const stopping = new AbortController()
   const watched = new Map<string, Promise<void>>()
   const notBefore = new Map<string, number>()
   const told = new Set<string>()
 
-  async function follow(awaited: AwaitedProcess): Promise<'over' | 'later'> {
+  async function follow(awaited: WatchedProcess): Promise<'over' | 'later'> {
     const workspace = await workspaces.find(awaited.conversationId)
     if (!workspace) return 'over'
     const found = await workspace.process(awaited.processId)
-    if (!found) return wake(awaited, { text: forgotten(awaited), desk })
+    if (!found) return wake(awaited, { text: unknownEndText(awaited), context })
     const process = found.ending ? found : await workspace.wait(awaited.processId, stopping.signal)
     if (!process.ending) return 'later'
     // A person stopped it: waking the conversation for it would be the opposite of what they wanted.
     if (process.ending.type === 'killed' && process.ending.why === 'cancelled') return 'over'
     // A turn that waits for it hears of its end now, and removes the note.
-    await clock.sleep(HEARING_MS, stopping.signal)
+    await clock.sleep(NOTICE_GRACE_MS, stopping.signal)
     if (stopping.signal.aborted) return 'later'
-    const isAwaited = (await workspaces.awaited.list()).some((one) => keyOf(one) === keyOf(awaited))
+    const isAwaited = (await workspaces.processWatches.list()).some((one) => keyOf(one) === keyOf(awaited))
     if (!isAwaited) return 'over'
-    return wake(awaited, { text: await newsOf(workspace, process), desk })
+    return wake(awaited, { text: await processEndText(workspace, process), context })
   }
 
-  async function watch(key: string, awaited: AwaitedProcess): Promise<void> {
+  async function watch(key: string, awaited: WatchedProcess): Promise<void> {
     try {
       const result = await follow(awaited)
-      if (result === 'over') await workspaces.awaited.remove(awaited)
-      else notBefore.set(key, clock.monotonic() + LATER_MS)
+      if (result === 'over') await workspaces.processWatches.remove(awaited)
+      else notBefore.set(key, clock.monotonic() + RETRY_DELAY_MS)
       told.delete(key)
     } catch (fault) {
       // Said once: it is tried again and again.
       if (!told.has(key) && !stopping.signal.aborted) report(fault, `telling ${awaited.conversationId} of an end`)
       told.add(key)
-      notBefore.set(key, clock.monotonic() + LATER_MS)
+      notBefore.set(key, clock.monotonic() + RETRY_DELAY_MS)
     }
   }
 
   return {
     async look() {
-      for (const awaited of await workspaces.awaited.list()) {
+      for (const awaited of await workspaces.processWatches.list()) {
         if (stopping.signal.aborted) return
         const key = keyOf(awaited)
         if (watched.has(key) || clock.monotonic() < (notBefore.get(key) ?? Number.NEGATIVE_INFINITY)) continue
@@ -78,7 +78,7 @@ export function newWakeUps({ desk, workspaces }: Parts): WakeUps {
   }
 }
 
-const keyOf = ({ conversationId, processId }: AwaitedProcess): string => `wake-${processId}-${conversationId}`
+const keyOf = ({ conversationId, processId }: WatchedProcess): string => `wake-${processId}-${conversationId}`
 
 /** What becomes of the note when the message is refused. A refusal that is not listed is a fault. */
 const AFTER_REFUSAL: Partial<Record<ProblemKind, 'over' | 'later'>> = {
@@ -90,8 +90,11 @@ const AFTER_REFUSAL: Partial<Record<ProblemKind, 'over' | 'later'>> = {
   'pending-approval': 'later',
 }
 
-async function wake(awaited: AwaitedProcess, { text, desk }: { text: string; desk: Desk }): Promise<'over' | 'later'> {
-  const { conversations, agents } = desk.world.store
+async function wake(
+  awaited: WatchedProcess,
+  { text, context }: { text: string; context: ServiceContext },
+): Promise<'over' | 'later'> {
+  const { conversations, agents } = context.deps.store
   const { conversationId } = awaited
   const whose = await conversations.getAnywhere(conversationId)
   if (!whose || whose.isDeleted) return 'over'
@@ -101,7 +104,7 @@ async function wake(awaited: AwaitedProcess, { text, desk }: { text: string; des
   try {
     const inputs = [{ role: 'system' as const, content: [{ type: 'text' as const, text }] }]
     const request = { agent, conversationId, inputs, idempotencyKey: keyOf(awaited), background: true }
-    await sendInputs(request, { ...desk, organizationId })
+    await sendInputs(request, { ...context, organizationId })
     return 'over'
   } catch (problem) {
     const after = problem instanceof Problem ? AFTER_REFUSAL[problem.kind] : undefined
@@ -110,18 +113,18 @@ async function wake(awaited: AwaitedProcess, { text, desk }: { text: string; des
   }
 }
 
-const forgotten = ({ processId }: AwaitedProcess): string =>
+const unknownEndText = ({ processId }: WatchedProcess): string =>
   `The background process ${processId} has ended. Nothing more is known of it: it was too long ago.`
 
-const NEWS_BYTES = 2_000
-const SHOWN_COMMAND = 200
+const OUTPUT_TAIL_BYTES = 2_000
+const MAX_SHOWN_COMMAND = 200
 
 /** The same words however often they are found: nothing in them depends on when they are told. */
-async function newsOf(workspace: Workspace, process: ProcessState): Promise<string> {
+async function processEndText(workspace: Workspace, process: ProcessState): Promise<string> {
   const { processId, command, startedAt, endedAt = startedAt, ending } = process
-  const { text, total } = await workspace.output(processId, { last: NEWS_BYTES })
-  const shown = command.length > SHOWN_COMMAND ? `${command.slice(0, SHOWN_COMMAND)}…` : command
-  const how = `ended after ${Math.round((endedAt - startedAt) / 1_000)} s: ${ending ? endingWords(ending) : 'unknown'}`
+  const { text, total } = await workspace.output(processId, { last: OUTPUT_TAIL_BYTES })
+  const shown = command.length > MAX_SHOWN_COMMAND ? `${command.slice(0, MAX_SHOWN_COMMAND)}…` : command
+  const how = `ended after ${Math.round((endedAt - startedAt) / 1_000)} s: ${ending ? describeEnding(ending) : 'unknown'}`
   // The output of a command is not trusted: it is marked as output, and cannot end the mark.
   const marked = `<output>\n${text.replaceAll('</output', '<\\/output').trimEnd()}\n</output>`
   const output =
@@ -131,7 +134,7 @@ async function newsOf(workspace: Workspace, process: ProcessState): Promise<stri
   return `The background process ${processId} (${shown}) ${how}. ${output}`
 }
 
-function endingWords(ending: ProcessEnding): string {
+function describeEnding(ending: ProcessEnding): string {
   switch (ending.type) {
     case 'exited':
       return `exit code ${ending.code}`

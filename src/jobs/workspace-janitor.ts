@@ -1,7 +1,7 @@
 import type { RunId } from '../core/id.ts'
-import { endOfCancelled, endWhatIsOver } from './end-cancelled.ts'
-import type { JobParts, RunningJob } from './job.ts'
-import { removeOwnerless } from './remove-ownerless.ts'
+import { endFinishedProcesses, endProcessesOfRun } from './end-cancelled.ts'
+import type { JobDeps, RunningJob } from './job.ts'
+import { removeOrphanedWorkspaces } from './remove-orphaned-workspaces.ts'
 import { newSingleFlight } from './single-flight.ts'
 import { newWakeUps } from './wake-conversations.ts'
 
@@ -15,10 +15,10 @@ const TICKS_BEFORE_FIRST_SWEEP = 2
  * Looks after workspaces outside of turns: wakes conversations when an awaited process ends, ends the processes of
  * cancelled runs, and removes workspaces whose conversation is deleted. The next process finds what this one leaves.
  */
-export function startWorkspaceJanitor({ desk, unheardOf }: Omit<JobParts, 'callbackBody'>): RunningJob {
-  const { world, workspaces, commits } = desk
-  const wakeUps = newWakeUps({ desk, workspaces })
-  const flight = newSingleFlight(world.report)
+export function startWorkspaceJanitor({ context, unknownWorkspaces }: Omit<JobDeps, 'callbackBody'>): RunningJob {
+  const { deps, workspaces, commits } = context
+  const wakeUps = newWakeUps({ context, workspaces })
+  const flight = newSingleFlight(deps.report)
   const stopping = new AbortController()
   const cancelled = new Set<RunId>()
   let ticks = -TICKS_BEFORE_FIRST_SWEEP
@@ -30,7 +30,7 @@ export function startWorkspaceJanitor({ desk, unheardOf }: Omit<JobParts, 'callb
       flight.run(ENDING, endCancelled)
     },
   })
-  const stopTicking = world.clock.every(TICK_MS, () => {
+  const stopTicking = deps.clock.every(TICK_MS, () => {
     flight.run('waking conversations', wakeUps.look)
     if (cancelled.size > 0) flight.run(ENDING, endCancelled)
     if (ticks % TICKS_BETWEEN_SWEEPS === 0) flight.run('looking after workspaces', sweep)
@@ -39,14 +39,14 @@ export function startWorkspaceJanitor({ desk, unheardOf }: Omit<JobParts, 'callb
 
   async function endCancelled(): Promise<void> {
     await eachOf([...cancelled], async (runId) => {
-      await endOfCancelled(runId, { world, workspaces })
+      await endProcessesOfRun(runId, { deps, workspaces })
       cancelled.delete(runId)
     })
   }
 
   async function sweep(): Promise<void> {
-    const staying = await removeOwnerless({ store: world.store, workspaces, unheardOf })
-    await eachOf(staying, (id) => endWhatIsOver(id, { world, workspaces }))
+    const staying = await removeOrphanedWorkspaces({ store: deps.store, workspaces, unknownWorkspaces })
+    await eachOf(staying, (id) => endFinishedProcesses(id, { deps, workspaces }))
   }
 
   /** A failure of one does not keep the others waiting. */

@@ -29,7 +29,7 @@ export function withCommitListeners(
     ...runs,
     async takeOver(workerId, options) {
       const claim = await runs.takeOver(workerId, options)
-      if (claim) takeovers[whyLeft(claim)] += 1
+      if (claim) takeovers[takeoverReason(claim)] += 1
       return claim
     },
   }
@@ -46,4 +46,5 @@ export function withCommitListeners(
 }
 
 /** The death of a worker is in the log; one that stopped cleanly gave its lease back without an event. */
-const whyLeft = ({ events }: Claim) => (events.at(-1)?.event.type === 'worker-lost' ? 'worker-lost' : 'handed-back')
+const takeoverReason = ({ events }: Claim) =>
+  events.at(-1)?.event.type === 'worker-lost' ? 'worker-lost' : 'handed-back'

@@ -2,14 +2,14 @@ import type { NumberedChunk } from '../core/chunk.ts'
 import type { RunId } from '../core/id.ts'
 
 /** Chunks a reader may be behind before it is dropped; it can resume after the last number it saw. */
-export const READER_BOUND = 2_000
+export const MAX_READER_BACKLOG = 2_000
 
 export type Reader = {
   take(): NumberedChunk[]
   /** Everything up to this number was taken, from here or from the store. */
-  reached(number: number): void
+  advance(number: number): void
   /** The store has more than this reader was handed; asking takes the word back. */
-  mustLook(): boolean
+  consumeStale(): boolean
   isBehind(): boolean
   /** Resolves when there is something to take or to look for, or at once if there is. */
   ready(signal: AbortSignal): Promise<void>
@@ -22,11 +22,11 @@ export type FanOut = {
   watched(): Iterable<RunId>
   publish(runId: RunId, chunks: readonly NumberedChunk[]): void
   /** Another process may have written: whoever has seen less than this looks into the store. True: somebody had. */
-  tell(runId: RunId, last: number): boolean
+  noteHead(runId: RunId, last: number): boolean
   subscribe(runId: RunId): Reader
 }
 
-type Receiver = { receive(chunks: readonly NumberedChunk[]): void; learn(last: number): boolean }
+type Receiver = { receive(chunks: readonly NumberedChunk[]): void; noteHead(last: number): boolean }
 
 /** In this process only; a reader elsewhere reads the store. A slow reader costs at most its bound, and nobody else. */
 export function newFanOut(): FanOut {
@@ -37,9 +37,9 @@ export function newFanOut(): FanOut {
     publish(runId, chunks) {
       for (const reader of readers.get(runId) ?? []) reader.receive(chunks)
     },
-    tell(runId, last) {
+    noteHead(runId, last) {
       let isNew = false
-      for (const reader of readers.get(runId) ?? []) isNew = reader.learn(last) || isNew
+      for (const reader of readers.get(runId) ?? []) isNew = reader.noteHead(last) || isNew
       return isNew
     },
     subscribe(runId) {
@@ -58,24 +58,24 @@ function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
   let queue: NumberedChunk[] = []
   let reached = 0
   let isBehind = false
-  let hasMore = false
+  let isStale = false
   let wake: (() => void) | undefined
   // Heeded once and not with every wait: there is one for each chunk.
-  let heeded: AbortSignal | undefined
+  let listenedSignal: AbortSignal | undefined
   const onAbort = () => wake?.()
   const receiver: Receiver = {
     receive(chunks) {
-      if (queue.length + chunks.length > READER_BOUND) {
+      if (queue.length + chunks.length > MAX_READER_BACKLOG) {
         isBehind = true
         queue = []
       }
       if (!isBehind) queue.push(...chunks)
       wake?.()
     },
-    learn(last) {
+    noteHead(last) {
       // What waits in the queue comes anyway; a gap before it is found by whoever takes it.
       if (last <= reached || queue.length > 0) return false
-      hasMore = true
+      isStale = true
       wake?.()
       return true
     },
@@ -86,30 +86,30 @@ function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
       queue = []
       return taken
     },
-    reached(number) {
+    advance(number) {
       reached = number
     },
-    mustLook() {
-      const word = hasMore
-      hasMore = false
+    consumeStale() {
+      const word = isStale
+      isStale = false
       return word
     },
     isBehind: () => isBehind,
     ready: (signal) =>
       new Promise((resolve) => {
-        if (signal !== heeded) {
-          heeded?.removeEventListener('abort', onAbort)
+        if (signal !== listenedSignal) {
+          listenedSignal?.removeEventListener('abort', onAbort)
           signal.addEventListener('abort', onAbort)
-          heeded = signal
+          listenedSignal = signal
         }
         wake = () => {
           wake = undefined
           resolve()
         }
-        if (signal.aborted || queue.length > 0 || isBehind || hasMore) wake()
+        if (signal.aborted || queue.length > 0 || isBehind || isStale) wake()
       }),
     close() {
-      heeded?.removeEventListener('abort', onAbort)
+      listenedSignal?.removeEventListener('abort', onAbort)
       close()
     },
   }

@@ -1,12 +1,13 @@
 import { untilAborted } from '../core/abort.ts'
 import type { Chunk, NumberedChunk } from '../core/chunk.ts'
+import { defined } from '../core/defined.ts'
 import type { RunId } from '../core/id.ts'
 import type { ChunkAppend, ChunkStore, StreamHead } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import { StorageError } from '../ports/storage-error.ts'
-import type { FoundStream, RunStream, StreamOptions, Streams } from '../ports/streams.ts'
+import type { FoundStream, RunStream, RunStreamOptions, Streams } from '../ports/streams.ts'
 import { newFanOut } from './fan-out.ts'
-import { newLookout } from './lookout.ts'
+import { newStreamPoller } from './stream-poller.ts'
 import { watchStream } from './watch-stream.ts'
 
 /** While nobody watches, chunks may gather this long before they are written: nobody has seen them yet. */
@@ -19,7 +20,7 @@ const BURST_MS = 1
 const PRUNE_SLICE = 50
 const PRUNE_PAUSE_MS = 20
 
-type Writer = StreamOptions & {
+type StreamWriter = RunStreamOptions & {
   runId: RunId
   /** The last number the store gave out, and the last it will have given out when all that was written is kept. */
   last: number
@@ -29,15 +30,15 @@ type Writer = StreamOptions & {
   isBegun: boolean
   state: 'open' | 'ended' | 'fenced'
 }
-type Pending = {
-  writer: Writer
+type PendingChunks = {
+  writer: StreamWriter
   chunks: { event: number; body: string; chunk: Chunk }[]
   ended: boolean
   /** Somebody waits for it: a watcher, a turn that settles, or its time has come. */
   isDue: boolean
 }
 
-type StreamParts = {
+type StreamsOptions = {
   chunks: ChunkStore
   clock: Clock
   report(fault: unknown, where: string): void
@@ -49,23 +50,23 @@ type StreamParts = {
  * The chunk log and its fan-out. A chunk is kept before any watcher sees it; all streams share one write. Nothing here
  * outlives a run except what is in the store.
  */
-export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INFINITY }: StreamParts): Streams {
+export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INFINITY }: StreamsOptions): Streams {
   const fanOut = newFanOut()
-  const lookout = newLookout({ fanOut, chunks, clock, report })
+  const poller = newStreamPoller({ fanOut, chunks, clock, report })
   // By writer and not by run: two who finish the same stream at once must not share an append.
-  const pending = new Map<Writer, Pending>()
+  const pending = new Map<StreamWriter, PendingChunks>()
   let flushing: Promise<void> | undefined
   let nextFlush: Promise<void> | undefined
   let isScheduled = false
   let isClosing = false
   let wroteAtOnce = Number.NEGATIVE_INFINITY
 
-  function write(writer: Writer, written: readonly Chunk[], event: number) {
+  function write(writer: StreamWriter, written: readonly Chunk[], event: number) {
     if (writer.state !== 'open' || written.length === 0) return
     if (event === 0 && fanOut.isWatched(writer.runId) && writeAtOnce(writer, written)) return
     const gathered = gather(writer)
     for (const chunk of written) {
-      gathered.chunks.push({ event, body: bodyOf(chunk), chunk })
+      gathered.chunks.push({ event, body: encodeChunk(chunk), chunk })
       writer.written++
       if (chunk.message_type === 'done') {
         gathered.ended = true
@@ -76,15 +77,15 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
   }
 
   /** A person reads along: a lone piece goes to the store and to them without waiting for company. */
-  function writeAtOnce(writer: Writer, written: readonly Chunk[]): boolean {
+  function writeAtOnce(writer: StreamWriter, written: readonly Chunk[]): boolean {
     const { runId, fence, last, floor, bound } = writer
     const now = clock.monotonic()
-    if (!chunks.appendAtOnce || now - wroteAtOnce < BURST_MS || flushing || pending.has(writer)) return false
-    if (!writer.isBegun || last < floor || last + written.length > bound || !written.every(isPiece)) return false
+    if (!chunks.appendSync || now - wroteAtOnce < BURST_MS || flushing || pending.has(writer)) return false
+    if (!writer.isBegun || last < floor || last + written.length > bound || !written.every(isDeltaChunk)) return false
     wroteAtOnce = now
-    const pieces = written.map((chunk) => ({ event: 0, body: bodyOf(chunk) }))
+    const pieces = written.map((chunk) => ({ event: 0, body: encodeChunk(chunk) }))
     try {
-      if (!chunks.appendAtOnce({ runId, fence, last, chunks: pieces })) return false
+      if (!chunks.appendSync({ runId, fence, last, chunks: pieces })) return false
     } catch (fault) {
       // The usual way will meet it too, and can wait until it passes.
       if (fault instanceof StorageError) return false
@@ -92,25 +93,25 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     }
     writer.last += written.length
     writer.written = writer.last
-    tellWatchers(
+    publish(
       writer,
       written.map((chunk, index): NumberedChunk => ({ number: last + 1 + index, event: 0, chunk })),
     )
     return true
   }
 
-  function tellWatchers({ runId }: Writer, numbered: NumberedChunk[]): void {
+  function publish({ runId }: StreamWriter, numbered: NumberedChunk[]): void {
     fanOut.publish(runId, numbered)
-    lookout.wroteHere(runId)
+    poller.markLocal(runId)
   }
 
-  function gather(writer: Writer): Pending {
+  function gather(writer: StreamWriter): PendingChunks {
     const gathered = pending.get(writer) ?? { writer, chunks: [], ended: false, isDue: false }
     pending.set(writer, gathered)
     return gathered
   }
 
-  function flushInTime(gathered: Pending) {
+  function flushInTime(gathered: PendingChunks) {
     if (!fanOut.isWatched(gathered.writer.runId)) return flushLater()
     gathered.isDue = true
     flushSoon()
@@ -145,7 +146,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
       const batch = [...pending.values()].filter((gathered) => gathered.isDue)
       if (batch.length === 0) return
       for (const { writer } of batch) pending.delete(writer)
-      flushing = keep(batch).finally(() => {
+      flushing = writeBatch(batch).finally(() => {
         flushing = undefined
       })
       await flushing
@@ -153,13 +154,13 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     return nextFlush
   }
 
-  async function keep(batch: Pending[]): Promise<void> {
+  async function writeBatch(batch: PendingChunks[]): Promise<void> {
     for (const { writer, chunks: gathered } of batch) await makeRoom(writer, gathered.length)
     const appends = batch.map(({ writer, chunks: gathered, ended }): ChunkAppend => {
       const { runId, fence, last, floor, isBegun } = writer
       return { runId, fence, last, floor, isFirst: !isBegun, chunks: gathered, ended, at: clock.now() }
     })
-    const firsts = await appendWithPatience(appends)
+    const firsts = await appendWithRetry(appends)
     for (const [index, { writer, chunks: gathered }] of batch.entries()) {
       const first = firsts[index]!
       if (typeof first !== 'number') {
@@ -169,7 +170,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
       writer.isBegun = true
       writer.last = first + gathered.length - 1
       if (!fanOut.isWatched(writer.runId)) continue
-      tellWatchers(
+      publish(
         writer,
         gathered.map(({ event, chunk }, offset): NumberedChunk => ({ number: first + offset, event, chunk })),
       )
@@ -181,7 +182,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     return false
   }
 
-  async function makeRoom(writer: Writer, count: number): Promise<void> {
+  async function makeRoom(writer: StreamWriter, count: number): Promise<void> {
     while (writer.state !== 'fenced' && Math.max(writer.last, writer.floor) + count > writer.bound) {
       const raised = await writer.raiseBound()
       if (raised === undefined) writer.state = 'fenced'
@@ -189,37 +190,37 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     }
   }
 
-  async function appendWithPatience(appends: ChunkAppend[]) {
+  async function appendWithRetry(appends: ChunkAppend[]) {
     for (;;) {
       try {
         return await chunks.append(appends)
       } catch (fault) {
-        if (!(fault instanceof StorageError) || !fault.mayPass || isClosing) throw fault
+        if (!(fault instanceof StorageError) || !fault.isTransient || isClosing) throw fault
         await clock.sleep(RETRY_MS)
       }
     }
   }
 
-  async function open(runId: RunId, options: StreamOptions): Promise<RunStream | 'fenced'> {
+  async function open(runId: RunId, options: RunStreamOptions): Promise<RunStream | 'fenced'> {
     const { fence, former = fence > 1 ? 'possible' : 'none' } = options
     // What the former writer left is not to be read before it is written, should it have been one of ours.
     if (former === 'possible' && isPending(runId)) await untilAborted(flushAll(), options.signal)
-    const head = former === 'none' ? UNWRITTEN : await chunks.open(runId, fence, former)
+    const head = former === 'none' ? EMPTY_HEAD : await chunks.open(runId, fence, former)
     if (head === 'fenced') return 'fenced'
     const { last, ended, mayHaveLost } = head
     const state = ended ? 'ended' : 'open'
     const floor = mayHaveLost ? options.bound : 0
-    const isBegun = head !== UNWRITTEN
-    const writer: Writer = { ...options, runId, last, written: Math.max(last, floor), floor, isBegun, state }
+    const isBegun = head !== EMPTY_HEAD
+    const writer: StreamWriter = { ...options, runId, last, written: Math.max(last, floor), floor, isBegun, state }
     // Its head shares a write with whatever else there is, soon enough for a reader in another process.
     if (!isBegun) flushInTime(gather(writer))
-    const dangling = last > 0 && !ended ? await danglingText(chunks, runId, last) : undefined
+    const partial = last > 0 && !ended ? await partialText(chunks, runId, last) : undefined
     const found: FoundStream = {
       last,
       ended,
       mayHaveLost,
       lastEvent: head.lastEvent,
-      ...(dangling ? { dangling } : {}),
+      ...defined({ partial }),
     }
     return {
       found,
@@ -245,7 +246,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     watch(runId, options) {
       // What gathered while nobody watched is due now.
       flushAll().catch((fault) => report(fault, 'chunk log'))
-      return watchStream(runId, { ...options, chunks, clock, fanOut, lookout })
+      return watchStream(runId, { ...options, chunks, clock, fanOut, lookout: poller })
     },
     unended: async (limit) => (await chunks.unended(limit)).filter((runId) => !isPending(runId)),
     async flush() {
@@ -274,20 +275,20 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
 }
 
 /** What the store would say of a stream that nobody can have written. */
-const UNWRITTEN: StreamHead = { last: 0, lastEvent: 0, ended: false, mayHaveLost: false }
+const EMPTY_HEAD: StreamHead = { last: 0, lastEvent: 0, ended: false, mayHaveLost: false }
 
-const isPiece = ({ message_type }: Chunk): boolean =>
+const isDeltaChunk = ({ message_type }: Chunk): boolean =>
   message_type === 'assistant_message' || message_type === 'reasoning_message'
 
 /** A turn has a hundred deltas and a handful of anything else: theirs is put together by hand, for a third of the cost. */
-function bodyOf(chunk: Chunk): string {
+function encodeChunk(chunk: Chunk): string {
   if (chunk.message_type !== 'assistant_message') return JSON.stringify(chunk)
   return `{"message_type":"assistant_message","id":"${chunk.id}","content":${JSON.stringify(chunk.content)}}`
 }
 
 /** Text that renders no event was being streamed when its writer stopped: the deltas at the end, of one message. */
-async function danglingText(chunks: ChunkStore, runId: RunId, last: number): Promise<FoundStream['dangling']> {
-  let found: FoundStream['dangling']
+async function partialText(chunks: ChunkStore, runId: RunId, last: number): Promise<FoundStream['partial']> {
+  let found: FoundStream['partial']
   for (let before = last; before > 0; before -= TAIL_PAGE) {
     const page = await chunks.read(runId, Math.max(0, before - TAIL_PAGE), Math.min(TAIL_PAGE, before))
     for (const { event, body } of page.reverse()) {

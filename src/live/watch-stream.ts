@@ -2,25 +2,25 @@ import type { Chunk, NumberedChunk } from '../core/chunk.ts'
 import type { RunId } from '../core/id.ts'
 import type { ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { WatchEnd, WatchOptions } from '../ports/streams.ts'
+import type { StreamWatchOptions, WatchEnd } from '../ports/streams.ts'
 import type { FanOut, Reader } from './fan-out.ts'
-import type { Lookout } from './lookout.ts'
+import type { StreamPoller } from './stream-poller.ts'
 
 const PAGE = 500
 /** How often a stream that is not there yet is looked for, and how often before the reader is told. */
 const MISSING_MS = 100
-const MISSING_LOOKS = 10
+const MAX_MISSING_CHECKS = 10
 
-type Parts = WatchOptions & { chunks: ChunkStore; clock: Clock; fanOut: FanOut; lookout: Lookout }
+type WatchStreamDeps = StreamWatchOptions & { chunks: ChunkStore; clock: Clock; fanOut: FanOut; lookout: StreamPoller }
 
 export async function* watchStream(
   runId: RunId,
-  { after, signal, whenMissing, chunks, clock, fanOut, lookout }: Parts,
+  { after, signal, whenMissing, chunks, clock, fanOut, lookout }: WatchStreamDeps,
 ): AsyncGenerator<NumberedChunk, WatchEnd> {
   // Subscribe before replaying: a chunk kept in between must not be missed.
   const reader = fanOut.subscribe(runId)
-  reader.reached(after)
-  lookout.begin()
+  reader.advance(after)
+  lookout.start()
   let last = after
   let missing = 0
   // Live chunks are enough only once all that was kept before them has been told.
@@ -28,12 +28,12 @@ export async function* watchStream(
   try {
     while (!signal.aborted) {
       const live = reader.take().filter((chunk) => chunk.number > last)
-      if (reader.mustLook() || (live[0] && live[0].number !== last + 1)) isJoined = false
+      if (reader.consumeStale() || (live[0] && live[0].number !== last + 1)) isJoined = false
       const next = live[0]?.number === last + 1 ? live : isJoined ? [] : await replay(chunks, runId, last)
       for (const chunk of next) {
         yield chunk
         last = chunk.number
-        reader.reached(last)
+        reader.advance(last)
         if (chunk.chunk.message_type === 'done') return 'done'
       }
       if (reader.isBehind()) return 'behind'
@@ -46,11 +46,11 @@ export async function* watchStream(
       const head = await chunks.head(runId)
       if (head?.ended && head.last <= last) return 'done'
       missing = head ? 0 : missing + 1
-      if (missing > MISSING_LOOKS) {
+      if (missing > MAX_MISSING_CHECKS) {
         if (!whenMissing) return 'missing'
         await whenMissing()
         missing = 0
-      } else if (!head) await firstOf(reader, clock, signal)
+      } else if (!head) await readyOrTimeout(reader, clock, signal)
       // What was written between the replay and this look is not told by anybody else.
       else isJoined = head.last <= last
     }
@@ -60,7 +60,7 @@ export async function* watchStream(
   }
 }
 
-async function firstOf(reader: Reader, clock: Clock, signal: AbortSignal): Promise<void> {
+async function readyOrTimeout(reader: Reader, clock: Clock, signal: AbortSignal): Promise<void> {
   const over = new AbortController()
   const either = AbortSignal.any([signal, over.signal])
   await Promise.race([reader.ready(either), clock.sleep(MISSING_MS, either)])

@@ -1,13 +1,13 @@
 /** The same answer, ended with a fault where it grows too long. */
-export function bounded(response: Response, { url, maxBytes }: { url: string; maxBytes: number }): Response {
+export function limitResponse(response: Response, { url, maxBytes }: { url: string; maxBytes: number }): Response {
   const { status, statusText, headers, body } = response
-  const same = new Response(body?.pipeThrough(cutAfter(maxBytes)), { status, statusText, headers })
+  const same = new Response(body?.pipeThrough(limitBytes(maxBytes)), { status, statusText, headers })
   // Where it came from in the end; a made response has no address of its own.
   Object.defineProperty(same, 'url', { value: url })
   return same
 }
 
-function cutAfter(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+function limitBytes(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0
   return new TransformStream({
     transform(piece, out) {

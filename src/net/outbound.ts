@@ -1,10 +1,10 @@
 import type { Outbound } from '../ports/safe-fetch.ts'
 import { addressFault, newSafeFetch, type SafeFetchOptions } from './safe-fetch.ts'
 
-export const newOutbound = (limits: Omit<SafeFetchOptions, 'reach'>): Outbound => ({
-  addressFault: (url, reach) => addressFault(url, { ...limits, reach }),
+export const newOutbound = (limits: Omit<SafeFetchOptions, 'trust'>): Outbound => ({
+  addressFault: (url, reach) => addressFault(url, { ...limits, trust: reach }),
   fetch: {
-    public: newSafeFetch({ ...limits, reach: 'public' }),
-    configured: newSafeFetch({ ...limits, reach: 'configured' }),
+    public: newSafeFetch({ ...limits, trust: 'public' }),
+    configured: newSafeFetch({ ...limits, trust: 'configured' }),
   },
 })

@@ -28,9 +28,9 @@ const PUBLIC_6 = ['2000::/3']
 /** Within that range: tunnels that lead to an address of IPv4, documentation, benchmarks, identifiers. */
 const NOT_PUBLIC_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
 
-const notPublic4 = listOf(NOT_PUBLIC_4, 'ipv4')
-const public6 = listOf(PUBLIC_6, 'ipv6')
-const notPublic6 = listOf(NOT_PUBLIC_6, 'ipv6')
+const notPublic4 = newBlockList(NOT_PUBLIC_4, 'ipv4')
+const public6 = newBlockList(PUBLIC_6, 'ipv6')
+const notPublic6 = newBlockList(NOT_PUBLIC_6, 'ipv6')
 
 /** Whether an address, as a resolver or a URL gives it, is on the public internet. What is no address is not. */
 export function isPublicAddress(address: string): boolean {
@@ -44,7 +44,7 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-function listOf(ranges: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
+function newBlockList(ranges: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
   const list = new BlockList()
   for (const range of ranges) {
     const [network, bits] = range.split('/')

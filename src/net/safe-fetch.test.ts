@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { RefusedFetch } from '../ports/safe-fetch.ts'
-import { newSafeFetch, pinnedLookup, type Resolved } from './safe-fetch.ts'
+import { newSafeFetch, pinnedLookup, type ResolvedAddress } from './safe-fetch.ts'
 
-type Seen = { method?: string; url?: string; headers: IncomingMessage['headers']; body: string }
+type SeenRequest = { method?: string; url?: string; headers: IncomingMessage['headers']; body: string }
 
 /** A real server that remembers what it was asked. */
-async function serverFor(context: TestContext, answer: RequestListener, host = '127.0.0.1') {
-  const seen: Seen[] = []
+async function startServer(context: TestContext, answer: RequestListener, host = '127.0.0.1') {
+  const seen: SeenRequest[] = []
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const piece of request) body += piece
@@ -26,24 +26,24 @@ async function serverFor(context: TestContext, answer: RequestListener, host = '
   return { seen, port, place: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` }
 }
 
-const says =
+const respondWith =
   (text: string): RequestListener =>
   (_, response) =>
     void response.end(text)
 
-const sendsTo =
+const redirectTo =
   (location: () => string, status = 302): RequestListener =>
   (_, response) =>
     void response.writeHead(status, { location: location() }).end('moved')
 
-const names = (table: Record<string, Resolved[]>) => async (host: string) => {
+const resolverFor = (table: Record<string, ResolvedAddress[]>) => async (host: string) => {
   const found = table[host]
   if (!found) throw new Error(`nobody knows ${host}`)
   return found
 }
 
-const at = (address: string): Resolved => ({ address, family: address.includes(':') ? 6 : 4 })
-const PUBLIC = at('198.41.0.4')
+const addressOf = (address: string): ResolvedAddress => ({ address, family: address.includes(':') ? 6 : 4 })
+const PUBLIC = addressOf('198.41.0.4')
 
 const refused = (pattern: RegExp) => (fault: unknown) => {
   assert.ok(fault instanceof RefusedFetch, String(fault))
@@ -52,23 +52,35 @@ const refused = (pattern: RegExp) => (fault: unknown) => {
 }
 
 test('nothing of this machine is reached by an address a stranger chose', async (context) => {
-  const inside = await serverFor(context, says('secret'))
-  const inside6 = await serverFor(context, says('secret'), '::1')
+  const inside = await startServer(context, respondWith('secret'))
+  const inside6 = await startServer(context, respondWith('secret'), '::1')
   const fetch = newSafeFetch({
-    ...{ reach: 'public', plainHttp: true },
-    resolve: names({
-      localhost: [at('127.0.0.1'), at('::1')],
-      'inside.test': [at('127.0.0.1')],
-      'inside6.test': [at('::1')],
-      'mapped.test': [at('::ffff:127.0.0.1')],
-      'both.test': [PUBLIC, at('127.0.0.1')],
+    trust: 'public',
+    plainHttp: true,
+    resolve: resolverFor({
+      localhost: [addressOf('127.0.0.1'), addressOf('::1')],
+      'inside.test': [addressOf('127.0.0.1')],
+      'inside6.test': [addressOf('::1')],
+      'mapped.test': [addressOf('::ffff:127.0.0.1')],
+      'both.test': [PUBLIC, addressOf('127.0.0.1')],
       'nothing.test': [],
     }),
   })
   const { port } = inside
   const hosts = [
-    ...['127.0.0.1', '127.1', '2130706433', '0x7f.1', '0177.0.0.1', '0.0.0.0', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]'],
-    ...['localhost', 'inside.test', 'mapped.test', 'both.test', 'nothing.test'],
+    '127.0.0.1',
+    '127.1',
+    '2130706433',
+    '0x7f.1',
+    '0177.0.0.1',
+    '0.0.0.0',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    'localhost',
+    'inside.test',
+    'mapped.test',
+    'both.test',
+    'nothing.test',
   ]
   for (const host of hosts) await assert.rejects(fetch(`http://${host}:${port}/`), refused(/public/), host)
   for (const host of ['[::1]', 'inside6.test'])
@@ -77,25 +89,28 @@ test('nothing of this machine is reached by an address a stranger chose', async 
 })
 
 test('a redirect is judged like the address itself', async (context) => {
-  const inside = await serverFor(context, says('secret'))
+  const inside = await startServer(context, respondWith('secret'))
   let location = ''
-  const outside = await serverFor(
+  const outside = await startServer(
     context,
-    sendsTo(() => location),
+    redirectTo(() => location),
   )
   const fetch = newSafeFetch({
-    ...{ reach: 'public', plainHttp: true, allow: [outside.place] },
-    resolve: names({ 'rebound.test': [at('127.0.0.1')] }),
+    trust: 'public',
+    plainHttp: true,
+    allow: [outside.place],
+    resolve: resolverFor({ 'rebound.test': [addressOf('127.0.0.1')] }),
   })
   const targets = [
-    ...[inside.url, `//127.1:${inside.port}/`, `http://rebound.test:${inside.port}/`, 'http://169.254.169.254/latest'],
-    ...[
-      'file:///etc/passwd',
-      'data:text/plain,x',
-      'ftp://127.0.0.1/',
-      `http://me:secret@${outside.place}/`,
-      'http://[::1',
-    ],
+    inside.url,
+    `//127.1:${inside.port}/`,
+    `http://rebound.test:${inside.port}/`,
+    'http://169.254.169.254/latest',
+    'file:///etc/passwd',
+    'data:text/plain,x',
+    'ftp://127.0.0.1/',
+    `http://me:secret@${outside.place}/`,
+    'http://[::1',
   ]
   for (const target of targets) {
     location = target
@@ -110,19 +125,19 @@ test('a redirect is judged like the address itself', async (context) => {
 
 test('a name is looked up once, and what was judged is connected to', async (context) => {
   // Public when it is judged, ours when it would be asked for again.
-  const answers = [PUBLIC, at('127.0.0.1')]
+  const answers = [PUBLIC, addressOf('127.0.0.1')]
   const lookup = pinnedLookup(async () => [answers.shift()!], 'public')
   const look = () => new Promise((resolve) => lookup('rebinding.test', { all: true }, (...told) => resolve(told)))
   assert.deepEqual(await look(), [null, [PUBLIC]])
   assert.ok(((await look()) as unknown[])[0] instanceof RefusedFetch)
 
-  const inside = await serverFor(context, says('hello'))
+  const inside = await startServer(context, respondWith('hello'))
   const asked: string[] = []
   const fetch = newSafeFetch({
-    reach: 'configured',
+    trust: 'configured',
     async resolve(host) {
       asked.push(host)
-      return [at('127.0.0.1')]
+      return [addressOf('127.0.0.1')]
     },
   })
   assert.equal(await (await fetch(`http://once.test:${inside.port}/`)).text(), 'hello')
@@ -130,12 +145,12 @@ test('a name is looked up once, and what was judged is connected to', async (con
 })
 
 test('what an administrator configured may be anywhere; where it sends us may not', async (context) => {
-  const inside = await serverFor(context, says('secret'))
+  const inside = await startServer(context, respondWith('secret'))
   let location = '/there'
-  const configured = await serverFor(context, (request, response) =>
-    request.url === '/there' ? response.end('hello') : void sendsTo(() => location)(request, response),
+  const configured = await startServer(context, (request, response) =>
+    request.url === '/there' ? response.end('hello') : void redirectTo(() => location)(request, response),
   )
-  const fetch = newSafeFetch({ reach: 'configured', resolve: names({ 'house.test': [at('127.0.0.1')] }) })
+  const fetch = newSafeFetch({ trust: 'configured', resolve: resolverFor({ 'house.test': [addressOf('127.0.0.1')] }) })
   for (const host of ['127.0.0.1', 'house.test']) {
     const response = await fetch(`http://${host}:${configured.port}/`)
     assert.equal(await response.text(), 'hello')
@@ -148,13 +163,13 @@ test('what an administrator configured may be anywhere; where it sends us may no
 })
 
 test('secrets of a request do not follow it to another place', async (context) => {
-  const other = await serverFor(context, says('other'))
+  const other = await startServer(context, respondWith('other'))
   let location = ''
   let status = 307
-  const first = await serverFor(context, (request, response) =>
-    request.url === '/here' ? response.end('here') : void sendsTo(() => location, status)(request, response),
+  const first = await startServer(context, (request, response) =>
+    request.url === '/here' ? response.end('here') : void redirectTo(() => location, status)(request, response),
   )
-  const fetch = newSafeFetch({ reach: 'public', plainHttp: true, allow: [first.place, other.place] })
+  const fetch = newSafeFetch({ trust: 'public', plainHttp: true, allow: [first.place, other.place] })
   const secrets = { authorization: 'Bearer secret', cookie: 'a=b', 'x-api-key': 'secret', accept: 'text/plain' }
   const init = { method: 'POST', headers: { ...secrets, 'content-type': 'text/plain' }, body: 'said' }
   location = '/here'
@@ -171,22 +186,22 @@ test('secrets of a request do not follow it to another place', async (context) =
 })
 
 test('only https unless plain http is allowed, and never another scheme', async () => {
-  const fetch = newSafeFetch({ reach: 'public' })
+  const fetch = newSafeFetch({ trust: 'public' })
   await assert.rejects(fetch('http://198.41.0.4/'), refused(/https/))
   for (const url of ['file:///etc/passwd', 'ftp://198.41.0.4/', 'data:text/plain,x', 'gopher://198.41.0.4/'])
     await assert.rejects(fetch(url), refused(/only https and http/))
 })
 
 test('an answer that is too long, too late or silent ends, also one that was packed small', async (context) => {
-  const long = await serverFor(context, (request, response) => {
+  const long = await startServer(context, (request, response) => {
     if (request.url === '/packed')
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(1_000_000)))
     else if (request.url === '/silent') response.write('begun')
     else if (request.url === '/short') response.end('x'.repeat(1000))
     else if (request.url !== '/late') response.end('x'.repeat(1001))
   })
-  const fetch = newSafeFetch({ reach: 'configured', maxBytes: 1000, headersMs: 60_000, silenceMs: 60_000 })
-  const hasty = newSafeFetch({ reach: 'configured', maxBytes: 1000, headersMs: 500, silenceMs: 500 })
+  const fetch = newSafeFetch({ trust: 'configured', maxBytes: 1000, headersTimeoutMs: 60_000, idleTimeoutMs: 60_000 })
+  const hasty = newSafeFetch({ trust: 'configured', maxBytes: 1000, headersTimeoutMs: 500, idleTimeoutMs: 500 })
   assert.equal((await (await fetch(`${long.url}/short`)).text()).length, 1000)
   await assert.rejects((await fetch(`${long.url}/long`)).text(), /longer than 1000 bytes/)
   await assert.rejects((await fetch(`${long.url}/packed`)).text(), /longer than 1000 bytes/)

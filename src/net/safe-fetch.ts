@@ -1,14 +1,14 @@
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Agent } from 'undici'
-import { type Reach, RefusedFetch, type SafeFetch } from '../ports/safe-fetch.ts'
-import { bounded } from './bounded-response.ts'
+import { type AddressTrust, RefusedFetch, type SafeFetch } from '../ports/safe-fetch.ts'
+import { limitResponse } from './bounded-response.ts'
 import { isPublicAddress } from './public-address.ts'
 
-export type Resolved = { address: string; family: number }
+export type ResolvedAddress = { address: string; family: number }
 
 export type SafeFetchOptions = {
-  reach: Reach
+  trust: AddressTrust
   /** Without TLS; only where it is said. Configured addresses may always be. */
   plainHttp?: boolean
   /** `host:port` of what may be reached wherever it is. */
@@ -19,10 +19,10 @@ export type SafeFetchOptions = {
   /** Of an answer, as it is after decompression. */
   maxBytes?: number
   /** From the first request to the headers of the last answer; 0 for as long as the caller's signal lets it. */
-  headersMs?: number
+  headersTimeoutMs?: number
   /** How long an answer may be silent; 0 for as long as it likes. */
-  silenceMs?: number
-  resolve?(host: string): Promise<Resolved[]>
+  idleTimeoutMs?: number
+  resolve?(host: string): Promise<ResolvedAddress[]>
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
@@ -31,21 +31,21 @@ const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'content-type', '
 
 /** The one way out for addresses that are not our own. A name is resolved once, and what was judged is connected to. */
 export function newSafeFetch(options: SafeFetchOptions): SafeFetch {
-  const { maxRedirects = 5, maxBytes = 10 * 1024 * 1024, headersMs = 30_000 } = options
+  const { maxRedirects = 5, maxBytes = 10 * 1024 * 1024, headersTimeoutMs = 30_000 } = options
   const agents = lazyAgents(options)
 
   return async (given, init = {}) => {
     const first = new URL(given)
     const late = new AbortController()
-    const isLate = () => late.abort(new Error(`no answer within ${headersMs} ms`))
-    const timer = headersMs > 0 ? setTimeout(isLate, headersMs) : undefined
+    const isLate = () => late.abort(new Error(`no answer within ${headersTimeoutMs} ms`))
+    const timer = headersTimeoutMs > 0 ? setTimeout(isLate, headersTimeoutMs) : undefined
     const signal = init.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal
     try {
       let hop: Hop = { url: first, init: { ...init, signal } }
       for (let count = 0; ; count++) {
-        const response = await ask(hop, first)
+        const response = await send(hop, first)
         const next = init.redirect === 'manual' ? undefined : nextHop(response, hop)
-        if (!next) return bounded(response, { url: hop.url.href, maxBytes })
+        if (!next) return limitResponse(response, { url: hop.url.href, maxBytes })
         await response.body?.cancel()
         if (init.redirect === 'error') throw new RefusedFetch(`${hop.url.origin} redirects, which was not wanted`)
         if (options.keepBody && next.init.method !== hop.init.method)
@@ -58,9 +58,9 @@ export function newSafeFetch(options: SafeFetchOptions): SafeFetch {
     }
   }
 
-  async function ask({ url, init }: Hop, first: URL): Promise<Response> {
-    requireForm(url)
-    const isTrusted = isAllowed(url, options.allow) || (options.reach === 'configured' && isSamePlace(url, first))
+  async function send({ url, init }: Hop, first: URL): Promise<Response> {
+    requireHttpUrl(url)
+    const isTrusted = isAllowed(url, options.allow) || (options.trust === 'configured' && isSameHost(url, first))
     if (!isTrusted) requirePublic(url, options.plainHttp ?? false)
     const { undici, guarded, open } = await agents()
     try {
@@ -73,12 +73,12 @@ export function newSafeFetch(options: SafeFetchOptions): SafeFetch {
 }
 
 /** What would be refused without asking anybody, a resolver included. */
-export function addressFault(text: string, { reach, plainHttp, allow }: SafeFetchOptions): string | undefined {
+export function addressFault(text: string, { trust, plainHttp, allow }: SafeFetchOptions): string | undefined {
   if (!URL.canParse(text)) return 'it is not a URL'
   const url = new URL(text)
   try {
-    requireForm(url)
-    if (reach === 'public' && !isAllowed(url, allow)) requirePublic(url, plainHttp ?? false)
+    requireHttpUrl(url)
+    if (trust === 'public' && !isAllowed(url, allow)) requirePublic(url, plainHttp ?? false)
     return undefined
   } catch (fault) {
     return (fault as Error).message
@@ -87,7 +87,7 @@ export function addressFault(text: string, { reach, plainHttp, allow }: SafeFetc
 
 type Hop = { url: URL; init: RequestInit }
 
-function requireForm(url: URL): void {
+function requireHttpUrl(url: URL): void {
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw new RefusedFetch(`only https and http are fetched, not ${url.protocol.slice(0, 20)}`)
   if (url.username || url.password) throw new RefusedFetch('an address may not hold a user name or a password')
@@ -111,7 +111,7 @@ const isAllowed = (url: URL, allow: readonly string[] = []): boolean => allow.in
 const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80')
 
 /** Also from http to https on their usual ports. */
-const isSamePlace = (one: URL, other: URL): boolean => one.hostname === other.hostname && one.port === other.port
+const isSameHost = (one: URL, other: URL): boolean => one.hostname === other.hostname && one.port === other.port
 
 /** Where an answer sends us, and what we take along. */
 function nextHop({ status, headers }: Response, { url, init }: Hop): Hop | undefined {
@@ -137,13 +137,13 @@ const CONNECT_MS = 10_000
 type Agents = { undici: typeof import('undici'); guarded: Agent; open: Agent }
 
 /** Made with the first request: the library takes a tenth of a second to load. */
-function lazyAgents({ resolve = resolveBySystem, silenceMs = 60_000 }: SafeFetchOptions): () => Promise<Agents> {
+function lazyAgents({ resolve = resolveBySystem, idleTimeoutMs = 60_000 }: SafeFetchOptions): () => Promise<Agents> {
   let made: Promise<Agents> | undefined
   const make = async (): Promise<Agents> => {
     // By its default: bundled, a package that is no module has no other export.
     const undici = (await import('undici')).default as unknown as typeof import('undici')
     const agentWith = (lookup: LookupFunction) =>
-      new undici.Agent({ connect: { lookup, timeout: CONNECT_MS }, bodyTimeout: silenceMs, headersTimeout: 0 })
+      new undici.Agent({ connect: { lookup, timeout: CONNECT_MS }, bodyTimeout: idleTimeoutMs, headersTimeout: 0 })
     return {
       undici,
       guarded: agentWith(pinnedLookup(resolve, 'public')),
@@ -156,10 +156,13 @@ function lazyAgents({ resolve = resolveBySystem, silenceMs = 60_000 }: SafeFetch
   }
 }
 
-const resolveBySystem = (host: string): Promise<Resolved[]> => systemLookup(host, { all: true })
+const resolveBySystem = (host: string): Promise<ResolvedAddress[]> => systemLookup(host, { all: true })
 
-/** What a socket is connected by: there is no second look at the name between the judgement and the connection. */
-export function pinnedLookup(resolve: (host: string) => Promise<Resolved[]>, wanted: 'public' | 'any'): LookupFunction {
+/** What a socket is connected by: there is no second look at the name between the judgment and the connection. */
+export function pinnedLookup(
+  resolve: (host: string) => Promise<ResolvedAddress[]>,
+  wanted: 'public' | 'any',
+): LookupFunction {
   return (host, { all }, callback) => {
     resolve(host).then(
       (found) => {

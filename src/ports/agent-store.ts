@@ -7,7 +7,7 @@ import type { StopReason } from '../core/run.ts'
 import type { StoredTool } from '../core/stored-tool.ts'
 
 /** What is made together with an agent, in its transaction. */
-export type AgentParts = {
+export type AgentContents = {
   newBlocks?: Block[]
   /** All of its blocks, new ones included, in order. */
   blockIds?: BlockId[]

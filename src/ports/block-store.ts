@@ -1,6 +1,6 @@
 import type { Block } from '../core/block.ts'
 import type { AgentId, BlockId, OrganizationId } from '../core/id.ts'
-import type { Listed, ListPage } from './list-page.ts'
+import type { ListPage, ListResult } from './list-page.ts'
 
 export type BlockFilter = {
   label?: string
@@ -15,12 +15,12 @@ export type BlockFilter = {
   agentsUnder?: number
 }
 
-export type Attached = 'attached' | 'already' | 'label-taken' | 'not-found'
+export type AttachResult = 'attached' | 'already' | 'label-taken' | 'not-found'
 
 export type BlockStore = {
   create(block: Block): Promise<void>
   get(organizationId: OrganizationId, id: BlockId): Promise<Block | undefined>
-  list(organizationId: OrganizationId, filter: BlockFilter, page: ListPage): Listed<Block>
+  list(organizationId: OrganizationId, filter: BlockFilter, page: ListPage): ListResult<Block>
   /** `label-taken`: an agent that has it has another block of the new label. */
   update(
     organizationId: OrganizationId,
@@ -30,6 +30,6 @@ export type BlockStore = {
   delete(organizationId: OrganizationId, id: BlockId): Promise<boolean>
   /** In the order they were attached. */
   ofAgent(organizationId: OrganizationId, agentId: AgentId): Promise<Block[]>
-  attach(organizationId: OrganizationId, agentId: AgentId, blockId: BlockId): Promise<Attached>
+  attach(organizationId: OrganizationId, agentId: AgentId, blockId: BlockId): Promise<AttachResult>
   detach(organizationId: OrganizationId, agentId: AgentId, blockId: BlockId): Promise<boolean>
 }

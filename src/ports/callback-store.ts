@@ -1,15 +1,15 @@
 import type { CallbackOutcome } from '../core/callback.ts'
 import type { RunId } from '../core/id.ts'
 import type { Run } from '../core/run.ts'
-import type { Reach } from './safe-fetch.ts'
+import type { AddressTrust } from './safe-fetch.ts'
 
 /** Where a run tells that it is over, and how far whoever asked for that may reach. */
-export type CallbackWish = { url: string; reach: Reach }
+export type CallbackRequest = { url: string; trust: AddressTrust }
 
 /** The right to send it until the lease ends. `tries` counts this one, and is what its outcome is told with. */
-export type ClaimedCallback = CallbackWish & { run: Run; tries: number }
+export type ClaimedCallback = CallbackRequest & { run: Run; tries: number }
 
-/** Callbacks of runs that are over, of every organisation. */
+/** Callbacks of runs that are over, of every organization. */
 export type CallbackStore = {
   /** When the next one is to be sent; undefined if there is none. */
   nextDue(): Promise<number | undefined>

@@ -28,7 +28,7 @@ export type ChunkStore = {
    * The next piece of an answer, kept before this returns: true, or nothing was written and `append` knows why. Missing
    * where writing means waiting.
    */
-  appendAtOnce?(piece: PieceAppend): boolean
+  appendSync?(piece: SyncChunkAppend): boolean
   read(runId: RunId, after: number, limit: number): Promise<StoredChunk[]>
   head(runId: RunId): Promise<StreamHead | undefined>
   /** Streams that nobody ended, for the recovery sweep. */
@@ -39,14 +39,14 @@ export type ChunkStore = {
 }
 
 /** Chunks that render no event, after the last one this writer had kept. */
-export type PieceAppend = { runId: RunId; fence: number; last: number; chunks: ChunkAppend['chunks'] }
+export type SyncChunkAppend = { runId: RunId; fence: number; last: number; chunks: ChunkAppend['chunks'] }
 
 export type ChunkAppend = {
   runId: RunId
   fence: number
   /**
    * The last number this writer knows of. Where the stream has another one it was lost and begun again by somebody else,
-   * and nothing is written. An append that was tried before and went through is recognised by it.
+   * and nothing is written. An append that was tried before and went through is recognized by it.
    */
   last?: number
   /** The stream was never opened: nobody can have written it before, and this append makes its head. */

@@ -3,15 +3,15 @@ import type { OrganizationId } from '../core/id.ts'
 import type { ModelNotes } from '../core/target.ts'
 
 /** Ciphertext of a SecretBox, with the credential's id as its context. */
-export type Sealed = { secret: string; refreshToken?: string }
+export type SealedSecret = { secret: string; refreshToken?: string }
 
 /** `refreshingBy`: a claim to renew it was made and not given back; it may have lapsed. */
-export type StoredCredential = Credential & { sealed: Sealed; refreshingBy?: string }
+export type StoredCredential = Credential & { sealed: SealedSecret; refreshingBy?: string }
 
 /** A new secret for the credential as `generation` knew it. It also brings a dead one back. */
 type Renewal = {
   generation: number
-  sealed: Sealed
+  sealed: SealedSecret
   expiresAt?: number
   oauth?: OAuthDetails
   at: number
@@ -39,14 +39,17 @@ export type CredentialStore = {
   ): Promise<'claimed' | 'held' | 'moved'>
   /** Ends the claim. False: it was renewed by somebody else first, or is gone. */
   renew(id: CredentialId, renewal: Renewal): Promise<boolean>
-  giveBackRefresh(id: CredentialId, claim: { claimId: string; failure: string }): Promise<void>
+  releaseRefresh(id: CredentialId, claim: { claimId: string; failure: string }): Promise<void>
   /** Dead until renewed; ends the claim. False: it was renewed first, so the verdict is about an old secret. */
-  bury(id: CredentialId, verdict: { generation: number; reason: string; detail: string; at: number }): Promise<boolean>
+  markDead(
+    id: CredentialId,
+    verdict: { generation: number; reason: string; detail: string; at: number },
+  ): Promise<boolean>
   countUses(uses: readonly { id: CredentialId; uses: number; at: number }[]): Promise<void>
-  /** Every organisation's, for the rotation of the key. `after` is the last number seen. */
-  sealedPage(after: number, limit: number): Promise<{ number: number; id: CredentialId; sealed: Sealed }[]>
+  /** Every organization's, for the rotation of the key. `after` is the last number seen. */
+  sealedPage(after: number, limit: number): Promise<{ number: number; id: CredentialId; sealed: SealedSecret }[]>
   /** The same secrets in another ciphertext. False: they changed meanwhile. */
-  reseal(id: CredentialId, from: Sealed, to: Sealed): Promise<boolean>
+  reseal(id: CredentialId, from: SealedSecret, to: SealedSecret): Promise<boolean>
 }
 
 /** Rows that follow from events (set-cooldown, clear-cooldown) and what people do with them. */

@@ -12,7 +12,7 @@ export type Grant = {
   baseUrl?: string
 }
 
-export type Choice =
+export type CredentialChoice =
   | {
       type: 'granted'
       grant: Grant
@@ -32,7 +32,7 @@ export type Choice =
   /** All of them are dead until somebody renews them, or set aside in this step. */
   | { type: 'spent'; detail: string }
 
-export type Refreshed =
+export type RefreshResult =
   | { type: 'refreshed' }
   /** The source has nothing newer. */
   | { type: 'unchanged' }
@@ -42,12 +42,12 @@ export type Refreshed =
 
 /** The pools of this process. Choosing is cheap and asks the store, so that other processes' cooldowns count. */
 export type Credentials = {
-  choose(provider: string, options: ChooseOptions): Promise<Choice>
+  choose(provider: string, options: ChooseOptions): Promise<CredentialChoice>
   /**
    * Renews one credential: once across all processes, however many ask. If its source has another secret than the one
    * that failed by now, somebody else was faster and nothing is spent.
    */
-  refresh(credentialId: CredentialId, options: RefreshOptions): Promise<Refreshed>
+  refresh(credentialId: CredentialId, options: RefreshOptions): Promise<RefreshResult>
 }
 
 export type RefreshOptions = {

@@ -1,7 +1,7 @@
 import type { Failure } from '../core/failure.ts'
 import type { Target, TargetHandle } from '../core/target.ts'
 
-export type Embedded = { type: 'vectors'; vectors: number[][] } | { type: 'failure'; failure: Failure }
+export type EmbedResult = { type: 'vectors'; vectors: number[][] } | { type: 'failure'; failure: Failure }
 
 export type EmbedOptions = {
   /** Some models embed what is looked for otherwise than what is kept. */
@@ -13,7 +13,7 @@ export type EmbedOptions = {
 export type Embedder = {
   /** Whether anybody here could be asked for it. */
   serves(target: Target): boolean
-  embed(target: Target, texts: readonly string[], options: EmbedOptions): Promise<Embedded>
+  embed(target: Target, texts: readonly string[], options: EmbedOptions): Promise<EmbedResult>
   /** How long its vectors are, where that is known. */
   dimensionsOf(target: Target): number | undefined
 }
@@ -21,7 +21,7 @@ export type Embedder = {
 export type Embeddings = {
   embedder: Embedder
   /** The model of agents that name none. */
-  usual?: TargetHandle
+  defaultModel?: TargetHandle
   /** Whether what was said is embedded too, and not only what agents keep. */
   messages: boolean
 }

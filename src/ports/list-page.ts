@@ -1,5 +1,5 @@
 /** A list in either direction. `after` and `before` are ids in its own order: `after` goes on, `before` goes back. */
 export type ListPage = { limit: number; order: 'asc' | 'desc'; after?: string; before?: string }
 
-/** Undefined: the cursor is not the id of anything in this organisation. */
-export type Listed<T> = Promise<T[] | undefined>
+/** Undefined: the cursor is not the id of anything in this organization. */
+export type ListResult<T> = Promise<T[] | undefined>

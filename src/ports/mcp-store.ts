@@ -7,7 +7,7 @@ import type { StoredTool } from '../core/stored-tool.ts'
 export type PlanTools = (stored: { known: StoredTool[]; isTaken(name: string): boolean }) => ToolPlan
 
 /** What was found at a server, as `revision` knew it; without a plan its tools stay as they are. */
-type McpFinding = { revision: number; contact: McpContact; plan?: PlanTools; at: number }
+type McpContactRecord = { revision: number; contact: McpContact; plan?: PlanTools; at: number }
 
 export type McpServerStore = {
   /** With its tools: all of it or nothing. */
@@ -24,9 +24,13 @@ export type McpServerStore = {
   /** With its tools; agents no longer have them. */
   delete(organizationId: OrganizationId, id: McpServerId): Promise<boolean>
   /** `moved`: it is another server than the one that was looked at. */
-  record(organizationId: OrganizationId, id: McpServerId, finding: McpFinding): Promise<ToolPlan | 'moved' | undefined>
+  record(
+    organizationId: OrganizationId,
+    id: McpServerId,
+    finding: McpContactRecord,
+  ): Promise<ToolPlan | 'moved' | undefined>
   tools(organizationId: OrganizationId, id: McpServerId): Promise<StoredTool[]>
-  /** Every organisation's, for the rotation of the key. `after` is the last number seen. */
+  /** Every organization's, for the rotation of the key. `after` is the last number seen. */
   sealedPage(after: number, limit: number): Promise<{ number: number; id: McpServerId; sealed: { secret: string } }[]>
   /** The same secrets in another ciphertext. False: they changed meanwhile. */
   reseal(id: McpServerId, from: { secret: string }, to: { secret: string }): Promise<boolean>

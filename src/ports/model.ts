@@ -2,12 +2,12 @@ import type { Part } from '../core/answer.ts'
 import type { FailureKind } from '../core/failure.ts'
 import type { Json } from '../core/json.ts'
 import type { MessageBody } from '../core/message.ts'
-import type { RequestShape } from '../core/request-shape.ts'
+import type { RequestAdjustments } from '../core/request-adjustments.ts'
 import type { Grant } from './credentials.ts'
 
 export type ToolSpec = { name: string; description: string; inputSchema: Json }
 
-export type { RequestShape }
+export type { RequestAdjustments as RequestShape }
 
 export type ModelRequest = {
   model: string
@@ -17,7 +17,7 @@ export type ModelRequest = {
   tools: readonly ToolSpec[]
   /** One of the tools has to be called; absent: the model chooses. */
   mustCall?: boolean
-  shape?: RequestShape
+  adjustments?: RequestAdjustments
   /** Output tokens at most; without it the provider's own limit, or the client's default where one must be named. */
   outputCap?: number
   /** The answer must be JSON that fits this schema. */
@@ -25,7 +25,7 @@ export type ModelRequest = {
   effort?: 'low' | 'medium' | 'high'
 }
 
-export type StreamOptions = { signal: AbortSignal; grant?: Grant }
+export type ModelStreamOptions = { signal: AbortSignal; grant?: Grant }
 
 /** What is known of one model; absent is unknown. */
 export type ModelFacts = { window?: number; maxOutput?: number }
@@ -35,7 +35,7 @@ export type ModelFacts = { window?: number; maxOutput?: number }
  * When the signal aborts, the stream ends soon and its connection is closed.
  */
 export type ModelProvider = {
-  stream(request: ModelRequest, options: StreamOptions): AsyncIterable<Part>
+  stream(request: ModelRequest, options: ModelStreamOptions): AsyncIterable<Part>
   /** Where requests go, and whether it is an aggregator that pools and retries by itself. Absent: nothing leaves us. */
   endpoint?: { baseUrl: string; isAggregator: boolean; needsKey?: boolean }
   factsOf?(model: string): ModelFacts

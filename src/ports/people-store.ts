@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../core/audit.ts'
 import type { OrganizationId } from '../core/id.ts'
-import type { ApiKey, KeptKey, KeyId, Organization, User, UserId } from '../core/people.ts'
-import type { Listed, ListPage } from './list-page.ts'
+import type { ApiKey, KeyId, Organization, StoredKey, User, UserId } from '../core/people.ts'
+import type { ListPage, ListResult } from './list-page.ts'
 
 /** Each write is one transaction with the line of the audit log that tells of it. */
 export type PeopleStore = {
@@ -17,9 +17,9 @@ export type PeopleStore = {
 }
 
 export type KeyStore = {
-  create(key: KeptKey, audit: AuditEntry): Promise<void>
-  /** The only question that needs no organisation: its answer is which one asks. */
-  byPrefix(prefix: string): Promise<KeptKey | undefined>
+  create(key: StoredKey, audit: AuditEntry): Promise<void>
+  /** The only question that needs no organization: its answer is which one asks. */
+  byPrefix(prefix: string): Promise<StoredKey | undefined>
   /** Of these, the ones that are revoked or gone. */
   revokedOf(ids: readonly KeyId[]): Promise<KeyId[]>
   get(organizationId: OrganizationId, id: KeyId): Promise<ApiKey | undefined>
@@ -31,5 +31,5 @@ export type KeyStore = {
 
 export type AuditLog = {
   append(entry: AuditEntry): Promise<void>
-  list(organizationId: OrganizationId, page: ListPage): Listed<AuditEntry>
+  list(organizationId: OrganizationId, page: ListPage): ListResult<AuditEntry>
 }

@@ -12,12 +12,12 @@ export type PromptStore = {
   keep(organizationId: OrganizationId, id: ConversationId, text: string): Promise<string>
   replace(organizationId: OrganizationId, id: ConversationId, text: string): Promise<void>
   /** What it is made of, at one moment. */
-  materials(organizationId: OrganizationId, id: ConversationId): Promise<PromptParts | undefined>
+  inputs(organizationId: OrganizationId, id: ConversationId): Promise<PromptInputs | undefined>
 }
 
-export type OpenedPrompt = { agent: Agent; conversation: Conversation; system: string | PromptParts }
+export type OpenedPrompt = { agent: Agent; conversation: Conversation; system: string | PromptInputs }
 
-export type PromptParts = {
+export type PromptInputs = {
   agent: Agent
   conversation: Conversation
   blocks: Block[]

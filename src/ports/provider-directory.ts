@@ -29,7 +29,7 @@ export type ListedModel = { model: string; price?: Price } & ModelFacts
 
 export type ModelList = { type: 'models'; models: ListedModel[] } | { type: 'failure'; failure: Failure }
 
-/** Where a window is known from; what is learnt from failures is the store's. */
+/** Where a window is known from; what is learned from failures is the store's. */
 export type KnownFacts = ModelFacts & { windowFrom?: 'config' | 'table' }
 
 export type ProviderDirectory = {

@@ -11,7 +11,7 @@ export type StorageFault =
   | 'outcome-unknown'
 
 /** Faults that may pass: the writer keeps what it has in memory and tries again. */
-const PASSING: Record<StorageFault, boolean> = {
+const TRANSIENT: Record<StorageFault, boolean> = {
   full: true,
   busy: true,
   'read-only': true,
@@ -31,7 +31,7 @@ export class StorageError extends Error {
     this.name = 'StorageError'
     this.fault = fault
   }
-  get mayPass(): boolean {
-    return PASSING[this.fault]
+  get isTransient(): boolean {
+    return TRANSIENT[this.fault]
   }
 }

@@ -5,19 +5,19 @@ import type { LoggedEvent, TurnEvent } from '../core/event.ts'
 import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, StepId, WorkerId } from '../core/id.ts'
 import type { Json } from '../core/json.ts'
 import type { Message, NewMessage } from '../core/message.ts'
-import type { Entry, NewStep } from '../core/projection.ts'
+import type { NewStep, ProjectedEvent } from '../core/projection.ts'
 import type { RowRepair } from '../core/repair.ts'
 import type { Run, RunPhase, RunStatus, StopReason } from '../core/run.ts'
-import type { AgentEdit, AgentFilter, AgentParts, TagStore } from './agent-store.ts'
+import type { AgentContents, AgentEdit, AgentFilter, TagStore } from './agent-store.ts'
 import type { BlockStore } from './block-store.ts'
-import type { CallbackStore, CallbackWish } from './callback-store.ts'
+import type { CallbackRequest, CallbackStore } from './callback-store.ts'
 import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
-import type { Listed, ListPage } from './list-page.ts'
+import type { ListPage, ListResult } from './list-page.ts'
 import type { McpServerStore } from './mcp-store.ts'
+import type { MessageSearchStore } from './message-search-store.ts'
 import type { PassageStore } from './passage-store.ts'
 import type { AuditLog, KeyStore, PeopleStore } from './people-store.ts'
 import type { PromptStore } from './prompt-store.ts'
-import type { RecallStore } from './recall-store.ts'
 import type { StoredToolStore } from './tool-store.ts'
 
 export type { CooldownStore, CredentialStore, ModelNoteStore }
@@ -40,7 +40,7 @@ export type Store = {
   tags: TagStore
   passages: PassageStore
   prompts: PromptStore
-  recall: RecallStore
+  messageSearch: MessageSearchStore
   people: PeopleStore
   keys: KeyStore
   audit: AuditLog
@@ -51,30 +51,30 @@ export type Store = {
 }
 
 export type AgentStore = {
-  create(agent: Agent, defaultConversation: ConversationId, parts?: AgentParts): Promise<void>
+  create(agent: Agent, defaultConversation: ConversationId, parts?: AgentContents): Promise<void>
   /** All of them, or none. */
   createAll(agents: readonly NewAgent[]): Promise<void>
   get(organizationId: OrganizationId, id: AgentId): Promise<Agent | undefined>
   findByName(organizationId: OrganizationId, name: string): Promise<Agent | undefined>
-  list(organizationId: OrganizationId, page: Page): Promise<Agent[]>
-  search(organizationId: OrganizationId, filter: AgentFilter, page: ListPage): Listed<Agent>
+  list(organizationId: OrganizationId, page: AgentPage): Promise<Agent[]>
+  search(organizationId: OrganizationId, filter: AgentFilter, page: ListPage): ListResult<Agent>
   count(organizationId: OrganizationId): Promise<number>
   update(organizationId: OrganizationId, id: AgentId, edit: AgentEdit): Promise<Agent | undefined>
   /** With its conversations, runs, messages and passages. Blocks and tools stay: others may use them. */
   delete(organizationId: OrganizationId, id: AgentId): Promise<boolean>
-  /** Of every organisation: agents that have secrets, in the order of their numbers, for the rotation of keys. */
+  /** Of every organization: agents that have secrets, in the order of their numbers, for the rotation of keys. */
   sealedPage(after: number, limit: number): Promise<{ number: number; id: AgentId; sealed: { secret: string } }[]>
   /** False: the secrets were changed meanwhile. */
   reseal(id: AgentId, from: { secret: string }, to: { secret: string }): Promise<boolean>
 }
 
-export type NewAgent = { agent: Agent; conversationId: ConversationId; parts: AgentParts }
+export type NewAgent = { agent: Agent; conversationId: ConversationId; contents: AgentContents }
 
 export type ConversationStore = {
   /** With the blocks that are its own: all of it, or nothing. */
   create(conversation: Conversation, ownBlocks?: readonly Block[]): Promise<void>
   get(organizationId: OrganizationId, id: ConversationId): Promise<Conversation | undefined>
-  /** Whose it is, and whether it was deleted; for our own sweeps, which serve every organisation. Never for a caller's request. */
+  /** Whose it is, and whether it was deleted; for our own sweeps, which serve every organization. Never for a caller's request. */
   getAnywhere(
     id: ConversationId,
   ): Promise<(Pick<Conversation, 'organizationId' | 'agentId'> & { isDeleted: boolean }) | undefined>
@@ -82,14 +82,14 @@ export type ConversationStore = {
   defaultOf(organizationId: OrganizationId, agentId: AgentId): Promise<Conversation | undefined>
   list(organizationId: OrganizationId, agentId: AgentId): Promise<Conversation[]>
   /** Without default conversations, which belong to their agents, and without hidden ones. */
-  search(organizationId: OrganizationId, filter: ConversationFilter, page: ListPage): Listed<Conversation>
+  search(organizationId: OrganizationId, filter: ConversationFilter, page: ListPage): ListResult<Conversation>
   update(
     organizationId: OrganizationId,
     id: ConversationId,
     edit: (conversation: Conversation) => Conversation,
   ): Promise<Conversation | undefined>
   /** Not while something runs, waits or is queued in it: then these runs are the answer and nothing was changed. */
-  delete(organizationId: OrganizationId, id: ConversationId, at: number): Promise<Deleted>
+  delete(organizationId: OrganizationId, id: ConversationId, at: number): Promise<DeleteResult>
   /** Its messages below `nextPosition` are copies of those of the source, with their ids: all of it, or nothing. */
   fork(
     source: ConversationId,
@@ -106,25 +106,25 @@ export type ConversationFilter = {
   sortBy?: 'created_at' | 'last_message_at' | 'last_run_completion'
 }
 
-export type Deleted = { type: 'deleted' } | { type: 'not-found' } | { type: 'busy'; runIds: RunId[] }
+export type DeleteResult = { type: 'deleted' } | { type: 'not-found' } | { type: 'busy'; runIds: RunId[] }
 
 /** Newest first; `before` is the id of the last one seen. */
-type Page = { limit: number; before?: string }
+type AgentPage = { limit: number; before?: string }
 
 export type NewRun = Pick<
   Run,
   'id' | 'organizationId' | 'agentId' | 'conversationId' | 'background' | 'createdAt' | 'continues'
 > & {
   metadata: Json
-  /** A retried request is recognised by its key; another body under the same key is a conflict. */
+  /** A retried request is recognized by its key; another body under the same key is a conflict. */
   idempotency?: { key: string; digest: string }
-  request?: RequestMark
+  request?: RequestIdentity
   /** Who is to be told when it is over, or waits for a person. */
-  callback?: CallbackWish
+  callback?: CallbackRequest
 }
 
-/** What the copies of a request are recognised by. */
-export type RequestMark = {
+/** What the copies of a request are recognized by. */
+export type RequestIdentity = {
   /** Hash of what was said. */
   digest: string
   /** The client's names of its inputs. */
@@ -138,12 +138,12 @@ export type RequestMark = {
 export type OpenRun = {
   run: NewRun
   /** The input-accepted event. */
-  entry: Entry
+  entry: ProjectedEvent
   policy: AdmissionPolicy
   /** Appended to the running run when the policy says so (cancel-requested). */
-  interruption: Entry
+  interruption: ProjectedEvent
   /** Appended to the running run when the policy says so (input-steered). */
-  steering: Entry
+  steering: ProjectedEvent
   /** Take the lease in the same commit if nothing stands before this run. */
   claimFor?: WorkerId
 }
@@ -159,7 +159,7 @@ export type OpenedRun =
   | { type: 'no-conversation' }
 
 /** The answer to an approval and the run that carries it out: both or neither. */
-export type ContinueRun = { answer: Append; run: NewRun; entry: Entry; claimFor?: WorkerId }
+export type ContinueRun = { answer: Append; run: NewRun; entry: ProjectedEvent; claimFor?: WorkerId }
 
 /** The right to run a run, with everything needed to do so. */
 export type Claim = { run: Run; events: LoggedEvent[] }
@@ -184,7 +184,7 @@ export type StepRating = { feedback?: 'positive' | 'negative'; tags?: string[] }
 export type StoredStep = NewStep & StepRating & { agentId: AgentId }
 
 /** What is not over, counted. */
-export type RunCensus = { queued: number; running: number; waiting: number; oldestQueuedAt?: number }
+export type RunCounts = { queued: number; running: number; waiting: number; oldestQueuedAt?: number }
 
 export type RunStore = {
   open(open: OpenRun): Promise<OpenedRun>
@@ -209,11 +209,11 @@ export type RunStore = {
   /** Gives the lease back without a death: a clean shutdown. */
   handBack(runId: RunId, fence: number): Promise<void>
   get(organizationId: OrganizationId, id: RunId): Promise<Run | undefined>
-  /** For the engine's own sweeps, which serve every organisation. Never for a caller's request. */
+  /** For the engine's own sweeps, which serve every organization. Never for a caller's request. */
   getAnywhere(id: RunId): Promise<Run | undefined>
   list(organizationId: OrganizationId, filter: RunFilter, page: RunPage): Promise<Run[]>
   /** The run this otid belongs to. */
-  ofOtid(organizationId: OrganizationId, conversationId: ConversationId, otid: string): Promise<RunId | undefined>
+  findByOtid(organizationId: OrganizationId, conversationId: ConversationId, otid: string): Promise<RunId | undefined>
   /** The response to the request that opened this run was sent to its end: a later copy of it is a new request. */
   markAnswered(runId: RunId): Promise<void>
   listSteps(organizationId: OrganizationId, filter: StepFilter, page: RunPage): Promise<StoredStep[]>
@@ -223,8 +223,8 @@ export type RunStore = {
   rateStep(organizationId: OrganizationId, id: StepId, rating: StepRating): Promise<StoredStep | undefined>
   /** Waiting runs whose approval lapsed before `now`. */
   expired(now: number, limit: number): Promise<Run[]>
-  /** Over every organisation, for whoever watches the server. */
-  census(): Promise<RunCensus>
+  /** Over every organization, for whoever watches the server. */
+  countActive(): Promise<RunCounts>
   /** No chunk number above the answer may be given out before it is raised again. Undefined: the lease is lost. */
   raiseChunkBound(runId: RunId, fence: number): Promise<number | undefined>
 }
@@ -242,19 +242,19 @@ export type Append = {
   /** The sequence number this writer expects to write next. */
   seen: number
   /** Appended whatever else arrived. */
-  facts: Entry[]
+  facts: ProjectedEvent[]
   /** Appended only if nothing else arrived since `seen`. */
-  intents: Entry[]
+  intents: ProjectedEvent[]
 }
 
-export type Appended =
+export type AppendResult =
   /** `news` is everything from `seen` on in log order, ours included. */
   | { type: 'appended'; news: LoggedEvent[]; intentsKept: boolean }
   /** The lease is lost, or the run is in another phase: nothing was written. */
   | { type: 'refused' }
 
 export type EventLog = {
-  append(append: Append): Promise<Appended>
+  append(append: Append): Promise<AppendResult>
   /** Everything after sequence number `after`, in order. */
   read(runId: RunId, after: number): Promise<LoggedEvent[]>
   /** What a run began with; absent if there is no such run. */

@@ -26,11 +26,11 @@ export type FoundStream = {
   lastEvent: number
   ended: boolean
   /** The message that was being streamed when the former writer stopped, and what the stream holds of it. */
-  dangling?: { id: MessageId; text: string; reasoning: string }
+  partial?: { id: MessageId; text: string; reasoning: string }
   mayHaveLost: boolean
 }
 
-export type StreamOptions = {
+export type RunStreamOptions = {
   fence: number
   /** Whether anybody can have written this stream before; by default only under a lower fence. */
   former?: FormerWriter
@@ -43,12 +43,12 @@ export type StreamOptions = {
 }
 
 export type Streams = {
-  open(runId: RunId, options: StreamOptions): Promise<RunStream | 'fenced'>
+  open(runId: RunId, options: RunStreamOptions): Promise<RunStream | 'fenced'>
   /**
    * The chunks after number `after`, replayed and then live, up to and including `done`. A reader that falls behind by
    * more than a bound is ended with `behind` and may come back with the last number it saw.
    */
-  watch(runId: RunId, options: WatchOptions): AsyncGenerator<NumberedChunk, WatchEnd>
+  watch(runId: RunId, options: StreamWatchOptions): AsyncGenerator<NumberedChunk, WatchEnd>
   /** Runs whose stream nobody ended or is about to end here. */
   unended(limit: number): Promise<RunId[]>
   /** Resolves when everything written here so far is kept. */
@@ -61,7 +61,7 @@ export type Streams = {
   prune(): Promise<number>
 }
 
-export type WatchOptions = {
+export type StreamWatchOptions = {
   after: number
   signal: AbortSignal
   /** Called when there is no stream after many looks, to see to it that there is one; without it the reader is told. */

@@ -8,12 +8,12 @@ import type { ToolWrite } from '../core/tool-write.ts'
  * Why a tool is told to stop. After `shutdown` nobody hears its answer: a `verifiable` tool leaves what it began as it is
  * and is asked about it by the next process; whatever else it is, its call is over.
  */
-export type ToolStop = 'cancelled' | 'timeout' | 'shutdown'
+export type ToolStopReason = 'cancelled' | 'timeout' | 'shutdown'
 
 export type ToolContext = {
   /** Aborted on cancel, timeout and shutdown; its reason is a `ToolStop`. */
   signal: AbortSignal
-  /** The same for every execution of one call, so that an idempotent tool can recognise itself. */
+  /** The same for every execution of one call, so that an idempotent tool can recognize itself. */
   idempotencyKey: string
   /** Shown to whoever watches; not part of the result. */
   progress(text: string): void
@@ -65,7 +65,7 @@ export type ToolRegistry = {
   find(name: string): Tool | undefined
   names(): string[]
   /** What is wrong with the input, in words for the model; undefined when nothing is. */
-  faultOf(tool: Tool, input: Json): string | undefined
+  inputFault(tool: Tool, input: Json): string | undefined
 }
 
 /** Where outputs over a tool's limit are kept whole. Answers with the place. */

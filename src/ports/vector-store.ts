@@ -8,8 +8,8 @@ export type NewVector = Pick<WaitingText, 'number' | 'agentId'> & {
 }
 
 /** What texts mean, as an embedding model tells. Follows them; never in a turn's transaction. */
-export type VectorShelf = {
-  /** Texts of all organisations that have none yet, in the order they were made. */
+export type VectorStore = {
+  /** Texts of all organizations that have none yet, in the order they were made. */
   waiting(after: number, limit: number): Promise<WaitingText[]>
   keep(vectors: readonly NewVector[]): Promise<void>
   /** Which models the vectors of each agent come from. */
@@ -19,4 +19,4 @@ export type VectorShelf = {
 }
 
 /** How a question is placed, and by whom. */
-export type Meaning = { model: string; vector: readonly number[] }
+export type QueryEmbedding = { model: string; vector: readonly number[] }

@@ -9,7 +9,7 @@ export type WorkspaceFiles = {
   write(path: string, text: string, key?: string): Promise<FileAnswer<WrittenFile>>
   /** All of it or nothing. The same key is the same edit, however often it is asked for. */
   edit(path: string, edit: FileEdit, key?: string): Promise<FileAnswer<EditedFile>>
-  search(question: FileQuestion): Promise<FileAnswer<FoundInFiles>>
+  search(question: FileSearchQuery): Promise<FileAnswer<FileSearchResult>>
 }
 
 /** Expected faults are values, in words for the model. */
@@ -55,7 +55,7 @@ export type FileEdit =
   | { type: 'replace'; find: string; replace: string; all: boolean }
   | { type: 'patch'; patch: string }
 
-export type FileQuestion = {
+export type FileSearchQuery = {
   /** A regular expression, or the very text. It is looked for line by line. */
   pattern: string
   isText?: boolean
@@ -67,7 +67,7 @@ export type FileQuestion = {
   limit?: number
 }
 
-export type FoundInFiles = {
+export type FileSearchResult = {
   /** By path, then by line; of a long line the part around what was found. */
   matches: { path: string; line: number; text: string }[]
   isCut: boolean

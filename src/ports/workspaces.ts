@@ -13,33 +13,33 @@ export type Workspaces = {
   /** Every conversation that has one here, without waking any of them. */
   list(): Promise<ConversationId[]>
   /** How one stands, without waking it. */
-  glance(conversationId: ConversationId): Promise<WorkspaceGlance | undefined>
+  peek(conversationId: ConversationId): Promise<WorkspaceSummary | undefined>
   /** With what runs and ran in it; one that sleeps is woken for as long as it takes. */
   inspect(conversationId: ConversationId): Promise<WorkspaceState | undefined>
   /** For good: its processes end and its folder goes. True if there was one. */
   remove(conversationId: ConversationId): Promise<boolean>
-  awaited: AwaitedProcesses
+  processWatches: ProcessWatches
   /** Whether one could be had on this machine: tried, not guessed. */
   check(): Promise<SandboxCheck>
   /** Lets go of them; what runs in them runs on. */
   close(): Promise<void>
 }
 
-export type AwaitedProcess = { conversationId: ConversationId; processId: string }
+export type WatchedProcess = { conversationId: ConversationId; processId: string }
 
 /** Processes whose end the conversation wants to be told of. On disk, until it was told. */
-export type AwaitedProcesses = {
-  add(awaited: AwaitedProcess): Promise<void>
+export type ProcessWatches = {
+  add(awaited: WatchedProcess): Promise<void>
   /** Costs next to nothing: it is asked every second. */
-  list(): Promise<AwaitedProcess[]>
-  remove(awaited: AwaitedProcess): Promise<void>
+  list(): Promise<WatchedProcess[]>
+  remove(awaited: WatchedProcess): Promise<void>
 }
 
 /** `fault`: why none can be had, and what to do about it. */
 export type SandboxCheck = { containment: Containment; fault?: string }
 
 /** What can be told of one that sleeps. */
-export type WorkspaceGlance = Omit<WorkspaceState, 'usage' | 'processes'>
+export type WorkspaceSummary = Omit<WorkspaceState, 'usage' | 'processes'>
 
 export type WorkspaceState = {
   conversationId: ConversationId
@@ -65,7 +65,7 @@ export type WorkspaceQuota = { diskBytes: number; processes: number; memoryBytes
 export type Workspace = {
   conversationId: ConversationId
   /** The same key is the same process, however often it is asked for. */
-  start(wish: CommandWish): Promise<ProcessState>
+  start(wish: CommandRequest): Promise<ProcessState>
   processes(): Promise<ProcessState[]>
   process(processId: string): Promise<ProcessState | undefined>
   /** What became of the command with that key; undefined when it never began. */
@@ -80,11 +80,11 @@ export type Workspace = {
   /** First politely, then for good; with everything it started. Resolves when it has ended. */
   kill(processId: string, why: KillReason): Promise<ProcessState>
   /** Ends what this run started here, and nothing else. */
-  endOf(runId: RunId, why: KillReason): Promise<void>
+  endProcessesOfRun(runId: RunId, why: KillReason): Promise<void>
   files: WorkspaceFiles
 }
 
-export type CommandWish = {
+export type CommandRequest = {
   /** Bound to the call, not to the worker. */
   key: string
   command: string

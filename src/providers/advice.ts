@@ -1,3 +1,4 @@
+import { defined } from '../core/defined.ts'
 import type { FailureKind } from '../core/failure.ts'
 
 type AdviceRequest = {
@@ -11,7 +12,7 @@ type AdviceRequest = {
 
 /** What a person should do when nothing is left to try: one or two sentences. */
 export function adviceFor(request: AdviceRequest): string {
-  const known = Object.hasOwn(PARTICULARS, request.provider) ? PARTICULARS[request.provider] : undefined
+  const known = Object.hasOwn(ADVICE_PROFILES, request.provider) ? ADVICE_PROFILES[request.provider] : undefined
   return ADVICE[request.kind]({
     name: request.provider,
     label: request.label ?? known?.label ?? request.provider,
@@ -20,11 +21,11 @@ export function adviceFor(request: AdviceRequest): string {
     billing: known?.billing ?? 'its billing page',
     where: known?.where ?? 'remote',
     signsIn: known?.signsIn ?? false,
-    ...(request.keyVariable === undefined ? {} : { keyVariable: request.keyVariable }),
+    ...defined({ keyVariable: request.keyVariable }),
   })
 }
 
-type Particulars = {
+type AdviceProfile = {
   label: string
   /** Its pages by name: addresses change. */
   keys: string
@@ -36,7 +37,7 @@ type Particulars = {
   signsIn?: true
 }
 
-const PARTICULARS: Readonly<Record<string, Particulars>> = {
+const ADVICE_PROFILES: Readonly<Record<string, AdviceProfile>> = {
   openai: {
     label: 'OpenAI',
     keys: 'under "API keys" in the OpenAI platform settings',
@@ -124,7 +125,7 @@ const PARTICULARS: Readonly<Record<string, Particulars>> = {
   lmstudio: localServer('LM Studio'),
 }
 
-function localServer(label: string): Particulars {
+function localServer(label: string): AdviceProfile {
   return {
     label,
     keys: `in the settings of the ${label} server`,
@@ -134,23 +135,23 @@ function localServer(label: string): Particulars {
   }
 }
 
-type Facts = Omit<Particulars, 'where' | 'signsIn'> & {
+type AdviceContext = Omit<AdviceProfile, 'where' | 'signsIn'> & {
   name: string
   where: 'local' | 'remote'
   signsIn: boolean
   keyVariable?: string
 }
 
-type Advice = (facts: Facts) => string
+type Advice = (facts: AdviceContext) => string
 
-const test: Advice = ({ name }) => `\`holdfast providers test ${name}\``
+const testCommand: Advice = ({ name }) => `\`holdfast providers test ${name}\``
 
 const LATER: Advice = (facts) =>
-  `Try again later: ${facts.label} has trouble of its own; see with ${test(facts)} whether it is over.`
+  `Try again later: ${facts.label} has trouble of its own; see with ${testCommand(facts)} whether it is over.`
 const UNREACHABLE: Advice = (facts) =>
   facts.where === 'local'
-    ? `Start the ${facts.label} server or correct its base URL, then run ${test(facts)}.`
-    : `Check the network, the proxy and the base URL of ${facts.label}, then run ${test(facts)}.`
+    ? `Start the ${facts.label} server or correct its base URL, then run ${testCommand(facts)}.`
+    : `Check the network, the proxy and the base URL of ${facts.label}, then run ${testCommand(facts)}.`
 const LIMITED: Advice = (facts) =>
   `Wait, add another credential, or see ${facts.limits}; \`holdfast providers clear ${facts.name}\` asks ${facts.label} again at once.`
 const TOO_LONG: Advice = ({ label }) =>
@@ -170,13 +171,15 @@ const ADVICE: Record<FailureKind, Advice> = {
   stalled: LATER,
   'cut-off': LATER,
   'certificate-rejected': (facts) =>
-    `Let Node trust the certificate authority of ${facts.label} with NODE_EXTRA_CA_CERTS, or correct its base URL, then run ${test(facts)}.`,
+    `Let Node trust the certificate authority of ${facts.label} with NODE_EXTRA_CA_CERTS, or correct its base URL, then run ${testCommand(facts)}.`,
   overloaded: (facts) =>
     facts.where === 'local'
-      ? `The ${facts.label} server is busy or still loading; try again soon, and see with ${test(facts)}.`
+      ? `The ${facts.label} server is busy or still loading; try again soon, and see with ${testCommand(facts)}.`
       : LATER(facts),
   'server-error': (facts) =>
-    facts.where === 'local' ? `See the log of the ${facts.label} server, then run ${test(facts)}.` : LATER(facts),
+    facts.where === 'local'
+      ? `See the log of the ${facts.label} server, then run ${testCommand(facts)}.`
+      : LATER(facts),
   'rate-limited': LIMITED,
   'upstream-rate-limited': ({ label }) =>
     `The provider behind ${label} is limited: wait, choose another model, or add a fallback that does not go through ${label}.`,
@@ -187,8 +190,8 @@ const ADVICE: Record<FailureKind, Advice> = {
       : `Add credit or raise the limit: see ${facts.billing}. Then run \`holdfast providers clear ${facts.name}\`.`,
   'auth-rejected': (facts) =>
     facts.signsIn
-      ? `Sign in to ${facts.label} again with \`holdfast auth refresh ${facts.name}\`, then run ${test(facts)}.`
-      : `Check ${facts.keyVariable ?? `the key of ${facts.label}`} against the key ${facts.keys}, then run \`holdfast auth refresh ${facts.name}\` and ${test(facts)}.`,
+      ? `Sign in to ${facts.label} again with \`holdfast auth refresh ${facts.name}\`, then run ${testCommand(facts)}.`
+      : `Check ${facts.keyVariable ?? `the key of ${facts.label}`} against the key ${facts.keys}, then run \`holdfast auth refresh ${facts.name}\` and ${testCommand(facts)}.`,
   'policy-blocked': ({ label }) =>
     `A setting of the ${label} account or the region of this server forbids it: change that setting, or choose another model or provider.`,
   'model-unknown': (facts) =>
@@ -217,5 +220,5 @@ const ADVICE: Record<FailureKind, Advice> = {
   'text-truncated': OUTPUT,
   'call-truncated': OUTPUT,
   'malformed-answer': (facts) =>
-    `What answers at the base URL of ${facts.label} does not speak its language: correct the URL, then run ${test(facts)}.`,
+    `What answers at the base URL of ${facts.label} does not speak its language: correct the URL, then run ${testCommand(facts)}.`,
 }

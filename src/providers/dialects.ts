@@ -5,10 +5,10 @@ import { geminiFacts } from './gemini/model-generation.ts'
 import type { EmbeddingDialect, WireDialect } from './wire/dialect.ts'
 
 /** What is known of a dialect before it is loaded: a process knows every dialect and speaks few of them. */
-type DialectEntry = EmbeddingEntry | { embeds: false; load(): Promise<WireDialect>; factsOf?: FactsOf }
-export type EmbeddingEntry = { embeds: true; load(): Promise<EmbeddingDialect>; factsOf?: FactsOf }
+type DialectEntry = EmbeddingEntry | { embeds: false; load(): Promise<WireDialect>; factsOf?: LookupModelFacts }
+export type EmbeddingEntry = { embeds: true; load(): Promise<EmbeddingDialect>; factsOf?: LookupModelFacts }
 /** What its vendor's own models are; without it the general table says. */
-type FactsOf = (model: string) => ModelFacts
+type LookupModelFacts = (model: string) => ModelFacts
 
 export const WIRE_DIALECTS: Record<HttpDialect, DialectEntry> = {
   'openai-chat': {

@@ -1,27 +1,30 @@
 import type { PoolStrategy } from '../core/credential.ts'
+import { defined } from '../core/defined.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { KnownFacts, ProviderDirectory, ProviderEntry } from '../ports/provider-directory.ts'
 import { flowNames, flowProvider } from './credentials/oauth-flows.ts'
 import { WIRE_DIALECTS } from './dialects.ts'
 import { priceOf } from './model-prices.ts'
-import type { ProviderSet, ProviderWish } from './provider-set.ts'
+import type { ProviderOverrides, ProviderSet } from './provider-set.ts'
 import { VENDORS, type Vendor } from './vendors.ts'
 import { deadlinesFor } from './wire/deadlines.ts'
 
-type Wishes = Readonly<Record<string, ProviderWish & { strategy?: PoolStrategy }>>
+type OverridesByProvider = Readonly<Record<string, ProviderOverrides & { strategy?: PoolStrategy }>>
 
 /** What people may know of the providers of this process. */
-export function providerDirectory(
+export function newProviderDirectory(
   { vendors, providers, quirksOf }: ProviderSet,
-  { wishes, environment }: { wishes: Wishes; environment: Environment },
+  { wishes, environment }: { wishes: OverridesByProvider; environment: Environment },
 ): ProviderDirectory {
-  const entries = vendors.map((vendor) => entryOf(vendor, { wish: wishes[vendor.name] ?? {}, environment }))
+  const entries = vendors.map((vendor) => toProviderEntry(vendor, { wish: wishes[vendor.name] ?? {}, environment }))
   const byName = new Map(entries.map((entry) => [entry.name, entry]))
   return {
     list: () => entries,
     unaddressed: () =>
       VENDORS.filter(({ name }) => !byName.has(name)).map(({ name, label, baseUrlVariable }) => ({
-        ...{ name, label, baseUrlVariable },
+        name,
+        label,
+        baseUrlVariable,
       })),
     loginNames: () => flowNames.flatMap((name) => flowProvider(name) ?? []),
     async listModels(name, options) {
@@ -44,19 +47,24 @@ export function providerDirectory(
   }
 }
 
-type Said = { wish: Wishes[string]; environment: Environment }
+type ProviderEntryOptions = { wish: OverridesByProvider[string]; environment: Environment }
 
-function entryOf(vendor: Vendor & { baseUrl: string }, { wish, environment }: Said): ProviderEntry {
+function toProviderEntry(
+  vendor: Vendor & { baseUrl: string },
+  { wish, environment }: ProviderEntryOptions,
+): ProviderEntry {
   const { name, label, baseUrl, baseUrlVariable, keyVariables, needsKey } = vendor
   const { connectMs, firstByteMs, stallMs } = deadlinesFor(
-    {
-      ...(wish.timeout_ms === undefined ? {} : { firstByteMs: wish.timeout_ms }),
-      ...(wish.stall_timeout_ms === undefined ? {} : { stallMs: wish.stall_timeout_ms }),
-    },
+    defined({ firstByteMs: wish.timeout_ms, stallMs: wish.stall_timeout_ms }),
     0,
   )
   return {
-    ...{ name, label, baseUrl, baseUrlVariable, keyVariables, needsKey },
+    name,
+    label,
+    baseUrl,
+    baseUrlVariable,
+    keyVariables,
+    needsKey,
     dialect: wish.dialect ?? vendor.dialect,
     addressFrom: wish.base_url ? 'config' : environment[baseUrlVariable] ? 'environment' : 'vendor',
     isAggregator: wish.aggregator ?? vendor.isAggregator,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Part } from '../core/answer.ts'
 import type { ModelProvider, ModelRequest } from '../ports/model.ts'
-import { lazyProvider } from './lazy-provider.ts'
+import { newLazyProvider } from './lazy-provider.ts'
 
 const request: ModelRequest = { model: 'any', system: '', messages: [], tools: [] }
 const partsOf = async (provider: ModelProvider): Promise<Part[]> => {
@@ -15,7 +15,7 @@ test('a provider whose code could not be loaded once is loaded with the next req
   const hello: Part = { type: 'text-delta', text: 'hello' }
   const endpoint = { baseUrl: 'http://127.0.0.1', isAggregator: false }
   let loads = 0
-  const provider = lazyProvider({ endpoint }, async () => {
+  const provider = newLazyProvider({ endpoint }, async () => {
     if (loads++ === 0) throw new Error('too many open files')
     return {
       endpoint,

@@ -1,10 +1,10 @@
 import type { ModelProvider } from '../ports/model.ts'
 
 /** What is known of a provider before it is asked. */
-type Known = Omit<ModelProvider, 'stream' | 'renewConnections'>
+type ProviderDescription = Omit<ModelProvider, 'stream' | 'renewConnections'>
 
 /** A provider that is loaded with its first request: a process knows many vendors and asks few of them. */
-export function lazyProvider(known: Known, load: () => Promise<ModelProvider>): ModelProvider {
+export function newLazyProvider(description: ProviderDescription, load: () => Promise<ModelProvider>): ModelProvider {
   let loading: Promise<ModelProvider> | undefined
   let loaded: ModelProvider | undefined
 
@@ -19,7 +19,7 @@ export function lazyProvider(known: Known, load: () => Promise<ModelProvider>): 
   }
 
   return {
-    ...known,
+    ...description,
     // Once it is there nothing stands between: passing every part on would cost each of them three ticks.
     stream: (request, options) => (loaded?.stream ?? loadThenStream)(request, options),
     renewConnections: async () => loaded?.renewConnections?.(),

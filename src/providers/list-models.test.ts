@@ -50,7 +50,9 @@ test('windows, outputs and prices are read under the names the vendors give them
     type: 'models',
     models: [
       {
-        ...{ model: 'anthropic/claude-sonnet-4.5', window: 1_000_000, maxOutput: 64_000 },
+        model: 'anthropic/claude-sonnet-4.5',
+        window: 1_000_000,
+        maxOutput: 64_000,
         price: { input: 3, output: 15, cachedInput: 0.3, asOf: 'stated' },
       },
       { model: 'qwen', window: 32_768 },

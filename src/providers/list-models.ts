@@ -7,7 +7,7 @@ import { authHeaders } from './wire/auth-headers.ts'
 import { type ModelListing, type ModelPage, recordOf } from './wire/model-listing.ts'
 import type { Quirks } from './wire/quirks.ts'
 
-type ListRequest = {
+type ListModelsOptions = {
   provider: string
   listing: ModelListing
   baseUrl: string
@@ -18,33 +18,33 @@ type ListRequest = {
 
 const DEADLINE_MS = 5_000
 /** Lists come in pages; no vendor has so many models that this would end too early. */
-const MOST_PAGES = 10
+const MAX_PAGES = 10
 
 /** Asks for the models a provider serves; within seconds there is an answer or a failure. */
-export async function listModels(asked: ListRequest): Promise<ModelList> {
-  const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(DEADLINE_MS)])
+export async function listModels(options: ListModelsOptions): Promise<ModelList> {
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(DEADLINE_MS)])
   const models: ListedModel[] = []
   let after: string | undefined
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const got = await askPage({ ...asked, signal }, after)
-    if ('failure' in got) return { type: 'failure', failure: got.failure }
-    models.push(...got.page.entries.flatMap((entry) => modelIn(entry, asked.listing)))
-    after = got.page.next
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const result = await fetchPage({ ...options, signal }, after)
+    if ('failure' in result) return { type: 'failure', failure: result.failure }
+    models.push(...result.page.entries.flatMap((entry) => parseModel(entry, options.listing)))
+    after = result.page.next
     if (after === undefined) break
   }
-  return { type: 'models', models: withoutTwins(models) }
+  return { type: 'models', models: uniqueByModel(models) }
 }
 
-const LATE: Failure = {
+const DEADLINE_PASSED: Failure = {
   kind: 'timeout',
   detail: `the list of models did not come within ${DEADLINE_MS / 1_000} s`,
 }
 
-type Got = { page: ModelPage } | Extract<ModelList, { type: 'failure' }>
+type PageResult = { page: ModelPage } | Extract<ModelList, { type: 'failure' }>
 
-async function askPage(asked: ListRequest, after: string | undefined): Promise<Got> {
-  const { provider, listing, quirks, grant, signal } = asked
-  const base = (grant?.baseUrl ?? asked.baseUrl).replace(/\/+$/, '')
+async function fetchPage(options: ListModelsOptions, after: string | undefined): Promise<PageResult> {
+  const { provider, listing, quirks, grant, signal } = options
+  const base = (grant?.baseUrl ?? options.baseUrl).replace(/\/+$/, '')
   const headers = {
     accept: 'application/json',
     ...listing.headers,
@@ -56,28 +56,34 @@ async function askPage(asked: ListRequest, after: string | undefined): Promise<G
     const { request } = await loadUndici()
     const reply = await request(withQuery(base + listing.path(after), quirks.query), { headers, signal })
     const body = await reply.body.text()
-    const page = reply.statusCode < 300 ? listing.pageOf(parsed(body)) : undefined
+    const page = reply.statusCode < 300 ? listing.pageOf(parseJson(body)) : undefined
     if (page) return { page }
-    const failure = classify({ provider, model: '', status: reply.statusCode, headers: plain(reply.headers), body })
+    const failure = classify({
+      provider,
+      model: '',
+      status: reply.statusCode,
+      headers: flattenHeaders(reply.headers),
+      body,
+    })
     if (reply.statusCode >= 300) return { type: 'failure', failure }
     return { type: 'failure', failure: { kind: 'malformed-answer', detail: 'what it answered is no list of models' } }
   } catch (error) {
-    if (signal.aborted && signal.reason?.name === 'TimeoutError') return { type: 'failure', failure: LATE }
+    if (signal.aborted && signal.reason?.name === 'TimeoutError') return { type: 'failure', failure: DEADLINE_PASSED }
     return { type: 'failure', failure: classifyTransport(error, 'connect') }
   }
 }
 
-function modelIn(entry: unknown, listing: ModelListing): ListedModel[] {
+function parseModel(entry: unknown, listing: ModelListing): ListedModel[] {
   const record = recordOf(entry)
   const model = record && listing.modelOf(record)
   return model ? [model] : []
 }
 
-const withoutTwins = (models: ListedModel[]): ListedModel[] => [
+const uniqueByModel = (models: ListedModel[]): ListedModel[] => [
   ...new Map(models.map((entry) => [entry.model, entry])).values(),
 ]
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -88,7 +94,7 @@ function parsed(text: string): unknown {
 const withQuery = (url: string, query: Quirks['query']): string =>
   query ? `${url}${url.includes('?') ? '&' : '?'}${new URLSearchParams(query)}` : url
 
-const plain = (headers: Record<string, string | string[] | undefined>): Record<string, string> =>
+const flattenHeaders = (headers: Record<string, string | string[] | undefined>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
   )

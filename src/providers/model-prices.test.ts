@@ -4,7 +4,10 @@ import { priceOf } from './model-prices.ts'
 
 test('a price is known for the vendor’s own models, with the day it was looked up', () => {
   assert.deepEqual(priceOf('anthropic', 'claude-sonnet-4-5-20250929'), {
-    ...{ input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75 },
+    input: 3,
+    output: 15,
+    cachedInput: 0.3,
+    cacheWrite: 3.75,
     asOf: '2026-10-10',
   })
   assert.equal(priceOf('openai', 'gpt-4o-2024-11-20')?.input, 2.5)

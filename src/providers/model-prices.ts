@@ -7,8 +7,11 @@ import type { Price } from '../core/price.ts'
 type PriceList = { providers: readonly string[]; asOf: string; rows: Readonly<Record<string, Omit<Price, 'asOf'>>> }
 
 /** Anthropic's reads cost a tenth of the input and five-minute writes a quarter more. */
-const claude = (input: number, output: number) => ({
-  ...{ input, output, cachedInput: rounded(input / 10), cacheWrite: rounded(input * 1.25) },
+const claudePrices = (input: number, output: number) => ({
+  input,
+  output,
+  cachedInput: roundPrice(input / 10),
+  cacheWrite: roundPrice(input * 1.25),
 })
 
 const LISTS: readonly PriceList[] = [
@@ -16,19 +19,19 @@ const LISTS: readonly PriceList[] = [
     providers: ['anthropic'],
     asOf: '2026-10-10',
     rows: {
-      'claude-opus-5': claude(5, 25),
-      'claude-opus-4-8': claude(5, 25),
-      'claude-opus-4-7': claude(5, 25),
-      'claude-opus-4-6': claude(5, 25),
-      'claude-opus-4-5': claude(5, 25),
-      'claude-opus-4-1': claude(15, 75),
-      'claude-opus-4': claude(15, 75),
-      'claude-sonnet-4-6': claude(3, 15),
-      'claude-sonnet-4-5': claude(3, 15),
-      'claude-sonnet-4': claude(3, 15),
-      'claude-3-7-sonnet': claude(3, 15),
-      'claude-haiku-4-5': claude(1, 5),
-      'claude-3-5-haiku': claude(0.8, 4),
+      'claude-opus-5': claudePrices(5, 25),
+      'claude-opus-4-8': claudePrices(5, 25),
+      'claude-opus-4-7': claudePrices(5, 25),
+      'claude-opus-4-6': claudePrices(5, 25),
+      'claude-opus-4-5': claudePrices(5, 25),
+      'claude-opus-4-1': claudePrices(15, 75),
+      'claude-opus-4': claudePrices(15, 75),
+      'claude-sonnet-4-6': claudePrices(3, 15),
+      'claude-sonnet-4-5': claudePrices(3, 15),
+      'claude-sonnet-4': claudePrices(3, 15),
+      'claude-3-7-sonnet': claudePrices(3, 15),
+      'claude-haiku-4-5': claudePrices(1, 5),
+      'claude-3-5-haiku': claudePrices(0.8, 4),
     },
   },
   {
@@ -60,15 +63,15 @@ const LISTS: readonly PriceList[] = [
 ]
 
 /** Names of a day (`-2025-08-07`, `-20250929`, `-latest`) cost what the plain name costs; nothing else is guessed. */
-const OF_A_DAY = /-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$/
+const DATED_SUFFIX = /-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$/
 
 export function priceOf(provider: string, model: string): Price | undefined {
   const list = LISTS.find(({ providers }) => providers.includes(provider))
-  const name = model.toLowerCase().replace(OF_A_DAY, '')
+  const name = model.toLowerCase().replace(DATED_SUFFIX, '')
   const row = list && Object.hasOwn(list.rows, name) ? list.rows[name] : undefined
   return list && row ? { ...row, asOf: list.asOf } : undefined
 }
 
-function rounded(dollars: number): number {
+function roundPrice(dollars: number): number {
   return Math.round(dollars * 10_000) / 10_000
 }

@@ -1,3 +1,4 @@
+import { defined } from '../core/defined.ts'
 import type { FailureKind } from '../core/failure.ts'
 import type { HttpDialect } from '../core/message.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -6,14 +7,14 @@ import type { ModelFacts, ModelProvider } from '../ports/model.ts'
 import { adviceFor } from './advice.ts'
 import type { KeyVariable } from './credentials/environment-keys.ts'
 import { WIRE_DIALECTS } from './dialects.ts'
-import { lazyProvider } from './lazy-provider.ts'
+import { newLazyProvider } from './lazy-provider.ts'
 import { modelFacts } from './model-facts.ts'
-import { VENDORS, type Vendor, vendorNamed } from './vendors.ts'
+import type { VendorProviderOptions } from './vendor-provider.ts'
+import { findVendor, VENDORS, type Vendor } from './vendors.ts'
 import type { Quirks } from './wire/quirks.ts'
-import type { WireVendor } from './wire-vendor.ts'
 
 /** What an operator may configure for one provider; see config/settings.ts. */
-export type ProviderWish = {
+export type ProviderOverrides = {
   base_url?: string
   dialect?: Vendor['dialect']
   timeout_ms?: number
@@ -33,20 +34,20 @@ export type ProviderSet = {
 }
 
 /** Every vendor that has an address, and whatever else the configuration names. Making them opens no connection. */
-export function providerSet(
-  wishes: Readonly<Record<string, ProviderWish>>,
+export function newProviderSet(
+  overrides: Readonly<Record<string, ProviderOverrides>>,
   { environment, clock }: { environment: Environment; clock: Clock },
 ): ProviderSet {
-  const own = Object.keys(wishes)
-    .filter((name) => !vendorNamed(name))
-    .map(ownVendor)
-  const vendors = [...VENDORS, ...own].flatMap((vendor) => {
-    const baseUrl = wishes[vendor.name]?.base_url ?? environment[vendor.baseUrlVariable] ?? vendor.baseUrl
+  const customVendors = Object.keys(overrides)
+    .filter((name) => !findVendor(name))
+    .map(customVendor)
+  const vendors = [...VENDORS, ...customVendors].flatMap((vendor) => {
+    const baseUrl = overrides[vendor.name]?.base_url ?? environment[vendor.baseUrlVariable] ?? vendor.baseUrl
     return baseUrl ? [{ ...vendor, baseUrl }] : []
   })
   const quirksOf = (name: string): Quirks => {
     const quirks = vendors.find((vendor) => vendor.name === name)?.quirks ?? {}
-    const { headers } = wishes[name] ?? {}
+    const { headers } = overrides[name] ?? {}
     return headers ? { ...quirks, headers: { ...quirks.headers, ...headers } } : quirks
   }
   return {
@@ -57,29 +58,35 @@ export function providerSet(
     ),
     providers: Object.fromEntries(
       vendors.map((vendor) => {
-        const shaped = { ...vendor, quirks: quirksOf(vendor.name) }
-        return [vendor.name, providerOf(shaped, wishes[vendor.name] ?? {}, clock)]
+        const configured = { ...vendor, quirks: quirksOf(vendor.name) }
+        return [vendor.name, newProvider(configured, overrides[vendor.name] ?? {}, clock)]
       }),
     ),
   }
 }
 
 /** A name that is no vendor's: a server of one's own that speaks a known language. */
-function ownVendor(name: string): Vendor {
+function customVendor(name: string): Vendor {
   const prefix = name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')
   return {
-    ...{ name, label: name, dialect: 'openai-chat', needsKey: false, quirks: { outputCapField: 'max_tokens' } },
-    ...{ baseUrlVariable: `${prefix}_BASE_URL`, keyVariables: [`${prefix}_API_KEY`], isAggregator: false },
+    name,
+    label: name,
+    dialect: 'openai-chat',
+    needsKey: false,
+    quirks: { outputCapField: 'max_tokens' },
+    baseUrlVariable: `${prefix}_BASE_URL`,
+    keyVariables: [`${prefix}_API_KEY`],
+    isAggregator: false,
     advice: `check \`providers.${name}.base_url\`, and ${prefix}_API_KEY if the server wants a key`,
   }
 }
 
-function providerOf(vendor: Vendor & { baseUrl: string }, wish: ProviderWish, clock: Clock): ModelProvider {
+function newProvider(vendor: Vendor & { baseUrl: string }, overrides: ProviderOverrides, clock: Clock): ModelProvider {
   const { name: provider, label, keyVariables, baseUrl, needsKey, quirks } = vendor
-  const dialect = wish.dialect ?? vendor.dialect
-  const isAggregator = wish.aggregator ?? vendor.isAggregator
-  const factsOf = (model: string) => factsOfModel(model, dialect, wish.windows)
-  const options: Omit<WireVendor, 'dialect'> = {
+  const dialect = overrides.dialect ?? vendor.dialect
+  const isAggregator = overrides.aggregator ?? vendor.isAggregator
+  const factsOf = (model: string) => lookupFacts(model, dialect, overrides.windows)
+  const options: Omit<VendorProviderOptions, 'dialect'> = {
     provider,
     baseUrl,
     quirks,
@@ -87,24 +94,21 @@ function providerOf(vendor: Vendor & { baseUrl: string }, wish: ProviderWish, cl
     needsKey,
     facts: factsOf,
     clock,
-    deadlines: {
-      ...(wish.timeout_ms === undefined ? {} : { firstByteMs: wish.timeout_ms }),
-      ...(wish.stall_timeout_ms === undefined ? {} : { stallMs: wish.stall_timeout_ms }),
-    },
+    deadlines: defined({ firstByteMs: overrides.timeout_ms, stallMs: overrides.stall_timeout_ms }),
   }
-  const named = { provider, label, ...(keyVariables[0] ? { keyVariable: keyVariables[0] } : {}) }
+  const named = { provider, label, ...defined({ keyVariable: keyVariables[0] || undefined }) }
   const known = {
     endpoint: { baseUrl, isAggregator, needsKey },
     factsOf,
     adviceFor: (kind: FailureKind) => adviceFor({ ...named, kind }),
   }
-  return lazyProvider(known, async () => {
-    const { wireVendor } = await import('./wire-vendor.ts')
-    return wireVendor({ ...options, dialect: await WIRE_DIALECTS[dialect].load() })
+  return newLazyProvider(known, async () => {
+    const { newVendorProvider } = await import('./vendor-provider.ts')
+    return newVendorProvider({ ...options, dialect: await WIRE_DIALECTS[dialect].load() })
   })
 }
 
-function factsOfModel(model: string, dialect: HttpDialect, windows: Record<string, number> = {}): ModelFacts {
+function lookupFacts(model: string, dialect: HttpDialect, windows: Record<string, number> = {}): ModelFacts {
   const known = (WIRE_DIALECTS[dialect].factsOf ?? modelFacts)(model)
   const window = windows[model]
   return window === undefined ? known : { ...known, window }

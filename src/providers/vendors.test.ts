@@ -1,18 +1,33 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VENDORS, vendorNamed } from './vendors.ts'
+import { findVendor, VENDORS } from './vendors.ts'
 
 test('every vendor of the documentation is there, once', () => {
   const names = VENDORS.map((vendor) => vendor.name)
   assert.deepEqual(
     [...names].sort(),
     [
-      ...['anthropic', 'azure', 'custom', 'deepseek', 'gemini', 'groq', 'llamacpp', 'lmstudio', 'mistral', 'nous'],
-      ...['ollama', 'openai', 'openai-responses', 'openrouter', 'together', 'vllm', 'xai'],
+      'anthropic',
+      'azure',
+      'custom',
+      'deepseek',
+      'gemini',
+      'groq',
+      'llamacpp',
+      'lmstudio',
+      'mistral',
+      'nous',
+      'ollama',
+      'openai',
+      'openai-responses',
+      'openrouter',
+      'together',
+      'vllm',
+      'xai',
     ].sort(),
   )
-  for (const name of names) assert.equal(vendorNamed(name)?.name, name)
-  assert.equal(vendorNamed('nobody'), undefined)
+  for (const name of names) assert.equal(findVendor(name)?.name, name)
+  assert.equal(findVendor('nobody'), undefined)
 })
 
 test('only what everybody hosts for themselves has no address, and every address is whole', () => {
@@ -28,11 +43,11 @@ test('the advice of each vendor names a variable or a setting that is really its
       [...keyVariables, baseUrlVariable].some((variable) => advice.includes(variable)),
       name,
     )
-  assert.equal(vendorNamed('openai')?.advice, 'check OPENAI_API_KEY, or run `holdfast auth add openai`')
+  assert.equal(findVendor('openai')?.advice, 'check OPENAI_API_KEY, or run `holdfast auth add openai`')
 })
 
 test('the environment of the official tools is understood as it is', () => {
-  const variables = (name: string) => [vendorNamed(name)!.baseUrlVariable, ...vendorNamed(name)!.keyVariables]
+  const variables = (name: string) => [findVendor(name)!.baseUrlVariable, ...findVendor(name)!.keyVariables]
   assert.deepEqual(variables('openai'), ['OPENAI_BASE_URL', 'OPENAI_API_KEY'])
   assert.deepEqual(variables('openai-responses'), ['OPENAI_BASE_URL', 'OPENAI_API_KEY'])
   assert.deepEqual(variables('anthropic'), ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_KEY'])

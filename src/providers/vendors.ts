@@ -18,14 +18,14 @@ export type Vendor = {
   advice: string
 }
 
-export const vendorNamed = (name: string): Vendor | undefined => BY_NAME.get(name)
+export const findVendor = (name: string): Vendor | undefined => BY_NAME.get(name)
 
-type Row = Pick<Vendor, 'name' | 'label'> & Partial<Vendor>
+type VendorRow = Pick<Vendor, 'name' | 'label'> & Partial<Vendor>
 
 /** Servers that copy OpenAI's first language mostly know its first name for the output limit. */
-const COPY: Quirks = { outputCapField: 'max_tokens' }
+const COMPATIBLE: Quirks = { outputCapField: 'max_tokens' }
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly VendorRow[] = [
   { name: 'openai', label: 'OpenAI', baseUrl: 'https://api.openai.com/v1' },
   {
     name: 'openai-responses',
@@ -54,24 +54,24 @@ const ROWS: readonly Row[] = [
     name: 'openrouter',
     label: 'OpenRouter',
     baseUrl: 'https://openrouter.ai/api/v1',
-    quirks: { ...COPY, reasoningField: 'reasoning', reasoningDetails: true },
+    quirks: { ...COMPATIBLE, reasoningField: 'reasoning', reasoningDetails: true },
     isAggregator: true,
   },
   {
     name: 'nous',
     label: 'Nous Research',
     baseUrl: 'https://inference-api.nousresearch.com/v1',
-    quirks: { ...COPY, reasoningField: 'reasoning', reasoningDetails: true },
+    quirks: { ...COMPATIBLE, reasoningField: 'reasoning', reasoningDetails: true },
     isAggregator: true,
   },
   { name: 'groq', label: 'Groq', baseUrl: 'https://api.groq.com/openai/v1' },
-  { name: 'together', label: 'Together AI', baseUrl: 'https://api.together.xyz/v1', quirks: COPY },
+  { name: 'together', label: 'Together AI', baseUrl: 'https://api.together.xyz/v1', quirks: COMPATIBLE },
   {
     name: 'deepseek',
     label: 'DeepSeek',
     baseUrl: 'https://api.deepseek.com/v1',
     // In thinking mode it refuses a history whose calls have lost their reasoning.
-    quirks: { ...COPY, reasoningField: 'reasoning_content', reasoningWithCalls: 'always' },
+    quirks: { ...COMPATIBLE, reasoningField: 'reasoning_content', reasoningWithCalls: 'always' },
   },
   { name: 'xai', label: 'xAI', baseUrl: 'https://api.x.ai/v1' },
   {
@@ -79,7 +79,7 @@ const ROWS: readonly Row[] = [
     label: 'Mistral',
     baseUrl: 'https://api.mistral.ai/v1',
     // It refuses every field it does not know, and states usage unasked.
-    quirks: { ...COPY, streamUsage: 'never-ask', callIds: 'nine-characters', withoutNames: true },
+    quirks: { ...COMPATIBLE, streamUsage: 'never-ask', callIds: 'nine-characters', withoutNames: true },
   },
   {
     name: 'azure',
@@ -90,30 +90,30 @@ const ROWS: readonly Row[] = [
     advice:
       'check AZURE_OPENAI_API_KEY and AZURE_OPENAI_BASE_URL (https://<resource>.openai.azure.com/openai/v1), or run `holdfast auth add azure`',
   },
-  local('ollama', 'Ollama', 'http://127.0.0.1:11434/v1'),
-  local('vllm', 'vLLM', 'http://127.0.0.1:8000/v1'),
-  local('llamacpp', 'llama.cpp', 'http://127.0.0.1:8080/v1'),
-  local('lmstudio', 'LM Studio', 'http://127.0.0.1:1234/v1'),
+  localVendor('ollama', 'Ollama', 'http://127.0.0.1:11434/v1'),
+  localVendor('vllm', 'vLLM', 'http://127.0.0.1:8000/v1'),
+  localVendor('llamacpp', 'llama.cpp', 'http://127.0.0.1:8080/v1'),
+  localVendor('lmstudio', 'LM Studio', 'http://127.0.0.1:1234/v1'),
   {
     name: 'custom',
     label: 'Custom',
     needsKey: false,
-    quirks: COPY,
+    quirks: COMPATIBLE,
     advice: 'check CUSTOM_BASE_URL or `providers.custom.base_url`, and CUSTOM_API_KEY if the server wants a key',
   },
 ]
 
 /** A server on this machine or in this house: no key unless somebody set one. */
-function local(name: string, label: string, baseUrl: string): Row {
+function localVendor(name: string, label: string, baseUrl: string): VendorRow {
   const variable = `${variablePrefix(name)}_BASE_URL`
   const advice = `check that ${label} is running and that ${variable} or \`providers.${name}.base_url\` points to it`
-  return { name, label, baseUrl, needsKey: false, quirks: COPY, advice }
+  return { name, label, baseUrl, needsKey: false, quirks: COMPATIBLE, advice }
 }
 
-export const VENDORS: readonly Vendor[] = ROWS.map(fill)
+export const VENDORS: readonly Vendor[] = ROWS.map(withVendorDefaults)
 const BY_NAME = new Map(VENDORS.map((vendor) => [vendor.name, vendor]))
 
-function fill(row: Row): Vendor {
+function withVendorDefaults(row: VendorRow): Vendor {
   const prefix = variablePrefix(row.name)
   const keyVariables = row.keyVariables ?? [`${prefix}_API_KEY`]
   return {

@@ -1,11 +1,12 @@
+import { defined } from '../core/defined.ts'
 import type { Json } from '../core/json.ts'
 import type { SimulatedDialect } from './dialect.ts'
 import { ERRORS } from './error-table.ts'
 import { asList, asNumber, asText } from './request-fields.ts'
+import { closing, type Frame, type ResolvedCall, type ResolvedReply, type Responder, type Tokens } from './responder.ts'
 import type { FinishName } from './script.ts'
-import { closing, type Frame, type Said, type SaidCall, type Tokens, type Voice } from './voice.ts'
 
-const voice: Voice = {
+const responder: Responder = {
   newline: '\n',
   ping: 'event: ping\ndata: {"type": "ping"}\n\n',
   frames(said) {
@@ -15,7 +16,7 @@ const voice: Voice = {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      ...(usage ? { usage: { ...usage, output_tokens: 1 } } : {}),
+      ...defined({ usage: usage ? { ...usage, output_tokens: 1 } : undefined }),
     }
     return [
       event({ type: 'message_start', message: opening }),
@@ -24,7 +25,7 @@ const voice: Voice = {
         event({
           type: 'message_delta',
           delta: { stop_reason: STOP_REASON[said.finish], stop_sequence: null },
-          ...(usage ? { usage } : {}),
+          ...defined({ usage }),
         }),
       ),
       closing(event({ type: 'message_stop' })),
@@ -35,7 +36,7 @@ const voice: Voice = {
     content: blocksOf(said).map(({ whole }) => whole),
     stop_reason: STOP_REASON[said.finish],
     stop_sequence: null,
-    ...(said.usage ? { usage: usageOf(said.usage) } : {}),
+    ...defined({ usage: said.usage ? usageOf(said.usage) : undefined }),
   }),
   errorFrame: ({ body }) => ({ event: 'error', data: JSON.stringify(body) }),
 }
@@ -49,7 +50,7 @@ export const anthropic: SimulatedDialect = {
     messages: (fields) => asList(fields.messages),
     maxTokens: (fields) => asNumber(fields.max_tokens),
   },
-  voice,
+  responder,
   wordingOf: (error) => ERRORS[error].anthropic,
   errorBody: ({ body, message, type, status }, { number }) =>
     body?.({ message, status }) ?? {
@@ -67,14 +68,19 @@ const STOP_REASON: Record<FinishName, string> = {
   pause: 'pause_turn',
 }
 
-const head = ({ number, model }: Said) => ({ id: `msg_simulator_${number}`, type: 'message', role: 'assistant', model })
+const head = ({ number, model }: ResolvedReply) => ({
+  id: `msg_simulator_${number}`,
+  type: 'message',
+  role: 'assistant',
+  model,
+})
 
 const event = (data: { type: string; [key: string]: Json }): Frame => ({ event: data.type, data: JSON.stringify(data) })
 
 /** A block as one piece, and as it opens and grows. Some servers open a block again in its middle. */
 type Block = { whole: Json; start: Json; deltas: Json[]; restart?: Json }
 
-function blocksOf(said: Said): Block[] {
+function blocksOf(said: ResolvedReply): Block[] {
   const text = said.text + (said.refusal ?? '')
   return [
     ...thinkingBlocks(said),
@@ -83,7 +89,7 @@ function blocksOf(said: Said): Block[] {
   ]
 }
 
-function thinkingBlocks({ reasoning, pieces }: Said): Block[] {
+function thinkingBlocks({ reasoning, pieces }: ResolvedReply): Block[] {
   if (!reasoning) return []
   const { text, signature, redacted } = reasoning
   const thinking: Block = {
@@ -101,20 +107,20 @@ function thinkingBlocks({ reasoning, pieces }: Said): Block[] {
   ]
 }
 
-const textBlock = (text: string, { pieces }: Said): Block => ({
+const textBlock = (text: string, { pieces }: ResolvedReply): Block => ({
   whole: { type: 'text', text },
   start: { type: 'text', text: '' },
   deltas: pieces(text).map((piece) => ({ type: 'text_delta', text: piece })),
 })
 
-function callBlock({ id, name, json }: SaidCall, { pieces, callIds }: Said): Block {
+function callBlock({ id, name, json }: ResolvedCall, { pieces, callIds }: ResolvedReply): Block {
   const opened = (opening: string): Json => ({ type: 'tool_use', id: opening, name, input: {} })
   const restart = callIds === 'repeated' ? opened(id) : callIds === 'changed' ? opened(`${id}_changed_1`) : undefined
   return {
     whole: { type: 'tool_use', id, name, input: parsed(json) },
     start: opened(id),
     deltas: ['', ...pieces(json)].map((piece) => ({ type: 'input_json_delta', partial_json: piece })),
-    ...(restart ? { restart } : {}),
+    ...defined({ restart: restart || undefined }),
   }
 }
 

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Json } from '../core/json.ts'
-import { textOf } from './exchange.ts'
+import { readBody } from './exchange.ts'
 import { KEY_WORDS, readKeyState } from './key-ring.ts'
-import { describeComplaint, readScript } from './read-script.ts'
+import { describeIssue, readScript } from './read-script.ts'
 import type { KeyState, Script } from './script.ts'
 
 /** What can be changed from outside while it runs. Nothing of it is recorded or asks for a key. */
-type Controlled = {
+type SimulatorControls = {
   script(...rules: Script): void
   setKey(key: string, state: KeyState): void
   reset(): void
@@ -21,29 +21,32 @@ export const isControl = (request: IncomingMessage): boolean => request.url?.sta
 export async function control(
   request: IncomingMessage,
   response: ServerResponse,
-  controlled: Controlled,
+  controls: SimulatorControls,
 ): Promise<void> {
-  const body = await textOf(request)
+  const body = await readBody(request)
   if (body === undefined) return
   const url = new URL(request.url ?? '/', 'http://simulator')
   const [verb = '', name = ''] = url.pathname.slice(PREFIX.length).split('/').map(decodeURIComponent)
-  const order = ORDERS[`${request.method} ${verb}`]
-  const told = order ? order({ name, body, query: url.searchParams }, controlled) : refusal(404, ORDER_NAMES)
-  response.writeHead(told.status, { 'content-type': 'application/json' })
-  response.end(`${JSON.stringify(told.body, null, 2)}\n`)
+  const handler = CONTROL_HANDLERS[`${request.method} ${verb}`]
+  const answer = handler ? handler({ name, body, query: url.searchParams }, controls) : refusal(404, CONTROL_ROUTES)
+  response.writeHead(answer.status, { 'content-type': 'application/json' })
+  response.end(`${JSON.stringify(answer.body, null, 2)}\n`)
 }
 
-type Order = (given: { name: string; body: string; query: URLSearchParams }, controlled: Controlled) => Told
-type Told = { status: number; body: Json }
+type ControlHandler = (
+  given: { name: string; body: string; query: URLSearchParams },
+  controlled: SimulatorControls,
+) => ControlResponse
+type ControlResponse = { status: number; body: Json }
 
-const done: Told = { status: 200, body: { done: true } }
-const refusal = (status: number, reasons: string[]): Told => ({ status, body: { done: false, reasons } })
+const done: ControlResponse = { status: 200, body: { done: true } }
+const refusal = (status: number, reasons: string[]): ControlResponse => ({ status, body: { done: false, reasons } })
 
-const ORDERS: Record<string, Order> = {
+const CONTROL_HANDLERS: Record<string, ControlHandler> = {
   'GET requests': (_, { requests }) => ({ status: 200, body: requests() }),
   'PUT script': ({ body }, { script }) => {
     const read = readScript(body)
-    if (read.type === 'refused') return refusal(422, read.complaints.map(describeComplaint))
+    if (read.type === 'refused') return refusal(422, read.complaints.map(describeIssue))
     script(...read.script)
     return done
   },
@@ -66,4 +69,4 @@ const ORDERS: Record<string, Order> = {
   },
 }
 
-const ORDER_NAMES = Object.keys(ORDERS).map((order) => order.replace(' ', ` ${PREFIX}`))
+const CONTROL_ROUTES = Object.keys(CONTROL_HANDLERS).map((order) => order.replace(' ', ` ${PREFIX}`))

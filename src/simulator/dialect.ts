@@ -1,14 +1,14 @@
 import type { Json } from '../core/json.ts'
 import type { ErrorName, Wording } from './error-table.ts'
 import type { Fields } from './request-fields.ts'
-import type { Voice } from './voice.ts'
+import type { Responder } from './responder.ts'
 
 /** How the simulator plays the vendor of one protocol. */
 export type SimulatedDialect = {
   /** The end of the paths that speak it. */
   path: RegExp
   reader: RequestReader
-  voice: Voice
+  responder: Responder
   /** Where the vendor's words for an error differ from the common ones; without it, nowhere. */
   wordingOf?(error: ErrorName): Partial<Wording> | undefined
   errorBody(wording: Wording, context: ErrorBodyContext): Json

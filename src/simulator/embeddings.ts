@@ -5,7 +5,7 @@ import type { HttpAnswer } from './play-answer.ts'
 const DIMENSIONS = 256
 
 /** Vectors of the words: texts that share words are near each other, and the same text is always the same vector. */
-export function embedTexts({ arrived: { body, path } }: Exchange): HttpAnswer {
+export function embedTexts({ received: { body, path } }: Exchange): HttpAnswer {
   const isGemini = path.endsWith(':batchEmbedContents')
   const texts = isGemini ? geminiTexts(body) : openaiTexts(body)
   if (texts.length === 0 || texts.includes('')) return NOTHING_TO_EMBED

@@ -1,44 +1,48 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Json } from '../core/json.ts'
-import { type Arrived, type Asked, keyOf, readAsked } from './asked.ts'
 import { wasSevered } from './listening.ts'
-import type { Recorded, Recorder } from './recorder.ts'
+import { keyOf, type ParsedModelRequest, parseModelRequest, type ReceivedRequest } from './parse-request.ts'
+import type { Recorder, RequestRecord } from './recorder.ts'
 import { protocolOf } from './routes.ts'
 import { isModelProtocol } from './vendor-errors.ts'
 
 /** The way back to a client; the signal ends with it. */
-export type Line = { response: ServerResponse; number: number; signal: AbortSignal }
+export type ResponseChannel = { response: ServerResponse; number: number; signal: AbortSignal }
 
 /** A request that was read and recorded, and the line to answer it on. */
-export type Exchange = Line & { arrived: Arrived; recorded: Recorded; asked: Asked | undefined }
+export type Exchange = ResponseChannel & {
+  received: ReceivedRequest
+  recorded: RequestRecord
+  modelRequest: ParsedModelRequest | undefined
+}
 
 /** Nothing if the client left before it had said what it wanted. */
 export async function openExchange(
   request: IncomingMessage,
   response: ServerResponse,
-  { recorder, onEnded }: { recorder: Recorder; onEnded: (request: Recorded) => void },
+  { recorder, onEnded }: { recorder: Recorder; onEnded: (request: RequestRecord) => void },
 ): Promise<Exchange | undefined> {
   const { socket } = request
-  const raw = await textOf(request)
+  const raw = await readBody(request)
   if (raw === undefined) return undefined
   const url = new URL(request.url ?? '/', 'http://simulator')
-  const arrived: Arrived = {
+  const received: ReceivedRequest = {
     path: url.pathname,
     query: url.searchParams,
     headers: request.headers,
     raw,
-    body: bodyOf(raw),
+    body: parseBody(raw),
   }
-  const protocol = protocolOf(arrived.path)
-  const asked = protocol && isModelProtocol(protocol) ? readAsked(protocol, arrived) : undefined
+  const protocol = protocolOf(received.path)
+  const modelRequest = protocol && isModelProtocol(protocol) ? parseModelRequest(protocol, received) : undefined
   const recorded = recorder.arrived({
     method: request.method ?? 'GET',
     path: url.pathname + url.search,
     headers: request.headers,
     key: keyOf(request.headers, url.searchParams),
-    body: arrived.body,
+    body: received.body,
     protocol: protocol ?? 'unknown',
-    model: asked?.model ?? '',
+    model: modelRequest?.model ?? '',
   })
   const closed = new AbortController()
   const end = () => {
@@ -50,11 +54,11 @@ export async function openExchange(
   }
   if (response.destroyed || socket.destroyed) end()
   else response.once('close', end)
-  return { arrived, asked, recorded, response, number: recorded.number, signal: closed.signal }
+  return { received, modelRequest, recorded, response, number: recorded.number, signal: closed.signal }
 }
 
 /** Nothing if the client left before its end. */
-export async function textOf(request: IncomingMessage): Promise<string | undefined> {
+export async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   try {
     for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -65,7 +69,7 @@ export async function textOf(request: IncomingMessage): Promise<string | undefin
 }
 
 /** Token endpoints take forms, the others JSON. */
-function bodyOf(raw: string): Json {
+function parseBody(raw: string): Json {
   if (raw === '') return null
   try {
     return JSON.parse(raw) as Json

@@ -1,12 +1,21 @@
+import { defined } from '../core/defined.ts'
 import type { Json } from '../core/json.ts'
 import { parsed } from './anthropic.ts'
 import type { SimulatedDialect } from './dialect.ts'
 import { ERRORS } from './error-table.ts'
 import { asList, asNumber, asObject } from './request-fields.ts'
+import {
+  closing,
+  type Frame,
+  jsonFrame,
+  type ResolvedCall,
+  type ResolvedReply,
+  type Responder,
+  type Tokens,
+} from './responder.ts'
 import type { FinishName } from './script.ts'
-import { closing, type Frame, jsonFrame, type Said, type SaidCall, type Tokens, type Voice } from './voice.ts'
 
-const voice: Voice = {
+const responder: Responder = {
   newline: '\r\n',
   // A comment: the protocol has no ping of its own.
   ping: ': ping\r\n\r\n',
@@ -28,7 +37,7 @@ export const gemini: SimulatedDialect = {
     maxTokens: (fields) => asNumber(asObject(fields.generationConfig).maxOutputTokens),
     asArray: (query) => query.get('alt') !== 'sse',
   },
-  voice,
+  responder,
   wordingOf: (error) => ERRORS[error].gemini,
   errorBody: ({ message, status, type, code }, { retryAfter }) => ({
     error: {
@@ -56,21 +65,25 @@ const FINISH_REASON: Record<FinishName, string> = {
 
 type Content = { parts: Json[]; finish?: string }
 
-const chunk = (said: Said, content: Content): Frame => jsonFrame(body(said, content))
+const chunk = (said: ResolvedReply, content: Content): Frame => jsonFrame(body(said, content))
 
-const body = (said: Said, { parts, finish }: Content): Json => ({
-  ...(isBlocked(said)
-    ? { promptFeedback: { blockReason: 'SAFETY' } }
-    : { candidates: [{ content: { parts, role: 'model' }, ...(finish ? { finishReason: finish } : {}), index: 0 }] }),
-  ...(said.usage ? { usageMetadata: usageOf(said.usage) } : {}),
+const body = (said: ResolvedReply, content: Content): Json => ({
+  ...(isBlocked(said) ? BLOCKED : candidatesOf(content)),
+  ...defined({ usageMetadata: said.usage ? usageOf(said.usage) : undefined }),
   modelVersion: said.model,
   responseId: `response-simulator-${said.number}`,
 })
 
-/** Refused without a word: the prompt itself was blocked, and there is no candidate. */
-const isBlocked = ({ refusal, text }: Said): boolean => refusal === '' && text === ''
+const BLOCKED = { promptFeedback: { blockReason: 'SAFETY' } }
 
-function partsOf(said: Said, pieces: (text: string) => string[]): Json[] {
+const candidatesOf = ({ parts, finish }: Content) => ({
+  candidates: [{ content: { parts, role: 'model' }, ...defined({ finishReason: finish || undefined }), index: 0 }],
+})
+
+/** Refused without a word: the prompt itself was blocked, and there is no candidate. */
+const isBlocked = ({ refusal, text }: ResolvedReply): boolean => refusal === '' && text === ''
+
+function partsOf(said: ResolvedReply, pieces: (text: string) => string[]): Json[] {
   const { reasoning } = said
   const text = said.text + (said.refusal ?? '')
   const thoughts = pieces(reasoning?.text ?? '').filter((piece) => piece !== '')
@@ -86,7 +99,7 @@ function partsOf(said: Said, pieces: (text: string) => string[]): Json[] {
     ...spoken.map(
       (piece, at): Json => ({
         text: piece,
-        ...(signsText && at === spoken.length - 1 ? { thoughtSignature: signature } : {}),
+        ...defined({ thoughtSignature: signsText && at === spoken.length - 1 ? signature : undefined }),
       }),
     ),
     ...(signsText && spoken.length === 0 ? [{ text: '', thoughtSignature: signature }] : []),
@@ -95,10 +108,10 @@ function partsOf(said: Said, pieces: (text: string) => string[]): Json[] {
 }
 
 /** Calls come whole. A server that repeats itself sends them again, with the same id or another. */
-function callParts({ id, name, json, signature }: SaidCall, { callIds }: Said): Json[] {
+function callParts({ id, name, json, signature }: ResolvedCall, { callIds }: ResolvedReply): Json[] {
   const part = (callId: string): Json => ({
     functionCall: { id: callId, name, args: parsed(json) },
-    ...(signature ? { thoughtSignature: signature } : {}),
+    ...defined({ thoughtSignature: signature || undefined }),
   })
   if (callIds === 'repeated') return [part(id), part(id)]
   return callIds === 'changed' ? [part(id), part(`${id}_changed_1`)] : [part(id)]
@@ -108,7 +121,9 @@ function callParts({ id, name, json, signature }: SaidCall, { callIds }: Said): 
 const usageOf = ({ input, output, cached, reasoning }: Tokens): Json => ({
   promptTokenCount: input,
   candidatesTokenCount: Math.max(0, output - reasoning),
-  ...(reasoning > 0 ? { thoughtsTokenCount: reasoning } : {}),
-  ...(cached > 0 ? { cachedContentTokenCount: cached } : {}),
+  ...defined({
+    thoughtsTokenCount: reasoning > 0 ? reasoning : undefined,
+    cachedContentTokenCount: cached > 0 ? cached : undefined,
+  }),
   totalTokenCount: input + output,
 })

@@ -1,15 +1,15 @@
 import type { Json } from '../core/json.ts'
 import type { Exchange } from './exchange.ts'
 import type { HttpAnswer } from './play-answer.ts'
-import { CREATED } from './voice.ts'
+import { CREATED } from './responder.ts'
 
 /** The models, in the form of the vendor whose path or header was used. Every other name is answered too. */
-export function listModels(models: string[], { arrived }: Exchange): HttpAnswer {
-  const one = /\/models\/([^/]+)$/.exec(arrived.path)?.[1]
+export function listModels(models: string[], { received }: Exchange): HttpAnswer {
+  const one = /\/models\/([^/]+)$/.exec(received.path)?.[1]
   const describe: (id: string) => Json =
-    arrived.headers['anthropic-version'] !== undefined
+    received.headers['anthropic-version'] !== undefined
       ? anthropicModel
-      : arrived.path.includes('/v1beta/')
+      : received.path.includes('/v1beta/')
         ? geminiModel
         : openaiModel
   if (one !== undefined) return { status: 200, body: describe(decodeURIComponent(one)) }

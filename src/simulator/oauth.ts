@@ -38,18 +38,23 @@ type OAuthSettings = {
   revokesOnRefresh: boolean
 }
 
-const USUAL: OAuthSettings = { expiresInSeconds: 3600, pendingPolls: 1, errors: 'standard', revokesOnRefresh: false }
+const DEFAULT_SETTINGS: OAuthSettings = {
+  expiresInSeconds: 3600,
+  pendingPolls: 1,
+  errors: 'standard',
+  revokesOnRefresh: false,
+}
 
 type Device = { userCode: string; polls: number; state: 'pending' | 'approved' | 'denied' }
-type Code = { challenge: string | undefined }
-type Refresh = { state: 'fresh' | 'used' | 'revoked'; access: string }
+type AuthorizationCode = { challenge: string | undefined }
+type RefreshToken = { state: 'fresh' | 'used' | 'revoked'; access: string }
 
 /** An authorization server: codes with PKCE, refresh tokens that work once, device codes. Tokens are counted, not drawn. */
 export function newOAuth({ ring, url }: { ring: KeyRing; url: () => string }): OAuth {
-  const settings: OAuthSettings = { ...USUAL }
-  const codes = new Map<string, Code>()
+  const settings: OAuthSettings = { ...DEFAULT_SETTINGS }
+  const codes = new Map<string, AuthorizationCode>()
   const devices = new Map<string, Device>()
-  const refreshes = new Map<string, Refresh>()
+  const refreshes = new Map<string, RefreshToken>()
   let counted = { tokens: 0, codes: 0, devices: 0 }
 
   const issue = (): Tokens => {
@@ -65,7 +70,7 @@ export function newOAuth({ ring, url }: { ring: KeyRing; url: () => string }): O
       scope: 'openid profile offline_access',
     }
   }
-  const given = (): HttpAnswer => ({ status: 200, body: issue() })
+  const granted = (): HttpAnswer => ({ status: 200, body: issue() })
 
   const authorize = (query: URLSearchParams): HttpAnswer => {
     const redirect = query.get('redirect_uri')
@@ -114,7 +119,7 @@ export function newOAuth({ ring, url }: { ring: KeyRing; url: () => string }): O
     if (known.challenge !== undefined && known.challenge !== challengeOf(code_verifier ?? ''))
       return refused('invalid_grant', 'the code_verifier does not match the code_challenge')
     codes.delete(code!)
-    return given()
+    return granted()
   }
 
   const exchangeRefresh = ({ refresh_token }: Form): HttpAnswer => {
@@ -122,7 +127,7 @@ export function newOAuth({ ring, url }: { ring: KeyRing; url: () => string }): O
     if (known?.state !== 'fresh') return refuseRefresh(known?.state ?? 'unknown', settings.errors)
     known.state = 'used'
     if (settings.revokesOnRefresh) ring.set(known.access, 'revoked')
-    return given()
+    return granted()
   }
 
   const pollDevice = ({ device_code }: Form): HttpAnswer => {
@@ -134,7 +139,7 @@ export function newOAuth({ ring, url }: { ring: KeyRing; url: () => string }): O
     device.polls += 1
     if (!isApproved) return refused('authorization_pending', 'nobody has entered the code yet')
     devices.delete(device_code!)
-    return given()
+    return granted()
   }
 
   const grants: Record<string, (form: Form) => HttpAnswer> = {
@@ -154,7 +159,7 @@ export function newOAuth({ ring, url }: { ring: KeyRing; url: () => string }): O
         if (known) known.state = 'revoked'
       },
     },
-    answer({ arrived: { path, query, raw, body } }) {
+    answer({ received: { path, query, raw, body } }) {
       if (path.endsWith('/authorize')) return authorize(query)
       if (/\/device(\/code|_authorization)$/.test(path)) return startDevice()
       if (path.endsWith('/device')) return visitDevice(query)
@@ -164,7 +169,7 @@ export function newOAuth({ ring, url }: { ring: KeyRing; url: () => string }): O
       return grant ? grant(form) : refused('unsupported_grant_type', `grant_type is ${form.grant_type ?? 'missing'}`)
     },
     reset() {
-      Object.assign(settings, USUAL)
+      Object.assign(settings, DEFAULT_SETTINGS)
       for (const memory of [codes, devices, refreshes]) memory.clear()
       counted = { tokens: 0, codes: 0, devices: 0 }
     },
@@ -184,14 +189,14 @@ const refused = (error: string, description: string): HttpAnswer => ({
   body: { error, error_description: description },
 })
 
-const WHY_NOT: Record<'unknown' | 'used' | 'revoked', { code: string; description: string }> = {
+const REFRESH_REFUSALS: Record<'unknown' | 'used' | 'revoked', { code: string; description: string }> = {
   unknown: { code: 'invalid_grant', description: 'the refresh token is unknown' },
   used: { code: 'refresh_token_reused', description: 'refresh_token_reused: the refresh token was already used' },
   revoked: { code: 'token_revoked', description: 'the refresh token was revoked' },
 }
 
-function refuseRefresh(why: keyof typeof WHY_NOT, errors: OAuthSettings['errors']): HttpAnswer {
-  const { code, description } = WHY_NOT[why]
+function refuseRefresh(why: keyof typeof REFRESH_REFUSALS, errors: OAuthSettings['errors']): HttpAnswer {
+  const { code, description } = REFRESH_REFUSALS[why]
   if (errors === 'standard') return refused('invalid_grant', description)
   return { status: 401, body: { error: { message: description, type: 'invalid_request_error', param: null, code } } }
 }

@@ -1,21 +1,22 @@
+import { defined } from '../core/defined.ts'
 import type { Json } from '../core/json.ts'
 import type { SimulatedDialect } from './dialect.ts'
 import { openaiErrorBody } from './openai-error-body.ts'
 import { asList, asNumber, asObject, asText } from './request-fields.ts'
-import type { FinishName, Reasoning } from './script.ts'
 import {
   CREATED,
   closing,
   type Frame,
   jsonFrame,
   laterId,
-  type Said,
-  type SaidCall,
+  type ResolvedCall,
+  type ResolvedReply,
+  type Responder,
   type Tokens,
-  type Voice,
-} from './voice.ts'
+} from './responder.ts'
+import type { FinishName, Reasoning } from './script.ts'
 
-const voice: Voice = {
+const responder: Responder = {
   newline: '\n',
   ping: ': OPENROUTER PROCESSING\n\n',
   frames(said) {
@@ -48,12 +49,12 @@ const voice: Voice = {
           role: 'assistant',
           content: said.text === '' && said.calls.length > 0 ? null : said.text,
           refusal: said.refusal ?? null,
-          ...(said.reasoning ? wholeReasoning(said.reasoning) : {}),
-          ...(said.calls.length > 0 ? { tool_calls: said.calls.map(wholeCall) } : {}),
+          ...(said.reasoning ? wholeReasoning(said.reasoning) : undefined),
+          ...defined({ tool_calls: said.calls.length > 0 ? said.calls.map(wholeCall) : undefined }),
         },
       },
     ],
-    ...(said.usage ? { usage: usageOf(said.usage) } : {}),
+    ...defined({ usage: said.usage ? usageOf(said.usage) : undefined }),
   }),
   errorFrame: ({ body }) => jsonFrame(body),
 }
@@ -68,7 +69,7 @@ export const openaiChat: SimulatedDialect = {
     maxTokens: (fields) => asNumber(fields.max_completion_tokens ?? fields.max_tokens),
     wantsUsage: (fields) => asObject(fields.stream_options).include_usage === true,
   },
-  voice,
+  responder,
   errorBody: openaiErrorBody,
 }
 
@@ -81,10 +82,10 @@ const FINISH: Record<FinishName, string> = {
 }
 
 /** A refusal that is worded has a field of its own; only what a filter stopped has a reason of its own. */
-const finishOf = ({ finish, refusal }: Said): string =>
+const finishOf = ({ finish, refusal }: ResolvedReply): string =>
   finish === 'refusal' && refusal !== undefined ? FINISH.stop : FINISH[finish]
 
-const head = ({ number, model }: Said, object: string) => ({
+const head = ({ number, model }: ResolvedReply, object: string) => ({
   id: `chatcmpl-simulator-${number}`,
   object,
   created: CREATED,
@@ -92,23 +93,27 @@ const head = ({ number, model }: Said, object: string) => ({
   system_fingerprint: 'fp_simulator',
 })
 
-function callDeltas(call: SaidCall, index: number, said: Said): Json[] {
+function callDeltas(call: ResolvedCall, index: number, said: ResolvedReply): Json[] {
   const pieces = said.pieces(call.json).map((json, piece): Json => {
     const id = laterId(call, said, piece + 1)
     // With a name beside it, a new id would be a new call.
     const name = said.callIds === 'repeated' ? { name: call.name } : {}
-    return { index, ...(id ? { id, type: 'function' } : {}), function: { ...name, arguments: json } }
+    return {
+      index,
+      ...defined({ id: id || undefined, type: id ? 'function' : undefined }),
+      function: { ...name, arguments: json },
+    }
   })
   return [{ index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } }, ...pieces]
 }
 
-const wholeCall = ({ id, name, json }: SaidCall): Json => ({
+const wholeCall = ({ id, name, json }: ResolvedCall): Json => ({
   id,
   type: 'function',
   function: { name, arguments: json },
 })
 
-function reasoningDeltas({ reasoning, pieces }: Said): Json[] {
+function reasoningDeltas({ reasoning, pieces }: ResolvedReply): Json[] {
   if (!reasoning) return []
   const { field = 'reasoning_content', text = '' } = reasoning
   if (field === 'reasoning_content') return pieces(text).map((piece) => ({ [field]: piece }))
@@ -134,7 +139,7 @@ const proofs = ({ signature, encrypted }: Reasoning): Json[] => [
     : []),
 ]
 
-const usageFrame = (said: Said): Frame[] =>
+const usageFrame = (said: ResolvedReply): Frame[] =>
   said.usage && said.wantsUsage
     ? [closing(jsonFrame({ ...head(said, 'chat.completion.chunk'), choices: [], usage: usageOf(said.usage) }))]
     : []
@@ -143,6 +148,9 @@ const usageOf = ({ input, output, cached, written, reasoning }: Tokens): Json =>
   prompt_tokens: input,
   completion_tokens: output,
   total_tokens: input + output,
-  prompt_tokens_details: { cached_tokens: cached, ...(written > 0 ? { cache_write_tokens: written } : {}) },
+  prompt_tokens_details: {
+    cached_tokens: cached,
+    ...defined({ cache_write_tokens: written > 0 ? written : undefined }),
+  },
   completion_tokens_details: { reasoning_tokens: reasoning },
 })

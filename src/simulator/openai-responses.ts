@@ -2,10 +2,19 @@ import type { Json } from '../core/json.ts'
 import type { SimulatedDialect } from './dialect.ts'
 import { openaiErrorBody } from './openai-error-body.ts'
 import { asList, asNumber, asText } from './request-fields.ts'
+import {
+  CREATED,
+  closing,
+  type Frame,
+  laterId,
+  type ResolvedCall,
+  type ResolvedReply,
+  type Responder,
+  type Tokens,
+} from './responder.ts'
 import type { FinishName } from './script.ts'
-import { CREATED, closing, type Frame, laterId, type Said, type SaidCall, type Tokens, type Voice } from './voice.ts'
 
-const voice: Voice = {
+const responder: Responder = {
   newline: '\n',
   ping: ': ping\n\n',
   frames(said) {
@@ -38,7 +47,7 @@ export const openaiResponses: SimulatedDialect = {
     messages: (fields) => (typeof fields.input === 'string' ? [fields.input] : asList(fields.input)),
     maxTokens: (fields) => asNumber(fields.max_output_tokens),
   },
-  voice,
+  responder,
   errorBody: openaiErrorBody,
 }
 
@@ -53,7 +62,7 @@ const numbered = (events: Event[], from = 0): Frame[] =>
 
 const CLOSERS = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error'])
 
-const wholeOf = (said: Said): { [key: string]: Json } => ({
+const wholeOf = (said: ResolvedReply): { [key: string]: Json } => ({
   ...envelope(
     said,
     itemsOf(said).map(({ whole }) => whole),
@@ -64,7 +73,7 @@ const wholeOf = (said: Said): { [key: string]: Json } => ({
 })
 
 /** What stopped the answer, if it did not end by itself. A refusal that is worded did. */
-const cutBy = ({ finish, refusal }: Said): string | undefined =>
+const cutBy = ({ finish, refusal }: ResolvedReply): string | undefined =>
   finish === 'refusal' && refusal !== undefined ? undefined : CUT_BY[finish]
 
 const CUT_BY: Record<FinishName, string | undefined> = {
@@ -75,7 +84,7 @@ const CUT_BY: Record<FinishName, string | undefined> = {
   pause: undefined,
 }
 
-const envelope = ({ number, model }: Said, output: Json[]) => ({
+const envelope = ({ number, model }: ResolvedReply, output: Json[]) => ({
   id: `resp_simulator_${number}`,
   object: 'response',
   created_at: CREATED,
@@ -91,7 +100,7 @@ const envelope = ({ number, model }: Said, output: Json[]) => ({
   top_p: 1,
 })
 
-function itemsOf(said: Said): Item[] {
+function itemsOf(said: ResolvedReply): Item[] {
   return [
     ...(said.reasoning ? [reasoningItem(said)] : []),
     ...(said.text === '' && said.refusal === undefined ? [] : [messageItem(said)]),
@@ -99,7 +108,7 @@ function itemsOf(said: Said): Item[] {
   ]
 }
 
-function reasoningItem({ number, reasoning, pieces }: Said): Item {
+function reasoningItem({ number, reasoning, pieces }: ResolvedReply): Item {
   const id = `rs_${number}`
   const text = reasoning?.text ?? ''
   const encrypted = reasoning?.encrypted ? { encrypted_content: reasoning.encrypted } : {}
@@ -122,7 +131,7 @@ function reasoningItem({ number, reasoning, pieces }: Said): Item {
   }
 }
 
-function messageItem(said: Said): Item {
+function messageItem(said: ResolvedReply): Item {
   const id = `msg_${said.number}`
   const contents = [
     ...(said.text === '' ? [] : [textContent(said.text)]),
@@ -160,7 +169,7 @@ const refusalContent = (refusal: string) => {
   return { kind: 'refusal', text: refusal, part, empty: { ...part, refusal: '' }, done: { refusal } }
 }
 
-function callItem(call: SaidCall, position: number, said: Said): Item {
+function callItem(call: ResolvedCall, position: number, said: ResolvedReply): Item {
   const id = `fc_${said.number}_${position + 1}`
   const shell = { id, type: 'function_call', name: call.name, call_id: call.id }
   const changed = said.callIds === 'changed' ? { call_id: `${call.id}_changed_1` } : {}

@@ -4,30 +4,34 @@ import { SIMULATED_DIALECTS } from './dialects.ts'
 import type { Exchange } from './exchange.ts'
 import { sever } from './listening.ts'
 import { pause, playReply, requestIds } from './play-reply.ts'
-import type { Answer, LineAnswer, Pace } from './script.ts'
+import type { Answer, ConnectionAnswer, Pace } from './script.ts'
 import { vendorError } from './vendor-errors.ts'
 
 /** Closes the port for a while. */
-type Refuse = (forMs: number) => void
+type ClosePort = (forMs: number) => void
 
-export async function playAnswer(answer: Answer, exchange: Exchange, refuse: Refuse): Promise<void> {
-  const { asked, recorded, number } = exchange
-  if ('line' in answer) return playLine(answer, exchange, refuse)
+export async function playAnswer(answer: Answer, exchange: Exchange, refuse: ClosePort): Promise<void> {
+  const { modelRequest, recorded, number } = exchange
+  if ('line' in answer) return playConnectionFault(answer, exchange, refuse)
   if ('error' in answer) {
     const protocol = recorded.protocol === 'unknown' ? 'models' : recorded.protocol
     return sendHttp(vendorError(answer, { protocol, model: recorded.model, number }), exchange, answer.pace)
   }
   if ('status' in answer) return sendHttp(answer, exchange, answer.pace)
-  if (!asked) return sendHttp(NO_MODEL, exchange)
-  return playReply(answer, asked, { ...exchange, voice: SIMULATED_DIALECTS[asked.protocol].voice })
+  if (!modelRequest) return sendHttp(NOT_A_MODEL_REQUEST, exchange)
+  return playReply(answer, modelRequest, { ...exchange, voice: SIMULATED_DIALECTS[modelRequest.protocol].responder })
 }
 
-const NO_MODEL: HttpAnswer = {
+const NOT_A_MODEL_REQUEST: HttpAnswer = {
   status: 500,
   body: { error: 'The script answers this request with words of a model; it needs `status`, `error` or `line`.' },
 }
 
-function playLine(answer: LineAnswer, { response, signal }: Exchange, refuse: Refuse): Promise<void> | undefined {
+function playConnectionFault(
+  answer: ConnectionAnswer,
+  { response, signal }: Exchange,
+  refuse: ClosePort,
+): Promise<void> | undefined {
   switch (answer.line) {
     case 'silent':
       return aborted(signal)

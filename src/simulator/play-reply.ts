@@ -1,38 +1,48 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { aborted } from '../core/abort.ts'
-import type { Asked } from './asked.ts'
-import type { Line } from './exchange.ts'
+import type { ResponseChannel } from './exchange.ts'
 import { sever } from './listening.ts'
-import { sayReply } from './say-reply.ts'
-import type { Break, Pace, Place, Reply } from './script.ts'
+import type { ParsedModelRequest } from './parse-request.ts'
+import { resolveReply } from './resolve-reply.ts'
+import type { Frame, ResolvedReply, Responder } from './responder.ts'
+import type { Break, BreakPosition, Pace, Reply } from './script.ts'
 import { spoilFrames } from './spoil-frames.ts'
-import type { Frame, Said, Voice } from './voice.ts'
 
 /** Says the reply in the voice of the protocol, as fast and as badly as the script asks. */
 export async function playReply(
   reply: Reply,
-  asked: Asked,
-  { voice, ...line }: Line & { voice: Voice },
+  request: ParsedModelRequest,
+  { voice: responder, ...channel }: ResponseChannel & { voice: Responder },
 ): Promise<void> {
-  const said = sayReply(reply, asked, line.number)
+  const resolved = resolveReply(reply, request, channel.number)
   const breaks = listOf(reply.breaks)
-  const writes = asked.streams ? streamWrites(voice, said, { asked, breaks }) : [JSON.stringify(voice.whole(said))]
-  const { response, signal } = line
+  const writes = request.streams
+    ? streamWrites(responder, resolved, { asked: request, breaks })
+    : [JSON.stringify(responder.whole(resolved))]
+  const { response, signal } = channel
   await pause(reply.pace?.beforeHeadersMs, signal)
-  response.writeHead(200, { 'content-type': contentType(asked), ...requestIds(line.number) })
+  response.writeHead(200, { 'content-type': contentType(request), ...requestIds(channel.number) })
   response.flushHeaders()
-  await playPings(breaks, voice, line)
+  await playPings(breaks, responder, channel)
   await pause(reply.pace?.beforeFirstChunkMs, signal)
-  await playWrites(writes, { ...line, pace: reply.pace ?? {}, breakAt: breaks.find(isPlaced) })
+  await playWrites(writes, { ...channel, pace: reply.pace ?? {}, breakAt: breaks.find(isPlaced) })
 }
 
-const contentType = ({ streams, asArray }: Asked): string =>
+const contentType = ({ streams, asArray }: ParsedModelRequest): string =>
   streams && !asArray ? 'text/event-stream; charset=utf-8' : 'application/json'
 
-function streamWrites(voice: Voice, said: Said, { asked, breaks }: { asked: Asked; breaks: Break[] }): string[] {
-  const frames = spoilFrames(voice.frames(said), breaks, { voice, said, protocol: asked.protocol })
-  return asked.asArray ? asArray(frames) : frames.map((frame) => onWire(frame, voice.newline))
+function streamWrites(
+  responder: Responder,
+  resolved: ResolvedReply,
+  { asked: request, breaks }: { asked: ParsedModelRequest; breaks: Break[] },
+): string[] {
+  const frames = spoilFrames(responder.frames(resolved), breaks, {
+    voice: responder,
+    said: resolved,
+    protocol: request.protocol,
+  })
+  return request.asArray ? asArray(frames) : frames.map((frame) => onWire(frame, responder.newline))
 }
 
 const onWire = ({ event, data }: Frame, newline: string): string =>
@@ -44,21 +54,21 @@ const asArray = (frames: Frame[]): string[] => [
   ']',
 ]
 
-async function playPings(breaks: Break[], voice: Voice, { response, signal }: Line): Promise<void> {
+async function playPings(breaks: Break[], responder: Responder, { response, signal }: ResponseChannel): Promise<void> {
   const pings = breaks.find((one) => one.how === 'pings')
   if (!pings) return
   for (let sent = 0; sent < (pings.count ?? Number.POSITIVE_INFINITY); sent++) {
-    await write(response, voice.ping)
+    await write(response, responder.ping)
     await pause(pings.everyMs, signal)
   }
 }
 
-type PlacedBreak = Extract<Break, Place & { how: 'reset' | 'cut' | 'end' | 'stall' }>
+type PlacedBreak = Extract<Break, BreakPosition & { how: 'reset' | 'cut' | 'end' | 'stall' }>
 const isPlaced = (one: Break): one is PlacedBreak => ['reset', 'cut', 'end', 'stall'].includes(one.how)
 
-type Playing = Line & { pace: Pace; breakAt: PlacedBreak | undefined }
+type PlayWritesOptions = ResponseChannel & { pace: Pace; breakAt: PlacedBreak | undefined }
 
-async function playWrites(chunks: string[], { response, signal, pace, breakAt }: Playing): Promise<void> {
+async function playWrites(chunks: string[], { response, signal, pace, breakAt }: PlayWritesOptions): Promise<void> {
   const bytes = breakAt ? upTo(breakAt, chunks) : chunks.map((chunk) => Buffer.from(chunk))
   const writes = pace.bytesPerWrite ? slices(Buffer.concat(bytes), pace.bytesPerWrite) : bytes
   for (const [at, piece] of writes.entries()) {
@@ -70,7 +80,7 @@ async function playWrites(chunks: string[], { response, signal, pace, breakAt }:
 }
 
 /** What is still said before the break. Without a place, everything up to the last chunk. */
-function upTo({ atByte, afterChunks }: Place, chunks: string[]): Buffer[] {
+function upTo({ atByte, afterChunks }: BreakPosition, chunks: string[]): Buffer[] {
   if (atByte !== undefined)
     return [Buffer.from(chunks.join('')).subarray(0, atByte)].filter((piece) => piece.length > 0)
   return chunks.slice(0, afterChunks ?? chunks.length - 1).map((chunk) => Buffer.from(chunk))

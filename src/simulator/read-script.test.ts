@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeComplaint, readScript } from './read-script.ts'
+import { describeIssue, readScript } from './read-script.ts'
 
 const complaintsAbout = (script: unknown): string[] => {
   const read = readScript(typeof script === 'string' ? script : JSON.stringify(script))
-  return read.type === 'read' ? [] : read.complaints.map(describeComplaint)
+  return read.type === 'read' ? [] : read.complaints.map(describeIssue)
 }
 
 test('a script with everything in it is read as it is', () => {

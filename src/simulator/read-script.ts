@@ -3,9 +3,9 @@ import { errorText } from '../core/error-text.ts'
 import { type Script, scriptSchema } from './script.ts'
 
 /** One thing that is wrong in a script: where, what was expected there and what was found. */
-type Complaint = { path: string; expected: string; found: string }
+type ScriptIssue = { path: string; expected: string; found: string }
 
-type ScriptRead = { type: 'read'; script: Script } | { type: 'refused'; complaints: Complaint[] }
+type ScriptRead = { type: 'read'; script: Script } | { type: 'refused'; complaints: ScriptIssue[] }
 
 /** What a script file holds, or everything that is wrong with it. */
 export function readScript(source: string): ScriptRead {
@@ -16,13 +16,13 @@ export function readScript(source: string): ScriptRead {
     return { type: 'refused', complaints: [{ path: 'the file', expected: 'JSON', found: errorText(fault) }] }
   }
   const { data, error } = scriptSchema.safeParse(value, { reportInput: true })
-  return data ? { type: 'read', script: data } : { type: 'refused', complaints: error!.issues.flatMap(complaintsOf) }
+  return data ? { type: 'read', script: data } : { type: 'refused', complaints: error!.issues.flatMap(toIssues) }
 }
 
-export const describeComplaint = ({ path, expected, found }: Complaint): string =>
+export const describeIssue = ({ path, expected, found }: ScriptIssue): string =>
   `${path}: expected ${expected}, found ${found}`
 
-function complaintsOf(issue: z.core.$ZodIssue): Complaint[] {
+function toIssues(issue: z.core.$ZodIssue): ScriptIssue[] {
   const { path, message: expected, input } = issue
   if (issue.code !== 'unrecognized_keys') return [{ path: pathText(path), expected, found: shown(input) }]
   return issue.keys.map((key) => {
@@ -34,10 +34,10 @@ function complaintsOf(issue: z.core.$ZodIssue): Complaint[] {
 const pathText = (path: PropertyKey[]): string =>
   `script${path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')}`
 
-const MOST_SHOWN = 60
+const MAX_SHOWN = 60
 
 function shown(value: unknown): string {
   if (value === undefined) return 'nothing'
   const json = JSON.stringify(value)
-  return json.length > MOST_SHOWN ? `${json.slice(0, MOST_SHOWN - 1)}…` : json
+  return json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN - 1)}…` : json
 }

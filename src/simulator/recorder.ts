@@ -3,7 +3,7 @@ import type { Json } from '../core/json.ts'
 import type { Protocol } from './script.ts'
 
 /** One request, as it came and as it ended. */
-export type Recorded = {
+export type RequestRecord = {
   /** From 1, in order of arrival. */
   number: number
   method: string
@@ -25,29 +25,29 @@ export type Recorded = {
 type Ending = 'answered' | 'closed-by-client' | 'closed-by-simulator'
 
 export type Recorder = {
-  readonly requests: readonly Recorded[]
-  arrived(request: Omit<Recorded, 'number' | 'arrivedAt'>): Recorded
-  ended(request: Recorded, how: Ending): void
-  waitForRequests(count: number, options?: WaitOptions): Promise<readonly Recorded[]>
-  waitForClosed(number: number, options?: WaitOptions): Promise<Recorded>
+  readonly requests: readonly RequestRecord[]
+  arrived(request: Omit<RequestRecord, 'number' | 'arrivedAt'>): RequestRecord
+  ended(request: RequestRecord, how: Ending): void
+  waitForRequests(count: number, options?: WaitOptions): Promise<readonly RequestRecord[]>
+  waitForClosed(number: number, options?: WaitOptions): Promise<RequestRecord>
   clear(): void
 }
 
 type WaitOptions = { withinMs?: number }
 
 /** A test that waits for what never comes should say so before its own limit. */
-const PATIENCE_MS = 10_000
+const WAIT_TIMEOUT_MS = 10_000
 
 export function newRecorder(): Recorder {
-  const requests: Recorded[] = []
+  const requests: RequestRecord[] = []
   const watchers = new Set<() => void>()
-  const tell = () => {
+  const notify = () => {
     for (const look of [...watchers]) look()
   }
 
   function until<T>(
     find: () => T | undefined,
-    { what, withinMs = PATIENCE_MS }: WaitOptions & { what: string },
+    { what, withinMs = WAIT_TIMEOUT_MS }: WaitOptions & { what: string },
   ): Promise<T> {
     return new Promise((resolve, reject) => {
       const finish = (settle: () => void) => {
@@ -72,14 +72,14 @@ export function newRecorder(): Recorder {
   return {
     requests,
     arrived(request) {
-      const recorded: Recorded = { ...request, number: requests.length + 1, arrivedAt: Date.now() }
+      const recorded: RequestRecord = { ...request, number: requests.length + 1, arrivedAt: Date.now() }
       requests.push(recorded)
-      tell()
+      notify()
       return recorded
     },
     ended(request, how) {
       request.ended = { at: Date.now(), how }
-      tell()
+      notify()
     },
     waitForRequests: (count, options) =>
       until(() => (requests.length >= count ? requests : undefined), { what: `request ${count}`, ...options }),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readAsked } from './asked.ts'
+import { parseModelRequest } from './parse-request.ts'
 import { newRulebook } from './rulebook.ts'
 import type { ModelProtocol, When } from './script.ts'
 
 const asked = (body: object, protocol: ModelProtocol = 'openai-chat') =>
-  readAsked(protocol, {
+  parseModelRequest(protocol, {
     path: '/v1/anything',
     query: new URLSearchParams(),
     headers: { authorization: 'Bearer sk-1', 'anthropic-beta': 'context-1m-2025-08-07' },

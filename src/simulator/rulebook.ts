@@ -1,4 +1,4 @@
-import type { Asked } from './asked.ts'
+import type { ParsedModelRequest } from './parse-request.ts'
 import type { Answer, Protocol, Rule, Script, When } from './script.ts'
 import { isModelProtocol } from './vendor-errors.ts'
 
@@ -10,7 +10,7 @@ type Rulebook = {
 
 /** Requests to models have all of it, the others only what every request has. */
 type Matchable = { protocol: Protocol; key: string | undefined; raw: string } & Partial<
-  Omit<Asked, 'protocol' | 'key' | 'raw'>
+  Omit<ParsedModelRequest, 'protocol' | 'key' | 'raw'>
 >
 
 export function newRulebook(script: Script): Rulebook {

@@ -3,10 +3,10 @@ import { z } from 'zod'
 // The message of each schema says what is expected, as it stands in a complaint: "expected text, found 3".
 
 export const text = z.string('text')
-export const truth = z.boolean('true or false')
+export const flag = z.boolean('true or false')
 export const headers = z.record(z.string(), text, 'an object of texts')
 
-export function whole(least: number) {
+export function wholeNumber(least: number) {
   const expected = `a whole number from ${least}`
   return z.int(expected).min(least, expected)
 }

@@ -2,40 +2,40 @@ import { z } from 'zod'
 import type { Json } from '../core/json.ts'
 import { DIALECTS } from '../core/message.ts'
 import { ERROR_NAMES } from './error-table.ts'
-import { dependingOn, fields, headers, list, oneOf, text, truth, whole } from './script-fields.ts'
+import { dependingOn, fields, flag, headers, list, oneOf, text, wholeNumber } from './script-fields.ts'
 
-const milliseconds = whole(0)
+const milliseconds = wholeNumber(0)
 const errorName = oneOf(ERROR_NAMES)
 /** JSON.parse gives nothing else. */
 const json = z.custom<Json>(() => true)
 
 /** What else it serves. Rules meet these requests only if they name them. */
-const SIDE_PROTOCOLS = ['models', 'embeddings', 'oauth', 'account', 'copilot'] as const
+const OTHER_PROTOCOLS = ['models', 'embeddings', 'oauth', 'account', 'copilot'] as const
 
 const when = fields({
   model: text.exactOptional(),
   key: text.exactOptional(),
   /** A part of the path: simulated providers of one protocol can differ by a prefix. */
   path: text.exactOptional(),
-  protocol: oneOf([...DIALECTS, ...SIDE_PROTOCOLS]).exactOptional(),
+  protocol: oneOf([...DIALECTS, ...OTHER_PROTOCOLS]).exactOptional(),
   /** The how-manieth request that meets the rest of this rule's conditions, from 1. */
-  attempt: whole(1).exactOptional(),
+  attempt: wholeNumber(1).exactOptional(),
   /** Somewhere in the body, as JSON or as the text it stands for. */
   contains: text.exactOptional(),
   /** Somewhere in the last message. */
   lastContains: text.exactOptional(),
   /** Parts of header values, by lower-case header name. */
   headers: headers.exactOptional(),
-  streams: truth.exactOptional(),
-  hasTools: truth.exactOptional(),
-  hasImages: truth.exactOptional(),
+  streams: flag.exactOptional(),
+  hasTools: flag.exactOptional(),
+  hasImages: flag.exactOptional(),
   /** Images inside tool results. */
-  hasToolImages: truth.exactOptional(),
-  hasSignatures: truth.exactOptional(),
-  hasEncrypted: truth.exactOptional(),
-  maxTokensAbove: whole(0).exactOptional(),
-  messagesAbove: whole(0).exactOptional(),
-  bytesAbove: whole(0).exactOptional(),
+  hasToolImages: flag.exactOptional(),
+  hasSignatures: flag.exactOptional(),
+  hasEncrypted: flag.exactOptional(),
+  maxTokensAbove: wholeNumber(0).exactOptional(),
+  messagesAbove: wholeNumber(0).exactOptional(),
+  bytesAbove: wholeNumber(0).exactOptional(),
 })
 
 const reasoning = fields({
@@ -62,11 +62,11 @@ const call = fields({
 
 /** `input` is the whole prompt, cached and written tokens included. */
 const countedUsage = fields({
-  input: whole(0).exactOptional(),
-  output: whole(0).exactOptional(),
-  cached: whole(0).exactOptional(),
-  written: whole(0).exactOptional(),
-  reasoning: whole(0).exactOptional(),
+  input: wholeNumber(0).exactOptional(),
+  output: wholeNumber(0).exactOptional(),
+  cached: wholeNumber(0).exactOptional(),
+  written: wholeNumber(0).exactOptional(),
+  reasoning: wholeNumber(0).exactOptional(),
 })
 const noUsage = z.literal('none', 'an object of token numbers, or "none"')
 const usage = dependingOn((value) => (typeof value === 'object' ? countedUsage : noUsage))
@@ -78,27 +78,27 @@ const pace = fields({
   /** Between two writes. */
   everyMs: milliseconds.exactOptional(),
   /** Characters in each delta. */
-  charactersPerChunk: whole(1).exactOptional(),
+  charactersPerChunk: wholeNumber(1).exactOptional(),
   /** Writes so many bytes at a time, whatever they are in the middle of. */
-  bytesPerWrite: whole(1).exactOptional(),
+  bytesPerWrite: wholeNumber(1).exactOptional(),
 })
 
 /** `reset` is a TCP reset, `cut` a connection that closes, `end` a body that ends well, `stall` silence. */
 const placedBreak = fields({
   how: oneOf(['reset', 'cut', 'end', 'stall']),
-  atByte: whole(0).exactOptional(),
-  afterChunks: whole(0).exactOptional(),
+  atByte: wholeNumber(0).exactOptional(),
+  afterChunks: wholeNumber(0).exactOptional(),
 })
-const chunkBreak = fields({ how: oneOf(['malformed', 'duplicate', 'joined']), chunk: whole(1) })
+const chunkBreak = fields({ how: oneOf(['malformed', 'duplicate', 'joined']), chunk: wholeNumber(1) })
 /** Ends well, and never says why it stopped. */
 const noFinish = fields({ how: oneOf(['no-finish']) })
 /** Signs of life before the answer: so many, or for ever and no answer. */
-const pings = fields({ how: oneOf(['pings']), count: whole(0).exactOptional(), everyMs: milliseconds })
+const pings = fields({ how: oneOf(['pings']), count: wholeNumber(0).exactOptional(), everyMs: milliseconds })
 /** An error inside a 200; `as: failed` is the `response.failed` of Responses. */
 const errorEvent = fields({
   how: oneOf(['error-event']),
   error: errorName,
-  afterChunks: whole(0).exactOptional(),
+  afterChunks: wholeNumber(0).exactOptional(),
   message: text.exactOptional(),
   as: oneOf(['event', 'failed']).exactOptional(),
 })
@@ -142,17 +142,17 @@ const reply = fields({
 const vendorError = fields({
   error: errorName,
   message: text.exactOptional(),
-  status: whole(100).exactOptional(),
+  status: wholeNumber(100).exactOptional(),
   headers: headers.exactOptional(),
-  retryAfterSeconds: whole(0).exactOptional(),
+  retryAfterSeconds: wholeNumber(0).exactOptional(),
   /** The window or the output tokens the message speaks of. */
-  limit: whole(1).exactOptional(),
+  limit: wholeNumber(1).exactOptional(),
   pace: pace.exactOptional(),
 })
 
 /** Any answer at all. */
 const rawAnswer = fields({
-  status: whole(100),
+  status: wholeNumber(100),
   headers: headers.exactOptional(),
   body: json.exactOptional(),
   pace: pace.exactOptional(),
@@ -174,7 +174,7 @@ const rule = fields({
   /** Everything named must hold. A rule without it meets every model request. */
   when: when.exactOptional(),
   /** How often it answers before the next rule has its turn; without it, always. */
-  times: whole(1).exactOptional(),
+  times: wholeNumber(1).exactOptional(),
   answer,
 })
 
@@ -185,17 +185,17 @@ export type Script = z.infer<typeof scriptSchema>
 export type Rule = z.infer<typeof rule>
 export type When = z.infer<typeof when>
 export type ModelProtocol = (typeof DIALECTS)[number]
-export type SideProtocol = (typeof SIDE_PROTOCOLS)[number]
-export type Protocol = ModelProtocol | SideProtocol
+export type OtherProtocol = (typeof OTHER_PROTOCOLS)[number]
+export type Protocol = ModelProtocol | OtherProtocol
 export type Answer = z.infer<typeof answer>
 export type Reply = z.infer<typeof reply>
 export type FinishName = NonNullable<Reply['finish']>
 export type Reasoning = z.infer<typeof reasoning>
 export type Pace = z.infer<typeof pace>
 export type Break = z.infer<typeof oneBreak>
-export type Place = Omit<z.infer<typeof placedBreak>, 'how'>
+export type BreakPosition = Omit<z.infer<typeof placedBreak>, 'how'>
 export type VendorError = z.infer<typeof vendorError>
-export type LineAnswer = z.infer<typeof refusedLine> | z.infer<typeof brokenLine>
+export type ConnectionAnswer = z.infer<typeof refusedLine> | z.infer<typeof brokenLine>
 
 /** What a key may do; it can be changed at any time. Without any known key, every key is valid. */
 export type KeyState =

@@ -1,26 +1,26 @@
 import { KEY_WORDS, readKeyState } from './key-ring.ts'
-import { describeComplaint, readScript } from './read-script.ts'
-import type { Recorded } from './recorder.ts'
+import { describeIssue, readScript } from './read-script.ts'
+import type { RequestRecord } from './recorder.ts'
 import { startSimulator } from './start-simulator.ts'
 
-type ServeOptions = {
+type ServeScriptOptions = {
   port: number
   /** The text of a script file. */
   source?: string
   /** By key: `valid`, `revoked`, `expired`, `out-of-credit`, `limited` or `limited:SECONDS`. */
   keys: Record<string, string>
-  onEnded(request: Recorded): void
+  onEnded(request: RequestRecord): void
 }
 
 /** What an operator asked for, running; or why it cannot, each in a sentence. */
-type Served =
+type ServeScriptResult =
   | { type: 'serving'; url: string; rules: number; close(): Promise<void> }
   | { type: 'refused'; because: 'script' | 'keys' | 'port'; reasons: string[] }
 
-export async function serveScript({ port, source, keys, onEnded }: ServeOptions): Promise<Served> {
+export async function serveScript({ port, source, keys, onEnded }: ServeScriptOptions): Promise<ServeScriptResult> {
   const read = source === undefined ? { type: 'read' as const, script: [] } : readScript(source)
   if (read.type === 'refused')
-    return { type: 'refused', because: 'script', reasons: read.complaints.map(describeComplaint) }
+    return { type: 'refused', because: 'script', reasons: read.complaints.map(describeIssue) }
   const states = Object.entries(keys).map(([key, state]) => ({ key, state, meant: readKeyState(state, Date.now()) }))
   const unknown = states.filter(({ meant }) => meant === undefined)
   if (unknown.length > 0)

@@ -1,15 +1,15 @@
+import { closing, type Frame, type ResolvedReply, type Responder } from './responder.ts'
 import type { Break, ModelProtocol } from './script.ts'
-import { errorOf, vendorError } from './vendor-errors.ts'
-import { closing, type Frame, type Said, type Voice } from './voice.ts'
+import { toStreamError, vendorError } from './vendor-errors.ts'
 
-type Context = { voice: Voice; said: Said; protocol: ModelProtocol }
+type SpoilContext = { voice: Responder; said: ResolvedReply; protocol: ModelProtocol }
 
 /** What goes wrong inside a stream, as opposed to on its way. */
-export function spoilFrames(frames: Frame[], breaks: Break[], context: Context): Frame[] {
+export function spoilFrames(frames: Frame[], breaks: Break[], context: SpoilContext): Frame[] {
   return breaks.reduce((spoiled, one) => spoil(spoiled, one, context), frames)
 }
 
-function spoil(frames: Frame[], one: Break, { voice, said, protocol }: Context): Frame[] {
+function spoil(frames: Frame[], one: Break, { voice, said, protocol }: SpoilContext): Frame[] {
   switch (one.how) {
     case 'no-finish':
       return frames.filter((frame) => !frame.closes)
@@ -22,7 +22,7 @@ function spoil(frames: Frame[], one: Break, { voice, said, protocol }: Context):
     case 'error-event': {
       const { body } = vendorError(one, { protocol, ...said })
       const position = Math.min(one.afterChunks ?? 1, frames.length)
-      const error = { ...errorOf(body), body, asFailed: one.as === 'failed', position }
+      const error = { ...toStreamError(body), body, asFailed: one.as === 'failed', position }
       return [...frames.slice(0, position), closing(voice.errorFrame(error, said))]
     }
     case 'pings':

@@ -4,11 +4,11 @@ import { control, isControl } from './control.ts'
 import { type Exchange, openExchange } from './exchange.ts'
 import { type KeyRing, newKeyRing } from './key-ring.ts'
 import { listen } from './listening.ts'
+import { newOtherEndpoints, type OtherEndpoints } from './other-endpoints.ts'
 import { playAnswer, sendHttp } from './play-answer.ts'
-import { newRecorder, type Recorded, type Recorder } from './recorder.ts'
+import { newRecorder, type Recorder, type RequestRecord } from './recorder.ts'
 import { newRulebook } from './rulebook.ts'
 import type { Answer, KeyState, Script } from './script.ts'
-import { newSideDoors, type SideDoors } from './side-doors.ts'
 import { isModelProtocol } from './vendor-errors.ts'
 
 export type SimulatorOptions = {
@@ -21,7 +21,7 @@ export type SimulatorOptions = {
   defaultAnswer?: Answer
   /** What the model lists name. Every other name is answered too. */
   models?: string[]
-  onEnded?: (request: Recorded) => void
+  onEnded?: (request: RequestRecord) => void
 }
 
 /** A provider of models that does as it is told. */
@@ -32,8 +32,8 @@ export type Simulator = Pick<Recorder, 'requests' | 'waitForRequests' | 'waitFor
   /** Replaces what comes next. */
   script(...rules: Script): void
   readonly keys: Pick<KeyRing, 'set' | 'forget' | 'states'>
-  readonly oauth: SideDoors['oauth']
-  readonly account: SideDoors['account']
+  readonly oauth: OtherEndpoints['oauth']
+  readonly account: OtherEndpoints['account']
   /** Resets every connection and refuses new ones until `comeBack`. */
   goDown(): Promise<void>
   comeBack(): Promise<void>
@@ -46,7 +46,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const { script = [], keys = {}, models = ['simulated-model'], onEnded = () => {} } = options
   const recorder = newRecorder()
   const ring = newKeyRing(keys)
-  const doors = newSideDoors({ ring, models, url: () => url })
+  const endpoints = newOtherEndpoints({ ring, models, url: () => url })
   let rules = newRulebook(script)
   let reopening: NodeJS.Timeout | undefined
 
@@ -67,16 +67,16 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   }
 
   function answer(exchange: Exchange): Promise<void> {
-    const { arrived, asked, recorded } = exchange
+    const { received, modelRequest, recorded } = exchange
     const { protocol, key } = recorded
-    if (protocol === 'unknown') return sendHttp(nothingHere(recorded), exchange)
+    if (protocol === 'unknown') return sendHttp(notFoundAnswer(recorded), exchange)
     const refusal = protocol === 'oauth' ? undefined : ring.refusal(key, Date.now())
-    const { headers, raw, path } = arrived
-    const said = refusal ?? rules.take(asked ?? { protocol, key, raw, headers, path })
-    if (said) return playAnswer(said, exchange, refuse)
-    if (asked && typeof arrived.body === 'string') return playAnswer(NO_JSON, exchange, refuse)
-    if (!isModelProtocol(protocol)) return sendHttp(doors.answer(protocol, exchange), exchange)
-    return playAnswer(options.defaultAnswer ?? echo(asked?.lastMessage ?? ''), exchange, refuse)
+    const { headers, raw, path } = received
+    const scripted = refusal ?? rules.take(modelRequest ?? { protocol, key, raw, headers, path })
+    if (scripted) return playAnswer(scripted, exchange, refuse)
+    if (modelRequest && typeof received.body === 'string') return playAnswer(NO_JSON, exchange, refuse)
+    if (!isModelProtocol(protocol)) return sendHttp(endpoints.answer(protocol, exchange), exchange)
+    return playAnswer(options.defaultAnswer ?? echo(modelRequest?.lastMessage ?? ''), exchange, refuse)
   }
 
   function refuse(forMs: number): void {
@@ -92,7 +92,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   function reset(): void {
     recorder.clear()
     ring.replaceAll(keys)
-    doors.reset()
+    endpoints.reset()
     rules = newRulebook(script)
   }
 
@@ -108,8 +108,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     waitForClosed: recorder.waitForClosed,
     script: play,
     keys: ring,
-    oauth: doors.oauth,
-    account: doors.account,
+    oauth: endpoints.oauth,
+    account: endpoints.account,
     goDown: listening.goDown,
     comeBack: listening.comeBack,
     reset,
@@ -126,7 +126,7 @@ const echo = (message: string): Answer => ({
 
 const NO_JSON: Answer = { error: 'invalid-request', message: 'We could not parse the JSON body of your request.' }
 
-const nothingHere = ({ method, path }: Recorded) => ({
+const notFoundAnswer = ({ method, path }: RequestRecord) => ({
   status: 404,
   body: {
     error: { message: `The simulator serves nothing at ${method} ${path}.`, type: 'not_found', code: 'not_found' },

@@ -1,25 +1,26 @@
+import { defined } from '../core/defined.ts'
 import type { Json } from '../core/json.ts'
 import { DIALECTS } from '../core/message.ts'
 import type { SimulatedDialect } from './dialect.ts'
 import { SIMULATED_DIALECTS } from './dialects.ts'
 import { ERRORS, type Wording } from './error-table.ts'
+import type { StreamError } from './responder.ts'
 import type { ModelProtocol, Protocol, VendorError } from './script.ts'
-import type { StreamError } from './voice.ts'
 
 type HttpError = { status: number; headers: Record<string, string>; body: Json }
 
 /** The error as the vendor of that protocol would send it. */
-export function vendorError(asked: VendorError, { protocol, model, number }: ErrorContext): HttpError {
-  const entry = ERRORS[asked.error]
+export function vendorError(requested: VendorError, { protocol, model, number }: ErrorContext): HttpError {
+  const entry = ERRORS[requested.error]
   const dialect = dialectOf(protocol)
-  const wording: Wording = { ...entry, ...dialect.wordingOf?.(asked.error) }
-  const status = asked.status ?? wording.status
-  const message = asked.message ?? worded(wording.message, { model, limit: asked.limit ?? wording.limit })
-  const retryAfter = asked.retryAfterSeconds ?? wording.retryAfterSeconds
+  const wording: Wording = { ...entry, ...dialect.wordingOf?.(requested.error) }
+  const status = requested.status ?? wording.status
+  const message = requested.message ?? worded(wording.message, { model, limit: requested.limit ?? wording.limit })
+  const retryAfter = requested.retryAfterSeconds ?? wording.retryAfterSeconds
   const headers = {
-    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+    ...defined({ 'retry-after': retryAfter === undefined ? undefined : String(retryAfter) }),
     ...wording.headers,
-    ...asked.headers,
+    ...requested.headers,
   }
   if (wording.html !== undefined)
     return { status, headers: { 'content-type': 'text/html', ...headers }, body: wording.html }
@@ -39,7 +40,7 @@ const worded = (message: string, { model, limit }: { model: string; limit: numbe
     .replaceAll('{above}', String((limit ?? 0) + 1))
 
 /** What an error is called where it comes inside a stream. */
-export const errorOf = (body: Json): StreamError => {
+export const toStreamError = (body: Json): StreamError => {
   const error = (body as { error?: Record<string, unknown> })?.error ?? {}
   return {
     message: String(error.message ?? 'error'),

@@ -6,8 +6,13 @@ import type { Database, Transact } from './database/database.ts'
 import { POSTGRES } from './database/dialect.ts'
 import { faultOf, toStorageError } from './database/faults.ts'
 import { groupCommit } from './database/group-commit.ts'
-import { clientConfig, type Lane, postgresExecutor, postgresLane } from './database/postgres-connection.ts'
-import { CHANNEL, postgresNudges } from './database/postgres-nudges.ts'
+import {
+  clientConfig,
+  newPostgresConnection,
+  type PostgresConnection,
+  postgresExecutor,
+} from './database/postgres-connection.ts'
+import { CHANNEL, newPostgresNotifications } from './database/postgres-notifications.ts'
 import { MIGRATIONS } from './migrations/all.ts'
 import { migratePostgres } from './migrations/migrate.ts'
 import type { Migration } from './migrations/migration.ts'
@@ -25,18 +30,22 @@ const READ_CONNECTIONS = 4
 
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
   const { url, clock, durability } = options
-  const place = placeOf(url)
-  await migrate(options, place)
+  const location = describeServer(url)
+  await migrate(options, location)
 
   const synchronous = durability === 'strict' ? 'on' : 'off'
-  const writer = postgresLane({ url, place, settings: `set synchronous_commit = ${synchronous}` })
+  const writer = newPostgresConnection({ url, location, settings: `set synchronous_commit = ${synchronous}` })
   const pool = new pg.Pool({ ...clientConfig(url), max: READ_CONNECTIONS, allowExitOnIdle: true })
   // An idle connection that breaks is replaced; without a listener it would end the process.
   pool.on('error', () => {})
   // The same while it is lent out and no query is under way: the next one fails and tells.
   pool.on('connect', (client) => client.on('error', () => {}))
-  const chunks = postgresChunks({ url, place, pool })
-  const nudges = postgresNudges({ url, clock, isOurs: (processId) => processId === writer.processId() })
+  const chunks = postgresChunks({ url, place: location, pool })
+  const notifications = newPostgresNotifications({
+    url,
+    clock,
+    isOurs: (processId) => processId === writer.processId(),
+  })
   const commits = groupCommit({
     transact: writer.transact,
     soon: clock.soon,
@@ -45,8 +54,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   const database: Database = {
     dialect: POSTGRES,
     write: commits.write,
-    read: readFrom(pool, place),
-    readAtOnce: readAtOnceFrom(pool, place),
+    read: readFrom(pool, location),
+    readSnapshot: readSnapshotFrom(pool, location),
   }
 
   let isClosed = false
@@ -54,12 +63,12 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
     database,
     chunks,
     clock,
-    standing: 'peer',
-    onForeignWrite: nudges.listen,
+    ownership: 'peer',
+    onForeignWrite: notifications.listen,
     async close() {
       if (isClosed) return
       isClosed = true
-      await nudges.close()
+      await notifications.close()
       await commits.close()
       await writer.close()
       await pool.end()
@@ -67,35 +76,39 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   })
 }
 
-async function migrate({ url, clock, migrations }: PostgresOptions, place: string): Promise<void> {
+async function migrate({ url, clock, migrations }: PostgresOptions, location: string): Promise<void> {
   const client = new pg.Client(clientConfig(url))
   client.on('error', () => {
     // The query that is under way fails with it.
   })
   try {
     await client.connect()
-    await migratePostgres(client, { track: 'store', migrations: migrations ?? MIGRATIONS.store, clock, place })
-    await migratePostgres(client, { track: 'chunks', migrations: MIGRATIONS.chunks, clock, place })
+    await migratePostgres(client, { track: 'store', migrations: migrations ?? MIGRATIONS.store, clock, location })
+    await migratePostgres(client, { track: 'chunks', migrations: MIGRATIONS.chunks, clock, location })
   } catch (error) {
-    throw toStorageError(error, place)
+    throw toStorageError(error, location)
   } finally {
     await client.end()
   }
 }
 
 /** A lane of its own: a stream must not wait for the truth's fsync, nor the truth for a stream. */
-function postgresChunks({ url, place, pool }: { url: string; place: string; pool: Pool }): ChunkStore {
-  const lane: Lane = postgresLane({ url, place, settings: 'set synchronous_commit = off' })
+function postgresChunks({ url, place: location, pool }: { url: string; place: string; pool: Pool }): ChunkStore {
+  const connection: PostgresConnection = newPostgresConnection({
+    url,
+    location,
+    settings: 'set synchronous_commit = off',
+  })
   return chunkStore({
-    transact: lane.transact,
-    read: readFrom(pool, place),
+    transact: connection.transact,
+    read: readFrom(pool, location),
     // A crash of the server empties the unlogged tables whole, which the missing head tells.
     bootId: '',
-    close: lane.close,
+    close: connection.close,
   })
 }
 
-function readFrom(pool: Pool, place: string): Database['read'] {
+function readFrom(pool: Pool, location: string): Database['read'] {
   const executor = postgresExecutor(pool)
   return async (work) => {
     try {
@@ -107,12 +120,12 @@ function readFrom(pool: Pool, place: string): Database['read'] {
         return await work(executor)
       }
     } catch (error) {
-      throw toStorageError(error, place)
+      throw toStorageError(error, location)
     }
   }
 }
 
-function readAtOnceFrom(pool: Pool, place: string): Transact {
+function readSnapshotFrom(pool: Pool, location: string): Transact {
   return async (work) => {
     try {
       const client = await pool.connect()
@@ -127,13 +140,13 @@ function readAtOnceFrom(pool: Pool, place: string): Transact {
         throw error
       }
     } catch (error) {
-      throw toStorageError(error, place)
+      throw toStorageError(error, location)
     }
   }
 }
 
 /** For messages: without the password. */
-function placeOf(url: string): string {
+function describeServer(url: string): string {
   const { host, pathname } = new URL(url)
   return `PostgreSQL at ${host}${pathname}`
 }

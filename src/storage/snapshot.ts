@@ -18,11 +18,11 @@ const PAGE = 50
 const MESSAGE_PAGE = 1_000
 
 /** Each page is of one moment; the whole is not, or a long read would keep the log file from shrinking. */
-export function snapshotReader({ readAtOnce }: Database, clock: Clock): SnapshotReader {
+export function snapshotReader({ readSnapshot }: Database, clock: Clock): SnapshotReader {
   return {
     runs: () =>
       inPages((after) =>
-        readAtOnce(async (db) => {
+        readSnapshot(async (db) => {
           const rows = await db.all(runsAfter, { after, limit: PAGE })
           const items = []
           for (const row of rows) items.push(await runRecord(db, row))
@@ -32,7 +32,7 @@ export function snapshotReader({ readAtOnce }: Database, clock: Clock): Snapshot
 
     async *conversations() {
       const numbers = inPages((after) =>
-        readAtOnce(async (db) => {
+        readSnapshot(async (db) => {
           const items = (await db.all(conversationsAfter, { after, limit: PAGE })).map((row) => row.number)
           return { items, last: items.at(-1) }
         }),
@@ -41,13 +41,13 @@ export function snapshotReader({ readAtOnce }: Database, clock: Clock): Snapshot
     },
 
     liveWorkers: () =>
-      readAtOnce(async (db) => new Set((await db.all(alive, { now: leaseNow(clock) })).map((row) => row.id))),
+      readSnapshot(async (db) => new Set((await db.all(alive, { now: leaseNow(clock) })).map((row) => row.id))),
   }
 
   /** What was committed stays where it is, so each piece may be of its own moment. */
   async function* piecesOf(number: number): AsyncGenerator<ConversationRecord> {
     for (let from = 0; ; ) {
-      const piece = await readAtOnce((db) => conversationPiece(db, number, from))
+      const piece = await readSnapshot((db) => conversationPiece(db, number, from))
       if (!piece) return
       yield piece
       if (piece.isEnd) return
@@ -68,9 +68,9 @@ async function runRecord(db: Executor, row: RunRow): Promise<RunRecord> {
   }
 }
 
-type Piece = ConversationRecord & { isEnd: boolean; next: number }
+type ConversationPiece = ConversationRecord & { isEnd: boolean; next: number }
 
-async function conversationPiece(db: Executor, number: number, from: number): Promise<Piece | undefined> {
+async function conversationPiece(db: Executor, number: number, from: number): Promise<ConversationPiece | undefined> {
   const row = await db.get(conversationAt, { number })
   if (!row) return undefined
   const conversation = conversationOf(row)

@@ -16,7 +16,7 @@ import { MIGRATIONS } from './migrations/all.ts'
 import { migrateSqlite, newestOf, sqliteVersion } from './migrations/migrate.ts'
 import type { Migration } from './migrations/migration.ts'
 import { chunkStore, SENTINEL } from './runs/chunks.ts'
-import type { Standing } from './runs/workers.ts'
+import type { StoreOwnership } from './runs/workers.ts'
 import { assembleStore, type OpenedStore } from './store.ts'
 
 export type SqliteOptions = {
@@ -65,7 +65,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
       reader: sqliteConnection(reader, file),
       chunks,
       clock,
-      standing: role === 'owner' ? 'sole' : 'peer',
+      ownership: role === 'owner' ? 'sole' : 'peer',
       closeFiles() {
         for (const close of cleanUp) close()
       },
@@ -76,54 +76,54 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   }
 }
 
-type SharedOptions = {
+type SharedSqliteOptions = {
   /** Already open, and perhaps shared by several stores: a simulated cluster in one process. Stays open. */
   database: DatabaseSync
   chunkDatabase?: DatabaseSync
   clock: Clock
-  standing: Standing
+  ownership: StoreOwnership
 }
 
 /** A store on a database that the caller opened, `:memory:` among them. */
-export async function shareSqliteStore(options: SharedOptions): Promise<OpenedStore> {
-  const { database, chunkDatabase = database, clock, standing } = options
-  const place = database.location() ?? 'the database in memory'
+export async function shareSqliteStore(options: SharedSqliteOptions): Promise<OpenedStore> {
+  const { database, chunkDatabase = database, clock, ownership } = options
+  const location = database.location() ?? 'the database in memory'
   try {
-    migrateSqlite(database, { track: 'store', migrations: MIGRATIONS.store, clock, place })
-    migrateSqlite(chunkDatabase, { track: 'chunks', migrations: MIGRATIONS.chunks, clock, place })
+    migrateSqlite(database, { track: 'store', migrations: MIGRATIONS.store, clock, location })
+    migrateSqlite(chunkDatabase, { track: 'chunks', migrations: MIGRATIONS.chunks, clock, location })
   } catch (error) {
-    throw toStorageError(error, place)
+    throw toStorageError(error, location)
   }
-  const connection = sqliteConnection(database, place)
-  const chunks = chunksOn(sqliteConnection(chunkDatabase, place), () => {})
-  return sqliteStore({ writer: connection, reader: connection, chunks, clock, standing, closeFiles: () => {} })
+  const connection = sqliteConnection(database, location)
+  const chunks = newSqliteChunkStore(sqliteConnection(chunkDatabase, location), () => {})
+  return sqliteStore({ writer: connection, reader: connection, chunks, clock, ownership, closeFiles: () => {} })
 }
 
-type SqliteParts = {
+type SqliteStoreDeps = {
   writer: SqliteConnection
   /** The writer itself where there is only one connection. */
   reader: SqliteConnection
   chunks: ChunkStore
   clock: Clock
-  standing: Standing
+  ownership: StoreOwnership
   closeFiles(): void
 }
 
-function sqliteStore({ writer, reader, chunks, clock, standing, closeFiles }: SqliteParts): OpenedStore {
+function sqliteStore({ writer, reader, chunks, clock, ownership, closeFiles }: SqliteStoreDeps): OpenedStore {
   let isClosed = false
   const foreign = foreignWrites(writer, clock)
-  const commits = groupCommit({ transact: writer.transact, soon: clock.soon, announce: foreign.tellOthers })
+  const commits = groupCommit({ transact: writer.transact, soon: clock.soon, announce: foreign.notifyOthers })
   const database: Database = {
     dialect: SQLITE,
     write: commits.write,
     read: reader === writer ? reader.exclusively : readCommitted(writer, reader),
-    readAtOnce: reader.readAtOnce,
+    readSnapshot: reader.readSnapshot,
   }
   return assembleStore({
     database,
     chunks,
     clock,
-    standing,
+    ownership,
     onForeignWrite: foreign.listen,
     async close() {
       foreign.stop()
@@ -146,10 +146,10 @@ function prepareFile(database: DatabaseSync, synchronous: 'full' | 'normal' | 'o
 function bringUpToDate(writer: DatabaseSync, options: SqliteOptions & { file: string }): void {
   const { clock, role, file, migrations = MIGRATIONS.store } = options
   if (role === 'owner') {
-    migrateSqlite(writer, { track: 'store', migrations, clock, place: file, file })
+    migrateSqlite(writer, { track: 'store', migrations, clock, location: file, file })
     return
   }
-  const version = sqliteVersion(writer, { track: 'store', migrations, place: file })
+  const version = sqliteVersion(writer, { track: 'store', migrations, location: file })
   if (version < newestOf(migrations))
     throw storageError(
       'unreachable',
@@ -176,12 +176,12 @@ function openChunkFile(file: string, { clock, replaces }: ChunkFile): ChunkStore
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
   try {
     prepareFile(database, 'off')
-    migrateSqlite(database, { track: 'chunks', migrations: MIGRATIONS.chunks, clock, place: file })
+    migrateSqlite(database, { track: 'chunks', migrations: MIGRATIONS.chunks, clock, location: file })
     // Without the sentinel a missing head is a loss: the file that had it is gone.
     if (replaces === 'a-lost-one') database.exec(`delete from stream_heads where run_id = '${SENTINEL}'`)
     const stamp = `update stream_heads set boot_id = ? where run_id = '${SENTINEL}' and boot_id = ''`
     database.prepare(stamp).run(bootId())
-    return chunksOn(sqliteConnection(database, file), () => {
+    return newSqliteChunkStore(sqliteConnection(database, file), () => {
       if (database.isOpen) database.close()
     })
   } catch (error) {
@@ -190,8 +190,8 @@ function openChunkFile(file: string, { clock, replaces }: ChunkFile): ChunkStore
   }
 }
 
-function chunksOn({ transact, exclusively, atOnce }: SqliteConnection, close: () => void): ChunkStore {
-  return chunkStore({ transact, read: exclusively, atOnce, bootId: bootId(), close: () => exclusively(close) })
+function newSqliteChunkStore({ transact, exclusively, runSync }: SqliteConnection, close: () => void): ChunkStore {
+  return chunkStore({ transact, read: exclusively, runSync, bootId: bootId(), close: () => exclusively(close) })
 }
 
 function setAside(file: string, now: number): void {
@@ -199,12 +199,12 @@ function setAside(file: string, now: number): void {
     if (existsSync(file + ending)) renameSync(file + ending, `${file}.damaged-${now}${ending}`)
 }
 
-type ForeignWrites = { listen: Store['onForeignWrite']; tellOthers(): void; stop(): void }
+type ForeignWrites = { listen: Store['onForeignWrite']; notifyOthers(): void; stop(): void }
 
 /** Other processes show in the file's version, other stores on the same connection tell us themselves. */
 function foreignWrites({ database, listeners: shared }: SqliteConnection, clock: Clock): ForeignWrites {
   const listeners = new Set<() => void>()
-  const tellOurs = () => {
+  const notifyListeners = () => {
     for (const listener of [...listeners]) listener()
   }
   const read = database.prepare('pragma data_version')
@@ -214,17 +214,17 @@ function foreignWrites({ database, listeners: shared }: SqliteConnection, clock:
 
   function start(): void {
     seen = version()
-    shared.add(tellOurs)
+    shared.add(notifyListeners)
     stopPolling = clock.every(FOREIGN_WRITE_POLL_MS, () => {
       const current = version()
       if (current === seen) return
       seen = current
-      tellOurs()
+      notifyListeners()
     })
   }
 
   function stop(): void {
-    shared.delete(tellOurs)
+    shared.delete(notifyListeners)
     stopPolling?.()
     stopPolling = undefined
   }
@@ -238,8 +238,8 @@ function foreignWrites({ database, listeners: shared }: SqliteConnection, clock:
         if (listeners.size === 0) stop()
       }
     },
-    tellOthers() {
-      for (const tell of shared) if (tell !== tellOurs) clock.soon(tell)
+    notifyOthers() {
+      for (const notify of shared) if (notify !== notifyListeners) clock.soon(notify)
     },
     stop,
   }

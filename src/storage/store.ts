@@ -5,9 +5,9 @@ import type { Store } from '../ports/store.ts'
 import { agentStore } from './agents/agents.ts'
 import { tagStore } from './agents/tags.ts'
 import { conversationStore } from './conversations/conversations.ts'
+import { messageSearchStore } from './conversations/message-search-store.ts'
 import { messageStore } from './conversations/messages.ts'
 import { promptStore } from './conversations/prompts.ts'
-import { recallStore } from './conversations/recall.ts'
 import { cooldownStore } from './credentials/cooldowns.ts'
 import { credentialStore } from './credentials/credentials.ts'
 import { modelNoteStore } from './credentials/model-notes.ts'
@@ -21,32 +21,32 @@ import { callbackStore } from './runs/callbacks.ts'
 import { eventLog } from './runs/events.ts'
 import { repairStore } from './runs/repairs.ts'
 import { runStore } from './runs/runs.ts'
-import { type Standing, workerStore } from './runs/workers.ts'
+import { type StoreOwnership, workerStore } from './runs/workers.ts'
 import { snapshotReader } from './snapshot.ts'
 import { mcpServerStore } from './tools/mcp-servers.ts'
 import { toolStore } from './tools/tools.ts'
 
 export type OpenedStore = { store: Store; chunks: ChunkStore; snapshot: SnapshotReader }
 
-type StoreParts = {
+type StoreDeps = {
   database: Database
   chunks: ChunkStore
   clock: Clock
-  standing: Standing
+  ownership: StoreOwnership
   onForeignWrite: Store['onForeignWrite']
   close: Store['close']
 }
 
 /** The same nouns whatever the database is. */
-export function assembleStore(parts: StoreParts): OpenedStore {
-  const { database, chunks, clock, standing, onForeignWrite, close } = parts
+export function assembleStore(parts: StoreDeps): OpenedStore {
+  const { database, chunks, clock, ownership, onForeignWrite, close } = parts
   const store: Store = {
     agents: agentStore(database),
     conversations: conversationStore(database),
     runs: runStore(database, clock),
     events: eventLog(database),
     messages: messageStore(database),
-    workers: workerStore(database, { clock, standing }),
+    workers: workerStore(database, { clock, standing: ownership }),
     repairs: repairStore(database, clock),
     credentials: credentialStore(database, clock),
     cooldowns: cooldownStore(database),
@@ -57,7 +57,7 @@ export function assembleStore(parts: StoreParts): OpenedStore {
     tags: tagStore(database),
     passages: passageStore(database, clock),
     prompts: promptStore(database),
-    recall: recallStore(database, clock),
+    messageSearch: messageSearchStore(database, clock),
     people: peopleStore(database),
     keys: keyStore(database),
     audit: auditLog(database),

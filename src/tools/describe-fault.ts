@@ -7,8 +7,22 @@ const MOST_FAULTS = 5
 
 /** The validator also reports every step on the way down to a fault; these say nothing by themselves. */
 const WRAPPERS = new Set([
-  ...['properties', 'patternProperties', 'additionalProperties', 'items', 'prefixItems', 'contains', 'propertyNames'],
-  ...['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'dependentSchemas', 'unevaluatedProperties'],
+  'properties',
+  'patternProperties',
+  'additionalProperties',
+  'items',
+  'prefixItems',
+  'contains',
+  'propertyNames',
+  '$ref',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'if',
+  'then',
+  'else',
+  'dependentSchemas',
+  'unevaluatedProperties',
 ])
 
 /** Sentences for the model: which field, what was expected, what came instead. */
@@ -24,10 +38,10 @@ export function describeFault(tool: Tool, input: Json, errors: readonly OutputUn
   return `Invalid input for ${tool.name}: ${sentences.join('; ')}.`
 }
 
-type Words = (expected: Json) => string
+type DescribeExpectation = (expected: Json) => string
 
 /** What a keyword asks for, given its value in the schema. */
-const EXPECTATIONS: Record<string, Words> = {
+const EXPECTATIONS: Record<string, DescribeExpectation> = {
   type: (types) => `must be ${(Array.isArray(types) ? types : [types]).map(withArticle).join(' or ')}`,
   enum: (choices) => `must be one of ${(choices as Json[]).map((choice) => JSON.stringify(choice)).join(', ')}`,
   const: (value) => `must be ${JSON.stringify(value)}`,
@@ -55,8 +69,8 @@ function expectation(tool: Tool, fault: OutputUnit): string {
 
 /** A missing field is told with its type: the model can then send it without asking. */
 function wantedIn(tool: Tool, fault: OutputUnit): string {
-  const place = fault.keywordLocation.replace(/required$/, `properties/${missingName(fault)}/type`)
-  const type = valueAt(tool.inputSchema, place)
+  const pointer = fault.keywordLocation.replace(/required$/, `properties/${missingName(fault)}/type`)
+  const type = valueAt(tool.inputSchema, pointer)
   return type === undefined ? '' : `; it ${EXPECTATIONS.type!(type)}`
 }
 

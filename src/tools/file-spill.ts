@@ -14,9 +14,9 @@ export function fileSpill(home: string): OutputSpill {
       const kept = await readIfPresent(usual)
       if (kept === output) return usual
       // Some vendors count their call ids from zero in every answer: the other output stays.
-      const place = kept === undefined ? usual : join(home, 'spill', `${name}-${digest}.txt`)
-      await replaceFile(place, output, digest)
-      return place
+      const path = kept === undefined ? usual : join(home, 'spill', `${name}-${digest}.txt`)
+      await replaceFile(path, output, digest)
+      return path
     },
   }
 }

@@ -35,8 +35,8 @@ const faults: [Json, string | undefined][] = [
   [{ count: 1, weight: 'x' }, '"weight" must be a number or must be null, but it is a string'],
   [{ count: 1, box: {} }, '"box.color" is missing; it must be a string'],
   [
-    { count: 1, colour: 'red' },
-    '"colour" is not a known field; known are "count", "label", "size", "items", "weight", "box"',
+    { count: 1, color: 'red' },
+    '"color" is not a known field; known are "count", "label", "size", "items", "weight", "box"',
   ],
   [
     { count: 'x', label: 3 },
@@ -48,17 +48,17 @@ const faults: [Json, string | undefined][] = [
 
 for (const [input, fault] of faults)
   test(`${JSON.stringify(input)} is ${fault ? `refused: ${fault}` : 'accepted'}`, () => {
-    assert.equal(registry.faultOf(pack, input), fault && `Invalid input for pack: ${fault}.`)
-    assert.equal(registry.faultOf(pack, input), fault && `Invalid input for pack: ${fault}.`, 'also the second time')
+    assert.equal(registry.inputFault(pack, input), fault && `Invalid input for pack: ${fault}.`)
+    assert.equal(registry.inputFault(pack, input), fault && `Invalid input for pack: ${fault}.`, 'also the second time')
   })
 
 test('a schema that cannot be followed refuses every input instead of throwing', () => {
   const broken = toolWith({ type: 'object', properties: { a: { type: 'string', pattern: '(' } } })
-  assert.match(registry.faultOf(broken, { a: 'x' })!, /schema is broken/)
+  assert.match(registry.inputFault(broken, { a: 'x' })!, /schema is broken/)
 })
 
 test('a tool that takes the place of another of the same name is checked by its own schema', () => {
-  assert.equal(registry.faultOf(toolWith({ type: 'string' }), 'count 1'), undefined)
+  assert.equal(registry.inputFault(toolWith({ type: 'string' }), 'count 1'), undefined)
 })
 
 test('tools are found by name, and inherited names are no tools', () => {

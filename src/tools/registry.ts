@@ -12,12 +12,12 @@ export function toolRegistry(tools: readonly Tool[]): ToolRegistry {
   return {
     find: (name) => byName.get(name),
     names: () => [...byName.keys()],
-    faultOf: faultFinder(),
+    inputFault: faultFinder(),
   }
 }
 
 /** Schemas are interpreted, not compiled: they may come from strangers, and nothing of theirs is evaluated here. */
-function faultFinder(): ToolRegistry['faultOf'] {
+function faultFinder(): ToolRegistry['inputFault'] {
   // By identity, not by name: a tool that is replaced brings its own schema.
   const validators = new WeakMap<Tool, Validator>()
   return (tool, input) => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path'
 import type { WorkspaceQuota } from '../ports/workspaces.ts'
 
-export type Cgroup = { hold(pid: number): void }
+export type Cgroup = { add(pid: number): void }
 
 /** The supervisor counts and tells what was too much; these are for what is faster than it can look. */
 const MEMORY_FACTOR = 1.5
@@ -31,7 +31,7 @@ export function newCgroup(name: string, quota: WorkspaceQuota, root = ROOT, self
     return undefined
   }
   return {
-    hold(pid) {
+    add(pid) {
       try {
         writeFileSync(join(folder, 'cgroup.procs'), String(pid))
       } catch {

@@ -1,20 +1,20 @@
 import type { Json } from '../core/json.ts'
 import { WorkspaceError } from '../ports/workspaces.ts'
-import type { Answered, Question, SupervisorFault } from './protocol.ts'
+import type { AnswerEnvelope, SupervisorFault, SupervisorQuestion } from './protocol.ts'
 import { MAX_LINE_BYTES, newLineReader } from './supervisor/lines.ts'
 import { connectTo } from './unix-socket.ts'
 
 /** The other end is gone or silent: what was asked may or may not have happened. */
 export class ConnectionLost extends Error {}
 
-export type Connection = {
-  ask(question: Question, options?: { signal?: AbortSignal; patienceMs?: number }): Promise<Json>
+export type SupervisorConnection = {
+  ask(question: SupervisorQuestion, options?: { signal?: AbortSignal; patienceMs?: number }): Promise<Json>
   close(): void
   /** Resolves when it is over, whoever ended it. */
   closed: Promise<void>
 }
 
-type Pending = {
+type PendingQuestion = {
   resolve(answer: Json): void
   reject(fault: Error): void
   timer: NodeJS.Timeout | undefined
@@ -22,7 +22,7 @@ type Pending = {
 }
 
 /** How long each kind of question may take; what waits for a command takes as long as that does. */
-const PATIENCE_MS: Record<Question['type'], number> = {
+const PATIENCE_MS: Record<SupervisorQuestion['type'], number> = {
   hello: 15_000,
   start: 30_000,
   processes: 30_000,
@@ -45,13 +45,13 @@ const PATIENCE_MS: Record<Question['type'], number> = {
 const IDLE_MS = 30_000
 
 /** What comes from in there is believed as far as its form goes, and no further: an agent's command may have made it. */
-export async function connect(path: string): Promise<Connection> {
+export async function connect(path: string): Promise<SupervisorConnection> {
   const socket = connectTo(path)
   await new Promise<void>((resolve, reject) => {
     socket.once('connect', resolve)
     socket.once('error', reject)
   })
-  const pending = new Map<number, Pending>()
+  const pending = new Map<number, PendingQuestion>()
   let last = 0
   let idle: NodeJS.Timeout | undefined
   const { promise: closed, resolve: close } = Promise.withResolvers<void>()
@@ -129,9 +129,9 @@ function faultFrom(fault: string, message: unknown): WorkspaceError {
   return new WorkspaceError(known, String(message).slice(0, 1000))
 }
 
-function parsed(line: string): Answered | undefined {
+function parsed(line: string): AnswerEnvelope | undefined {
   try {
-    const answered = JSON.parse(line) as Answered
+    const answered = JSON.parse(line) as AnswerEnvelope
     return typeof answered?.id === 'number' ? answered : undefined
   } catch {
     return undefined

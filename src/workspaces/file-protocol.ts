@@ -2,8 +2,8 @@ import type {
   EditedFile,
   FileAnswer,
   FileEdit,
-  FileQuestion,
-  FoundInFiles,
+  FileSearchQuery,
+  FileSearchResult,
   ReadFile,
   WrittenFile,
 } from '../ports/workspace-files.ts'
@@ -13,10 +13,10 @@ export type FileRequest =
   | { type: 'read'; path: string; from?: number; count?: number }
   | { type: 'write'; path: string; text: string; key?: string }
   | { type: 'edit'; path: string; edit: FileEdit; key?: string }
-  | { type: 'search'; question: FileQuestion }
+  | { type: 'search'; question: FileSearchQuery }
 
 export type FileReply =
   | FileAnswer<ReadFile>
   | FileAnswer<WrittenFile>
   | FileAnswer<EditedFile>
-  | FileAnswer<FoundInFiles>
+  | FileAnswer<FileSearchResult>

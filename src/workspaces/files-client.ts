@@ -1,7 +1,8 @@
+import { defined } from '../core/defined.ts'
 import type {
   EditedFile,
   FileAnswer,
-  FoundInFiles,
+  FileSearchResult,
   ReadFile,
   WorkspaceFiles,
   WrittenFile,
@@ -13,15 +14,11 @@ import type { FileReply, FileRequest } from './file-protocol.ts'
  * The files of a workspace as the server sees them. Who answers lives in the sandbox, beside whatever an agent runs there:
  * an answer is believed in its content, never in its shape.
  */
-export function filesOver(ask: (request: FileRequest) => Promise<FileReply>): WorkspaceFiles {
+export function newFilesClient(ask: (request: FileRequest) => Promise<FileReply>): WorkspaceFiles {
   const asked = async <T>(request: FileRequest, fields: Fields<T>): Promise<FileAnswer<T>> =>
     checked(await ask(request), fields)
   return {
-    read: (path, { from, count } = {}) =>
-      asked(
-        { type: 'read', path, ...(from === undefined ? {} : { from }), ...(count === undefined ? {} : { count }) },
-        READ,
-      ),
+    read: (path, { from, count } = {}) => asked({ type: 'read', path, ...defined({ from, count }) }, READ),
     write: (path, text, key) => asked({ type: 'write', path, text, ...keyed(key) }, WRITTEN),
     edit: (path, edit, key) => asked({ type: 'edit', path, edit, ...keyed(key) }, EDITED),
     search: async (question) => {
@@ -45,17 +42,22 @@ const isOneOf =
     choices.includes(value)
 
 const READ: Fields<ReadFile> = {
-  ...{ text: isText, from: isCount, lines: isCount, totalLines: isCount, bytes: isCount, isTerminated: isFlag },
+  text: isText,
+  from: isCount,
+  lines: isCount,
+  totalLines: isCount,
+  bytes: isCount,
+  isTerminated: isFlag,
   lineEnding: isOneOf('lf', 'crlf', 'mixed'),
 }
 const WRITTEN: Fields<WrittenFile> = { bytes: isCount, isNew: isFlag }
 const EDITED: Fields<EditedFile> = { bytes: isCount, replacements: isCount, line: isCount }
-const FOUND: Fields<FoundInFiles> = {
+const FOUND: Fields<FileSearchResult> = {
   matches: Array.isArray,
   isCut: isFlag,
   cutBy: isOneOf('matches', 'time', undefined),
 }
-const MATCH: Fields<FoundInFiles['matches'][number]> = { path: isText, line: isCount, text: isText }
+const MATCH: Fields<FileSearchResult['matches'][number]> = { path: isText, line: isCount, text: isText }
 
 function checked<T>(reply: unknown, fields: Fields<T>): FileAnswer<T> {
   if (fits(reply, { type: isOneOf('fault'), fault: isText, message: isText })) return reply as FileAnswer<T>

@@ -14,14 +14,14 @@ export function lazyWorkspaces(load: () => Promise<Workspaces>): Workspaces {
     open: async (conversationId) => (await loaded()).open(conversationId),
     find: async (conversationId) => (await loaded()).find(conversationId),
     list: async () => (await loaded()).list(),
-    glance: async (conversationId) => (await loaded()).glance(conversationId),
+    peek: async (conversationId) => (await loaded()).peek(conversationId),
     inspect: async (conversationId) => (await loaded()).inspect(conversationId),
     remove: async (conversationId) => (await loaded()).remove(conversationId),
     check: async () => (await loaded()).check(),
-    awaited: {
-      add: async (awaited) => (await loaded()).awaited.add(awaited),
-      list: async () => (await loaded()).awaited.list(),
-      remove: async (awaited) => (await loaded()).awaited.remove(awaited),
+    processWatches: {
+      add: async (awaited) => (await loaded()).processWatches.add(awaited),
+      list: async () => (await loaded()).processWatches.list(),
+      remove: async (awaited) => (await loaded()).processWatches.remove(awaited),
     },
     close: async () => (await loading)?.close(),
   }

@@ -1,9 +1,9 @@
 import type { Json } from '../core/json.ts'
-import type { CommandWish, Containment, KillReason, OutputRange, WorkspaceQuota } from '../ports/workspaces.ts'
+import type { CommandRequest, Containment, KillReason, OutputRange, WorkspaceQuota } from '../ports/workspaces.ts'
 import type { FileRequest } from './file-protocol.ts'
 
 /** What a supervisor is started with. It is visible inside the sandbox: nothing in it is a secret. */
-export type SupervisorOrders = {
+export type SupervisorConfig = {
   version: 1
   containment: Containment
   /** As the supervisor sees them. */
@@ -21,11 +21,11 @@ export type SupervisorOrders = {
 }
 
 /** One JSON value a line, both ways. Several questions may be open at once. */
-export type Asked = { id: number; ask: Question }
+export type QuestionEnvelope = { id: number; ask: SupervisorQuestion }
 
-export type Question =
+export type SupervisorQuestion =
   | { type: 'hello' }
-  | { type: 'start'; wish: CommandWish }
+  | { type: 'start'; wish: CommandRequest }
   | { type: 'processes' }
   | { type: 'process'; processId: string }
   | { type: 'find-by-key'; key: string }
@@ -45,8 +45,8 @@ export type Question =
   /** It goes to sleep if there is nothing to do; answered with whether it does. */
   | { type: 'rest' }
 
-export type Answered = { id: number; answer: Json } | { id: number; fault: SupervisorFault; message: string }
+export type AnswerEnvelope = { id: number; answer: Json } | { id: number; fault: SupervisorFault; message: string }
 
 export type SupervisorFault = 'unknown-process' | 'unavailable'
 
-export type Hello = { orders: SupervisorOrders; startedAt: number }
+export type SupervisorHello = { orders: SupervisorConfig; startedAt: number }

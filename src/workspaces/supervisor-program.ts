@@ -11,8 +11,10 @@ export type SupervisorProgram = { folder: string; entry: string }
 
 /** It holds little, and there may be many of it. */
 export const NODE_OPTIONS = [
-  ...['--max-semi-space-size=1', '--max-old-space-size=128', '--v8-pool-size=1', '--no-warnings'],
-  // Else a command could send that signal, and then debug whoever watches over it. Older versions do not know the option.
+  '--max-semi-space-size=1',
+  '--max-old-space-size=128',
+  '--v8-pool-size=1',
+  '--no-warnings', // Else a command could send that signal, and then debug whoever watches over it. Older versions do not know the option.
   ...['--disable-sigusr1'].filter((option) => process.allowedNodeEnvironmentFlags.has(option)),
 ]
 
@@ -20,7 +22,7 @@ const BUILT = 'main.mjs'
 let found: Promise<SupervisorProgram> | undefined
 
 /** Published, it is one file beside this one. In a checkout it is made from the sources. */
-export function findSupervisor(): Promise<SupervisorProgram> {
+export function findSupervisorProgram(): Promise<SupervisorProgram> {
   found ??= look().catch((fault) => {
     found = undefined
     throw fault

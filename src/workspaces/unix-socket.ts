@@ -31,12 +31,12 @@ export async function listenAt(path: string, server: Server): Promise<void> {
   renameSync(beside, path)
 }
 
-type ListeningSocket = { descriptor: number; letGo(): void }
+type ListeningSocket = { descriptor: number; release(): void }
 
 /** Listens without accepting: whoever inherits the descriptor does that. Letting go of it here leaves it to them. */
 export async function newListeningSocket(path: string): Promise<ListeningSocket> {
   const server = createServer()
   await listenAt(path, server)
   const { fd } = (server as unknown as { _handle: { fd: number } })._handle
-  return { descriptor: fd, letGo: () => void server.close() }
+  return { descriptor: fd, release: () => void server.close() }
 }

@@ -2,42 +2,42 @@ import type { ConversationId, RunId } from '../core/id.ts'
 import type { Json } from '../core/json.ts'
 import type { ProcessOutput, ProcessState, Workspace } from '../ports/workspaces.ts'
 import type { FileReply } from './file-protocol.ts'
-import { filesOver } from './files-client.ts'
-import type { Question } from './protocol.ts'
-import { outputFrom, processesFrom, processFrom } from './trusted-form.ts'
+import { newFilesClient } from './files-client.ts'
+import type { SupervisorQuestion } from './protocol.ts'
+import { parseOutput, parseProcess, parseProcesses } from './validate-answers.ts'
 
-type Ask = (question: Question, options?: { signal?: AbortSignal }) => Promise<Json>
+type AskSupervisor = (question: SupervisorQuestion, options?: { signal?: AbortSignal }) => Promise<Json>
 
 /** The verbs of a workspace, asked of whoever keeps it. */
-export function newWorkspace(conversationId: ConversationId, ask: Ask): Workspace {
-  const state = async (question: Question): Promise<ProcessState> => processFrom(await ask(question))
-  const maybe = async (question: Question): Promise<ProcessState | undefined> => {
+export function newWorkspace(conversationId: ConversationId, ask: AskSupervisor): Workspace {
+  const state = async (question: SupervisorQuestion): Promise<ProcessState> => parseProcess(await ask(question))
+  const maybe = async (question: SupervisorQuestion): Promise<ProcessState | undefined> => {
     const answer = await ask(question)
-    return answer === null ? undefined : processFrom(answer)
+    return answer === null ? undefined : parseProcess(answer)
   }
 
   return {
     conversationId,
     start: (wish) => state({ type: 'start', wish }),
-    processes: async () => processesFrom(await ask({ type: 'processes' })),
+    processes: async () => parseProcesses(await ask({ type: 'processes' })),
     process: (processId) => maybe({ type: 'process', processId }),
     findByKey: (key) => maybe({ type: 'find-by-key', key }),
     async wait(processId, signal) {
       try {
-        return processFrom(await ask({ type: 'wait', processId }, { signal }))
+        return parseProcess(await ask({ type: 'wait', processId }, { signal }))
       } catch (fault) {
         if (!signal.aborted) throw fault
         return state({ type: 'process', processId })
       }
     },
     output: async (processId, range): Promise<ProcessOutput> =>
-      outputFrom(await ask({ type: 'output', processId, range })),
+      parseOutput(await ask({ type: 'output', processId, range })),
     write: async (processId, { text, end = false }) => (await ask({ type: 'write', processId, text, end })) === true,
     detach: (processId) => state({ type: 'detach', processId }),
     kill: (processId, why) => state({ type: 'kill', processId, why }),
-    async endOf(runId: RunId, why) {
+    async endProcessesOfRun(runId: RunId, why) {
       await ask({ type: 'end-of', runId, why })
     },
-    files: filesOver(async (request) => (await ask({ type: 'file', request })) as unknown as FileReply),
+    files: newFilesClient(async (request) => (await ask({ type: 'file', request })) as unknown as FileReply),
   }
 }

@@ -4,79 +4,84 @@ import type { Json } from '../core/json.ts'
 import {
   type Workspace,
   WorkspaceError,
-  type WorkspaceGlance,
   type WorkspaceState,
+  type WorkspaceSummary,
   type Workspaces,
 } from '../ports/workspaces.ts'
-import { askAgain, type Line } from './ask-again.ts'
-import { awaitedProcesses } from './awaited.ts'
 import { removeCgroup } from './cgroup.ts'
-import type { Connection } from './connection.ts'
-import { newWayOut } from './egress/way-out.ts'
+import { connectToRunning, newSupervisorConnector } from './connect-supervisor.ts'
+import type { SupervisorConnection } from './connection.ts'
+import { newLazyProxy } from './egress/lazy-proxy.ts'
+import { newLaunchLock } from './launch-lock.ts'
+import { newProcessWatches } from './process-watches.ts'
+import type { SupervisorQuestion } from './protocol.ts'
+import { type ConnectionSource, retryQuestion } from './retry-question.ts'
+import { checkSandbox } from './sandbox/check-sandbox.ts'
+import { findBubblewrap, requireLinux } from './sandbox/sandbox-errors.ts'
+import { killSupervisor } from './supervisor-pid.ts'
+import { parseProcesses, parseUsage } from './validate-answers.ts'
+import { newWorkspace } from './workspace.ts'
 import {
-  exists,
-  makeFolder,
-  namesIn,
-  type Place,
-  placeOf,
-  readAbout,
+  listWorkspaceIds,
+  makeWorkspaceFolder,
+  moveAside,
+  readMetadata,
   removeLeftovers,
   removeTree,
-  takeAway,
-} from './folder.ts'
-import { endKeeper } from './keeper.ts'
-import { newLaunchLock } from './launch-lock.ts'
-import type { Question } from './protocol.ts'
-import { greet, newReach } from './reach.ts'
-import { checkSandbox } from './sandbox/check-sandbox.ts'
-import { findBubblewrap, requireLinux } from './sandbox/refusal.ts'
-import { processesFrom, usageFrom } from './trusted-form.ts'
-import { newWorkspace } from './workspace.ts'
+  type WorkspacePaths,
+  workspaceExists,
+  workspacePaths,
+} from './workspace-folder.ts'
 import type { WorkspacesOptions } from './workspaces-options.ts'
 
 /** Workspaces on this machine, each kept by a supervisor of its own that is found again, whoever started it. */
 export function newWorkspaces(options: WorkspacesOptions): Workspaces {
   const { folder: root, clock, sandbox, report } = options
   const lock = newLaunchLock(root)
-  const wayOut = newWayOut(options)
-  const reach = newReach(options, { lock, wayOut })
-  const connections = new Map<ConversationId, Promise<Connection>>()
+  const wayOut = newLazyProxy(options)
+  const reach = newSupervisorConnector(options, { lock, wayOut })
+  const connections = new Map<ConversationId, Promise<SupervisorConnection>>()
   let isClosed = false
 
-  function connectionOf(conversationId: ConversationId): Promise<Connection> {
+  function connectionOf(conversationId: ConversationId): Promise<SupervisorConnection> {
     const known = connections.get(conversationId)
     if (known) return known
     if (isClosed) return Promise.reject(new WorkspaceError('unavailable', 'The server is stopping.'))
-    const opened = reach(conversationId, placeOf(root, conversationId))
+    const opened = reach(conversationId, workspacePaths(root, conversationId))
     connections.set(conversationId, opened)
     const isOver = () => forget(conversationId, opened)
     opened.then(({ closed }) => closed).then(isOver, isOver)
     return opened
   }
 
-  function forget(conversationId: ConversationId, opened: Promise<Connection>): void {
+  function forget(conversationId: ConversationId, opened: Promise<SupervisorConnection>): void {
     if (connections.get(conversationId) === opened) connections.delete(conversationId)
   }
 
   function asker(conversationId: ConversationId) {
-    const line: Line = {
+    const line: ConnectionSource = {
       open: () => connectionOf(conversationId),
       forget: (opened) => forget(conversationId, opened),
-      isOver: () => isClosed,
+      isClosed: () => isClosed,
     }
-    return (question: Question, how: { signal?: AbortSignal } = {}): Promise<Json> => askAgain(question, how, line)
+    return (question: SupervisorQuestion, how: { signal?: AbortSignal } = {}): Promise<Json> =>
+      retryQuestion(question, how, line)
   }
 
   const workspaceOf = (conversationId: ConversationId): Workspace => newWorkspace(conversationId, asker(conversationId))
 
-  async function glance(conversationId: ConversationId): Promise<WorkspaceGlance | undefined> {
-    const place = placeOf(root, conversationId)
-    if (!(await exists(place))) return undefined
-    const there = await greet(place)
+  async function glance(conversationId: ConversationId): Promise<WorkspaceSummary | undefined> {
+    const paths = workspacePaths(root, conversationId)
+    if (!(await workspaceExists(paths))) return undefined
+    const there = await connectToRunning(paths)
     there?.connection.close()
     return {
-      ...{ conversationId, folder: place.folder, status: there ? 'awake' : 'asleep' },
-      ...{ containment: sandbox.containment, quota: sandbox.quota, createdAt: (await readAbout(place)).createdAt },
+      conversationId,
+      folder: paths.folder,
+      status: there ? 'awake' : 'asleep',
+      containment: sandbox.containment,
+      quota: sandbox.quota,
+      createdAt: (await readMetadata(paths)).createdAt,
     }
   }
 
@@ -84,20 +89,20 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     const seen = await glance(conversationId)
     if (!seen) return undefined
     const ask = asker(conversationId)
-    const usage = usageFrom(await ask({ type: 'usage' }))
-    const processes = processesFrom(await ask({ type: 'processes' }))
+    const usage = parseUsage(await ask({ type: 'usage' }))
+    const processes = parseProcesses(await ask({ type: 'processes' }))
     // Looking at one that slept wakes it for no longer than the look.
     if (seen.status === 'asleep') await ask({ type: 'rest' })
     return { ...seen, usage, processes }
   }
 
   async function remove(conversationId: ConversationId): Promise<boolean> {
-    const place = placeOf(root, conversationId)
-    if (!(await exists(place))) return false
+    const paths = workspacePaths(root, conversationId)
+    if (!(await workspaceExists(paths))) return false
     const aside = await lock.while(conversationId, async () => {
-      if (!(await exists(place))) return undefined
-      await end(place)
-      return takeAway(root, place)
+      if (!(await workspaceExists(paths))) return undefined
+      await end(paths)
+      return moveAside(root, paths)
     })
     if (aside === undefined) return false
     await removeTree(aside)
@@ -107,38 +112,39 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
   }
 
   /** Without a sandbox only the supervisor knows what belongs to it; with one everything ends with its first process. */
-  async function end(place: Place): Promise<void> {
-    const there = await greet(place)
+  async function end(paths: WorkspacePaths): Promise<void> {
+    const there = await connectToRunning(paths)
     await there?.connection.ask({ type: 'end', why: 'removed' }).catch(() => {})
     there?.connection.close()
-    await endKeeper(place)
+    await killSupervisor(paths)
   }
 
   return {
     async open(conversationId) {
-      const place = placeOf(root, conversationId)
-      if (!(await exists(place))) {
+      const paths = workspacePaths(root, conversationId)
+      if (!(await workspaceExists(paths))) {
         requireLinux()
         mkdirSync(root, { recursive: true, mode: 0o700 })
         // Said before anything is made: without a sandbox there is no workspace.
         if (sandbox.containment === 'bubblewrap') findBubblewrap(process.env.PATH)
         await lock.while(conversationId, async () => {
-          if (!(await exists(place))) await makeFolder(root, place, { createdAt: clock.now() })
+          if (!(await workspaceExists(paths))) await makeWorkspaceFolder(root, paths, { createdAt: clock.now() })
         })
       }
       await connectionOf(conversationId)
       return workspaceOf(conversationId)
     },
     async find(conversationId) {
-      return (await exists(placeOf(root, conversationId))) ? workspaceOf(conversationId) : undefined
+      return (await workspaceExists(workspacePaths(root, conversationId))) ? workspaceOf(conversationId) : undefined
     },
-    list: () => namesIn(root),
-    glance,
+    list: () => listWorkspaceIds(root),
+    peek: glance,
     inspect,
     remove,
     check: () => checkSandbox(sandbox.containment),
-    awaited: awaitedProcesses({
-      ...{ folderOf: (conversationId) => placeOf(root, conversationId).folder, list: () => namesIn(root) },
+    processWatches: newProcessWatches({
+      folderOf: (conversationId) => workspacePaths(root, conversationId).folder,
+      list: () => listWorkspaceIds(root),
       now: clock.monotonic,
     }),
     async close() {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { addKey, givenProviders } from './given-providers.ts'
+import { defined } from '../../src/core/defined.ts'
+import { addKey, providersFixture } from './fixture-providers.ts'
 import { holdfast, lacksTerminal, newHome, startAtTerminal, startHoldfast } from './holdfast.ts'
 
 const SECRET = 'sk-very-secret-0123456789-3f2a'
@@ -26,38 +27,41 @@ const homeText = (home: string): string =>
 
 describe('holdfast auth', { concurrency: 4 }, () => {
   test('a key is piped in, kept sealed, listed with a masked tail, replaced and removed', async (context) => {
-    const given = await givenProviders(context)
-    const { home } = given.place
-    const added = await addKey(given.place, 'openai', { label: 'work', key: SECRET })
+    const given = await providersFixture(context)
+    const { home } = given.location
+    const added = await addKey(given.location, 'openai', { label: 'work', key: SECRET })
     assert.deepEqual([added.code, added.stderr], [0, ''])
     assert.match(added.stdout, /^Kept work …3f2a for openai, sealed\.\n/)
-    const again = await addKey(given.place, 'openai', { label: 'work', key: SECRET })
+    const again = await addKey(given.location, 'openai', { label: 'work', key: SECRET })
     assert.equal(again.code, 4)
-    assert.match(again.stderr, /already has a credential labelled "work"/)
+    assert.match(again.stderr, /already has a credential labeled "work"/)
     const input = 'sk-another-0123456789-9999'
     const args = ['auth', 'add', 'openai', '--label', 'work', '--key-stdin', '--replace']
-    assert.match((await holdfast(args, { ...given.place, input })).stdout, /^Kept work …9999/)
+    assert.match((await holdfast(args, { ...given.location, input })).stdout, /^Kept work …9999/)
 
     const [member] = await given.json<Member[]>('auth', 'list')
     assert.deepEqual([member!.label, member!.hint, member!.state, member!.kind], ['work', '…9999', 'ok', 'api-key'])
-    assert.match((await given.tell('auth')).stdout, /^openai\n {2}work …9999 {2}ok {2}key/)
-    assert.match((await given.tell('auth', 'refresh', 'openai')).stdout, /work of openai has nothing to renew\./)
-    const rotated = await given.tell('auth', 'rotate-key')
+    assert.match((await given.run('auth')).stdout, /^openai\n {2}work …9999 {2}ok {2}key/)
+    assert.match((await given.run('auth', 'refresh', 'openai')).stdout, /work of openai has nothing to renew\./)
+    const rotated = await given.run('auth', 'rotate-key')
     assert.match(rotated.stdout, /is a new one; 1 credential sealed anew/)
     assert.equal((await given.json<Member[]>('auth', 'list'))[0]!.hint, '…9999')
     assert.doesNotMatch(homeText(home), /sk-very-secret|sk-another/)
 
-    const asked = await given.tell('auth', 'remove', 'work')
+    const asked = await given.run('auth', 'remove', 'work')
     assert.equal(asked.code, 2)
     assert.match(asked.stderr, /Add --yes to remove work of openai/)
-    assert.match((await given.tell('auth', 'remove', 'work', '--yes')).stdout, /^Removed work of openai \(credential-/)
+    assert.match((await given.run('auth', 'remove', 'work', '--yes')).stdout, /^Removed work of openai \(credential-/)
     assert.deepEqual(await given.json<Member[]>('auth', 'list'), [])
   })
 
   test('mistakes are told in a sentence, and nothing repeats what may be a key', async (context) => {
     const home = newHome(context)
     const told = async (args: string[], input?: string) => {
-      const { code, stderr, stdout } = await holdfast(['auth', ...args], { home, ...(input ? { input } : {}) })
+      const { code, stderr, stdout } = await holdfast(['auth', ...args], {
+        home,
+        ...defined({ input: input || undefined }),
+      })
       assert.doesNotMatch(stderr + stdout, new RegExp(SECRET))
       assert.doesNotMatch(stderr, /bug|\n\s+at /)
       return `${code} ${stderr}`
@@ -75,22 +79,22 @@ describe('holdfast auth', { concurrency: 4 }, () => {
   })
 
   test('a key is kept while another process owns the home, and serves the next turn there', async (context) => {
-    const given = await givenProviders(context, { keys: { [SECRET]: 'valid' } })
-    await given.tell('agents', 'create', 'ada', '--model', 'openai/simulated-model')
-    const owner = startHoldfast(['chat', '--agent', 'ada'], given.place)
-    await owner.saw('ada')
+    const given = await providersFixture(context, { keys: { [SECRET]: 'valid' } })
+    await given.run('agents', 'create', 'ada', '--model', 'openai/simulated-model')
+    const owner = startHoldfast(['chat', '--agent', 'ada'], given.location)
+    await owner.waitForText('ada')
     owner.type('first\n')
-    await owner.saw('rejected the credential')
-    assert.equal((await addKey(given.place, 'openai', { label: 'late', key: SECRET })).code, 0)
+    await owner.waitForText('rejected the credential')
+    assert.equal((await addKey(given.location, 'openai', { label: 'late', key: SECRET })).code, 0)
     owner.child.stdin.end()
     await owner.ended
 
-    const next = startHoldfast(['chat', '--agent', 'ada'], given.place)
-    await next.saw('ada')
-    await given.tell('auth', 'remove', 'late', '--yes')
-    assert.equal((await addKey(given.place, 'openai', { label: 'later', key: SECRET })).code, 0)
+    const next = startHoldfast(['chat', '--agent', 'ada'], given.location)
+    await next.waitForText('ada')
+    await given.run('auth', 'remove', 'late', '--yes')
+    assert.equal((await addKey(given.location, 'openai', { label: 'later', key: SECRET })).code, 0)
     next.type('second\n')
-    await next.saw('You said: second')
+    await next.waitForText('You said: second')
     next.child.stdin.end()
     assert.equal((await next.ended).code, 0)
   })
@@ -98,7 +102,7 @@ describe('holdfast auth', { concurrency: 4 }, () => {
   test('a key typed at a terminal is not shown', { skip: lacksTerminal }, async (context) => {
     const home = newHome(context)
     const typing = startAtTerminal(['auth', 'add', 'openai', '--label', 'typed'], { home })
-    await typing.saw('it is not shown')
+    await typing.waitForText('it is not shown')
     typing.type(`${SECRET}X\x7f\r`)
     const { code, stdout } = await typing.ended
     assert.equal(code, 0, stdout)
@@ -106,11 +110,11 @@ describe('holdfast auth', { concurrency: 4 }, () => {
     assert.doesNotMatch(stdout, /sk-very-secret/)
 
     const leaving = startAtTerminal(['auth', 'add', 'openai', '--label', 'left'], { home })
-    await leaving.saw('it is not shown')
+    await leaving.waitForText('it is not shown')
     leaving.type('sk-half\x03')
     assert.equal((await leaving.ended).code, 130)
     const asking = startAtTerminal(['auth', 'remove', 'typed'], { home })
-    await asking.saw('[y/N]')
+    await asking.waitForText('[y/N]')
     asking.type('n\r')
     assert.match((await asking.ended).stdout, /Nothing was removed\./)
     assert.match((await holdfast(['auth'], { home })).stdout, /typed …3f2a/)
@@ -122,47 +126,47 @@ describe('logins', { concurrency: 3 }, () => {
     `providers:\n  nous:\n    base_url: ${url}/v1\n    oauth: { token_url: ${url}/oauth/token, device_code_url: ${url}/oauth/device/code }\n`
 
   test('a login with a code prints it and its address, waits, is kept, serves and is renewed', async (context) => {
-    const given = await givenProviders(context, { keys: { nobody: 'valid' } })
+    const given = await providersFixture(context, { keys: { nobody: 'valid' } })
     given.config(config(given.simulator.url))
     given.simulator.oauth.settings.pendingPolls = 'never'
-    const signing = startHoldfast(['auth', 'add', 'nous', '--label', 'portal', '--device'], given.place)
-    await signing.saw('enter USER-0001')
-    await signing.saw(`Open ${given.simulator.url}/oauth/device`)
+    const signing = startHoldfast(['auth', 'add', 'nous', '--label', 'portal', '--device'], given.location)
+    await signing.waitForText('enter USER-0001')
+    await signing.waitForText(`Open ${given.simulator.url}/oauth/device`)
     given.simulator.oauth.approve('USER-0001')
     const { code, stdout } = await signing.ended
     assert.equal(code, 0, stdout)
     assert.match(stdout, /Kept portal for nous, sealed\./)
     assert.match(
-      (await given.tell('providers', 'test', 'nous', '--model', 'm')).stdout,
+      (await given.run('providers', 'test', 'nous', '--model', 'm')).stdout,
       /^✓ nous\/m .*asked with portal/,
     )
 
-    const renewed = await given.tell('auth', 'refresh', 'nous')
+    const renewed = await given.run('auth', 'refresh', 'nous')
     assert.equal(renewed.code, 0)
     assert.match(renewed.stdout, /portal of nous was renewed; its token lasts until \d{4}-/)
     given.simulator.oauth.revoke('refresh-2')
-    const dead = await given.tell('auth', 'refresh', 'portal')
+    const dead = await given.run('auth', 'refresh', 'portal')
     assert.equal(dead.code, 1)
     assert.match(
       dead.stdout,
       /portal of nous is dead: .*Sign in again: `holdfast auth add nous --label portal --device`/,
     )
-    assert.match((await given.tell('providers')).stdout, /^nous +dead .*\n {2}portal .*dead \(/m)
-    assert.doesNotMatch(homeText(given.place.home), /access-\d|refresh-\d/)
+    assert.match((await given.run('providers')).stdout, /^nous +dead .*\n {2}portal .*dead \(/m)
+    assert.doesNotMatch(homeText(given.location.home), /access-\d|refresh-\d/)
   })
 
   test('Ctrl-C stops a login, and a declined one is told; neither keeps anything', async (context) => {
-    const given = await givenProviders(context)
+    const given = await providersFixture(context)
     given.config(config(given.simulator.url))
     given.simulator.oauth.settings.pendingPolls = 'never'
-    const stopped = startHoldfast(['auth', 'add', 'nous', '--device'], given.place)
-    await stopped.saw('Waiting')
+    const stopped = startHoldfast(['auth', 'add', 'nous', '--device'], given.location)
+    await stopped.waitForText('Waiting')
     stopped.child.kill('SIGINT')
     const { code, stdout } = await stopped.ended
     assert.equal(code, 130)
     assert.match(stdout, /Stopped\. Nothing was kept\./)
-    const declined = startHoldfast(['auth', 'add', 'nous', '--device'], given.place)
-    await declined.saw('enter USER-0002')
+    const declined = startHoldfast(['auth', 'add', 'nous', '--device'], given.location)
+    await declined.waitForText('enter USER-0002')
     given.simulator.oauth.deny('USER-0002')
     const end = await declined.ended
     assert.deepEqual([end.code, /declined\. Nothing was kept/.test(end.stdout)], [1, true])
@@ -170,15 +174,15 @@ describe('logins', { concurrency: 3 }, () => {
   })
 
   test('tokens from elsewhere are kept with how they are renewed', async (context) => {
-    const given = await givenProviders(context, { keys: { nobody: 'valid' } })
+    const given = await providersFixture(context, { keys: { nobody: 'valid' } })
     given.config(`providers:\n  house: { base_url: ${given.simulator.url}/v1 }\n`)
     const input = JSON.stringify(given.simulator.oauth.issue())
     const args = ['auth', 'add', 'house', '--token-stdin']
-    const lost = await holdfast(args, { ...given.place, input })
+    const lost = await holdfast(args, { ...given.location, input })
     assert.deepEqual([lost.code, /--token-url/.test(lost.stderr)], [2, true])
     const url = `${given.simulator.url}/oauth/token`
-    assert.equal((await holdfast([...args, '--token-url', url], { ...given.place, input })).code, 0)
-    assert.match((await given.tell('auth', 'refresh', 'house')).stdout, /default of house was renewed/)
-    assert.match((await given.tell('providers', 'test', 'house', '--model', 'm')).stdout, /^✓ /)
+    assert.equal((await holdfast([...args, '--token-url', url], { ...given.location, input })).code, 0)
+    assert.match((await given.run('auth', 'refresh', 'house')).stdout, /default of house was renewed/)
+    assert.match((await given.run('providers', 'test', 'house', '--model', 'm')).stdout, /^✓ /)
   })
 })

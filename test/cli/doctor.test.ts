@@ -26,7 +26,13 @@ describe('holdfast doctor', { concurrency: 3 }, () => {
     assert.equal(mended.code, 0)
     const report = JSON.parse(mended.stdout)
     assert.deepEqual(Object.keys(report).sort(), [
-      ...['conversations', 'messages', 'notices', 'repairs', 'runs', 'sandbox', 'violations'],
+      'conversations',
+      'messages',
+      'notices',
+      'repairs',
+      'runs',
+      'sandbox',
+      'violations',
     ])
     assert.match(report.repairs[0].did, /status was "failed", is "completed"/)
     const healthy = await holdfast(['doctor', '--repair'], { home })
@@ -47,7 +53,7 @@ describe('holdfast doctor', { concurrency: 3 }, () => {
   test('while another process owns the home, a repair says so and a check goes on', async (context) => {
     const home = newHome(context)
     const run = startHoldfast(['run', 'count to 100'], { home })
-    await run.saw('1 of 100')
+    await run.waitForText('1 of 100')
     const refused = await holdfast(['doctor', '--repair'], { home })
     assert.equal(refused.code, 5)
     assert.match(refused.stderr, /is in use by another Holdfast/)

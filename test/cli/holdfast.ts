@@ -4,23 +4,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { lacks } from '../harness/programs.ts'
+import { defined } from '../../src/core/defined.ts'
+import { missingProgram } from '../harness/programs.ts'
 
 /** Built by the test command; a file that is run by itself has the source. */
 const MAIN = process.env.HOLDFAST_COMMAND ?? fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
+export type CliResult = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
 
-export type Started = {
+export type CliProcess = {
   child: ChildProcessWithoutNullStreams
   /** Resolves when the output holds the text; rejects if the process ends without it. */
-  saw(text: string): Promise<void>
+  waitForText(text: string): Promise<void>
   type(text: string): void
-  ended: Promise<Ended>
+  ended: Promise<CliResult>
 }
 
 /** Where the program runs: nothing of the tester's own environment is there but the path. */
-export type Place = { home: string; environment?: Record<string, string> }
+export type CliLocation = { home: string; environment?: Record<string, string> }
 
 /** A home of its own for one test, removed with it. */
 export function newHome(context: TestContext): string {
@@ -30,34 +31,37 @@ export function newHome(context: TestContext): string {
 }
 
 /** The real program, from beginning to end. */
-export function holdfast(args: string[], options: Place & { input?: string }): Promise<Ended> {
+export function holdfast(args: string[], options: CliLocation & { input?: string }): Promise<CliResult> {
   const { child, ended } = startHoldfast(args, options)
   child.stdin.end(options.input ?? '')
   return ended
 }
 
-export const startHoldfast = (args: string[], place: Place): Started =>
-  started(spawn(process.execPath, [MAIN, ...args], { env: environmentFor(place) }))
+export const startHoldfast = (args: string[], location: CliLocation): CliProcess =>
+  started(spawn(process.execPath, [MAIN, ...args], { env: environmentFor(location) }))
 
 /** A server of this home that listens on any port; commands find it by themselves. */
-export async function startServing(home: string, environment: Record<string, string> = {}): Promise<Started> {
+export async function startServing(home: string, environment: Record<string, string> = {}): Promise<CliProcess> {
   const server = startHoldfast(['serve', '--port', '0'], { home, environment })
-  await server.saw('Try it:')
+  await server.waitForText('Try it:')
   return server
 }
 
 /** The program on a pseudo terminal, so that it believes a person sits there. */
-export function startAtTerminal(args: string[], place: Place): Started {
+export function startAtTerminal(args: string[], location: CliLocation): CliProcess {
   const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ')
-  return started(spawn('script', ['-qefc', command, '/dev/null'], { env: { ...environmentFor(place), TERM: 'xterm' } }))
+  return started(
+    spawn('script', ['-qefc', command, '/dev/null'], { env: { ...environmentFor(location), TERM: 'xterm' } }),
+  )
 }
 
 /** False where it can run; otherwise why not, for the test's `skip`. */
-export const lacksTerminal = lacks('script')
+export const lacksTerminal = missingProgram('script')
 
-const environmentFor = ({ home, environment }: Place): NodeJS.ProcessEnv => ({
-  ...{ PATH: process.env.PATH, HOLDFAST_HOME: home },
-  ...(process.env.NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE } : {}),
+const environmentFor = ({ home, environment }: CliLocation): NodeJS.ProcessEnv => ({
+  PATH: process.env.PATH,
+  HOLDFAST_HOME: home,
+  ...defined({ NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE || undefined }),
   ...environment,
 })
 
@@ -67,7 +71,7 @@ after(() => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-function started(child: ChildProcessWithoutNullStreams): Started {
+function started(child: ChildProcessWithoutNullStreams): CliProcess {
   running.add(child)
   child.once('close', () => running.delete(child))
   let stdout = ''
@@ -86,11 +90,11 @@ function started(child: ChildProcessWithoutNullStreams): Started {
   })
   // A program that ends early does not read the rest of its input.
   child.stdin.on('error', () => {})
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const ended = new Promise<CliResult>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }))
   })
-  const saw = (text: string) =>
+  const waitForText = (text: string) =>
     new Promise<void>((resolve, reject) => {
       const look = () => {
         if (!(stdout + stderr).includes(text)) return
@@ -101,5 +105,5 @@ function started(child: ChildProcessWithoutNullStreams): Started {
       look()
       void ended.then(() => reject(new Error(`"${text}" was never seen. stdout: ${stdout} stderr: ${stderr}`)))
     })
-  return { child, saw, ended, type: (text) => void child.stdin.write(text) }
+  return { child, waitForText, ended, type: (text) => void child.stdin.write(text) }
 }

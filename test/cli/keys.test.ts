@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { requestOf } from '../http/keyed-house.ts'
+import { requestOf } from '../http/fixture-keyed-server.ts'
 import { holdfast, newHome, startHoldfast } from './holdfast.ts'
 
 const HOME_KEY = 'the-key-of-the-home-0123456789-0123456789'
@@ -12,7 +12,7 @@ test('keys are made, listed and revoked beside a running server, which holds to 
   server.child.stdout.on('data', (text) => {
     said += text
   })
-  await server.saw('Try it:')
+  await server.waitForText('Try it:')
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)![0]
   const run = (...args: string[]) => holdfast(args, place)
 

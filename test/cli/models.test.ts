@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { givenProviders } from './given-providers.ts'
+import { providersFixture } from './fixture-providers.ts'
 
 const KEYS = {
   OPENAI_API_KEY: 'sk-test-openai-0000',
@@ -25,11 +25,11 @@ type Provider = {
 describe('holdfast models', { concurrency: 4 }, () => {
   test('every configured provider is asked for its list, and what cannot be asked says why', async (context) => {
     const models = ['gpt-4o', 'claude-haiku-4-5', 'gemini-2.5-pro', 'house-model']
-    const given = await givenProviders(context, { environment: KEYS, models })
+    const given = await providersFixture(context, { environment: KEYS, models })
     given.config(
       'providers:\n  openai:\n    windows: { house-model: 4096 }\n  groq: { base_url: "http://127.0.0.1:9" }\n',
     )
-    await given.tell('agents', 'create', 'ada', '--model', 'openai/house-model', '--fallback', 'groq/gone')
+    await given.run('agents', 'create', 'ada', '--model', 'openai/house-model', '--fallback', 'groq/gone')
     given.simulator.keys.set(KEYS.OPENAI_API_KEY, 'valid')
     given.simulator.keys.set(KEYS.GEMINI_API_KEY, 'valid')
     const all = await given.json<Provider[]>('models')
@@ -53,7 +53,7 @@ describe('holdfast models', { concurrency: 4 }, () => {
     const anthropicList = given.simulator.requests.find(({ headers }) => headers['anthropic-version'])
     assert.match(anthropicList!.path, /\/v1\/models/)
 
-    const told = await given.tell('models', '--provider', 'openai')
+    const told = await given.run('models', '--provider', 'openai')
     assert.match(
       told.stdout,
       /openai\/house-model +window 4,096 \(config\) {2}output unknown {2}price unknown {2}used by ada/,
@@ -64,13 +64,13 @@ describe('holdfast models', { concurrency: 4 }, () => {
     )
     assert.doesNotMatch(told.stdout, /scripted|gemini\//)
     assert.match(
-      (await given.tell('models')).stdout,
+      (await given.run('models')).stdout,
       /anthropic\n {2}its list could not be read: auth-rejected \(HTTP 401\): /,
     )
   })
 
   test('a provider that is down or slow takes no longer than its deadline and hides nobody else', async (context) => {
-    const given = await givenProviders(context, { environment: { OPENAI_API_KEY: KEYS.OPENAI_API_KEY } })
+    const given = await providersFixture(context, { environment: { OPENAI_API_KEY: KEYS.OPENAI_API_KEY } })
     given.config('providers:\n  house: { base_url: "http://127.0.0.1:9/v1" }\n')
     given.simulator.script({ when: { protocol: 'models' }, answer: { line: 'silent' } })
     const all = await given.json<Provider[]>('models')
@@ -80,18 +80,18 @@ describe('holdfast models', { concurrency: 4 }, () => {
   })
 
   test('the model and the chain of config.yaml serve agents that have none of their own', async (context) => {
-    const given = await givenProviders(context, { environment: KEYS })
+    const given = await providersFixture(context, { environment: KEYS })
     given.config('model: openai/one\nfallback: [gemini/two]\n')
-    assert.match((await given.tell('run', 'hello')).stdout, /^You said: hello/)
+    assert.match((await given.run('run', 'hello')).stdout, /^You said: hello/)
     assert.deepEqual([given.simulator.requests[0]!.model, given.simulator.requests.length], ['one', 1])
     given.simulator.script({ when: { model: 'one' }, answer: { error: 'model-not-found' } })
-    assert.match((await given.tell('run', 'again')).stdout, /^You said: again/)
+    assert.match((await given.run('run', 'again')).stdout, /^You said: again/)
     assert.equal(given.simulator.requests.at(-1)!.model, 'two')
   })
 
   test('an unknown provider is told with those there are', async (context) => {
-    const given = await givenProviders(context)
-    const { code, stderr } = await given.tell('models', '--provider', 'nobody')
+    const given = await providersFixture(context)
+    const { code, stderr } = await given.run('models', '--provider', 'nobody')
     assert.equal(code, 3)
     assert.match(stderr, /There is no provider "nobody"\. Known: anthropic, /)
   })

@@ -7,62 +7,81 @@ import { renderStory } from '../../src/cli/render/story.ts'
 import { PLAIN } from '../../src/cli/terminal.ts'
 import type { TurnEvent } from '../../src/core/event.ts'
 import type { Run, RunSettings } from '../../src/core/run.ts'
-import type { RunWords } from '../../src/service/runs/run-words.ts'
+import type { RunLabels } from '../../src/service/runs/run-labels.ts'
 
 const settings: RunSettings = {
-  ...{ targets: ['openai/big', 'house/small'], maxSteps: 5, maxDurationMs: 1, streamTokens: true },
-  ...{ onGuarded: 'ask', approvalTtlMs: 1 },
+  targets: ['openai/big', 'house/small'],
+  maxSteps: 5,
+  maxDurationMs: 1,
+  streamTokens: true,
+  onGuarded: 'ask',
+  approvalTtlMs: 1,
 }
-const words: RunWords = {
+const labels: RunLabels = {
   credential: (id) => (id === 'credential-1' ? 'work' : `${id} (removed since)`),
   price: (handle) => (handle === 'openai/big' ? { input: 1, output: 10, asOf: '2026-06-30' } : undefined),
 }
 
 type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
 const failed = (more: Partial<AttemptFailed>): AttemptFailed => ({
-  ...{ type: 'attempt-failed', v: 1, target: 0, failure: { kind: 'overloaded', detail: 'busy' } },
-  ...{ remedy: 'wait', retryAt: 0 },
+  type: 'attempt-failed',
+  v: 1,
+  target: 0,
+  failure: { kind: 'overloaded', detail: 'busy' },
+  remedy: 'wait',
+  retryAt: 0,
   ...more,
 })
-const told = (more: Partial<AttemptFailed>) => attemptLines(failed(more), { settings, words }).join('\n')
+const rendered = (more: Partial<AttemptFailed>) => attemptLines(failed(more), { settings, words: labels }).join('\n')
 
 const usage = { promptTokens: 1_000_000, completionTokens: 100_000 }
 
 test('an attempt tells what it cost, what it may have cost and what it leaves behind', () => {
-  assert.match(told({ usage }), /it used 1000000 \+ 100000 tokens, \$2\.0000 at the prices of 2026-06-30/)
+  assert.match(rendered({ usage }), /it used 1000000 \+ 100000 tokens, \$2\.0000 at the prices of 2026-06-30/)
   const uncertain = { kind: 'cut-off', detail: 'reset', mayHaveBeenAccepted: true } as const
-  assert.match(told({ failure: uncertain }), /the provider may have charged for it all the same/)
-  assert.doesNotMatch(told({ failure: uncertain, usage }), /may have charged/)
+  assert.match(rendered({ failure: uncertain }), /the provider may have charged for it all the same/)
+  assert.doesNotMatch(rendered({ failure: uncertain, usage }), /may have charged/)
   const rest = { provider: 'openai', reason: 'rate-limited', detail: '', until: 0, createdAt: 0 } as const
   const ends = 'rests until 1970-01-01T00:00:00.000Z'
   assert.match(
-    told({ cooldown: { ...rest, scope: 'credential', key: 'credential-1' } }),
+    rendered({ cooldown: { ...rest, scope: 'credential', key: 'credential-1' } }),
     new RegExp(`^work ${ends}`, 'm'),
   )
   assert.match(
-    told({ cooldown: { ...rest, scope: 'endpoint', key: 'https://x' } }),
+    rendered({ cooldown: { ...rest, scope: 'endpoint', key: 'https://x' } }),
     new RegExp(`^the address of openai ${ends}`, 'm'),
   )
 })
 
 test('remedies say what they are made of, and a stated wait says who asked for it', () => {
-  assert.match(told({ remedy: 'adopt-window', window: 8_192 }), /smaller context window it states\. \(8192 tokens\)/)
-  assert.match(told({ remedy: 'cap-output', outputCap: 100 }), /\(at most 100 tokens of output\)/)
+  assert.match(
+    rendered({ remedy: 'adopt-window', window: 8_192 }),
+    /smaller context window it states\. \(8192 tokens\)/,
+  )
+  assert.match(rendered({ remedy: 'cap-output', outputCap: 100 }), /\(at most 100 tokens of output\)/)
   const limited = { kind: 'rate-limited', detail: 'slow', retryAfterMs: 7_000 } as const
-  assert.match(told({ failure: limited, waitMs: 7_000 }), /Waited 7\.0 s, as the provider asked\./)
-  assert.match(told({ credentialId: 'credential-9' }), /asked with credential-9 \(removed since\)/)
+  assert.match(rendered({ failure: limited, waitMs: 7_000 }), /Waited 7\.0 s, as the provider asked\./)
+  assert.match(rendered({ credentialId: 'credential-9' }), /asked with credential-9 \(removed since\)/)
   assert.equal(remedyText('next-target', 'a/b'), 'Going on with the next model of the chain: a/b.')
 })
 
 test('what a provider says cannot move the cursor', () => {
-  const text = told({ failure: { kind: 'overloaded', detail: '\x1b[2J', code: '\x1b[H' } })
+  const text = rendered({ failure: { kind: 'overloaded', detail: '\x1b[2J', code: '\x1b[H' } })
   assert.ok(!text.includes('\x1b'), text)
 })
 
 test('a summary is told with its cost, and counts as an attempt of its own chain', () => {
   const event: TurnEvent = {
-    ...{ type: 'context-compacted', v: 1, summaryId: 'message-1', text: 'They talked.', target: 0, usage },
-    ...{ replaces: { from: 0, to: 9 }, contextStart: 10, tokensBefore: 9_000, tokensAfter: 900 },
+    type: 'context-compacted',
+    v: 1,
+    summaryId: 'message-1',
+    text: 'They talked.',
+    target: 0,
+    usage,
+    replaces: { from: 0, to: 9 },
+    contextStart: 10,
+    tokensBefore: 9_000,
+    tokensAfter: 900,
   }
   const accepted: TurnEvent = { type: 'input-accepted', v: 1, inputs: [], settings }
   const events = [accepted, failed({ purpose: 'summary' }), event]
@@ -75,11 +94,11 @@ test('a summary is told with its cost, and counts as an attempt of its own chain
     createdAt: 0,
   } as unknown as Run
   const look = { paint: PLAIN, canRedraw: false, width: 100 }
-  const story = renderStory({ run, events: logged, steps: [], messages: [] }, words, look).join('\n')
+  const story = renderStory({ run, events: logged, steps: [], messages: [] }, labels, look).join('\n')
   assert.match(story, /attempt at a summary failed: openai\/big, overloaded/)
   assert.match(
     story,
-    /summarised messages 0 to 9: about 9000 tokens before, 900 after\n +by openai\/big: .*\$2\.0000 at/,
+    /summarized messages 0 to 9: about 9000 tokens before, 900 after\n +by openai\/big: .*\$2\.0000 at/,
   )
-  assert.deepEqual([billOf({ events: logged }, words).cost, billOf({ events: logged }, words).hasUnknown], [2, false])
+  assert.deepEqual([billOf({ events: logged }, labels).cost, billOf({ events: logged }, labels).hasUnknown], [2, false])
 })

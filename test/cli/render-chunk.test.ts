@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { verdictOf } from '../../src/cli/chat/ask-approval.ts'
-import { NEW_TELLING, type Piece, renderChunk } from '../../src/cli/render/chunk.ts'
+import { NEW_RENDER_STATE, type Piece, renderChunk } from '../../src/cli/render/chunk.ts'
 import { type Look, newScreen, PLAIN, safeText } from '../../src/cli/terminal.ts'
 import type { Chunk } from '../../src/core/chunk.ts'
 
@@ -15,12 +15,12 @@ const call = (name: string, json: string): Chunk => ({
 })
 
 function shown(chunks: Chunk[], on: Look = look, to?: Piece['to']): string {
-  let telling = NEW_TELLING
+  let state = NEW_RENDER_STATE
   let screen = ''
   for (const chunk of chunks) {
-    const told = renderChunk(telling, chunk, on)
-    telling = told.telling
-    for (const piece of told.pieces) if (!to || piece.to === to) screen += piece.text
+    const rendered = renderChunk(state, chunk, on)
+    state = rendered.state
+    for (const piece of rendered.pieces) if (!to || piece.to === to) screen += piece.text
   }
   return screen
 }
@@ -91,7 +91,7 @@ test('only a plain yes approves; other words are the reason of a denial', () => 
   assert.equal(verdictOf('  ', asked), undefined)
 })
 
-test('colours only where a terminal wants them', () => {
+test('colors only where a terminal wants them', () => {
   const painted = (isTTY: boolean, environment: Record<string, string>) =>
     newScreen({ isTTY, write: () => true }, environment).look.paint.bold('x')
   assert.equal(painted(true, {}), '\x1b[1mx\x1b[22m')

@@ -10,7 +10,7 @@ describe('holdfast run', { concurrency: 4 }, () => {
     assert.equal(code, 0, stderr)
     assert.match(stdout, /^Let me look at the clock\.\nIt is .*\(Asia\/Tokyo\)\.\n$/)
     assert.match(stderr, /→ current_time \{"timeZone":"Asia\/Tokyo"\}\n.*✓ current_time: .*Tokyo/)
-    assert.ok(!(stdout + stderr).includes('\x1b'), 'a pipe gets no colours')
+    assert.ok(!(stdout + stderr).includes('\x1b'), 'a pipe gets no colors')
   })
 
   test('run --json prints one object with the run, its messages and what it cost', async (context) => {
@@ -44,8 +44,8 @@ describe('holdfast run', { concurrency: 4 }, () => {
 
   test('Ctrl-C cancels the turn, which ends with 130 and keeps what was said', async (context) => {
     const home = newHome(context)
-    const { child, saw, ended } = startHoldfast(['run', 'tell me a long story'], { home })
-    await saw('lighthouse keeper')
+    const { child, waitForText, ended } = startHoldfast(['run', 'tell me a long story'], { home })
+    await waitForText('lighthouse keeper')
     child.kill('SIGINT')
     const { code, stderr } = await ended
     assert.equal(code, 130)
@@ -60,7 +60,7 @@ describe('holdfast run', { concurrency: 4 }, () => {
   test('another process cancels a run while it streams, and a second owner is refused', async (context) => {
     const home = newHome(context)
     const first = startHoldfast(['run', 'count to 100'], { home })
-    await first.saw('1 of 100')
+    await first.waitForText('1 of 100')
 
     const second = await holdfast(['run', 'hello'], { home })
     assert.equal(second.code, 5)
@@ -80,14 +80,14 @@ describe('holdfast run', { concurrency: 4 }, () => {
 
   test('being asked to end hands the turn over; the next start finishes it without a death', async (context) => {
     const home = newHome(context)
-    const { child, saw, ended } = startHoldfast(['run', 'tell me a long story'], { home })
-    await saw('lighthouse keeper')
+    const { child, waitForText, ended } = startHoldfast(['run', 'tell me a long story'], { home })
+    await waitForText('lighthouse keeper')
     child.kill('SIGTERM')
     assert.equal((await ended).code, 143)
 
     const next = startHoldfast(['chat'], { home })
-    await next.saw('A turn was not finished')
-    await next.saw('The text above was abandoned')
+    await next.waitForText('A turn was not finished')
+    await next.waitForText('The text above was abandoned')
     next.child.kill('SIGINT')
     next.child.stdin.end()
     assert.equal((await next.ended).code, 0)

@@ -7,7 +7,7 @@ describe('holdfast runs', { concurrency: 4 }, () => {
   test('runs show tells the whole story of a run that lived through kill -9', async (context) => {
     const home = newHome(context)
     const first = startHoldfast(['run', 'count to 3'], { home })
-    await first.saw('1 of 3')
+    await first.waitForText('1 of 3')
     first.child.kill('SIGKILL')
     assert.equal((await first.ended).signal, 'SIGKILL')
     const recovered = await holdfast(['chat'], { home })

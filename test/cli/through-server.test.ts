@@ -4,18 +4,18 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { findServer, newServerConnection } from '../../src/cli/server/server-connection.ts'
 import { removeServerNote, writeServerNote } from '../../src/cli/server/server-file.ts'
-import { findServer, serverLine } from '../../src/cli/server/server-line.ts'
 import { holdfast, newHome, startHoldfast, startServing } from './holdfast.ts'
 
 test('a restart of the server in the middle of a turn is a pause, and nothing is said twice', async (t) => {
   const home = newHome(t)
   const killed = await startServing(home)
   const run = startHoldfast(['run', 'count to 4'], { home })
-  await run.saw('2 of 4')
+  await run.waitForText('2 of 4')
   killed.child.kill('SIGKILL')
   await killed.ended
-  await run.saw('went away; waiting for its next start')
+  await run.waitForText('went away; waiting for its next start')
   const server = await startServing(home)
   const { code, stdout, stderr } = await run.ended
   assert.equal(code, 0, stderr)
@@ -39,9 +39,9 @@ test('events are read with either line ending, in any pieces; comments and other
   await new Promise((resolve) => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   writeServerNote(home, { url, pid: process.pid, started: '' })
-  const line = serverLine({ home, givenKey: 'a key', tell: () => {} })
+  const line = newServerConnection({ home, givenKey: 'a key', notify: () => {} })
   const heard: string[] = []
-  for await (const data of line.listen('/any', t.signal)) heard.push(data)
+  for await (const data of line.streamEvents('/any', t.signal)) heard.push(data)
   assert.deepEqual(heard, ['one', 'two\nlines'])
 })
 

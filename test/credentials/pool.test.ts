@@ -7,90 +7,101 @@ import type { CredentialId } from '../../src/core/credential.ts'
 import { DEFAULT_ORGANIZATION as ORGANIZATION } from '../../src/core/id.ts'
 import { environmentSources } from '../../src/providers/credentials/environment-keys.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
-import { choose, forever, type GivenPool, givenPool, granted, NOW, rest, secretOf } from './given-pool.ts'
+import {
+  choose,
+  forever,
+  granted,
+  NOW,
+  openPoolFixture,
+  type PoolFixture,
+  secretOf,
+  setCooldowns,
+} from './fixture-pool.ts'
 
 const variable = (name: string, read: () => string | undefined, provider = 'openai') => ({
-  ...{ provider, variable: name, read },
+  provider,
+  variable: name,
+  read,
 })
 
-async function three(given: GivenPool): Promise<CredentialId[]> {
-  const first = await given.add({ label: 'a', secret: 'secret-a', priority: 1 })
-  const second = await given.add({ label: 'b', secret: 'secret-b', priority: 2 })
-  return [first, second, await given.add({ label: 'c', secret: 'secret-c', priority: 3 })]
+async function addThree(fixture: PoolFixture): Promise<CredentialId[]> {
+  const first = await fixture.add({ label: 'a', secret: 'secret-a', priority: 1 })
+  const second = await fixture.add({ label: 'b', secret: 'secret-b', priority: 2 })
+  return [first, second, await fixture.add({ label: 'c', secret: 'secret-c', priority: 3 })]
 }
 
-const take = async (given: GivenPool, times: number): Promise<string> => {
+const takeSecrets = async (fixture: PoolFixture, times: number): Promise<string> => {
   const taken: string[] = []
-  for (let turn = 0; turn < times; turn++) taken.push((await secretOf(given)).slice(-1))
+  for (let turn = 0; turn < times; turn++) taken.push((await secretOf(fixture)).slice(-1))
   return taken.join('')
 }
 
 test('a provider without credentials needs none', async (context) => {
-  assert.deepEqual(await choose(await givenPool(context)), { type: 'none' })
+  assert.deepEqual(await choose(await openPoolFixture(context)), { type: 'none' })
 })
 
 test('fill_first takes the first that can serve, by priority', async (context) => {
-  const given = await givenPool(context)
-  const [first, second] = await three(given)
-  assert.equal(await take(given, 3), 'aaa')
+  const given = await openPoolFixture(context)
+  const [first, second] = await addThree(given)
+  assert.equal(await takeSecrets(given, 3), 'aaa')
   assert.equal(await secretOf(given, { setAside: [first!] }), 'secret-b')
   assert.equal((await granted(given, { setAside: [first!, second!] })).siblings, 0)
 })
 
 test('round_robin takes one after the other, also past one that cannot serve', async (context) => {
-  const given = await givenPool(context, { strategies: { openai: 'round_robin' } })
-  const [, second] = await three(given)
-  assert.equal(await take(given, 4), 'abca')
-  await rest(given, { key: second! })
-  assert.equal(await take(given, 3), 'cac')
+  const given = await openPoolFixture(context, { strategies: { openai: 'round_robin' } })
+  const [, second] = await addThree(given)
+  assert.equal(await takeSecrets(given, 4), 'abca')
+  await setCooldowns(given, { key: second! })
+  assert.equal(await takeSecrets(given, 3), 'cac')
 })
 
 test('least_used takes the one that was used least, counting what is not written yet', async (context) => {
-  const given = await givenPool(context, { strategies: { openai: 'least_used' } })
-  const [first] = await three(given)
+  const given = await openPoolFixture(context, { strategies: { openai: 'least_used' } })
+  const [first] = await addThree(given)
   await given.store.credentials.countUses([{ id: first!, uses: 1, at: NOW }])
-  assert.equal(await take(given, 5), 'bcabc')
+  assert.equal(await takeSecrets(given, 5), 'bcabc')
 })
 
 test('random follows chance', async (context) => {
   const chances = [0.99, 0, 0.5]
   const randomness = { uuid: () => crypto.randomUUID(), fraction: () => chances.shift() ?? 0 }
-  const given = await givenPool(context, { strategies: { openai: 'random' }, randomness })
-  await three(given)
-  assert.equal(await take(given, 3), 'cab')
+  const given = await openPoolFixture(context, { strategies: { openai: 'random' }, randomness })
+  await addThree(given)
+  assert.equal(await takeSecrets(given, 3), 'cab')
 })
 
 test('the credential of this turn stays, under every strategy, as long as it can serve', async (context) => {
   for (const strategy of ['fill_first', 'round_robin', 'least_used', 'random'] as const) {
-    const given = await givenPool(context, { strategies: { openai: strategy } })
-    const [, second] = await three(given)
+    const given = await openPoolFixture(context, { strategies: { openai: strategy } })
+    const [, second] = await addThree(given)
     const preferred = second!
     for (let turn = 0; turn < 3; turn++) assert.equal(await secretOf(given, { preferred }), 'secret-b')
-    await rest(given, { key: preferred })
+    await setCooldowns(given, { key: preferred })
     assert.notEqual(await secretOf(given, { preferred }), 'secret-b')
   }
 })
 
 test('a failure is charged to the credential that made the request, whoever would be chosen by then', async (context) => {
-  const given = await givenPool(context, { strategies: { openai: 'round_robin' } })
-  const [first] = await three(given)
+  const given = await openPoolFixture(context, { strategies: { openai: 'round_robin' } })
+  const [first] = await addThree(given)
   const used = await granted(given)
   await granted(given)
   const failure = { kind: 'rate-limited', detail: 'slow down' } as const
   const use = { failure, grantId: used.grant.credentialId, provider: 'openai', siblings: used.siblings, at: NOW }
-  await rest(given, cooldownFor({ ...use, runId: 'run-x' })!)
+  await setCooldowns(given, cooldownFor({ ...use, runId: 'run-x' })!)
   assert.deepEqual(
     (await given.store.cooldowns.list(ORGANIZATION, NOW)).map(({ key }) => key),
     [first],
   )
-  assert.equal(await take(given, 4), 'cbcb')
+  assert.equal(await takeSecrets(given, 4), 'cbcb')
 })
 
 test('when all rest, the earliest end and its reason are told; when it is over, the record is still known', async (context) => {
-  const given = await givenPool(context)
-  const [first, second, third] = await three(given)
+  const given = await openPoolFixture(context)
+  const [first, second, third] = await addThree(given)
   const early = { key: second!, until: NOW + 1_000, reason: 'quota-exhausted', detail: 'broke' } as const
-  await rest(given, { key: first! }, early, { key: third! })
+  await setCooldowns(given, { key: first! }, early, { key: third! })
   const { until, reason, detail } = early
   assert.deepEqual(await choose(given), { type: 'cooling', until, reason, detail })
   const after = await granted(given, { at: until })
@@ -98,22 +109,23 @@ test('when all rest, the earliest end and its reason are told; when it is over, 
 })
 
 test('what is set aside or dead is spent, and the reason is told', async (context) => {
-  const given = await givenPool(context)
+  const given = await openPoolFixture(context)
   const id = await given.add({ label: 'mine' })
   assert.deepEqual(await choose(given, { setAside: [id] }), {
-    ...{ type: 'spent', detail: 'no credential is left (1 already tried in this step)' },
+    type: 'spent',
+    detail: 'no credential is left (1 already tried in this step)',
   })
-  await given.store.credentials.bury(id, { generation: 1, reason: 'token_revoked', detail: 'revoked', at: NOW })
+  await given.store.credentials.markDead(id, { generation: 1, reason: 'token_revoked', detail: 'revoked', at: NOW })
   assert.deepEqual(await choose(given), { type: 'spent', detail: 'no credential is left (mine: revoked)' })
 })
 
 test('a variable may hold several keys, and comes after what was stored', async (context) => {
   const environment = [variable('OPENAI_API_KEY', () => 'one, two,,one'), variable('OTHER', () => 'x', 'other')]
-  const given = await givenPool(context, { environment })
+  const given = await openPoolFixture(context, { environment })
   const first = await granted(given)
   assert.deepEqual([first.grant.credentialId, first.grant.secret], ['credential-env-OPENAI_API_KEY', 'one'])
   assert.equal(first.siblings, 1)
-  await rest(given, { key: 'credential-env-OPENAI_API_KEY' })
+  await setCooldowns(given, { key: 'credential-env-OPENAI_API_KEY' })
   assert.equal((await granted(given)).grant.credentialId, 'credential-env-OPENAI_API_KEY-2')
   await given.add({ secret: 'stored' })
   assert.equal(await secretOf(given), 'stored')
@@ -121,7 +133,7 @@ test('a variable may hold several keys, and comes after what was stored', async 
 
 test('a key file is read again: a new key counts at once, the same one is unchanged', async (context) => {
   const faults: unknown[] = []
-  const given = await givenPool(context)
+  const given = await openPoolFixture(context)
   const file = join(given.home, 'key')
   const read = environmentSources(
     { OPENAI_API_KEY_FILE: file },
@@ -142,17 +154,17 @@ test('a key file is read again: a new key counts at once, the same one is unchan
 })
 
 test('the same key under two names is one credential, and rests under both', async (context) => {
-  const given = await givenPool(context, { environment: [variable('OPENAI_API_KEY', () => 'same-key')] })
+  const given = await openPoolFixture(context, { environment: [variable('OPENAI_API_KEY', () => 'same-key')] })
   const id = await given.add({ secret: 'same-key' })
   assert.equal((await granted(given)).siblings, 0)
-  await rest(given, { key: 'credential-env-OPENAI_API_KEY' })
+  await setCooldowns(given, { key: 'credential-env-OPENAI_API_KEY' })
   assert.equal((await choose(given)).type, 'cooling')
   assert.equal((await choose(given, { setAside: [id] })).type, 'spent')
 })
 
 test('many uses cost few writes, and are all counted in the end', async (context) => {
   const clock = newVirtualClock()
-  const given = await givenPool(context, { clock })
+  const given = await openPoolFixture(context, { clock })
   const id = await given.add({})
   let writes = 0
   const { countUses } = given.store.credentials
@@ -174,9 +186,9 @@ test('many uses cost few writes, and are all counted in the end', async (context
 })
 
 test('cooldowns that ended long ago are swept by whoever chooses', async (context) => {
-  const given = await givenPool(context)
+  const given = await openPoolFixture(context)
   const id = await given.add({})
-  await rest(given, { key: id, until: NOW })
+  await setCooldowns(given, { key: id, until: NOW })
   assert.equal((await granted(given, { at: NOW + 1_000 })).hasCooldown, true)
   await granted(given, { at: NOW + 2 * 3_600_000 })
   await given.store.cooldowns.clear(ORGANIZATION, { provider: 'nobody' })
@@ -184,8 +196,8 @@ test('cooldowns that ended long ago are swept by whoever chooses', async (contex
 })
 
 test('a credential sealed with a key that is not here is passed over and named', async (context) => {
-  const given = await givenPool(context)
-  const elsewhere = await givenPool(context)
+  const given = await openPoolFixture(context)
+  const elsewhere = await openPoolFixture(context)
   const id = await given.add({ label: 'mine' })
   const { sealed } = (await given.store.credentials.get(ORGANIZATION, id))!
   const foreign = elsewhere.keys.box.seal('sk', id)
@@ -197,7 +209,7 @@ test('a credential sealed with a key that is not here is passed over and named',
 
 test('a key file that is refused keeps stored credentials out, says why, and leaves the environment alone', async (context) => {
   let key: string | undefined
-  const given = await givenPool(context, { environment: [variable('OPENAI_API_KEY', () => key)] })
+  const given = await openPoolFixture(context, { environment: [variable('OPENAI_API_KEY', () => key)] })
   await given.add({ label: 'mine' })
   chmodSync(join(given.home, 'secret.key'), 0o644)
   const choice = await choose(given)

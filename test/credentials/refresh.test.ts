@@ -7,40 +7,40 @@ import { fileURLToPath } from 'node:url'
 import { realClock } from '../../src/config/real-clock.ts'
 import type { CredentialId } from '../../src/core/credential.ts'
 import { DEFAULT_ORGANIZATION as ORGANIZATION } from '../../src/core/id.ts'
-import type { Refreshed } from '../../src/ports/credentials.ts'
+import type { RefreshResult } from '../../src/ports/credentials.ts'
 import { StorageError } from '../../src/ports/storage-error.ts'
-import type { PoolOptions } from '../../src/providers/credentials/credential-pool.ts'
+import type { CredentialPoolOptions } from '../../src/providers/credentials/credential-pool.ts'
 import { openPostgresStore } from '../../src/storage/postgres.ts'
 import { startPostgres } from '../harness/postgres.ts'
-import { choose, forever, type GivenPool, givenPool, granted, NOW, secretOf } from './given-pool.ts'
-import { startTokenEndpoint, type TokenEndpoint } from './token-endpoint.ts'
+import { choose, forever, granted, NOW, openPoolFixture, type PoolFixture, secretOf } from './fixture-pool.ts'
+import { startTokenEndpoint, type TokenEndpoint } from './fixture-token-endpoint.ts'
 
-async function givenOAuth(context: TestContext, options: Partial<PoolOptions> = {}) {
+async function openOAuthFixture(context: TestContext, options: Partial<CredentialPoolOptions> = {}) {
   const endpoint = await startTokenEndpoint()
   context.after(endpoint.close)
   const flows = { generic: { tokenUrl: `${endpoint.url}/oauth/token`, clientId: 'client-1' } }
-  const given = await givenPool(context, { flows, ...options })
-  const id = await addTokens(given)
-  return { ...given, endpoint, id, flows }
+  const fixture = await openPoolFixture(context, { flows, ...options })
+  const id = await addTokens(fixture)
+  return { ...fixture, endpoint, id, flows }
 }
 
-const addTokens = (given: Pick<GivenPool, 'add'>, more: object = {}): Promise<CredentialId> =>
-  given.add({ provider: 'acme', secret: 'access-0', refreshToken: 'refresh-0', oauth: { flow: 'generic' }, ...more })
+const addTokens = (fixture: Pick<PoolFixture, 'add'>, more: object = {}): Promise<CredentialId> =>
+  fixture.add({ provider: 'acme', secret: 'access-0', refreshToken: 'refresh-0', oauth: { flow: 'generic' }, ...more })
 
-const refresh = ({ pool, id }: Pick<GivenPool, 'pool'> & { id: CredentialId }, failedSecret = 'access-0') =>
+const refresh = ({ pool, id }: Pick<PoolFixture, 'pool'> & { id: CredentialId }, failedSecret = 'access-0') =>
   pool.refresh(id, { failedSecret, signal: forever })
 
-const rowOf = async ({ store, id }: Pick<GivenPool, 'store'> & { id: CredentialId }) =>
+const rowOf = async ({ store, id }: Pick<PoolFixture, 'store'> & { id: CredentialId }) =>
   (await store.credentials.get(ORGANIZATION, id))!
 
 const acme = { provider: 'acme' }
 
 test('a token is renewed, kept with its new refresh token, and used from then on', async (context) => {
-  const given = await givenOAuth(context)
+  const given = await openOAuthFixture(context)
   assert.equal((await granted(given, acme)).canRefresh, true)
   assert.deepEqual(await refresh(given), { type: 'refreshed' })
   assert.equal(await secretOf(given, acme), 'access-1')
-  const { method, path, fields } = given.endpoint.asked[0]!
+  const { method, path, fields } = given.endpoint.requests[0]!
   assert.deepEqual([method, path], ['POST', '/oauth/token'])
   assert.deepEqual(fields, { grant_type: 'refresh_token', refresh_token: 'refresh-0', client_id: 'client-1' })
   assert.deepEqual(await refresh(given, 'access-1'), { type: 'refreshed' })
@@ -49,20 +49,20 @@ test('a token is renewed, kept with its new refresh token, and used from then on
 })
 
 test('if another secret than the one that failed is there by now, nobody is asked', async (context) => {
-  const given = await givenOAuth(context)
+  const given = await openOAuthFixture(context)
   assert.deepEqual(await refresh(given, 'an older one'), { type: 'refreshed' })
-  assert.deepEqual(given.endpoint.asked, [])
+  assert.deepEqual(given.endpoint.requests, [])
 })
 
 test('however many ask at once in one process, the endpoint is asked once', async (context) => {
-  const given = await givenOAuth(context)
+  const given = await openOAuthFixture(context)
   const all = await Promise.all(Array.from({ length: 20 }, () => refresh(given)))
   assert.ok(all.every(({ type }) => type === 'refreshed'))
-  assert.equal(given.endpoint.asked.length, 1)
+  assert.equal(given.endpoint.requests.length, 1)
 })
 
 test('two real processes that refresh one single-use token at the same moment ask once and both get the new one', async (context) => {
-  const given = await givenOAuth(context)
+  const given = await openOAuthFixture(context)
   const processes = [await startRefresher(context, given), await startRefresher(context, given)]
   // The answer waits until both have asked their store, so that neither can be late by chance.
   given.endpoint.answer(async () => {
@@ -70,12 +70,12 @@ test('two real processes that refresh one single-use token at the same moment as
     return { body: { access_token: 'access-1', refresh_token: 'refresh-1', expires_in: 3_600 } }
   })
   for (const one of processes) one.go()
-  for (const one of processes) assert.equal(await one.said(), 'refreshed access-1')
-  assert.equal(given.endpoint.asked.length, 1)
+  for (const one of processes) assert.equal(await one.nextLine(), 'refreshed access-1')
+  assert.equal(given.endpoint.requests.length, 1)
 })
 
 test('a process killed between its claim and its write leaves a claim that lapses, and the token is tried once more', async (context) => {
-  const given = await givenOAuth(context, { refreshLeaseMs: 500 })
+  const given = await openOAuthFixture(context, { refreshLeaseMs: 500 })
   const victim = await startRefresher(context, given, 500)
   await killWhileAsking(victim, given.endpoint)
   assert.notEqual((await rowOf(given)).refreshingBy, undefined)
@@ -84,13 +84,13 @@ test('a process killed between its claim and its write leaves a claim that lapse
   assert.deepEqual(await refresh(given), { type: 'refreshed' })
   assert.equal(await secretOf(given, acme), 'access-1')
   assert.deepEqual(
-    given.endpoint.asked.map(({ fields }) => fields.refresh_token),
+    given.endpoint.requests.map(({ fields }) => fields.refresh_token),
     ['refresh-0', 'refresh-0'],
   )
 })
 
 test('if the vendor had spent the token for the killed process, the credential is dead and says why', async (context) => {
-  const given = await givenOAuth(context, { refreshLeaseMs: 500 })
+  const given = await openOAuthFixture(context, { refreshLeaseMs: 500 })
   await killWhileAsking(await startRefresher(context, given, 500), given.endpoint)
   given.endpoint.answer(() => ({ status: 400, body: { error: 'refresh_token_reused' } }))
   assert.equal((await refresh(given)).type, 'dead')
@@ -98,12 +98,12 @@ test('if the vendor had spent the token for the killed process, the credential i
   assert.equal(state.type === 'dead' && state.reason, 'refresh_token_reused')
   assert.equal((await choose(given, acme)).type, 'spent')
   assert.equal((await refresh(given)).type, 'dead')
-  assert.equal(given.endpoint.asked.length, 2)
+  assert.equal(given.endpoint.requests.length, 2)
 })
 
 test('what will never work again is dead until renewed', async (context) => {
   for (const code of ['invalid_grant', 'refresh_token_reused', 'token_revoked', 'unauthorized_client']) {
-    const given = await givenOAuth(context)
+    const given = await openOAuthFixture(context)
     given.endpoint.answer(() => ({ status: 400, body: { error: code, error_description: 'refresh-0 is no good' } }))
     const refreshed = await refresh(given)
     assert.deepEqual(refreshed, { type: 'dead', detail: `${code}: [secret] is no good` })
@@ -114,7 +114,7 @@ test('what will never work again is dead until renewed', async (context) => {
 })
 
 test('a vendor in trouble, a cut connection or nonsense kills nothing and leaves the claim free', async (context) => {
-  const given = await givenOAuth(context)
+  const given = await openOAuthFixture(context)
   const troubles = [
     { status: 503, body: { error: 'invalid_grant' } },
     { status: 429, body: { error: 'invalid_grant' } },
@@ -136,7 +136,7 @@ test('a vendor in trouble, a cut connection or nonsense kills nothing and leaves
 })
 
 test('whoever waits for another process is told that it failed, instead of asking again at once', async (context) => {
-  const given = await givenOAuth(context)
+  const given = await openOAuthFixture(context)
   const other = await given.join()
   given.endpoint.answer(async () => {
     await new Promise((resolve) => setTimeout(resolve, 200))
@@ -147,11 +147,11 @@ test('whoever waits for another process is told that it failed, instead of askin
     answers.map(({ type }) => type),
     ['failed', 'failed'],
   )
-  assert.equal(given.endpoint.asked.length, 1)
+  assert.equal(given.endpoint.requests.length, 1)
 })
 
 test('whoever stops waiting does not stop the renewal', async (context) => {
-  const given = await givenOAuth(context)
+  const given = await openOAuthFixture(context)
   const leaving = new AbortController()
   given.endpoint.answer(() => {
     leaving.abort()
@@ -165,7 +165,7 @@ test('whoever stops waiting does not stop the renewal', async (context) => {
 })
 
 test('a new token is not lost to a full disk', async (context) => {
-  const given = await givenOAuth(context)
+  const given = await openOAuthFixture(context)
   const { renew } = given.store.credentials
   let failures = 2
   given.store.credentials.renew = (...parameters) =>
@@ -176,27 +176,27 @@ test('a new token is not lost to a full disk', async (context) => {
 })
 
 test('a token that has run out is renewed before it is granted, and one that cannot be is granted as it is', async (context) => {
-  const given = await givenOAuth(context)
+  const given = await openOAuthFixture(context)
   const other = await addTokens(given, { expiresAt: NOW + 1_000, priority: -1 })
   assert.equal(await secretOf(given, acme), 'access-1')
   given.endpoint.answer(() => ({ status: 503, body: {} }))
   const late = { ...acme, at: NOW + 40_000 * 3_600_000, preferred: other }
   assert.equal(await secretOf(given, late), 'access-1')
-  const asked = given.endpoint.asked.length
+  const asked = given.endpoint.requests.length
   assert.equal(await secretOf(given, late), 'access-1')
-  assert.equal(given.endpoint.asked.length, asked)
+  assert.equal(given.endpoint.requests.length, asked)
 })
 
 test('turns that meet a token that has run out all wait for its one renewal', async (context) => {
-  const given = await givenOAuth(context)
+  const given = await openOAuthFixture(context)
   await addTokens(given, { expiresAt: NOW + 1_000, priority: -1 })
   const secrets = await Promise.all(Array.from({ length: 5 }, () => secretOf(given, acme)))
   assert.deepEqual(new Set(secrets), new Set(['access-1']))
-  assert.equal(given.endpoint.asked.length, 1)
+  assert.equal(given.endpoint.requests.length, 1)
 })
 
 test('a turn that is cancelled while a token is renewed keeps nobody else from renewing it', async (context) => {
-  const given = await givenOAuth(context)
+  const given = await openOAuthFixture(context)
   const id = await addTokens(given, { expiresAt: NOW + 1_000, priority: -1 })
   const leaving = new AbortController()
   given.endpoint.answer(() => {
@@ -212,7 +212,7 @@ test('a turn that is cancelled while a token is renewed keeps nobody else from r
 })
 
 test('a new token is not lost to a key file that is refused for a while', async (context) => {
-  const given = await givenOAuth(context)
+  const given = await openOAuthFixture(context)
   const key = join(given.home, 'secret.key')
   given.endpoint.answer(() => {
     chmodSync(key, 0o644)
@@ -228,7 +228,7 @@ test('a new token is not lost to a key file that is refused for a while', async 
 })
 
 test('an API key that is stored has no newer secret', async (context) => {
-  const given = await givenPool(context)
+  const given = await openPoolFixture(context)
   const id = await given.add({ secret: 'sk-1' })
   assert.equal((await granted(given)).canRefresh, false)
   assert.deepEqual(await refresh({ ...given, id }, 'sk-1'), { type: 'unchanged' })
@@ -246,22 +246,26 @@ test('on PostgreSQL two stores that refresh at once ask once', async (context) =
     }
     await server.stop()
   })
-  const given = await givenOAuth(context, { store: opened[0]!.store })
+  const given = await openOAuthFixture(context, { store: opened[0]!.store })
   const { credentials } = given.store
   await opened[0]!.store.credentials.add((await credentials.get(ORGANIZATION, given.id))!)
   const other = await given.join({ store: opened[1]!.store })
-  const answers: Refreshed[] = await Promise.all([refresh(given), refresh({ ...other, id: given.id }), refresh(given)])
+  const answers: RefreshResult[] = await Promise.all([
+    refresh(given),
+    refresh({ ...other, id: given.id }),
+    refresh(given),
+  ])
   assert.ok(answers.every(({ type }) => type === 'refreshed'))
-  assert.equal(given.endpoint.asked.length, 1)
+  assert.equal(given.endpoint.requests.length, 1)
   assert.equal(await secretOf(other, acme), 'access-1')
 })
 
-type Given = Awaited<ReturnType<typeof givenOAuth>>
-type Refresher = { child: ChildProcess; go(): void; said(): Promise<string> }
+type OAuthFixture = Awaited<ReturnType<typeof openOAuthFixture>>
+type Refresher = { child: ChildProcess; go(): void; nextLine(): Promise<string> }
 
-async function startRefresher(context: TestContext, given: Given, leaseMs = 30_000): Promise<Refresher> {
+async function startRefresher(context: TestContext, fixture: OAuthFixture, leaseMs = 30_000): Promise<Refresher> {
   const program = fileURLToPath(new URL('refresher-process.ts', import.meta.url))
-  const parameters = [program, given.home, given.id, given.flows.generic.tokenUrl, String(leaseMs)]
+  const parameters = [program, fixture.home, fixture.id, fixture.flows.generic.tokenUrl, String(leaseMs)]
   const child = spawn(process.execPath, parameters, { stdio: ['pipe', 'pipe', 'inherit'] })
   context.after(() => child.kill('SIGKILL'))
   const lines: string[] = []
@@ -270,7 +274,7 @@ async function startRefresher(context: TestContext, given: Given, leaseMs = 30_0
     lines.push(...text.split('\n').filter(Boolean))
     arrived()
   })
-  const said = async (): Promise<string> => {
+  const nextLine = async (): Promise<string> => {
     while (lines.length === 0) {
       await new Promise<void>((resolve) => {
         arrived = resolve
@@ -278,8 +282,8 @@ async function startRefresher(context: TestContext, given: Given, leaseMs = 30_0
     }
     return lines.shift()!
   }
-  assert.equal(await said(), 'ready')
-  return { child, go: () => void child.stdin!.write('go\n'), said }
+  assert.equal(await nextLine(), 'ready')
+  return { child, go: () => void child.stdin!.write('go\n'), nextLine }
 }
 
 /** The claim is committed and the request has arrived: this is the worst moment. */

@@ -10,7 +10,11 @@ import { openSqliteStore } from '../../src/storage/sqlite.ts'
 const [home, id, tokenUrl, leaseMs] = process.argv.slice(2) as [string, CredentialId, string, string]
 const { store, chunks } = await openSqliteStore({ home, clock: realClock, durability: 'strict', role: 'guest' })
 const pool = newCredentialPool({
-  ...{ organizationId: ORGANIZATION, store, box: openSecretKeys(home).box, environment: [], clock: realClock },
+  organizationId: ORGANIZATION,
+  store,
+  box: openSecretKeys(home).box,
+  environment: [],
+  clock: realClock,
   randomness: realRandomness,
   flows: { generic: { tokenUrl } },
   refreshLeaseMs: Number(leaseMs),

@@ -5,41 +5,41 @@ import { test } from 'node:test'
 import { DEFAULT_ORGANIZATION as ORGANIZATION } from '../../src/core/id.ts'
 import { Problem } from '../../src/core/problem.ts'
 import { rotateSecretKey } from '../../src/service/credentials/rotate-secret-key.ts'
-import { type GivenPool, givenPool, secretOf } from './given-pool.ts'
+import { openPoolFixture, type PoolFixture, secretOf } from './fixture-pool.ts'
 
 const noWait = { sleep: () => Promise.resolve() }
 const ROWS = 150
 
-async function givenMany(given: GivenPool): Promise<void> {
+async function addManyCredentials(fixture: PoolFixture): Promise<void> {
   for (let row = 0; row < ROWS; row++)
-    await given.add({ provider: `p${row}`, secret: `secret-${row}`, refreshToken: `refresh-${row}` })
+    await fixture.add({ provider: `p${row}`, secret: `secret-${row}`, refreshToken: `refresh-${row}` })
 }
 
-const rotate = ({ keys, store }: GivenPool) => rotateSecretKey({ secretKeys: keys, world: { store, clock: noWait } })
+const rotate = ({ keys, store }: PoolFixture) => rotateSecretKey({ secretKeys: keys, deps: { store, clock: noWait } })
 
-const keysIn = ({ home }: GivenPool) => readFileSync(join(home, 'secret.key'), 'utf8').trim().split('\n').length
+const keysIn = ({ home }: PoolFixture) => readFileSync(join(home, 'secret.key'), 'utf8').trim().split('\n').length
 
-async function allReadable(given: GivenPool): Promise<void> {
-  for (let row = 0; row < ROWS; row++) assert.equal(await secretOf(given, { provider: `p${row}` }), `secret-${row}`)
-  for (const { id, sealed } of await given.store.credentials.list(ORGANIZATION))
-    assert.match(given.keys.box.open(sealed.refreshToken!, id) ?? '', /^refresh-/)
+async function assertAllReadable(fixture: PoolFixture): Promise<void> {
+  for (let row = 0; row < ROWS; row++) assert.equal(await secretOf(fixture, { provider: `p${row}` }), `secret-${row}`)
+  for (const { id, sealed } of await fixture.store.credentials.list(ORGANIZATION))
+    assert.match(fixture.keys.box.open(sealed.refreshToken!, id) ?? '', /^refresh-/)
 }
 
 test('a rotation seals every row anew, page by page, and drops the old key', async (context) => {
-  const given = await givenPool(context)
-  await givenMany(given)
+  const given = await openPoolFixture(context)
+  await addManyCredentials(given)
   const before = await given.store.credentials.list(ORGANIZATION)
   assert.deepEqual(await rotate(given), { resealed: ROWS })
   assert.equal(keysIn(given), 1)
-  await allReadable(given)
+  await assertAllReadable(given)
   const after = await given.store.credentials.list(ORGANIZATION)
   assert.ok(after.every(({ sealed }, index) => sealed.secret !== before[index]!.sealed.secret))
   assert.equal(given.keys.box.open(before[0]!.sealed.secret, before[0]!.id), undefined)
 })
 
 test('a rotation that dies anywhere leaves everything readable, and the next one finishes it', async (context) => {
-  const given = await givenPool(context)
-  await givenMany(given)
+  const given = await openPoolFixture(context)
+  await addManyCredentials(given)
   const { reseal } = given.store.credentials
   for (const survived of [0, 1, 120]) {
     let left = survived
@@ -47,26 +47,26 @@ test('a rotation that dies anywhere leaves everything readable, and the next one
       left-- > 0 ? reseal(...parameters) : Promise.reject(new Error('killed here'))
     await assert.rejects(rotate(given), /killed here/)
     assert.ok(keysIn(given) > 1)
-    await allReadable(given)
+    await assertAllReadable(given)
   }
   given.store.credentials.reseal = reseal
   await rotate(given)
   assert.equal(keysIn(given), 1)
-  await allReadable(given)
+  await assertAllReadable(given)
 })
 
 test('dying between the last row and the end of the old key costs nothing', async (context) => {
-  const given = await givenPool(context)
-  await givenMany(given)
+  const given = await openPoolFixture(context)
+  await addManyCredentials(given)
   const dying = { ...given.keys, dropKeys: () => assert.fail('killed here') }
   await assert.rejects(rotate({ ...given, keys: dying }), /killed here/)
-  await allReadable(given)
+  await assertAllReadable(given)
   assert.equal((await rotate(given)).resealed, ROWS)
   assert.equal(keysIn(given), 1)
 })
 
 test('what was sealed with the old key while the rotation ran is found before that key is dropped', async (context) => {
-  const given = await givenPool(context)
+  const given = await openPoolFixture(context)
   const id = await given.add({ secret: 'secret-0' })
   const late = given.keys.box.seal('secret-late', id)
   const clock = {
@@ -76,13 +76,13 @@ test('what was sealed with the old key while the rotation ran is found before th
         await given.store.credentials.reseal(id, sealed, { secret: late })
     },
   }
-  await rotateSecretKey({ secretKeys: given.keys, world: { store: given.store, clock } })
+  await rotateSecretKey({ secretKeys: given.keys, deps: { store: given.store, clock } })
   assert.equal(await secretOf(given), 'secret-late')
 })
 
 test('a row that no key here opens stops the rotation before anything is dropped', async (context) => {
-  const given = await givenPool(context)
-  const elsewhere = await givenPool(context)
+  const given = await openPoolFixture(context)
+  const elsewhere = await openPoolFixture(context)
   const id = await given.add({ label: 'mine' })
   const { sealed } = (await given.store.credentials.get(ORGANIZATION, id))!
   await given.store.credentials.reseal(id, sealed, { secret: elsewhere.keys.box.seal('sk', id) })

@@ -10,16 +10,16 @@ import {
   refreshCredential,
   removeCredential,
 } from '../../src/service/credentials/credentials.ts'
-import { choose, forever, givenPool, granted } from './given-pool.ts'
-import { startTokenEndpoint } from './token-endpoint.ts'
+import { choose, forever, granted, openPoolFixture } from './fixture-pool.ts'
+import { startTokenEndpoint } from './fixture-token-endpoint.ts'
 
 const SECRET = 'sk-very-secret-0123456789'
 const REFRESH = 'rt-very-secret-0123456789'
 const ENVIRONMENT = 'ek-very-secret-0123456789'
 const NEW_SECRET = 'sn-very-secret-0123456789'
 
-const tellsNothing = (told: unknown, where: string) => {
-  for (const text of [JSON.stringify(told), inspect(told, { depth: 9, showHidden: true }), String(told)])
+const assertNoSecretIn = (value: unknown, where: string) => {
+  for (const text of [JSON.stringify(value), inspect(value, { depth: 9, showHidden: true }), String(value)])
     assert.doesNotMatch(text ?? '', /very-secret/, where)
 }
 
@@ -37,45 +37,51 @@ test('no secret is in a file of the home, a result, an error or a report', async
   context.after(endpoint.close)
   const environment = [{ provider: 'acme', variable: 'ACME_KEY', read: () => ENVIRONMENT }]
   const flows = { generic: { tokenUrl: `${endpoint.url}/token` } }
-  const given = await givenPool(context, { environment, flows })
-  const { desk, pool, store } = given
+  const given = await openPoolFixture(context, { environment, flows })
+  const { desk: serviceContext, pool, store } = given
   const login = {
-    ...{ provider: 'acme', label: 'login', secret: SECRET, refreshToken: REFRESH },
+    provider: 'acme',
+    label: 'login',
+    secret: SECRET,
+    refreshToken: REFRESH,
     oauth: { flow: 'generic' },
   }
 
-  const added = await addCredential(login, desk)
-  tellsNothing(added, 'what was added')
-  tellsNothing(await errorOf(addCredential(login, desk)), 'a conflict of labels')
-  tellsNothing(await errorOf(addCredential({ ...login, provider: ' ' }, desk)), 'a mistake')
-  const unsealing = { ...desk, care: { ...pool, box: { ...pool.box, seal: () => assert.fail('the key is damaged') } } }
-  tellsNothing(await errorOf(addCredential(login, unsealing)), 'a key that cannot seal')
-  tellsNothing(await choose(given, { provider: 'acme' }), 'a choice')
-  tellsNothing((await granted(given, { provider: 'acme' })).grant, 'a grant')
-  tellsNothing(await listCredentials(desk), 'a list')
-  tellsNothing(pool.environment(), 'the environment')
-  tellsNothing(await store.credentials.get(ORGANIZATION, added.id), 'a row')
+  const added = await addCredential(login, serviceContext)
+  assertNoSecretIn(added, 'what was added')
+  assertNoSecretIn(await errorOf(addCredential(login, serviceContext)), 'a conflict of labels')
+  assertNoSecretIn(await errorOf(addCredential({ ...login, provider: ' ' }, serviceContext)), 'a mistake')
+  const unsealing = {
+    ...serviceContext,
+    credentialAdmin: { ...pool, box: { ...pool.box, seal: () => assert.fail('the key is damaged') } },
+  }
+  assertNoSecretIn(await errorOf(addCredential(login, unsealing)), 'a key that cannot seal')
+  assertNoSecretIn(await choose(given, { provider: 'acme' }), 'a choice')
+  assertNoSecretIn((await granted(given, { provider: 'acme' })).grant, 'a grant')
+  assertNoSecretIn(await listCredentials(serviceContext), 'a list')
+  assertNoSecretIn(pool.environment(), 'the environment')
+  assertNoSecretIn(await store.credentials.get(ORGANIZATION, added.id), 'a row')
 
   const echo = { error: 'server_error', error_description: `cannot use ${REFRESH}` }
   endpoint.answer(() => ({ status: 400, body: echo }))
-  tellsNothing(await refreshCredential({ idOrLabel: 'login', signal: forever }, desk), 'a failed renewal')
+  assertNoSecretIn(await refreshCredential({ idOrLabel: 'login', signal: forever }, serviceContext), 'a failed renewal')
   endpoint.answer(() => 'cut')
-  tellsNothing(await refreshCredential({ idOrLabel: 'login', signal: forever }, desk), 'a cut renewal')
+  assertNoSecretIn(await refreshCredential({ idOrLabel: 'login', signal: forever }, serviceContext), 'a cut renewal')
   endpoint.answer(() => ({ body: { access_token: NEW_SECRET, refresh_token: REFRESH } }))
-  tellsNothing(await refreshCredential({ idOrLabel: 'login', signal: forever }, desk), 'a renewal')
+  assertNoSecretIn(await refreshCredential({ idOrLabel: 'login', signal: forever }, serviceContext), 'a renewal')
   endpoint.answer(() => ({ status: 400, body: { error: 'invalid_grant', error_description: `${REFRESH} is used` } }))
-  tellsNothing(await refreshCredential({ idOrLabel: 'login', signal: forever }, desk), 'a death')
-  tellsNothing(await choose(given, { provider: 'acme', setAside: ['credential-env-ACME_KEY'] }), 'a spent pool')
-  tellsNothing(await listCredentials(desk), 'a list with the dead')
-  tellsNothing(await removeCredential('login', desk), 'what was removed')
-  tellsNothing(given.faults, 'reports')
+  assertNoSecretIn(await refreshCredential({ idOrLabel: 'login', signal: forever }, serviceContext), 'a death')
+  assertNoSecretIn(await choose(given, { provider: 'acme', setAside: ['credential-env-ACME_KEY'] }), 'a spent pool')
+  assertNoSecretIn(await listCredentials(serviceContext), 'a list with the dead')
+  assertNoSecretIn(await removeCredential('login', serviceContext), 'what was removed')
+  assertNoSecretIn(given.faults, 'reports')
 
   for (const file of readdirSync(given.home))
     assert.equal(readFileSync(join(given.home, file), 'latin1').includes('very-secret'), false, file)
 })
 
 test('the secret of a grant is there for the request, and its copies keep it', async (context) => {
-  const given = await givenPool(context)
+  const given = await openPoolFixture(context)
   await given.add({ secret: SECRET })
   const { grant } = await granted(given)
   assert.equal(grant.secret, SECRET)

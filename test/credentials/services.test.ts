@@ -8,20 +8,23 @@ import {
   refreshCredential,
   removeCredential,
 } from '../../src/service/credentials/credentials.ts'
-import { forever, givenPool, NOW, rest, secretOf } from './given-pool.ts'
+import { forever, NOW, openPoolFixture, secretOf, setCooldowns } from './fixture-pool.ts'
 
 const LATER = NOW + 100 * 365 * 86_400_000
 const isProblem = (kind: ProblemKind) => (error: unknown) => error instanceof Problem && error.kind === kind
 
 test('a credential is added, listed with a masked tail and what it rests for, and removed', async (context) => {
   const environment = [{ provider: 'openai', variable: 'OPENAI_API_KEY', read: () => 'sk-of-the-environment' }]
-  const given = await givenPool(context, { environment })
-  const { desk } = given
-  const added = await addCredential({ provider: ' openai ', secret: 'sk-0123456789-3f2a', label: 'work' }, desk)
+  const given = await openPoolFixture(context, { environment })
+  const { desk: serviceContext } = given
+  const added = await addCredential(
+    { provider: ' openai ', secret: 'sk-0123456789-3f2a', label: 'work' },
+    serviceContext,
+  )
   assert.deepEqual([added.provider, added.hint, added.kind], ['openai', '…3f2a', 'api-key'])
-  await addCredential({ provider: 'other', secret: 'short' }, desk)
-  await rest(given, { key: added.id, until: LATER })
-  const all = await listCredentials(desk)
+  await addCredential({ provider: 'other', secret: 'short' }, serviceContext)
+  await setCooldowns(given, { key: added.id, until: LATER })
+  const all = await listCredentials(serviceContext)
   assert.deepEqual(
     all.stored.map(({ label, hint, cooldown }) => [label, hint, cooldown?.until]),
     [
@@ -32,15 +35,15 @@ test('a credential is added, listed with a masked tail and what it rests for, an
   assert.deepEqual(all.environment, [
     { id: 'credential-env-OPENAI_API_KEY', provider: 'openai', variable: 'OPENAI_API_KEY', hint: '…ment' },
   ])
-  assert.deepEqual((await listCredentials(desk, 'other')).environment, [])
-  assert.equal((await removeCredential('work', desk)).id, added.id)
-  assert.deepEqual((await listCredentials(desk, 'openai')).stored, [])
-  await assert.rejects(removeCredential('work', desk), isProblem('not-found'))
-  await assert.rejects(removeCredential('credential-env-OPENAI_API_KEY', desk), isProblem('conflict'))
+  assert.deepEqual((await listCredentials(serviceContext, 'other')).environment, [])
+  assert.equal((await removeCredential('work', serviceContext)).id, added.id)
+  assert.deepEqual((await listCredentials(serviceContext, 'openai')).stored, [])
+  await assert.rejects(removeCredential('work', serviceContext), isProblem('not-found'))
+  await assert.rejects(removeCredential('credential-env-OPENAI_API_KEY', serviceContext), isProblem('conflict'))
 })
 
 test('a label is refused a second time, unless its secret is to be replaced', async (context) => {
-  const given = await givenPool(context)
+  const given = await openPoolFixture(context)
   const request = { provider: 'openai', label: 'work', secret: 'sk-old' }
   const { id } = await addCredential(request, given.desk)
   await assert.rejects(addCredential({ ...request, secret: 'sk-new' }, given.desk), isProblem('conflict'))
@@ -51,16 +54,19 @@ test('a label is refused a second time, unless its secret is to be replaced', as
 })
 
 test('a label that several providers have must be told apart by id', async (context) => {
-  const { desk } = await givenPool(context)
-  await addCredential({ provider: 'one', secret: 'x' }, desk)
-  await addCredential({ provider: 'two', secret: 'y' }, desk)
-  await assert.rejects(refreshCredential({ idOrLabel: 'default', signal: forever }, desk), isProblem('conflict'))
+  const { desk: serviceContext } = await openPoolFixture(context)
+  await addCredential({ provider: 'one', secret: 'x' }, serviceContext)
+  await addCredential({ provider: 'two', secret: 'y' }, serviceContext)
+  await assert.rejects(
+    refreshCredential({ idOrLabel: 'default', signal: forever }, serviceContext),
+    isProblem('conflict'),
+  )
 })
 
 test('cooldowns are shown and can be cleared', async (context) => {
-  const given = await givenPool(context)
+  const given = await openPoolFixture(context)
   const id = await given.add({})
-  await rest(
+  await setCooldowns(
     given,
     { key: id, until: LATER },
     { key: 'https://x.example', scope: 'endpoint', provider: 'other', until: LATER },

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { DEFAULT_ORGANIZATION as ORGANIZATION } from '../../src/core/id.ts'
-import type { DeviceFlow, DeviceOutcome } from '../../src/ports/credential-care.ts'
+import type { DeviceFlow, DeviceOutcome } from '../../src/ports/credential-admin.ts'
 import type { FlowOverrides } from '../../src/providers/credentials/oauth-flows.ts'
-import { forever, type GivenPool, givenPool, granted } from './given-pool.ts'
-import { type Asked, type Reply, startTokenEndpoint } from './token-endpoint.ts'
+import { forever, granted, openPoolFixture, type PoolFixture } from './fixture-pool.ts'
+import { startTokenEndpoint, type TokenEndpointReply, type TokenEndpointRequest } from './fixture-token-endpoint.ts'
 
-async function given(context: TestContext, routes: Record<string, (asked: Asked) => Reply>) {
+async function openVendorFixture(
+  context: TestContext,
+  routes: Record<string, (asked: TokenEndpointRequest) => TokenEndpointReply>,
+) {
   const endpoint = await startTokenEndpoint()
   context.after(endpoint.close)
   endpoint.answer((asked) => routes[asked.path]?.(asked) ?? { status: 404, body: {} })
@@ -15,47 +18,55 @@ async function given(context: TestContext, routes: Record<string, (asked: Asked)
     codex: {
       tokenUrl: at('/token'),
       device: {
-        ...{ type: 'codex', codeUrl: at('/usercode'), pollUrl: at('/poll') },
-        ...{ verificationUrl: 'https://vendor.example/device', redirectUri: 'https://vendor.example/callback' },
+        type: 'codex',
+        codeUrl: at('/usercode'),
+        pollUrl: at('/poll'),
+        verificationUrl: 'https://vendor.example/device',
+        redirectUri: 'https://vendor.example/callback',
       },
     },
     anthropic: { tokenUrl: at('/token') },
     nous: {
-      ...{ tokenUrl: at('/token'), accountUrl: at('/account') },
+      tokenUrl: at('/token'),
+      accountUrl: at('/account'),
       device: { type: 'standard', codeUrl: at('/code') },
     },
     copilot: {
-      ...{ tokenUrl: at('/token'), exchangeUrl: at('/exchange') },
+      tokenUrl: at('/token'),
+      exchangeUrl: at('/exchange'),
       device: { type: 'standard', codeUrl: at('/code') },
     },
   }
-  return { ...(await givenPool(context, { flows })), endpoint }
+  return { ...(await openPoolFixture(context, { flows })), endpoint }
 }
 
-const addTokens = (pool: Pick<GivenPool, 'add'>, flow: string) =>
+const addTokens = (pool: Pick<PoolFixture, 'add'>, flow: string) =>
   pool.add({ provider: flow, secret: 'access-0', refreshToken: 'refresh-0', oauth: { flow } })
 
-const deviceCode = (): Reply => ({
+const deviceCode = (): TokenEndpointReply => ({
   body: {
-    ...{ device_code: 'device-1', user_code: 'ABCD-EFGH', verification_uri: 'https://vendor.example/login' },
-    ...{ interval: 0, expires_in: 600 },
+    device_code: 'device-1',
+    user_code: 'ABCD-EFGH',
+    verification_uri: 'https://vendor.example/login',
+    interval: 0,
+    expires_in: 600,
   },
 })
 
-async function start({ pool }: GivenPool, provider: string): Promise<DeviceFlow> {
+async function start({ pool }: PoolFixture, provider: string): Promise<DeviceFlow> {
   const started = await pool.startDeviceFlow(provider, { label: 'mine', signal: forever })
   assert.equal(started.type, 'started', JSON.stringify(started))
   return (started as Extract<typeof started, { type: 'started' }>).flow
 }
 
-const poll = async (pool: GivenPool, provider: string): Promise<DeviceOutcome> =>
+const poll = async (pool: PoolFixture, provider: string): Promise<DeviceOutcome> =>
   (await start(pool, provider)).poll(forever)
 
 const token = (claims: object) => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`
 
 test('Codex: the account id of the token goes with each request', async (context) => {
   const id_token = token({ 'https://api.openai.com/auth': { chatgpt_account_id: 'account-7' } })
-  const vendor = await given(context, {
+  const vendor = await openVendorFixture(context, {
     '/token': () => ({ body: { access_token: 'access-1', refresh_token: 'refresh-1', id_token } }),
   })
   const id = await addTokens(vendor, 'codex')
@@ -66,20 +77,20 @@ test('Codex: the account id of the token goes with each request', async (context
 })
 
 test('Anthropic: the refresh is JSON, and the OAuth beta goes with each request', async (context) => {
-  const vendor = await given(context, { '/token': () => ({ body: { access_token: 'access-1' } }) })
+  const vendor = await openVendorFixture(context, { '/token': () => ({ body: { access_token: 'access-1' } }) })
   const id = await addTokens(vendor, 'anthropic')
   await vendor.pool.refresh(id, { failedSecret: 'access-0', signal: forever })
-  assert.equal(vendor.endpoint.asked[0]!.headers['content-type'], 'application/json')
+  assert.equal(vendor.endpoint.requests[0]!.headers['content-type'], 'application/json')
   const { grant } = await granted(vendor, { provider: 'anthropic' })
   assert.deepEqual([grant.secret, grant.headers], ['access-1', { 'anthropic-beta': 'oauth-2025-04-20' }])
   // The vendor gave no new refresh token, so the old one is still good.
   await vendor.pool.refresh(id, { failedSecret: 'access-1', signal: forever })
-  assert.equal(vendor.endpoint.asked[1]!.fields.refresh_token, 'refresh-0')
+  assert.equal(vendor.endpoint.requests[1]!.fields.refresh_token, 'refresh-0')
 })
 
 test('Copilot: the login is exchanged for a short-lived token with an address of its own, again and again', async (context) => {
   let round = 0
-  const vendor = await given(context, {
+  const vendor = await openVendorFixture(context, {
     '/exchange': () => ({
       body: {
         token: `access-${++round}`,
@@ -91,7 +102,7 @@ test('Copilot: the login is exchanged for a short-lived token with an address of
   const id = await addTokens(vendor, 'copilot')
   for (const failedSecret of ['access-0', 'access-1'])
     assert.deepEqual(await vendor.pool.refresh(id, { failedSecret, signal: forever }), { type: 'refreshed' })
-  const [asked] = vendor.endpoint.asked
+  const [asked] = vendor.endpoint.requests
   assert.deepEqual([asked!.method, asked!.headers.authorization], ['GET', 'token refresh-0'])
   const { grant } = await granted(vendor, { provider: 'copilot' })
   assert.deepEqual([grant.secret, grant.baseUrl], ['access-2', 'https://copilot.example'])
@@ -99,21 +110,23 @@ test('Copilot: the login is exchanged for a short-lived token with an address of
 })
 
 test('Copilot: a login the vendor withdrew is dead', async (context) => {
-  const vendor = await given(context, { '/exchange': () => ({ status: 401, body: { message: 'Bad credentials' } }) })
+  const vendor = await openVendorFixture(context, {
+    '/exchange': () => ({ status: 401, body: { message: 'Bad credentials' } }),
+  })
   const id = await addTokens(vendor, 'copilot')
   assert.equal((await vendor.pool.refresh(id, { failedSecret: 'access-0', signal: forever })).type, 'dead')
 })
 
 test('Nous: the token is renewed for a paid account only, and the account is asked each time', async (context) => {
   let account: unknown = { paid_service_access: { allowed: false } }
-  const vendor = await given(context, {
+  const vendor = await openVendorFixture(context, {
     '/account': () => ({ body: account }),
     '/token': () => ({ body: { access_token: 'access-1', inference_base_url: 'https://nous.example/v1' } }),
   })
   const id = await addTokens(vendor, 'nous')
   assert.equal((await granted(vendor, { provider: 'nous' })).canRefreshEntitlement, true)
   const renew = () => vendor.pool.refresh(id, { failedSecret: '', signal: forever, entitlement: true })
-  const tokensAsked = () => vendor.endpoint.asked.filter(({ path }) => path === '/token').length
+  const tokensAsked = () => vendor.endpoint.requests.filter(({ path }) => path === '/token').length
   assert.deepEqual(await renew(), { type: 'unchanged' })
   account = {}
   assert.deepEqual(await renew(), { type: 'unchanged' })
@@ -121,17 +134,17 @@ test('Nous: the token is renewed for a paid account only, and the account is ask
   account = { paid_service_access: { allowed: true } }
   assert.deepEqual(await renew(), { type: 'refreshed' })
   assert.equal(tokensAsked(), 1)
-  assert.equal(vendor.endpoint.asked[0]!.headers.authorization, 'Bearer access-0')
+  assert.equal(vendor.endpoint.requests[0]!.headers.authorization, 'Bearer access-0')
   assert.equal((await granted(vendor, { provider: 'nous' })).grant.baseUrl, 'https://nous.example/v1')
 })
 
 test('a login with a code waits for the person and is kept', async (context) => {
-  const answers: Reply[] = [
+  const answers: TokenEndpointReply[] = [
     { status: 400, body: { error: 'authorization_pending' } },
     'cut',
     { body: { access_token: 'access-1', refresh_token: 'refresh-1', expires_in: 3_600 } },
   ]
-  const vendor = await given(context, { '/code': deviceCode, '/token': () => answers.shift()! })
+  const vendor = await openVendorFixture(context, { '/code': deviceCode, '/token': () => answers.shift()! })
   const flow = await start(vendor, 'nous')
   assert.deepEqual([flow.userCode, flow.verificationUrl], ['ABCD-EFGH', 'https://vendor.example/login'])
   const outcome = await flow.poll(forever)
@@ -142,13 +155,13 @@ test('a login with a code waits for the person and is kept', async (context) => 
 
 test('a second login under the same label gives a dead credential a new life', async (context) => {
   let round = 0
-  const vendor = await given(context, {
+  const vendor = await openVendorFixture(context, {
     '/code': deviceCode,
     '/token': () => ({ body: { access_token: `access-${++round}`, refresh_token: `refresh-${round}` } }),
   })
   const first = await poll(vendor, 'nous')
   assert.ok(first.type === 'stored')
-  await vendor.store.credentials.bury(first.credentialId, { generation: 1, reason: 'x', detail: 'x', at: 0 })
+  await vendor.store.credentials.markDead(first.credentialId, { generation: 1, reason: 'x', detail: 'x', at: 0 })
   assert.deepEqual(await poll(vendor, 'nous'), first)
   assert.equal((await granted(vendor, { provider: 'nous' })).grant.secret, 'access-2')
   assert.equal((await vendor.store.credentials.list(ORGANIZATION)).length, 1)
@@ -156,14 +169,14 @@ test('a second login under the same label gives a dead credential a new life', a
 
 test('a login with a code of Codex ends in tokens by way of an authorization code', async (context) => {
   let polls = 0
-  const vendor = await given(context, {
+  const vendor = await openVendorFixture(context, {
     '/usercode': () => ({ body: { device_auth_id: 'device-1', user_code: 'ABCD', interval: '0' } }),
     '/poll': () =>
       ++polls < 2 ? { status: 403, body: {} } : { body: { authorization_code: 'code-1', code_verifier: 'verifier-1' } },
     '/token': () => ({ body: { access_token: 'access-1', refresh_token: 'refresh-1' } }),
   })
   assert.equal((await poll(vendor, 'codex')).type, 'stored')
-  const { fields } = vendor.endpoint.asked.at(-1)!
+  const { fields } = vendor.endpoint.requests.at(-1)!
   assert.deepEqual(
     [fields.grant_type, fields.code, fields.code_verifier],
     ['authorization_code', 'code-1', 'verifier-1'],
@@ -171,7 +184,7 @@ test('a login with a code of Codex ends in tokens by way of an authorization cod
 })
 
 test('a login with a code of Copilot keeps the long-lived token for later exchanges', async (context) => {
-  const vendor = await given(context, {
+  const vendor = await openVendorFixture(context, {
     '/code': deviceCode,
     '/token': () => ({ body: { access_token: 'github-1' } }),
     '/exchange': () => ({ body: { token: 'access-1', expires_at: Date.now() / 1_000 + 1_800 } }),
@@ -180,12 +193,12 @@ test('a login with a code of Copilot keeps the long-lived token for later exchan
   assert.ok(outcome.type === 'stored')
   assert.equal((await granted(vendor, { provider: 'copilot' })).grant.secret, 'access-1')
   await vendor.pool.refresh(outcome.credentialId, { failedSecret: 'access-1', signal: forever })
-  assert.equal(vendor.endpoint.asked.at(-1)!.headers.authorization, 'token github-1')
+  assert.equal(vendor.endpoint.requests.at(-1)!.headers.authorization, 'token github-1')
 })
 
 test('a login that is refused, runs out, is cancelled or has no vendor is told as such', async (context) => {
   const refusing = (error: string) =>
-    given(context, { '/code': deviceCode, '/token': () => ({ status: 400, body: { error } }) })
+    openVendorFixture(context, { '/code': deviceCode, '/token': () => ({ status: 400, body: { error } }) })
   assert.deepEqual(await poll(await refusing('access_denied'), 'nous'), { type: 'denied' })
   assert.deepEqual(await poll(await refusing('expired_token'), 'nous'), { type: 'expired' })
   assert.equal((await poll(await refusing('invalid_client'), 'nous')).type, 'failed')
@@ -195,7 +208,7 @@ test('a login that is refused, runs out, is cancelled or has no vendor is told a
   const outcome = flow.poll(cancelling.signal)
   cancelling.abort()
   assert.deepEqual(await outcome, { type: 'cancelled' })
-  const { pool } = await given(context, {})
+  const { pool } = await openVendorFixture(context, {})
   const options = { label: 'mine', signal: forever }
   assert.deepEqual(await pool.startDeviceFlow('anthropic', options), { type: 'unsupported' })
   assert.deepEqual(await pool.startDeviceFlow('nobody', options), { type: 'unsupported' })

@@ -11,6 +11,7 @@ import {
   McpError,
   type ToolAnnotations,
 } from '@modelcontextprotocol/sdk/types.js'
+import { defined } from '../../src/core/defined.ts'
 
 export type ServedTool = {
   name: string
@@ -103,15 +104,19 @@ export async function startMcpServer(tools: ServedTool[]): Promise<McpTestServer
       // In pages of two, so that nobody forgets to turn them.
       const from = Number(params?.cursor ?? 0)
       const page = seen.tools.slice(from, from + 2).map(({ run: _, ...tool }) => ({
-        ...{ inputSchema: { type: 'object' as const }, ...tool },
+        inputSchema: { type: 'object' as const },
+        ...tool,
       }))
-      return { tools: page, ...(from + 2 < seen.tools.length ? { nextCursor: String(from + 2) } : {}) }
+      return { tools: page, ...defined({ nextCursor: from + 2 < seen.tools.length ? String(from + 2) : undefined }) }
     })
     server.setRequestHandler(
       CallToolRequestSchema,
       async ({ params }, { signal, sessionId, _meta, sendNotification }) => {
         const call: SeenCall = {
-          ...{ tool: params.name, input: params.arguments ?? {}, sessionId, isCancelled: false },
+          tool: params.name,
+          input: params.arguments ?? {},
+          sessionId,
+          isCancelled: false,
           idempotencyKey: _meta?.['holdfast/idempotency-key'],
         }
         seen.calls.push(call)

@@ -17,7 +17,7 @@ let server: Promise<{ url: string } | { skip: string }> | undefined
  * server can run, the reason.
  */
 export async function startPostgres(like?: TestPostgres): Promise<TestPostgres | { skip: string }> {
-  server ??= givenServer()
+  server ??= configuredServer()
   const running = await server
   if ('skip' in running) return running
   const name = `holdfast_test_${randomUUID().replaceAll('-', '')}`
@@ -28,7 +28,7 @@ export async function startPostgres(like?: TestPostgres): Promise<TestPostgres |
   return { url: url.href, stop: () => administer(running.url, `drop database if exists ${name} with (force)`) }
 }
 
-async function givenServer(): Promise<{ url: string } | { skip: string }> {
+async function configuredServer(): Promise<{ url: string } | { skip: string }> {
   const given = process.env.TEST_DATABASE_URL
   if (!given) return startPostgresServer()
   try {
@@ -87,7 +87,7 @@ async function startNative(native: string): Promise<PostgresServer> {
   const start = async () => {
     child = spawn(join(programs, 'bin', 'postgres'), parameters, { stdio: 'ignore', ...identity })
     child.unref()
-    await untilItAnswers(url, child)
+    await waitUntilReady(url, child)
   }
   const crash = async () => {
     const dying = child!
@@ -158,7 +158,7 @@ async function run(program: string, parameters: string[], identity: Identity): P
 /** Generous: on a busy machine a start takes seconds, and only a server that hangs takes longer. */
 const START_MS = 60_000
 
-async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
+async function waitUntilReady(url: string, child: ChildProcess): Promise<void> {
   const deadline = performance.now() + START_MS
   while (performance.now() < deadline) {
     if (child.exitCode !== null) throw new Error(`postgres ended with ${child.exitCode}`)

@@ -16,7 +16,7 @@ const PROGRAMS = {
 } satisfies Record<string, Program>
 
 /** Why a test that needs the program is skipped, with the line that installs it; false where it is there and works. */
-export function lacks(name: keyof typeof PROGRAMS): string | false {
+export function missingProgram(name: keyof typeof PROGRAMS): string | false {
   const { trial, debianPackage, isRight }: Program = PROGRAMS[name]
   const { status, stdout } = spawnSync(name, trial, { encoding: 'utf8' })
   const isThere = status === 0 && (isRight?.(stdout) ?? true)

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { checkStore } from '../../src/service/store/check-store.ts'
 import { success } from '../../src/tools/define-tool.ts'
 import { tool } from '../harness/tools.ts'
-import { type ResourceHouse, serveHouse } from './resource-house.ts'
-import { type Heard, history, typesIn } from './send-modes.ts'
+import { type ResourceServerFixture, serveFixture } from './fixture-resource-server.ts'
+import { history, typesIn, type WireValue } from './send-modes.ts'
 
 const MODEL = 'test/model'
 const FOLDER = fileURLToPath(new URL('agent-files/', import.meta.url))
@@ -16,12 +16,16 @@ const everything = { include: ['agent.blocks', 'agent.tools', 'agent.tags'] as n
 const uploaded = (content: string | object) =>
   new File([typeof content === 'string' ? content : JSON.stringify(content)], 'agent.af', { type: 'application/json' })
 
-async function bring(client: ResourceHouse['client'], content: string | object, more: object = {}): Promise<string[]> {
+async function bring(
+  client: ResourceServerFixture['client'],
+  content: string | object,
+  more: object = {},
+): Promise<string[]> {
   const { agent_ids } = await client.agents.importFile({ file: uploaded(content), model: MODEL, ...more })
   return agent_ids
 }
 
-const refused = async (work: Promise<unknown>): Promise<Heard> => {
+const refused = async (work: Promise<unknown>): Promise<WireValue> => {
   try {
     await work
   } catch (fault) {
@@ -32,39 +36,39 @@ const refused = async (work: Promise<unknown>): Promise<Heard> => {
 
 for (const name of readdirSync(FOLDER).filter((file) => file.endsWith('.af')))
   test(`${name}, as the retired server wrote it, becomes an agent that talks`, async (context) => {
-    const { client, house } = await serveHouse(context, { script: [{ text: 'Hi.' }] })
+    const { client, house } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
     const content = readFileSync(`${FOLDER}${name}`, 'utf8')
     const once = JSON.parse(content)
     const file = typeof once === 'string' ? JSON.parse(once) : once
     const told = file.agents[0]
     const [id] = await bring(client, content)
-    const agent = (await client.agents.retrieve(id!, everything)) as Heard
+    const agent = (await client.agents.retrieve(id!, everything)) as WireValue
     assert.equal(agent.name, `${told.name}_copy`)
     assert.equal(agent.system, told.system)
     assert.deepEqual(
-      agent.blocks.map(({ label, value, read_only }: Heard) => [label, value, read_only]),
+      agent.blocks.map(({ label, value, read_only }: WireValue) => [label, value, read_only]),
       told.block_ids.map((wanted: string) => {
-        const { label, value, read_only } = file.blocks.find((block: Heard) => block.id === wanted)
+        const { label, value, read_only } = file.blocks.find((block: WireValue) => block.id === wanted)
         return [label, value, read_only]
       }),
     )
     assert.deepEqual(agent.tags, [...told.tags].sort())
-    const names = told.tool_ids.map((wanted: string) => file.tools.find((one: Heard) => one.id === wanted).name)
+    const names = told.tool_ids.map((wanted: string) => file.tools.find((one: WireValue) => one.id === wanted).name)
     const missing = agent.metadata?.missing_tools ?? []
-    assert.deepEqual([...agent.tools.map((one: Heard) => one.name), ...missing].sort(), [...names].sort())
+    assert.deepEqual([...agent.tools.map((one: WireValue) => one.name), ...missing].sort(), [...names].sort())
     assert.equal((await history(client, id!)).length, told.in_context_message_ids.length - 1)
 
     await client.agents.messages.create(id!, hello('Hello'))
     const [stripped] = await bring(client, content, { strip_messages: true, name: 'bare' })
     assert.deepEqual(await history(client, stripped!), [])
     assert.equal((await client.agents.retrieve(stripped!)).name, 'bare')
-    assert.deepEqual((await checkStore(house.desk)).violations, [])
+    assert.deepEqual((await checkStore(house.context)).violations, [])
     assert.deepEqual(house.faults, [])
   })
 
 test('an agent goes into a file and comes out of it as it was, with its memory and its history', async (context) => {
   const guarded = tool('send', () => success('sent'), { needsApproval: true })
-  const { client, house } = await serveHouse(context, {
+  const { client, house } = await serveFixture(context, {
     tools: [guarded],
     script: (request) =>
       JSON.stringify(request.messages.findLast(({ role }) => role === 'user')).includes('Send')
@@ -78,9 +82,16 @@ test('an agent goes into a file and comes out of it as it was, with its memory a
     source_code: 'def own(a: int) -> str:\n    """Own.\n\n    Args:\n        a (int): a\n    """\n',
   })
   const made = await client.agents.create({
-    ...{ name: 'Ada', model: MODEL, system: 'Be kind. {CORE_MEMORY}', tools: ['send', 'own'], tags: ['b', 'a'] },
+    name: 'Ada',
+    model: MODEL,
+    system: 'Be kind. {CORE_MEMORY}',
+    tools: ['send', 'own'],
+    tags: ['b', 'a'],
     memory_blocks: [{ label: 'human', value: 'likes tea', limit: 50, description: 'who', read_only: true }],
-    ...{ description: 'kept', metadata: { a: 1 }, timezone: 'Europe/Paris', context_window_limit: 9000 },
+    description: 'kept',
+    metadata: { a: 1 },
+    timezone: 'Europe/Paris',
+    context_window_limit: 9000,
     tool_rules: [{ type: 'exit_loop', tool_name: 'own' }] as never,
     initial_message_sequence: [
       { role: 'user', content: 'Who are you?' },
@@ -89,24 +100,32 @@ test('an agent goes into a file and comes out of it as it was, with its memory a
   })
   await client.agents.passages.create(made.id, { text: 'Whales sing', tags: ['sea'] })
   await client.agents.messages.create(made.id, hello('Hello'))
-  const asked = (await client.agents.messages.create(made.id, hello('Send it'))) as Heard
+  const asked = (await client.agents.messages.create(made.id, hello('Send it'))) as WireValue
   const { tool_call_id } = asked.messages.at(-1).tool_call
   const yes = { messages: [{ type: 'approval', approvals: [{ type: 'approval', tool_call_id, approve: true }] }] }
   await client.agents.messages.create(made.id, yes as never)
 
-  const file = (await client.agents.exportFile(made.id)) as unknown as Heard
+  const file = (await client.agents.exportFile(made.id)) as unknown as WireValue
   const [id] = await bring(client, file, { append_copy_suffix: false })
-  const before = (await client.agents.retrieve(made.id, everything)) as Heard
-  const after = (await client.agents.retrieve(id!, everything)) as Heard
-  const same = ({ name, system, model, description, metadata, timezone, tags, tool_rules, llm_config }: Heard) => ({
-    ...{ name, system, model, description, metadata, timezone, tags, tool_rules, llm_config },
+  const before = (await client.agents.retrieve(made.id, everything)) as WireValue
+  const after = (await client.agents.retrieve(id!, everything)) as WireValue
+  const same = ({ name, system, model, description, metadata, timezone, tags, tool_rules, llm_config }: WireValue) => ({
+    name,
+    system,
+    model,
+    description,
+    metadata,
+    timezone,
+    tags,
+    tool_rules,
+    llm_config,
   })
   assert.deepEqual(same(after), same(before))
-  const bare = ({ id: _, ...rest }: Heard) => rest
+  const bare = ({ id: _, ...rest }: WireValue) => rest
   assert.deepEqual(after.blocks.map(bare), before.blocks.map(bare))
   assert.notEqual(after.blocks[0].id, before.blocks[0].id)
   assert.deepEqual(after.tools, before.tools)
-  const words = (messages: Heard[]) =>
+  const words = (messages: WireValue[]) =>
     messages.map(({ message_type, content, reasoning, tool_return }) => [message_type, content, reasoning, tool_return])
   const [old, copy] = [await history(client, made.id), await history(client, id!)]
   // What was asked for and allowed is over: it is a call like any other.
@@ -119,22 +138,25 @@ test('an agent goes into a file and comes out of it as it was, with its memory a
   const [passage] = await client.agents.passages.list(id!)
   assert.deepEqual([passage?.text, passage?.tags], ['Whales sing', ['sea']])
   // Once more: what comes out again is the same file.
-  const again = (await client.agents.exportFile(id!)) as unknown as Heard
-  const still = ({ created_at: _, agents, ...rest }: Heard) => ({
-    ...{ ...rest, agents: agents.map((agent: Heard) => ({ ...agent, messages: agent.messages.slice(1) })) },
+  const again = (await client.agents.exportFile(id!)) as unknown as WireValue
+  const still = ({ created_at: _, agents, ...rest }: WireValue) => ({
+    ...rest,
+    agents: agents.map((agent: WireValue) => ({ ...agent, messages: agent.messages.slice(1) })),
   })
   assert.deepEqual(still(again), still(file))
-  const scrubbed = (await client.agents.exportFile(made.id, { scrub_messages: true })) as unknown as Heard
+  const scrubbed = (await client.agents.exportFile(made.id, { scrub_messages: true })) as unknown as WireValue
   assert.equal(scrubbed.agents[0].messages.length, 1)
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 test('a long life in a file: compacted, torn and oversized, and nothing of it is lost', async (context) => {
-  const { client, house } = await serveHouse(context, { script: [{ text: 'Hi.' }] })
+  const { client, house } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
   const text = (value: string) => [{ type: 'text', text: value }]
   const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: '{"a":' } })
   const said = Array.from({ length: 3_000 }, (_, index) => ({
-    ...{ id: `message-${index + 10}`, role: index % 2 ? 'assistant' : 'user', content: text(`word ${index}`) },
+    id: `message-${index + 10}`,
+    role: index % 2 ? 'assistant' : 'user',
+    content: text(`word ${index}`),
   }))
   const messages = [
     { id: 'message-0', role: 'system', content: text('compiled long ago') },
@@ -151,23 +173,33 @@ test('a long life in a file: compacted, torn and oversized, and nothing of it is
     { id: 'm5', role: 'user', content: 'last' },
   ]
   const agent = {
-    ...{ id: 'agent-0', name: 'Old', system: 'Sys', agent_type: 'memgpt_agent', messages, block_ids: ['block-0'] },
+    id: 'agent-0',
+    name: 'Old',
+    system: 'Sys',
+    agent_type: 'memgpt_agent',
+    messages,
+    block_ids: ['block-0'],
     in_context_message_ids: ['message-0', 'm4', 'm1', 'm2', 'm3', 'm5'],
   }
   const blocks = [{ id: 'block-0', label: 'human', value: 'x'.repeat(30), limit: 10 }]
   const [id] = await bring(client, { agents: [agent], blocks, groups: [{}], skills: [{}, {}], mcp_servers: [] })
-  const kept = (await client.agents.retrieve(id!, everything)) as Heard
+  const kept = (await client.agents.retrieve(id!, everything)) as WireValue
   assert.equal(kept.blocks[0].value.length, 30)
   assert.deepEqual(kept.metadata.not_imported, ['groups: 1', 'skills: 2'])
   assert.equal(kept.message_ids.length, 6)
-  const newest = (await client.agents.messages.list(id!, { limit: 6 })).getPaginatedItems() as Heard[]
+  const newest = (await client.agents.messages.list(id!, { limit: 6 })).getPaginatedItems() as WireValue[]
   assert.deepEqual(typesIn(newest), [
-    ...['assistant_message', 'summary_message', 'system_message', 'assistant_message', 'tool_call_message'],
-    ...['tool_return_message', 'user_message'],
+    'assistant_message',
+    'summary_message',
+    'system_message',
+    'assistant_message',
+    'tool_call_message',
+    'tool_return_message',
+    'user_message',
   ])
   const results = newest.at(-2).tool_returns
   assert.deepEqual(
-    results.map((one: Heard) => [one.tool_call_id, one.status]),
+    results.map((one: WireValue) => [one.tool_call_id, one.status]),
     [
       ['c1', 'error'],
       ['c2', 'error'],
@@ -178,11 +210,11 @@ test('a long life in a file: compacted, torn and oversized, and nothing of it is
   assert.equal(shown[0]?.role, 'summary')
   assert.equal(shown.length, 6)
   assert.equal((await client.agents.messages.list(id!, { limit: 1000, order: 'asc' })).getPaginatedItems().length, 1000)
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 test('a file that cannot be read makes nothing, and says what is wrong', async (context) => {
-  const { client, fetch, house } = await serveHouse(context)
+  const { client, fetch, house } = await serveFixture(context)
   const agent = { id: 'agent-0', name: 'x', system: 's' }
   const good = { agents: [agent], blocks: [], tools: [] }
   const bad: [string, string | object, object?][] = [

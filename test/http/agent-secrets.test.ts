@@ -7,56 +7,62 @@ import { openSecretKeys } from '../../src/config/secret-key.ts'
 import { startServer } from '../../src/http/server.ts'
 import { requireAgent } from '../../src/service/agents/agents.ts'
 import { rotateSecretKey } from '../../src/service/credentials/rotate-secret-key.ts'
-import { openMemoryHouse } from '../harness/memory-house.ts'
-import type { Heard } from './send-modes.ts'
-import { KEY } from './served.ts'
+import { openMemoryFixture } from '../harness/fixture-memory.ts'
+import { KEY } from './fixture-server-process.ts'
+import type { WireValue } from './send-modes.ts'
 
 const MODEL = 'test/model'
 
-async function serveWithKeys(context: TestContext) {
-  const house = await openMemoryHouse(context)
+async function serveWithKeys(t: TestContext) {
+  const house = await openMemoryFixture(t)
   const secretKeys = openSecretKeys(house.home)
-  const desk = { ...house.desk, secretKeys }
+  const serviceContext = { ...house.context, secretKeys }
   const report = (fault: unknown) => void house.faults.push(fault)
-  const serve = async (at: typeof desk) => {
+  const serve = async (at: typeof serviceContext) => {
     const server = await startServer({
-      desk: at,
-      ...{ host: '127.0.0.1', port: 0, apiKey: KEY, version: 'test', report },
+      context: at,
+      host: '127.0.0.1',
+      port: 0,
+      apiKey: KEY,
+      version: 'test',
+      report,
     })
-    context.after(() => server.close())
+    t.after(() => server.close())
     return new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 })
   }
-  return { house, desk, secretKeys, serve, client: await serve(desk) }
+  return { house, desk: serviceContext, secretKeys, serve, client: await serve(serviceContext) }
 }
 
 test('secrets of an agent are kept under the key of the home, told when they are asked for, and in no file', async (context) => {
-  const { house, client, desk } = await serveWithKeys(context)
+  const { house, client, desk: serviceContext } = await serveWithKeys(context)
   const secrets = { API_KEY: 'open-sesame-4711', OTHER: 'more' }
-  const made = (await client.agents.create({ model: MODEL, secrets })) as Heard
+  const made = (await client.agents.create({ model: MODEL, secrets })) as WireValue
   const told = async (): Promise<Record<string, string>> => {
-    const agent = (await client.agents.retrieve(made.id, { include: ['agent.secrets'] as never })) as Heard
+    const agent = (await client.agents.retrieve(made.id, { include: ['agent.secrets'] as never })) as WireValue
     for (const one of agent.secrets) assert.match(one.id, /^agent-env-/)
-    return Object.fromEntries(agent.secrets.map(({ key, value }: Heard) => [key, value]))
+    return Object.fromEntries(agent.secrets.map(({ key, value }: WireValue) => [key, value]))
   }
   assert.deepEqual(await told(), secrets)
   assert.equal(made.metadata, null)
-  assert.deepEqual(((await client.agents.retrieve(made.id)) as Heard).secrets, [])
+  assert.deepEqual(((await client.agents.retrieve(made.id)) as WireValue).secrets, [])
   await client.agents.update(made.id, { description: 'other' })
   assert.deepEqual(await told(), secrets)
   const files = readdirSync(house.home).filter((name) => name.includes('db') || name.includes('sqlite'))
   assert.ok(files.length > 0)
   for (const name of files) assert.ok(!readFileSync(join(house.home, name)).includes('open-sesame-4711'), name)
 
-  const file = (await client.agents.exportFile(made.id)) as unknown as Heard
+  const file = (await client.agents.exportFile(made.id)) as unknown as WireValue
   assert.ok(!JSON.stringify(file).includes('open-sesame-4711'))
   assert.deepEqual(file.agents[0].tool_exec_environment_variables, { API_KEY: '', OTHER: '' })
   const brought = await client.agents.importFile({
     file: new File([JSON.stringify(file)], 'agent.af'),
     secrets: JSON.stringify({ API_KEY: 'another' }),
   })
-  const copy = (await client.agents.retrieve(brought.agent_ids[0]!, { include: ['agent.secrets'] as never })) as Heard
+  const copy = (await client.agents.retrieve(brought.agent_ids[0]!, {
+    include: ['agent.secrets'] as never,
+  })) as WireValue
   assert.deepEqual(
-    copy.secrets.map(({ key, value }: Heard) => [key, value]),
+    copy.secrets.map(({ key, value }: WireValue) => [key, value]),
     [
       ['API_KEY', 'another'],
       ['OTHER', ''],
@@ -64,29 +70,31 @@ test('secrets of an agent are kept under the key of the home, told when they are
   )
 
   // Sealed for one agent: in the row of another they are nothing.
-  const { sealedSecrets } = await requireAgent(made.id, desk)
-  assert.equal(desk.secretKeys.box.open(sealedSecrets!, copy.id), undefined)
+  const { sealedSecrets } = await requireAgent(made.id, serviceContext)
+  assert.equal(serviceContext.secretKeys.box.open(sealedSecrets!, copy.id), undefined)
   await client.agents.update(made.id, { secrets: {} })
   assert.deepEqual(await told(), {})
   assert.deepEqual(house.faults, [])
 })
 
 test('a new key of the home seals the secrets of agents anew; without the right one the agent still answers', async (context) => {
-  const { house, client, desk, secretKeys, serve } = await serveWithKeys(context)
+  const { house, client, desk: serviceContext, secretKeys, serve } = await serveWithKeys(context)
   const made = await client.agents.create({ model: MODEL, secrets: { API_KEY: 'open-sesame' } })
-  const before = (await requireAgent(made.id, desk)).sealedSecrets
+  const before = (await requireAgent(made.id, serviceContext)).sealedSecrets
   const clock = { sleep: async () => undefined }
-  const world = { store: desk.world.store, clock }
-  assert.deepEqual(await rotateSecretKey({ secretKeys, world }), { resealed: 1 })
-  const { sealedSecrets } = await requireAgent(made.id, desk)
+  const deps = { store: serviceContext.deps.store, clock }
+  assert.deepEqual(await rotateSecretKey({ secretKeys, deps }), { resealed: 1 })
+  const { sealedSecrets } = await requireAgent(made.id, serviceContext)
   assert.notEqual(sealedSecrets, before)
   const include = { include: ['agent.secrets'] as never }
   const told = (await (
-    await serve({ ...desk, secretKeys: openSecretKeys(house.home) })
-  ).agents.retrieve(made.id, include)) as Heard
+    await serve({ ...serviceContext, secretKeys: openSecretKeys(house.home) })
+  ).agents.retrieve(made.id, include)) as WireValue
   assert.equal(told.secrets[0].value, 'open-sesame')
 
   const stranger = openSecretKeys(join(house.home, 'elsewhere'))
-  const lost = (await (await serve({ ...desk, secretKeys: stranger })).agents.retrieve(made.id, include)) as Heard
+  const lost = (await (
+    await serve({ ...serviceContext, secretKeys: stranger })
+  ).agents.retrieve(made.id, include)) as WireValue
   assert.deepEqual([lost.secrets, lost.metadata], [[], { unreadable_secrets: true }])
 })

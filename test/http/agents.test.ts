@@ -3,19 +3,25 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { calls, queueModel, says } from '../harness/queue-model.ts'
 import { tool } from '../harness/tools.ts'
-import { serveHouse, statusOf } from './resource-house.ts'
+import { serveFixture, statusOf } from './fixture-resource-server.ts'
 
 const MODEL = 'test/model'
 
 test('an agent is made whole, read back with what is asked for, changed and deleted', async (context) => {
-  const { client, house } = await serveHouse(context)
+  const { client, house } = await serveFixture(context)
   const made = await client.agents.create({
-    ...{ name: 'ada', model: MODEL, system: 'You are Ada.', description: 'a test', timezone: 'Europe/Oslo' },
+    name: 'ada',
+    model: MODEL,
+    system: 'You are Ada.',
+    description: 'a test',
+    timezone: 'Europe/Oslo',
     memory_blocks: [
       { label: 'human', value: 'Name: Bo.' },
       { label: 'persona', value: 'Kind.', description: 'who I am', limit: 50 },
     ],
-    ...{ tags: ['b', 'a'], metadata: { x: 1 }, tools: ['memory_rethink', 'web_search'] },
+    tags: ['b', 'a'],
+    metadata: { x: 1 },
+    tools: ['memory_rethink', 'web_search'],
     model_settings: { provider_type: 'openai', temperature: 0.5 },
     compaction_settings: { model: 'letta/auto', mode: 'all' },
   })
@@ -51,7 +57,7 @@ test('an agent is made whole, read back with what is asked for, changed and dele
 })
 
 test('agents are listed newest first, by name, by any or all tags, in pages that end', async (context) => {
-  const { client, fetch } = await serveHouse(context)
+  const { client, fetch } = await serveFixture(context)
   const ids: string[] = []
   for (const [name, tags] of [
     ['one', ['x']],
@@ -76,7 +82,7 @@ test('agents are listed newest first, by name, by any or all tags, in pages that
 })
 
 test('what was wrong with a request for an agent is said, and no half of it is made', async (context) => {
-  const { client, fetch, house } = await serveHouse(context)
+  const { client, fetch, house } = await serveFixture(context)
   const create = (body: object) => statusOf(client.agents.create({ model: MODEL, ...body } as never))
   assert.equal(await create({ model: 'nonsense' }), 400)
   assert.equal(await create({ model: 'nobody/model' }), 404)
@@ -115,7 +121,7 @@ test('what was wrong with a request for an agent is said, and no half of it is m
 
 test('editing a block does not change what a conversation is told; recompiling does, and trying it does not', async (context) => {
   const model = queueModel([says('Hello.')])
-  const { client, house } = await serveHouse(context, { providers: () => ({ test: model }) })
+  const { client, house } = await serveFixture(context, { providers: () => ({ test: model }) })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'Name: Bo.' }] })
   const ask = async () => {
     await client.agents.messages.create(agent.id, { messages: [{ role: 'user', content: 'hi' }] })
@@ -139,8 +145,9 @@ test('editing a block does not change what a conversation is told; recompiling d
 
 test('a tool that is told to ask waits, is seen to wait, and no longer does when told not to', async (context) => {
   const model = queueModel([calls('look', '{}'), says('Seen.'), calls('look', '{}'), says('Seen.')])
-  const { client, fetch, house } = await serveHouse(context, {
-    ...{ providers: () => ({ test: model }), tools: [tool('look', undefined, { effects: 'none' })] },
+  const { client, fetch, house } = await serveFixture(context, {
+    providers: () => ({ test: model }),
+    tools: [tool('look', undefined, { effects: 'none' })],
   })
   const agent = await client.agents.create({ model: MODEL, tools: ['look'], include_base_tools: false })
   const approval = (isRequired: boolean) =>
@@ -172,7 +179,7 @@ test('a tool that is told to ask waits, is seen to wait, and no longer does when
 })
 
 test('models are listed with their handles, and no embedding model is', async (context) => {
-  const { fetch } = await serveHouse(context)
+  const { fetch } = await serveFixture(context)
   const { status, body } = await fetch('GET', '/v1/models/')
   assert.equal(status, 200)
   assert.ok((body as { handle: string }[]).some(({ handle }) => handle === 'scripted/friendly'))
@@ -181,7 +188,7 @@ test('models are listed with their handles, and no embedding model is', async (c
 
 test('a model or instructions for one request alone leave the agent as it is', async (context) => {
   const model = queueModel([says('Hello.')])
-  const { client, house } = await serveHouse(context, { providers: () => ({ test: model }) })
+  const { client, house } = await serveFixture(context, { providers: () => ({ test: model }) })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'Bo' }] })
   const send = (more: object) =>
     client.agents.messages.create(agent.id, { messages: [{ role: 'user', content: 'hi' }], ...more } as never)
@@ -198,7 +205,7 @@ test('a model or instructions for one request alone leave the agent as it is', a
 })
 
 test('a tool that is missing is said on the agent, its secrets are not, and settings that make no sense are refused', async (context) => {
-  const { client } = await serveHouse(context)
+  const { client } = await serveFixture(context)
   const agent = await client.agents.create({
     model: MODEL,
     secrets: { API_KEY: 'open-sesame' },
@@ -224,7 +231,7 @@ test('an agent that is deleted in the middle of a turn is gone, and its turn end
     )
   })
   const model = queueModel([calls('wait', '{}'), says('Never.')])
-  const { client, house } = await serveHouse(context, { providers: () => ({ test: model }), tools: [wait] })
+  const { client, house } = await serveFixture(context, { providers: () => ({ test: model }), tools: [wait] })
   const agent = await client.agents.create({ model: MODEL, tools: ['wait'], include_base_tools: false })
   const run = await client.agents.messages.createAsync(agent.id, { messages: [{ role: 'user', content: 'wait' }] })
   await started.promise

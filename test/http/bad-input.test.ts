@@ -3,8 +3,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import { test } from 'node:test'
 import { newHome, startHoldfast } from '../cli/holdfast.ts'
-import { type Heard, sendIn } from './send-modes.ts'
-import { KEY, serveFor } from './served.ts'
+import { KEY, serveFor } from './fixture-server-process.ts'
+import { sendIn, type WireValue } from './send-modes.ts'
 
 test('whatever is wrong with a request is told as a 4xx that says what and where, and leaves no run behind', async (t) => {
   const { agentId, client, fetch } = await serveFor(t)
@@ -73,13 +73,13 @@ test('without the key nothing is told but health; paths end with a slash or with
   for (const path of ['/v1/health', '/v1/health/', '/v1/ready', '/v1/ready/']) {
     const response = await globalThis.fetch(`${url()}${path}`)
     assert.equal(response.status, 200)
-    assert.equal(((await response.json()) as Heard).status, 'ok')
+    assert.equal(((await response.json()) as WireValue).status, 'ok')
   }
   for (const path of ['/v1/runs/', '/v1/runs']) assert.equal((await fetch(path)).status, 200)
   assert.deepEqual(await (await fetch('/nowhere')).json(), { detail: 'Not Found' })
   const later = await fetch('/v1/templates/', { method: 'POST', body: '{}' })
   assert.equal(later.status, 501)
-  assert.match(((await later.json()) as Heard).detail, /does not serve this yet/)
+  assert.match(((await later.json()) as WireValue).detail, /does not serve this yet/)
 })
 
 test('a page of a stranger cannot make a browser use this server', async (t) => {
@@ -115,7 +115,7 @@ test('metrics count what ended and what failed', async (t) => {
 test('the first start makes a key nobody else can read, shows it once, and never logs it', async (t) => {
   const home = newHome(t)
   const first = startHoldfast(['serve', '--port', '0'], { home })
-  await first.saw('Try it:')
+  await first.waitForText('Try it:')
   const file = `${home}/api-key`
   const key = readFileSync(file, 'utf8').trim()
   assert.equal(statSync(file).mode & 0o777, 0o600)
@@ -129,11 +129,11 @@ test('the first start makes a key nobody else can read, shows it once, and never
   second.child.stdout.on('data', (text) => {
     said += text
   })
-  await second.saw('Try it:')
+  await second.waitForText('Try it:')
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0]
   const headers = { authorization: `Bearer ${key}`, 'user-agent': key }
   assert.equal((await fetch(`${url}/v1/runs/?key=${key}`, { headers })).status, 200)
-  await second.saw('/v1/runs/?key=[secret]')
+  await second.waitForText('/v1/runs/?key=[secret]')
   second.child.kill('SIGINT')
   const again = await second.ended
   assert.equal(again.code, 0)

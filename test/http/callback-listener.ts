@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Letta } from '@letta-ai/letta-client'
-import type { Heard } from './send-modes.ts'
+import type { WireValue } from './send-modes.ts'
 
-export type Call = { method: string; path: string; headers: IncomingHttpHeaders; body: Heard }
+export type WebhookCall = { method: string; path: string; headers: IncomingHttpHeaders; body: WireValue }
 
-export type Listener = {
+export type WebhookListener = {
   url: string
-  calls: Call[]
+  calls: WebhookCall[]
   /** Resolves when it was called that often. */
   called(times: number): Promise<void>
   close(): Promise<void>
@@ -17,8 +17,8 @@ export type Listener = {
 /** Somebody who asked to be called back; `answer` is given the number of the call, from 1. */
 export async function listenForCallbacks(
   answer: (response: ServerResponse, count: number) => void = (response) => void response.end('{}'),
-): Promise<Listener> {
-  const calls: Call[] = []
+): Promise<WebhookListener> {
+  const calls: WebhookCall[] = []
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const piece of request) text += piece
@@ -43,13 +43,17 @@ export async function listenForCallbacks(
 }
 
 /** The run, once its row says of its callback what is waited for. */
-export async function callbackOf(client: Letta, runId: string, isSo: (run: Heard) => boolean): Promise<Heard> {
+export async function waitForCallback(
+  client: Letta,
+  runId: string,
+  isSo: (run: WireValue) => boolean,
+): Promise<WireValue> {
   for (;;) {
-    const run: Heard = await client.runs.retrieve(runId)
+    const run: WireValue = await client.runs.retrieve(runId)
     if (isSo(run)) return run
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
-export const isSent = (run: Heard): boolean => run.callback_sent_at !== null
-export const hasFailed = (run: Heard): boolean => run.callback_error !== null
+export const isSent = (run: WireValue): boolean => run.callback_sent_at !== null
+export const hasFailed = (run: WireValue): boolean => run.callback_error !== null

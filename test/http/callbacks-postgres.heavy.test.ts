@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { startPostgres } from '../harness/postgres.ts'
-import { callbackOf, isSent, listenForCallbacks } from './callback-listener.ts'
+import { isSent, listenForCallbacks, waitForCallback } from './callback-listener.ts'
+import { MODEL, openServer } from './fixture-server-process.ts'
 import { callsAgainAfterKill } from './killed-callback.ts'
-import { MODEL, openServer } from './served.ts'
 
 const postgres = await startPostgres()
 const skip = 'skip' in postgres ? postgres.skip : false
@@ -28,7 +28,7 @@ suite('callbacks on PostgreSQL', { skip }, () => {
       }),
     )
     const ids = runs.map(({ id }) => id)
-    for (const id of ids) await callbackOf(servers[0]!.client, id, isSent)
+    for (const id of ids) await waitForCallback(servers[0]!.client, id, isSent)
     assert.deepEqual(listener.calls.map(({ body }) => body.run_id).sort(), ids.toSorted())
   })
 

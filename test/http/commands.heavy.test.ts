@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { holdfast, newHome, type Started, startHoldfast, startServing } from '../cli/holdfast.ts'
+import { type CliProcess, holdfast, newHome, startHoldfast, startServing } from '../cli/holdfast.ts'
 
 /** What a command said, without what differs from run to run. */
 const plain = (text: string) => text.replaceAll(/(run|call|agent)-[0-9a-f-]{36}/g, '$1-…').replaceAll(/\d+ s\b/g, '… s')
@@ -13,7 +13,7 @@ const serverOf = (home: string): { url: string; pid: number } =>
 
 describe('commands while a server owns the home', () => {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-served-'))
-  let server: Started
+  let server: CliProcess
   before(async () => {
     server = await startServing(home)
   })
@@ -58,7 +58,7 @@ describe('commands while a server owns the home', () => {
     assert.match(chat.stdout, /→ roll_dice[\s\S]*You rolled \d and \d[\s\S]*completed {2}end_turn/)
 
     const story = startHoldfast(['run', 'tell me a long story', '--agent', 'assistant'], { home })
-    await story.saw('.')
+    await story.waitForText('.')
     const [{ run_id: running }] = JSON.parse((await holdfast(['runs', '--json', '--limit', '1'], { home })).stdout)
     const cancelled = await holdfast(['runs', 'cancel', running], { home })
     assert.match(cancelled.stdout, /is cancelled|was told to stop/)

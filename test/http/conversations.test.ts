@@ -5,18 +5,18 @@ import { checkStore } from '../../src/service/store/check-store.ts'
 import { success } from '../../src/tools/define-tool.ts'
 import { queueModel, says } from '../harness/queue-model.ts'
 import { gate, tool } from '../harness/tools.ts'
-import { type ResourceHouse, serveHouse, statusOf } from './resource-house.ts'
-import { type Heard, heard, isCompiled, typesIn } from './send-modes.ts'
+import { type ResourceServerFixture, serveFixture, statusOf } from './fixture-resource-server.ts'
+import { isSystemPrompt, readStream, typesIn, type WireValue } from './send-modes.ts'
 
 const MODEL = 'test/model'
 const hello = (content = 'Hello', more: object = {}) => ({ messages: [{ role: 'user', content }], ...more }) as never
 const script = [{ text: 'Hi.' }]
 
-async function listed(client: ResourceHouse['client'], id: string, query: object = {}): Promise<Heard[]> {
+async function listed(client: ResourceServerFixture['client'], id: string, query: object = {}): Promise<WireValue[]> {
   return (await client.conversations.messages.list(id, query as never)).getPaginatedItems()
 }
 
-const refused = async (work: PromiseLike<unknown>): Promise<Heard> => {
+const refused = async (work: PromiseLike<unknown>): Promise<WireValue> => {
   try {
     await work
   } catch (fault) {
@@ -26,10 +26,11 @@ const refused = async (work: PromiseLike<unknown>): Promise<Heard> => {
 }
 
 const idsIn = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id)
-const said = (messages: Heard[]): string[] => messages.filter((one) => !isCompiled(one)).map(({ content }) => content)
+const contentsOf = (messages: WireValue[]): string[] =>
+  messages.filter((one) => !isSystemPrompt(one)).map(({ content }) => content)
 
 /** An agent whose second step waits for a gate, so that its conversation is busy for as long as a test likes. */
-async function serveBusy(context: Parameters<typeof serveHouse>[0]) {
+async function serveBusy(context: Parameters<typeof serveFixture>[0]) {
   const wait = gate()
   const began = gate()
   const held = tool('hold', async (_, { signal }) => {
@@ -38,7 +39,7 @@ async function serveBusy(context: Parameters<typeof serveHouse>[0]) {
     await Promise.race([wait.promise, stopped])
     return success('held')
   })
-  const served = await serveHouse(context, {
+  const served = await serveFixture(context, {
     tools: [held],
     script: (request) => {
       const last = JSON.stringify(request.messages.at(-1))
@@ -52,7 +53,7 @@ async function serveBusy(context: Parameters<typeof serveHouse>[0]) {
 }
 
 test('conversations are made, read, changed, listed and deleted', async (context) => {
-  const { client, fetch, house } = await serveHouse(context, { script })
+  const { client, fetch, house } = await serveFixture(context, { script })
   const agent = await client.agents.create({ model: MODEL })
   const other = await client.agents.create({ model: MODEL })
   const one = await client.conversations.create({ agent_id: agent.id, summary: 'About whales' })
@@ -73,7 +74,7 @@ test('conversations are made, read, changed, listed and deleted', async (context
   assert.equal(await statusOf(client.conversations.list({ after: `conv-${randomUUID()}` })), 404)
   assert.equal((await client.conversations.retrieve(hidden.id)).id, hidden.id)
 
-  await heard(await client.conversations.messages.create(one.id, hello()))
+  await readStream(await client.conversations.messages.create(one.id, hello()))
   assert.deepEqual(await ids({ agent_id: agent.id, order_by: 'last_message_at' }), [one.id, two.id])
   assert.deepEqual(await ids({ agent_id: agent.id, order_by: 'last_run_completion', order: 'asc' }), [two.id, one.id])
   assert.ok((await client.conversations.retrieve(one.id)).last_message_at)
@@ -129,27 +130,28 @@ test('conversations are made, read, changed, listed and deleted', async (context
 })
 
 test('a conversation begins with what its model is told, and is read from either end without repetition', async (context) => {
-  const { client } = await serveHouse(context, { script: [{ text: 'Yes.' }] })
+  const { client } = await serveFixture(context, { script: [{ text: 'Yes.' }] })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'Ada' }] })
   const { id } = await client.conversations.create({ agent_id: agent.id })
-  for (const word of ['one', 'two', 'three']) await heard(await client.conversations.messages.create(id, hello(word)))
+  for (const word of ['one', 'two', 'three'])
+    await readStream(await client.conversations.messages.create(id, hello(word)))
 
   const forward = await listed(client, id, { order: 'asc' })
   assert.deepEqual(typesIn(forward).slice(0, 3), ['system_message', 'user_message', 'assistant_message'])
   assert.match(forward[0].content, new RegExp(`AGENT_ID: ${agent.id}`))
   assert.match(forward[0].content, new RegExp(`CONVERSATION_ID: ${id}`))
-  assert.deepEqual(said(forward), ['one', 'Yes.', 'two', 'Yes.', 'three', 'Yes.'])
+  assert.deepEqual(contentsOf(forward), ['one', 'Yes.', 'two', 'Yes.', 'three', 'Yes.'])
   assert.deepEqual(await listed(client, id), forward.toReversed())
   assert.deepEqual((await client.conversations.retrieve(id)).in_context_message_ids, idsIn(forward))
   assert.deepEqual(await client.messages.retrieve(forward[0].id), [forward[0]])
 
   for (const order of ['asc', 'desc'])
     for (const limit of [1, 2, 3, 7, 50]) {
-      const walked: Heard[] = []
+      const walked: WireValue[] = []
       for await (const message of client.conversations.messages.list(id, { order, limit } as never))
         walked.push(message)
       assert.deepEqual(walked, order === 'asc' ? forward : forward.toReversed(), `${order} in pages of ${limit}`)
-      const back: Heard[] = []
+      const back: WireValue[] = []
       for (let before: string | undefined = (order === 'asc' ? forward.at(-1) : forward[0]).id; before; ) {
         const page = await listed(client, id, { order, limit, before })
         back.unshift(...page)
@@ -159,18 +161,19 @@ test('a conversation begins with what its model is told, and is read from either
       assert.deepEqual(back, rest, `${order} back in pages of ${limit}`)
     }
   const types = { include_return_message_types: ['user_message'] }
-  assert.deepEqual(said(await listed(client, id, types)), ['three', 'two', 'one'])
+  assert.deepEqual(contentsOf(await listed(client, id, types)), ['three', 'two', 'one'])
   // The default conversation is another one, and says so.
-  const own = (await client.agents.messages.list(agent.id)).getPaginatedItems() as Heard[]
+  const own = (await client.agents.messages.list(agent.id)).getPaginatedItems() as WireValue[]
   assert.deepEqual(typesIn(own), ['system_message'])
   assert.match(own[0].content, /CONVERSATION_ID: default/)
 })
 
 test('a fork has the same messages under the same ids, and from then on a life of its own', async (context) => {
-  const { client, house } = await serveHouse(context, { script })
+  const { client, house } = await serveFixture(context, { script })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'old' }] })
   const source = await client.conversations.create({ agent_id: agent.id, summary: 'Titled' })
-  for (const word of ['one', 'two']) await heard(await client.conversations.messages.create(source.id, hello(word)))
+  for (const word of ['one', 'two'])
+    await readStream(await client.conversations.messages.create(source.id, hello(word)))
   await client.agents.blocks.update('human', { agent_id: agent.id, value: 'new' })
   const before = await listed(client, source.id, { order: 'asc' })
 
@@ -182,9 +185,9 @@ test('a fork has the same messages under the same ids, and from then on a life o
   assert.match(copied[0].content, /new/)
   assert.match(before[0].content, /old/)
 
-  await heard(await client.conversations.messages.create(fork.id, hello('only here')))
-  await heard(await client.conversations.messages.create(source.id, hello('only there')))
-  assert.deepEqual(said(await listed(client, fork.id, { order: 'asc' })), [
+  await readStream(await client.conversations.messages.create(fork.id, hello('only here')))
+  await readStream(await client.conversations.messages.create(source.id, hello('only there')))
+  assert.deepEqual(contentsOf(await listed(client, fork.id, { order: 'asc' })), [
     'one',
     'Hi.',
     'two',
@@ -192,7 +195,7 @@ test('a fork has the same messages under the same ids, and from then on a life o
     'only here',
     'Hi.',
   ])
-  assert.deepEqual(said(await listed(client, source.id, { order: 'asc' })).slice(-2), ['only there', 'Hi.'])
+  assert.deepEqual(contentsOf(await listed(client, source.id, { order: 'asc' })).slice(-2), ['only there', 'Hi.'])
   const asked = house.requests.find(({ messages }) => JSON.stringify(messages.at(-1)).includes('only here'))!
   assert.equal(asked.messages.length, 5)
 
@@ -209,25 +212,25 @@ test('a fork has the same messages under the same ids, and from then on a life o
   assert.deepEqual(await client.messages.retrieve(before[1].id), [before[1]])
   await client.agents.messages.create(agent.id, hello('at home'))
   const ofDefault = await client.conversations.fork('default', { agent_id: agent.id })
-  assert.deepEqual(said(await listed(client, ofDefault.id, { order: 'asc' })), ['at home', 'Hi.'])
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual(contentsOf(await listed(client, ofDefault.id, { order: 'asc' })), ['at home', 'Hi.'])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 test('a fork of a conversation in the middle of a step has no calls without results', async (context) => {
   const { client, agent, wait, began, house } = await serveBusy(context)
   const { id } = await client.conversations.create({ agent_id: agent.id })
-  await heard(await client.conversations.messages.create(id, hello('First')))
-  const going = client.conversations.messages.create(id, hello('Hold')).then(heard)
+  await readStream(await client.conversations.messages.create(id, hello('First')))
+  const going = client.conversations.messages.create(id, hello('Hold')).then(readStream)
   await began.promise
   const fork = await client.conversations.fork(id)
-  assert.deepEqual(said(await listed(client, fork.id, { order: 'asc' })), ['First', 'Hi.', 'Hold'])
+  assert.deepEqual(contentsOf(await listed(client, fork.id, { order: 'asc' })), ['First', 'Hi.', 'Hold'])
   wait.open()
   assert.equal((await going).stopReason, 'end_turn')
-  await heard(await client.conversations.messages.create(fork.id, hello('Go on')))
+  await readStream(await client.conversations.messages.create(fork.id, hello('Go on')))
   const calling = (await listed(client, id, { order: 'asc' })).find((one) => one.message_type === 'tool_call_message')
   const whole = await client.conversations.fork(id, { message_id: calling.id })
   assert.deepEqual(typesIn(await listed(client, whole.id)).slice(0, 2), ['tool_return_message', 'tool_call_message'])
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 test('whoever finds a conversation busy is told which run it is and need not come back; others are free', async (context) => {
@@ -235,7 +238,7 @@ test('whoever finds a conversation busy is told which run it is and need not com
   const { id } = await client.conversations.create({ agent_id: agent.id })
   const otid = randomUUID()
   const body = { messages: [{ role: 'user', content: 'Hold', otid }], background: true }
-  const first = client.conversations.messages.create(id, body as never).then(heard)
+  const first = client.conversations.messages.create(id, body as never).then(readStream)
   await began.promise
   const [run] = (await client.runs.list({ conversation_id: id })).getPaginatedItems()
 
@@ -249,23 +252,23 @@ test('whoever finds a conversation busy is told which run it is and need not com
   const compact = await refused(client.conversations.messages.compact(id))
   assert.deepEqual([compact.status, compact.error.run_id], [409, run!.id])
   // The same words under the same otid are the same request.
-  const again = client.conversations.messages.create(id, body as never).then(heard)
-  const byOtid = client.conversations.messages.stream(id, { otid }).then(heard)
-  const active = client.conversations.messages.stream(id).then(heard)
+  const again = client.conversations.messages.create(id, body as never).then(readStream)
+  const byOtid = client.conversations.messages.stream(id, { otid }).then(readStream)
+  const active = client.conversations.messages.stream(id).then(readStream)
   const after = await client.conversations.create({ agent_id: agent.id })
-  assert.equal((await heard(await client.conversations.messages.create(after.id, hello()))).stopReason, 'end_turn')
+  assert.equal((await readStream(await client.conversations.messages.create(after.id, hello()))).stopReason, 'end_turn')
   wait.open()
   const replies = await Promise.all([first, again, byOtid, active])
   for (const reply of replies) assert.deepEqual([reply.runId, reply.stopReason], [run!.id, 'end_turn'])
-  assert.equal((await heard(await client.conversations.messages.stream(id, { otid }))).runId, run!.id)
+  assert.equal((await readStream(await client.conversations.messages.stream(id, { otid }))).runId, run!.id)
   const over = await refused(client.conversations.messages.stream(id))
   assert.equal(over.status, 400)
   assert.match(over.error.detail, /No active runs found/)
   assert.equal((await refused(client.conversations.messages.stream(id, { otid: 'nobody' }))).status, 404)
-  assert.equal((await heard(await client.conversations.messages.create(id, hello()))).stopReason, 'end_turn')
+  assert.equal((await readStream(await client.conversations.messages.create(id, hello()))).stopReason, 'end_turn')
 
   const whole = await fetch('POST', `/v1/conversations/${id}/messages`, { ...(hello() as object), streaming: false })
-  const { messages, stop_reason } = whole.body as Heard
+  const { messages, stop_reason } = whole.body as WireValue
   assert.deepEqual([whole.status, typesIn(messages), stop_reason.stop_reason], [200, ['assistant_message'], 'end_turn'])
 })
 
@@ -273,32 +276,32 @@ test('a run of a conversation is cancelled through it, and a deleted conversatio
   const { client, agent, began, house } = await serveBusy(context)
   const { id } = await client.conversations.create({ agent_id: agent.id })
   assert.equal(await statusOf(client.conversations.cancel(id)), 409)
-  const first = client.conversations.messages.create(id, hello('Hold')).then(heard)
+  const first = client.conversations.messages.create(id, hello('Hold')).then(readStream)
   await began.promise
   const told = await client.conversations.cancel(id)
   assert.deepEqual(Object.values(told), ['cancelled'])
   assert.equal((await first).stopReason, 'cancelled')
 
   const other = await client.conversations.create({ agent_id: agent.id })
-  const second = client.conversations.messages.create(other.id, hello('Hold')).then(heard)
+  const second = client.conversations.messages.create(other.id, hello('Hold')).then(readStream)
   while ((await client.runs.list({ conversation_id: other.id })).getPaginatedItems().length === 0) await first
   await client.conversations.delete(other.id)
   assert.equal((await second).stopReason, 'cancelled')
   assert.equal(await statusOf(client.conversations.retrieve(other.id)), 404)
   const runs = (await client.runs.list({ agent_id: agent.id })).getPaginatedItems()
   assert.deepEqual([...new Set(runs.map(({ status }) => status))], ['cancelled'])
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 test('a conversation that waits for a word says so in its messages, and takes nothing else until it has it', async (context) => {
   const guarded = tool('send', () => success('sent'), { needsApproval: true })
-  const { client } = await serveHouse(context, {
+  const { client } = await serveFixture(context, {
     tools: [guarded],
     script: [{ calls: [{ tool: 'send', input: {} }] }, { text: 'Sent.' }],
   })
   const agent = await client.agents.create({ model: MODEL, tools: ['send'], include_base_tools: false })
   const { id } = await client.conversations.create({ agent_id: agent.id })
-  const asked = await heard(await client.conversations.messages.create(id, hello()))
+  const asked = await readStream(await client.conversations.messages.create(id, hello()))
   const request = asked.messages.at(-1)
   assert.equal(request.message_type, 'approval_request_message')
   const waiting = await client.conversations.retrieve(id)
@@ -311,33 +314,33 @@ test('a conversation that waits for a word says so in its messages, and takes no
   assert.deepEqual(busy.error.detail.tool_call_ids, [request.tool_call.tool_call_id])
   assert.equal((await refused(client.conversations.messages.compact(id))).status, 409)
   const fork = await client.conversations.fork(id)
-  assert.deepEqual(said(await listed(client, fork.id)), ['Hello'])
+  assert.deepEqual(contentsOf(await listed(client, fork.id)), ['Hello'])
 
   const approvals = [{ type: 'approval', tool_call_id: request.tool_call.tool_call_id, approve: true }]
-  const reply = await heard(
+  const reply = await readStream(
     await client.conversations.messages.create(id, { messages: [{ type: 'approval', approvals }] } as never),
   )
   assert.deepEqual(typesIn(reply.messages), ['tool_return_message', 'assistant_message'])
 
   // The same on the default conversation, where the agent tells it, too.
-  await client.conversations.messages.create('default', hello('x', { agent_id: agent.id })).then(heard)
+  await client.conversations.messages.create('default', hello('x', { agent_id: agent.id })).then(readStream)
   const include = { include: ['agent.pending_approval'] as never }
-  const state = (await client.agents.retrieve(agent.id, include)) as Heard
+  const state = (await client.agents.retrieve(agent.id, include)) as WireValue
   assert.equal(state.message_ids.at(-1), state.pending_approval.id)
   assert.equal(state.last_stop_reason, 'requires_approval')
   assert.deepEqual(Object.values(await client.conversations.cancel('default', { agent_id: agent.id })), ['cancelled'])
-  assert.equal(((await client.agents.retrieve(agent.id, include)) as Heard).pending_approval, null)
+  assert.equal(((await client.agents.retrieve(agent.id, include)) as WireValue).pending_approval, null)
 })
 
 test('default with an agent, and the id of an agent, mean the conversation every agent has', async (context) => {
-  const { client } = await serveHouse(context, {
+  const { client } = await serveFixture(context, {
     script: (request) => [{ text: JSON.stringify(request.messages).includes('Summar') ? 'A summary.' : 'Hi.' }],
   })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'old' }] })
   const named = { agent_id: agent.id }
   for (let turn = 0; turn < 4; turn++)
-    await heard(await client.conversations.messages.create('default', hello('long '.repeat(300), named)))
-  await heard(await client.conversations.messages.create(agent.id, hello('by id')))
+    await readStream(await client.conversations.messages.create('default', hello('long '.repeat(300), named)))
+  await readStream(await client.conversations.messages.create(agent.id, hello('by id')))
   const byDefault = await listed(client, 'default', named)
   assert.deepEqual(await listed(client, agent.id), byDefault)
   assert.deepEqual((await client.agents.messages.list(agent.id)).getPaginatedItems(), byDefault.toReversed())
@@ -367,17 +370,17 @@ test('default with an agent, and the id of an agent, mean the conversation every
 test('a conversation may have a model of its own', async (context) => {
   const one = queueModel([says('I am one.')])
   const two = queueModel([says('I am two.')])
-  const { client, fetch } = await serveHouse(context, { providers: () => ({ one, two }) })
+  const { client, fetch } = await serveFixture(context, { providers: () => ({ one, two }) })
   const agent = await client.agents.create({ model: 'one/model' })
   const { id } = await client.conversations.create({ agent_id: agent.id, model: 'two/model' })
-  const reply = await heard(await client.conversations.messages.create(id, hello()))
+  const reply = await readStream(await client.conversations.messages.create(id, hello()))
   assert.equal(reply.messages.at(-1).content, 'I am two.')
   await client.conversations.update(id, { model: null })
-  const next = await heard(await client.conversations.messages.create(id, hello()))
+  const next = await readStream(await client.conversations.messages.create(id, hello()))
   assert.equal(next.messages.at(-1).content, 'I am one.')
   // The default conversation is one, too, whichever way it is spoken to.
   const patched = await fetch('PATCH', `/v1/conversations/default?agent_id=${agent.id}`, { model: 'two/model' })
-  assert.equal((patched.body as Heard).model, 'two/model')
-  const { messages } = (await client.agents.messages.create(agent.id, hello())) as Heard
+  assert.equal((patched.body as WireValue).model, 'two/model')
+  const { messages } = (await client.agents.messages.create(agent.id, hello())) as WireValue
   assert.equal(messages.at(-1).content, 'I am two.')
 })

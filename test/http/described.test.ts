@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type OutputUnit, Validator } from '@cfworker/json-schema'
+import { defined } from '../../src/core/defined.ts'
 import type { DescribedOperation, JsonSchema, OpenApi } from '../../src/http/openapi.ts'
-import { isWhole } from '../harness/how-much.ts'
+import { isFullRun } from '../harness/case-count.ts'
 import { queueModel, says } from '../harness/queue-model.ts'
-import { serveHouse } from './resource-house.ts'
-import { KEY } from './served.ts'
+import { serveFixture } from './fixture-resource-server.ts'
+import { KEY } from './fixture-server-process.ts'
 
 type Route = { method: string; path: string; operation: DescribedOperation }
 
 /** Values of every JSON type, and some that are nearly right. Each is allowed by some fields and refused by others. */
-const IN_BODY: readonly unknown[] = isWhole
+const IN_BODY: readonly unknown[] = isFullRun
   ? [0, 1, 5, -1, 1.5, 1e12, '', 'text', 'true', 'asc', true, null, [], ['text'], {}]
   : [-1, 'text', {}]
-const IN_QUERY: readonly string[] = isWhole
+const IN_QUERY: readonly string[] = isFullRun
   ? ['0', '1', '5', '-1', '1.5', '1000000000000', 'text', 'true', 'asc', '2026-01-01']
   : ['-1', 'text']
 
@@ -21,7 +22,7 @@ const IN_QUERY: readonly string[] = isWhole
 const CHECKED_BY_HANDLER = new Set(['body.messages', 'body.requires_approval', 'query.agent_id'])
 
 /** Of no use to this test, or the end of it: they never end, or take the keys of the house away. */
-const LEFT_OUT = /^(get \/v1\/runs\/\{run_id\}\/chunks|(post|delete) \/v1\/(keys|users|organizations).*)$/
+const NOT_TRIED = /^(get \/v1\/runs\/\{run_id\}\/chunks|(post|delete) \/v1\/(keys|users|organizations).*)$/
 
 test('every route accepts what /openapi.json allows, refuses what it does not, and answers as it says', {
   timeout: 110_000,
@@ -34,32 +35,32 @@ test('every route accepts what /openapi.json allows, refuses what it does not, a
     const example = exampleOf(route)
     const answer = route.method === 'delete' ? undefined : await ask(route.method, path, example)
     if (answer) faults.push(...answerFaults(route, answer, document))
-    for (const { name, place, schema } of fieldsOf(route)) {
-      for (const value of place === 'body' ? IN_BODY : IN_QUERY) {
+    for (const { name, part, schema } of fieldsOf(route)) {
+      for (const value of part === 'body' ? IN_BODY : IN_QUERY) {
         const isAllowed =
-          place === 'body' ? allows(schema, value, document) : allowsText(schema, String(value), document)
+          part === 'body' ? allows(schema, value, document) : allowsText(schema, String(value), document)
         if (isAllowed && route.method === 'delete') continue
-        const where = `${route.method} ${route.path} ${place}.${name} = ${JSON.stringify(value)}`
+        const where = `${route.method} ${route.path} ${part}.${name} = ${JSON.stringify(value)}`
         const { status, detail } =
-          place === 'body'
+          part === 'body'
             ? await ask(route.method, path, { ...(example as object), [name]: value })
             : await ask(route.method, `${path}?${new URLSearchParams({ [name]: String(value) })}`, example)
         sent++
-        const isRefused = status === 422 && detail.includes(`${place}.${name}`)
+        const isRefused = status === 422 && detail.includes(`${part}.${name}`)
         if (status === 500) faults.push(`${where} is answered with a fault: ${detail}`)
         else if (!isAllowed && !isRefused) faults.push(`${where} is not described and yet taken: ${status} ${detail}`)
-        else if (isAllowed && isRefused && !CHECKED_BY_HANDLER.has(`${place}.${name}`))
+        else if (isAllowed && isRefused && !CHECKED_BY_HANDLER.has(`${part}.${name}`))
           faults.push(`${where} is described and yet refused: ${detail}`)
       }
     }
   }
   assert.deepEqual(faults.slice(0, 30), [])
-  assert.ok(sent > (isWhole ? 2_000 : 400), `only ${sent} requests were sent`)
+  assert.ok(sent > (isFullRun ? 2_000 : 400), `only ${sent} requests were sent`)
 })
 
 /** A server with one of everything, so that requests come as far as their handlers. */
 async function servedApi(context: TestContext) {
-  const { client, fetch: json } = await serveHouse(context, {
+  const { client, fetch: json } = await serveFixture(context, {
     providers: () => ({ test: queueModel([says('Hello.')]), scripted: queueModel([says('Hello.')]) }),
   })
   const agent = await client.agents.create({ model: 'test/model', memory_blocks: [{ label: 'human', value: 'x' }] })
@@ -90,9 +91,9 @@ async function servedApi(context: TestContext) {
       method: method.toUpperCase(),
       headers: {
         authorization: `Bearer ${KEY}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...defined({ 'content-type': body === undefined ? undefined : 'application/json' }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
       redirect: 'manual',
       signal: stop.signal,
     })
@@ -110,22 +111,22 @@ async function servedApi(context: TestContext) {
 
 type Answer = { status: number; type: string; body: unknown; detail: string }
 
-type Field = { name: string; place: 'query' | 'body'; schema: JsonSchema }
+type Field = { name: string; part: 'query' | 'body'; schema: JsonSchema }
 
 const routesIn = ({ paths }: OpenApi): Route[] =>
   Object.entries(paths)
     .flatMap(([path, operations]) =>
       Object.entries(operations).map(([method, operation]) => ({ method, path, operation })),
     )
-    .filter(({ method, path }) => !LEFT_OUT.test(`${method} ${path}`))
+    .filter(({ method, path }) => !NOT_TRIED.test(`${method} ${path}`))
 
 function fieldsOf({ operation: { parameters, requestBody } }: Route): Field[] {
   const inQuery = parameters.filter((one) => one.in === 'query')
   const { properties = {} } = requestBody?.content['application/json']?.schema ?? {}
   return [
-    ...inQuery.map(({ name, schema }): Field => ({ name, place: 'query', schema })),
+    ...inQuery.map(({ name, schema }): Field => ({ name, part: 'query', schema })),
     ...Object.entries(properties as Record<string, JsonSchema>).map(
-      ([name, schema]): Field => ({ name, place: 'body', schema }),
+      ([name, schema]): Field => ({ name, part: 'body', schema }),
     ),
   ]
 }

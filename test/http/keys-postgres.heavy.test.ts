@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test'
 import { openApp } from '../../src/app.ts'
 import { startServer } from '../../src/http/server.ts'
 import { startPostgres } from '../harness/postgres.ts'
-import { requestOf } from './keyed-house.ts'
-import { KEY } from './served.ts'
+import { requestOf } from './fixture-keyed-server.ts'
+import { KEY } from './fixture-server-process.ts'
 
 const postgres = await startPostgres()
 const skip = 'skip' in postgres ? postgres.skip : false
@@ -17,9 +17,14 @@ async function serverFor(context: TestContext): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-keys-'))
   const environment = { HOLDFAST_HOME: home, DATABASE_URL: 'url' in postgres ? postgres.url : '' }
   const app = await openApp({ environment, role: 'owner' })
-  const report = app.desk.world.report
+  const report = app.context.deps.report
   const server = await startServer({
-    ...{ desk: app.desk, host: '127.0.0.1', port: 0, apiKey: KEY, version: 'test', report },
+    context: app.context,
+    host: '127.0.0.1',
+    port: 0,
+    apiKey: KEY,
+    version: 'test',
+    report,
   })
   context.after(async () => {
     await server.close()

@@ -9,7 +9,7 @@ import { DEFAULT_ORGANIZATION, type OrganizationId } from '../../src/core/id.ts'
 import type { KeyId } from '../../src/core/people.ts'
 import { openSqliteStore } from '../../src/storage/sqlite.ts'
 import { gate, tool } from '../harness/tools.ts'
-import { requestOf, serveKeyed } from './keyed-house.ts'
+import { requestOf, serveKeyed } from './fixture-keyed-server.ts'
 
 const SAYS = [{ text: 'Hello there.' }]
 
@@ -28,7 +28,7 @@ test('a key is told once; what is kept of it opens nothing', async (context) => 
   assert.equal((await as(made.key)('GET', '/v1/agents')).status, 200)
   for (const wrong of [made.prefix, `${made.prefix}-${'0'.repeat(64)}`, made.key.slice(0, -1), `${made.key}0`, ''])
     assert.equal((await as(wrong)('GET', '/v1/agents')).status, 401, wrong)
-  const kept = await house.desk.world.store.keys.byPrefix(made.prefix)
+  const kept = await house.context.deps.store.keys.byPrefix(made.prefix)
   assert.equal((await as(kept!.digest)('GET', '/v1/agents')).status, 401)
 
   const files = ['holdfast.db', 'holdfast.db-wal', 'chunks.db'].map((name) => join(house.home, name))
@@ -71,7 +71,7 @@ test('a scope is what the server says it is, and no more can be done with it', a
   assert.deepEqual(house.faults, [])
 })
 
-test('whatever belongs to one organisation looks missing from another', async (context) => {
+test('whatever belongs to one organization looks missing from another', async (context) => {
   const { as, makeKey, makeOrganization, house } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'note', input: {} }] }, { text: 'done' }],
     tools: [tool('note')],
@@ -172,9 +172,20 @@ test('whatever belongs to one organisation looks missing from another', async (c
     assert.notDeepEqual(answer, { detail: 'Not Found' }, `${method} ${path} has no route`)
   }
   const ids: Record<string, string> = {
-    ...{ agent_id: agent, block_id: block.id, tool_id: ourTool.id, memory_id: passage!.id, run_id: run.id },
-    ...{ step_id: step!.id, message_id: message!.id, conversation_id: conversation, key_id: key.id, user_id: user.id },
-    ...{ block_label: 'secret', label: 'secret', tool_name: 'ours', process_id: 'process-1' },
+    agent_id: agent,
+    block_id: block.id,
+    tool_id: ourTool.id,
+    memory_id: passage!.id,
+    run_id: run.id,
+    step_id: step!.id,
+    message_id: message!.id,
+    conversation_id: conversation,
+    key_id: key.id,
+    user_id: user.id,
+    block_label: 'secret',
+    label: 'secret',
+    tool_name: 'ours',
+    process_id: 'process-1',
   }
   const { paths } = await must<{ paths: Record<string, object> }>(ours('GET', '/openapi.json'))
   for (const [path, methods] of Object.entries(paths)) {
@@ -208,7 +219,7 @@ test('whatever belongs to one organisation looks missing from another', async (c
   assert.equal((await as(key.key)('GET', '/v1/agents')).status, 200)
 })
 
-test('an agent of another organisation runs with the models of the server', async (context) => {
+test('an agent of another organization runs with the models of the server', async (context) => {
   const { url, makeKey, makeOrganization } = await serveKeyed(context, { script: SAYS })
   const organization_id = await makeOrganization('other')
   const { key } = await makeKey({ scope: 'agent', organization_id })
@@ -231,12 +242,12 @@ test('a revoked key opens nothing, and what it held open ends within a second', 
     'by another process': async (id: string) => {
       const { store, chunks } = await openSqliteStore({ home: house.home, clock, durability: 'relaxed', role: 'guest' })
       await store.keys.revoke(DEFAULT_ORGANIZATION, id as KeyId, {
-        ...{
-          id: `audit-${randomness.uuid()}`,
-          at: clock.now(),
-          organizationId: DEFAULT_ORGANIZATION as OrganizationId,
-        },
-        ...{ actor: 'command-line', verb: 'key.revoke', outcome: 'done' },
+        id: `audit-${randomness.uuid()}`,
+        at: clock.now(),
+        organizationId: DEFAULT_ORGANIZATION as OrganizationId,
+        actor: 'command-line',
+        verb: 'key.revoke',
+        outcome: 'done',
       })
       await chunks.close()
       await store.close()

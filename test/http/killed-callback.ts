@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { callbackOf, isSent, listenForCallbacks } from './callback-listener.ts'
-import { MODEL, openServer } from './served.ts'
+import { isSent, listenForCallbacks, waitForCallback } from './callback-listener.ts'
+import { MODEL, openServer } from './fixture-server-process.ts'
 
 /** kill -9 after the callback was heard and before anybody could write down that it was. */
 export async function callsAgainAfterKill(context: TestContext, environment: Record<string, string> = {}) {
@@ -22,7 +22,7 @@ export async function callsAgainAfterKill(context: TestContext, environment: Rec
   assert.deepEqual([callback_sent_at, callback_error], [null, null])
 
   await listener.called(2)
-  const run = await callbackOf(client, id, isSent)
+  const run = await waitForCallback(client, id, isSent)
   assert.equal(run.callback_status_code, 200)
   const [first, second, ...others] = listener.calls
   assert.deepEqual(others, [])

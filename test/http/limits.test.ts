@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { realClock as clock } from '../../src/config/real-clock.ts'
 import { success } from '../../src/tools/define-tool.ts'
 import { gate, tool } from '../harness/tools.ts'
-import { requestOf, serveKeyed } from './keyed-house.ts'
-import { KEY } from './served.ts'
+import { requestOf, serveKeyed } from './fixture-keyed-server.ts'
+import { KEY } from './fixture-server-process.ts'
 
 const soon = () => clock.sleep(10, new AbortController().signal)
 
@@ -77,7 +77,7 @@ test('turns of a key and of an agent are counted, and end', async (context) => {
   const keys = await Promise.all([1, 2, 3].map(() => makeKey({ scope: 'agent' })))
   const send = (key: string, agent: string) => as(key)('POST', `/v1/agents/${agent}/messages/async`, { input: 'hi' })
   const running = async (count: number) => {
-    while (house.desk.engine!.dispatcher.running().length !== count) await soon()
+    while (house.context.engine!.dispatcher.running().length !== count) await soon()
   }
   assert.equal((await send(keys[0]!.key, one)).status, 200)
   await running(1)

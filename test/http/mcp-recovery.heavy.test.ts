@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defined } from '../../src/core/defined.ts'
 import { type ServedTool, startMcpServer, text } from '../harness/mcp-server.ts'
-import { MODEL, openServer } from './served.ts'
+import { MODEL, openServer } from './fixture-server-process.ts'
 
 const NAMES = ['pay', 'look', 'save']
 const HINTS: Record<string, ServedTool['annotations']> = {
@@ -14,7 +15,7 @@ test('after kill -9 in the middle of a call: what may not happen twice is not se
   const remote = await startMcpServer(
     NAMES.map((name) => ({
       name,
-      ...(HINTS[name] ? { annotations: HINTS[name] } : {}),
+      ...defined({ annotations: HINTS[name] }),
       run: () => (isDead ? text(`${name} done`) : new Promise(() => undefined)),
     })),
   )

@@ -6,12 +6,13 @@ import { after, before, type TestContext, test } from 'node:test'
 import { Letta } from '@letta-ai/letta-client'
 import { type App, openApp } from '../../src/app.ts'
 import { realClock } from '../../src/config/real-clock.ts'
+import { defined } from '../../src/core/defined.ts'
 import { type RunningServer, startServer } from '../../src/http/server.ts'
 import type { Answer } from '../../src/providers/scripted/reply.ts'
-import { scriptedProvider } from '../../src/providers/scripted/script.ts'
+import { newScriptedProvider } from '../../src/providers/scripted/script.ts'
+import { findLocalHostname } from '../harness/local-hostname.ts'
 import { type McpTestServer, type ServedTool, startMcpServer, text } from '../harness/mcp-server.ts'
-import { nameOfThisMachine } from '../harness/name-of-this-machine.ts'
-import { KEY } from './served.ts'
+import { KEY } from './fixture-server-process.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'holdfast-mcp-http-'))
 const faults: unknown[] = []
@@ -39,7 +40,7 @@ const forecast: ServedTool = {
 const book: ServedTool = { name: 'book', description: 'Books a trip.', run: () => text('booked') }
 
 before(async () => {
-  const provider = scriptedProvider({ clock: realClock, scriptFor: () => script })
+  const provider = newScriptedProvider({ clock: realClock, scriptFor: () => script })
   app = await openApp({
     environment: { HOLDFAST_HOME: home },
     role: 'owner',
@@ -47,7 +48,11 @@ before(async () => {
     report: (fault) => void faults.push(fault),
   })
   server = await startServer({
-    ...{ desk: app.desk, host: '127.0.0.1', port: 0, apiKey: KEY, version: 'test' },
+    context: app.context,
+    host: '127.0.0.1',
+    port: 0,
+    apiKey: KEY,
+    version: 'test',
     report: (fault) => void faults.push(fault),
   })
   client = new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 })
@@ -97,7 +102,7 @@ const raw = async (method: string, path: string, body?: unknown, headers: Record
   const response = await fetch(`${server.url}${path}`, {
     method,
     headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
   })
   const said = await response.text()
   return { status: response.status, headers: response.headers, body: said ? JSON.parse(said) : undefined }
@@ -107,8 +112,11 @@ test('each type of server is made, shown, changed in part, listed and deleted', 
   const configs = [
     { mcp_server_type: 'stdio', command: 'node', args: ['x.js'], env: { API_KEY: 'env-secret-value' } },
     ...['sse', 'streamable_http'].map((mcp_server_type) => ({
-      ...{ mcp_server_type, server_url: 'http://127.0.0.1:9/mcp', auth_header: 'x-api-key' },
-      ...{ auth_token: 'token-secret-value', custom_headers: { 'x-team': 'team-secret-value' } },
+      mcp_server_type,
+      server_url: 'http://127.0.0.1:9/mcp',
+      auth_header: 'x-api-key',
+      auth_token: 'token-secret-value',
+      custom_headers: { 'x-team': 'team-secret-value' },
     })),
   ]
   for (const config of configs) {
@@ -250,13 +258,13 @@ test('a refresh tells what changed; what people decided about a tool stays, and 
   assert.equal((await raw('PATCH', `/v1/tools/${keep!.id}`, { description: 'Mine now' })).status, 400)
   const agent = await addAgent('keep', 'drop')
   changing.tools = [
-    { ...book, name: 'keep', description: 'Now in colour.' },
+    { ...book, name: 'keep', description: 'Now in color.' },
     { ...book, name: 'fresh' },
   ]
   assert.deepEqual(await client.mcpServers.refresh(id), { added: ['fresh'], updated: ['keep'], deleted: ['drop'] })
   assert.deepEqual(await client.mcpServers.refresh(id), { added: [], updated: [], deleted: [] })
   const now = await client.tools.retrieve(keep!.id)
-  assert.deepEqual([now.description, now.default_requires_approval], ['Now in colour.', true])
+  assert.deepEqual([now.description, now.default_requires_approval], ['Now in color.', true])
   const names = (await client.agents.tools.list(agent.id)).getPaginatedItems().map(({ name }) => name)
   assert.deepEqual(names, ['keep'])
 })
@@ -315,7 +323,9 @@ test('a tool is run by hand, of a server or of an agent; a repeat of one that ma
   const faulty = await client.mcpServers.tools.run(sunny!.id, { mcp_server_id: id, args: {} })
   assert.deepEqual([faulty.status, faulty.stderr?.length], ['error', 1])
   const agent = await client.agents.create({
-    ...{ name: `agent-${++made}`, model: 'test/model', tools: ['book', 'memory_insert'] },
+    name: `agent-${++made}`,
+    model: 'test/model',
+    tools: ['book', 'memory_insert'],
     memory_blocks: [{ label: 'notes', value: 'one' }],
   })
   assert.equal((await client.agents.tools.run('book', { agent_id: agent.id })).func_return, 'booked')
@@ -368,7 +378,7 @@ test('where the server connects to is said by administrators; other keys may loo
   assert.equal(await statusOf('POST', `/${id}/tools/${sunny!.id}/run`, run), 200)
 })
 
-test('another organisation names its own servers, on the public internet and nowhere else', async (t) => {
+test('another organization names its own servers, on the public internet and nowhere else', async (t) => {
   const organization = await raw('POST', '/v1/organizations', { name: 'Elsewhere' })
   const keyOf = async (scope: string) => {
     const made = await raw('POST', '/v1/keys', { name: scope, scope, organization_id: organization.body.id })
@@ -389,7 +399,7 @@ test('another organisation names its own servers, on the public internet and now
   assert.equal((await make({ server_url: 'https://example.com/mcp' }, await keyOf('agent'))).status, 403)
 
   // What a name leads to is seen only when it is asked.
-  const name = await nameOfThisMachine()
+  const name = await findLocalHostname()
   if (!name) return t.diagnostic('no name leads to this machine')
   const server_url = `https://${name}:${port}/mcp`
   const { status, body } = await make({ server_url, auth_token: 'tok-secret-1234' })

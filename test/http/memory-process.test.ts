@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { serveFor } from './served.ts'
+import { serveFor } from './fixture-server-process.ts'
 
 test('a server process that is killed after an edit was told has the edit, the prompt and the tools when it is back', async (t) => {
   const served = await serveFor(t)

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { calls, queueModel, says } from '../harness/queue-model.ts'
-import { serveHouse, statusOf } from './resource-house.ts'
+import { serveFixture, statusOf } from './fixture-resource-server.ts'
 
 const MODEL = 'test/model'
 
 test('a block that two agents share is edited once and seen by both', async (context) => {
-  const { client, house } = await serveHouse(context)
+  const { client, house } = await serveFixture(context)
   const shared = await client.blocks.create({
     label: 'shared',
     value: 'old',
@@ -39,7 +39,7 @@ test('a block that two agents share is edited once and seen by both', async (con
 })
 
 test('blocks are listed by label, keep their order on an agent, and hold to their limits', async (context) => {
-  const { client, fetch, house } = await serveHouse(context)
+  const { client, fetch, house } = await serveFixture(context)
   const labels = Array.from({ length: 12 }, (_, index) => `label_${(index * 7) % 12}`)
   const agent = await client.agents.create({
     model: MODEL,
@@ -79,9 +79,9 @@ test('blocks are listed by label, keep their order on an agent, and hold to thei
 test('a memory tool edits a block over the wire and refuses a read-only one', async (context) => {
   const edit = (label: string) => calls('memory_insert', JSON.stringify({ label, new_string: 'added' }))
   const model = queueModel([edit('open'), edit('locked'), says('Done.')])
-  const { client } = await serveHouse(context, { providers: () => ({ test: model }) })
+  const { client } = await serveFixture(context, { providers: () => ({ test: model }) })
   const agent = await client.agents.create({
-    ...{ model: MODEL },
+    model: MODEL,
     memory_blocks: [
       { label: 'open', value: 'was' },
       { label: 'locked', value: 'stays', read_only: true },
@@ -99,7 +99,7 @@ const SOURCE =
 
 test('a tool is read from its source, replaced by name, attached, detached and deleted', async (context) => {
   const model = queueModel([calls('weather', '{"city":"Bergen"}'), says('I cannot tell.')])
-  const { client, fetch, house } = await serveHouse(context, { providers: () => ({ test: model }) })
+  const { client, fetch, house } = await serveFixture(context, { providers: () => ({ test: model }) })
   const made = await client.tools.create({ source_code: SOURCE, tags: ['t'] })
   assert.deepEqual([made.name, made.description, made.tool_type], ['weather', 'Tells the weather.', 'custom'])
   assert.deepEqual((made.json_schema as { parameters: { required: string[] } }).parameters.required, ['city'])
@@ -146,16 +146,16 @@ test('a tool is read from its source, replaced by name, attached, detached and d
 })
 
 test('passages are put away, listed, found by words and tags, and deleted', async (context) => {
-  const { client, fetch, house } = await serveHouse(context)
+  const { client, fetch, house } = await serveFixture(context)
   const agent = await client.agents.create({ model: MODEL })
   const [first] = await client.agents.passages.create(agent.id, {
-    text: 'The harbour of Bergen',
+    text: 'The harbor of Bergen',
     tags: ['trip', 'norway'],
   })
   await client.agents.passages.create(agent.id, { text: 'A recipe for soup', created_at: '2020-01-02T03:04:05Z' })
-  assert.equal(first!.text, 'The harbour of Bergen')
+  assert.equal(first!.text, 'The harbor of Bergen')
   const search = (query: object) => client.agents.passages.search(agent.id, { query: '', ...query })
-  assert.deepEqual((await search({ query: 'harbour soup' })).count, 2)
+  assert.deepEqual((await search({ query: 'harbor soup' })).count, 2)
   const found = await search({ query: 'bergen', tags: ['trip'], tag_match_mode: 'all' })
   assert.deepEqual(
     [found.count, found.results[0]!.content, found.results[0]!.tags],
@@ -168,7 +168,7 @@ test('passages are put away, listed, found by words and tags, and deleted', asyn
     '2020-01-02T03:04:05+00:00',
   )
   await client.agents.passages.delete(first!.id!, { agent_id: agent.id })
-  assert.equal((await search({ query: 'harbour' })).count, 0)
+  assert.equal((await search({ query: 'harbor' })).count, 0)
   assert.equal(await statusOf(client.agents.passages.delete(first!.id!, { agent_id: agent.id })), 404)
   assert.equal(await statusOf(client.agents.passages.create(agent.id, { text: '' })), 422)
   assert.equal(await statusOf(client.agents.passages.create(agent.id, { text: 'x', created_at: 'noon' })), 422)

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { serveHouse, statusOf } from './resource-house.ts'
-import { type Heard, heard, isCompiled } from './send-modes.ts'
+import { serveFixture, statusOf } from './fixture-resource-server.ts'
+import { isSystemPrompt, readStream, type WireValue } from './send-modes.ts'
 
 const MODEL = 'test/model'
 const hello = (content: string) => ({ messages: [{ role: 'user', content }] }) as never
 
 test('what was said is found by its words, of all agents, of one, or in one conversation', async (context) => {
-  const { client, fetch } = await serveHouse(context, { script: [{ text: 'The kettle text is on.' }] })
+  const { client, fetch } = await serveFixture(context, { script: [{ text: 'The kettle text is on.' }] })
   const ada = await client.agents.create({ model: MODEL })
   const bob = await client.agents.create({ model: MODEL })
   const talk = await client.conversations.create({ agent_id: ada.id })
   await client.agents.messages.create(ada.id, hello('Blue whales sing "low" songs'))
   await client.agents.messages.create(bob.id, hello('Whales are large'))
-  await heard(await client.conversations.messages.create(talk.id, hello('Nothing but whales here')))
+  await readStream(await client.conversations.messages.create(talk.id, hello('Nothing but whales here')))
   await client.conversations.fork(talk.id)
 
-  const find = async (query: string, more: object = {}): Promise<Heard[]> =>
-    (await client.messages.search({ query, ...more } as never)) as Heard[]
+  const find = async (query: string, more: object = {}): Promise<WireValue[]> =>
+    (await client.messages.search({ query, ...more } as never)) as WireValue[]
   for (const search_mode of ['fts', 'vector', 'hybrid']) {
     const found = await find('blue WHALES', { search_mode })
     assert.equal(found.length, 3, 'what a fork copied is found once')
@@ -62,10 +62,10 @@ test('what was said is found by its words, of all agents, of one, or in one conv
 })
 
 test('the messages of all agents are listed, the newest first', async (context) => {
-  const { client } = await serveHouse(context, { script: [{ text: 'Yes.' }] })
+  const { client } = await serveFixture(context, { script: [{ text: 'Yes.' }] })
   const ids = [await client.agents.create({ model: MODEL }), await client.agents.create({ model: MODEL })]
   for (const [index, { id }] of ids.entries()) await client.agents.messages.create(id, hello(`word ${index}`))
-  const all = (await client.messages.list()) as Heard[]
+  const all = (await client.messages.list()) as WireValue[]
   assert.deepEqual(
     all.map(({ message_type }) => message_type),
     ['assistant_message', 'user_message', 'assistant_message', 'user_message'],
@@ -78,11 +78,11 @@ test('the messages of all agents are listed, the newest first', async (context) 
   assert.deepEqual(await client.messages.list({ conversation_id: talk.id }), [])
   assert.equal(await statusOf(client.messages.list({ after: `message-${randomUUID()}` })), 404)
   assert.equal(await statusOf(client.messages.list({ after: 'nobody' })), 422)
-  assert.ok(!all.some(isCompiled))
+  assert.ok(!all.some(isSystemPrompt))
 })
 
 test('passages are found among those of all agents', async (context) => {
-  const { client, fetch } = await serveHouse(context)
+  const { client, fetch } = await serveFixture(context)
   const ada = await client.agents.create({ model: MODEL })
   const bob = await client.agents.create({ model: MODEL })
   await client.agents.passages.create(ada.id, { text: 'A lighthouse by the sea', tags: ['place'] })

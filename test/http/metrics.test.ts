@@ -4,31 +4,31 @@ import { openApp } from '../../src/app.ts'
 import { realClock } from '../../src/config/real-clock.ts'
 import type { Agent } from '../../src/core/agent.ts'
 import { startServer } from '../../src/http/server.ts'
-import { scriptedProvider, scriptOf } from '../../src/providers/scripted/script.ts'
+import { newScriptedProvider, scriptOf } from '../../src/providers/scripted/script.ts'
 import { createAgent } from '../../src/service/agents/create-agent.ts'
 import { sendMessage } from '../../src/service/messages/send-message.ts'
 import { waitForRun } from '../../src/service/runs/watch-run.ts'
 import { newHome } from '../cli/holdfast.ts'
-import { KEY } from './served.ts'
+import { KEY } from './fixture-server-process.ts'
 
 test('somebody who is woken at night sees what runs, what waits and for how long, what fails and what it costs', async (t) => {
   const environment = { HOLDFAST_HOME: newHome(t), HOLDFAST_MAX_RUNNING_TURNS: '1' }
-  const test = scriptedProvider({ clock: realClock, scriptFor: () => scriptOf({ text: 'Hello.' }) })
+  const test = newScriptedProvider({ clock: realClock, scriptFor: () => scriptOf({ text: 'Hello.' }) })
   const open = () => openApp({ environment, role: 'owner', providers: { test } })
   let app = await open()
-  const ada = await createAgent({ name: 'ada', model: 'scripted/friendly' }, app.desk)
-  const bob = await createAgent({ name: 'bob', model: 'test/model' }, app.desk)
+  const ada = await createAgent({ name: 'ada', model: 'scripted/friendly' }, app.context)
+  const bob = await createAgent({ name: 'bob', model: 'test/model' }, app.context)
   const say = async (text: string, agent: Agent) => {
-    const conversation = await app.desk.world.store.conversations.defaultOf(agent.organizationId, agent.id)
+    const conversation = await app.context.deps.store.conversations.defaultOf(agent.organizationId, agent.id)
     const content = [{ type: 'text' as const, text }]
-    return (await sendMessage({ agent, conversationId: conversation!.id, content }, app.desk)).runId
+    return (await sendMessage({ agent, conversationId: conversation!.id, content }, app.context)).runId
   }
   const left = await say('count to 60', ada)
   await app.close()
 
   app = await open()
   const options = { host: '127.0.0.1', port: 0, apiKey: KEY, version: '1', report: () => {} }
-  const server = await startServer({ ...options, desk: app.desk })
+  const server = await startServer({ ...options, context: app.context })
   t.after(async () => {
     await server.close()
     await app.close()
@@ -51,7 +51,7 @@ test('somebody who is woken at night sees what runs, what waits and for how long
   assert.equal(value(during, 'holdfast_runs{phase="queued"}'), 1)
   assert.ok(value(during, 'holdfast_queue_oldest_seconds')! >= 0)
   await fetch(`${server.url}/v1/runs/${left}`, { method: 'DELETE', headers: { authorization: `Bearer ${KEY}` } })
-  await waitForRun(queued, app.desk)
+  await waitForRun(queued, app.context)
   const after = await page()
   assert.equal(value(after, 'holdfast_runs{phase="queued"}'), 0)
   assert.equal(value(after, 'holdfast_queue_oldest_seconds'), 0)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenApi } from '../../src/http/openapi.ts'
-import { serveHouse } from './resource-house.ts'
+import { serveFixture } from './fixture-resource-server.ts'
 
 test('the API describes itself: every path, its parameters and bodies, in a document that holds together', async (t) => {
-  const { fetch } = await serveHouse(t)
+  const { fetch } = await serveFixture(t)
   const { body } = await fetch('GET', '/openapi.json')
   const { openapi, paths, components, info } = body as OpenApi
   assert.match(openapi, /^3\.1\.\d$/)
@@ -33,7 +33,7 @@ test('the API describes itself: every path, its parameters and bodies, in a docu
 })
 
 test('the page for people needs no key, nothing from elsewhere and no script, and shows a line for each route', async (t) => {
-  const { client, fetch } = await serveHouse(t)
+  const { client, fetch } = await serveFixture(t)
   const { paths } = (await fetch('GET', '/openapi.json')).body as OpenApi
   const response = await globalThis.fetch(`${client.baseURL}/`)
   assert.equal(response.status, 200)

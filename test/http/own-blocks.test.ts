@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Letta } from '@letta-ai/letta-client'
 import { checkStore } from '../../src/service/store/check-store.ts'
-import { serveHouse } from './resource-house.ts'
-import { type Heard, heard } from './send-modes.ts'
+import { serveFixture } from './fixture-resource-server.ts'
+import { readStream, type WireValue } from './send-modes.ts'
 
 const MODEL = 'test/model'
 const remember = (label: string, text: string) => ({
@@ -11,11 +11,11 @@ const remember = (label: string, text: string) => ({
 })
 
 /** As newer clients ask for it. */
-const withOwn = async (client: Letta, agent_id: string, isolated_block_labels: string[]): Promise<Heard> =>
-  client.conversations.create({ agent_id, isolated_block_labels } as never) as Promise<Heard>
+const withOwn = async (client: Letta, agent_id: string, isolated_block_labels: string[]): Promise<WireValue> =>
+  client.conversations.create({ agent_id, isolated_block_labels } as never) as Promise<WireValue>
 
 test('a block that a conversation has a copy of is edited there alone; the others are shared as before', async (context) => {
-  const { client, house } = await serveHouse(context, {
+  const { client, house } = await serveFixture(context, {
     script: [remember('human', 'Likes tea.'), remember('rules', 'Be kind.'), { text: 'Noted.' }],
   })
   const memory_blocks = [
@@ -25,7 +25,7 @@ test('a block that a conversation has a copy of is edited there alone; the other
   const agent = await client.agents.create({ model: MODEL, memory_blocks })
   const own = await withOwn(client, agent.id, ['human', 'human'])
   assert.equal(own.isolated_block_ids.length, 1)
-  await heard(await client.conversations.messages.create(own.id, { input: 'Remember' } as never))
+  await readStream(await client.conversations.messages.create(own.id, { input: 'Remember' } as never))
 
   const textOf = async (label: string) => (await client.agents.blocks.retrieve(label, { agent_id: agent.id })).value
   assert.equal(await textOf('human'), 'Name: Ada.')
@@ -35,24 +35,24 @@ test('a block that a conversation has a copy of is edited there alone; the other
 
   // Compiled anew, each is told its own.
   await client.conversations.recompile(own.id)
-  await heard(await client.conversations.messages.create(own.id, { input: 'x' } as never))
+  await readStream(await client.conversations.messages.create(own.id, { input: 'x' } as never))
   assert.match(house.requests.at(-1)!.system, /Likes tea/)
   const other = await client.conversations.create({ agent_id: agent.id })
-  await heard(await client.conversations.messages.create(other.id, { input: 'x' } as never))
+  await readStream(await client.conversations.messages.create(other.id, { input: 'x' } as never))
   assert.ok(!house.requests.at(-1)!.system.includes('Likes tea'))
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 test('a fork has copies of its own, and copies go with their conversation', async (context) => {
-  const { client } = await serveHouse(context, { script: [{ text: 'Hi.' }] })
+  const { client } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'Name: Ada.' }] })
   const blockCount = async () => (await client.blocks.list()).getPaginatedItems().length
   const before = await blockCount()
   const own = await withOwn(client, agent.id, ['human'])
   const fork = await client.conversations.fork(own.id)
-  const retold = (await client.conversations.update(own.id, { summary: 'Tea' })) as Heard
+  const retold = (await client.conversations.update(own.id, { summary: 'Tea' })) as WireValue
   assert.deepEqual(retold.isolated_block_ids, own.isolated_block_ids)
-  const forked = (await client.conversations.retrieve(fork.id)) as Heard
+  const forked = (await client.conversations.retrieve(fork.id)) as WireValue
   assert.equal(forked.isolated_block_ids.length, 1)
   assert.notDeepEqual(forked.isolated_block_ids, own.isolated_block_ids)
   assert.equal(await blockCount(), before + 2)
@@ -64,7 +64,7 @@ test('a fork has copies of its own, and copies go with their conversation', asyn
 })
 
 test('a label the agent does not have makes no conversation, and the answer names those it has', async (context) => {
-  const { client, fetch } = await serveHouse(context)
+  const { client, fetch } = await serveFixture(context)
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'Ada' }] })
   const path = `/v1/conversations/?agent_id=${agent.id}`
   const { status, body } = await fetch('POST', path, { isolated_block_labels: ['human', 'fridge'] })

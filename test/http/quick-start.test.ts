@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { KEY, serveFor } from './served.ts'
+import { KEY, serveFor } from './fixture-server-process.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../examples/quick-start.ts', import.meta.url))
 

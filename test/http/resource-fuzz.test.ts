@@ -2,44 +2,53 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { cases } from '../harness/how-much.ts'
-import { serveHouse } from './resource-house.ts'
+import { caseCount } from '../harness/case-count.ts'
+import { serveFixture } from './fixture-resource-server.ts'
 
 const FIELDS = [
-  ...['name', 'model', 'system', 'agent_type', 'memory_blocks', 'block_ids', 'tools', 'tool_ids', 'tags', 'metadata'],
-  ...[
-    'tool_rules',
-    'model_settings',
-    'compaction_settings',
-    'context_window_limit',
-    'timezone',
-    'description',
-    'secrets',
-  ],
-  ...[
-    'label',
-    'value',
-    'limit',
-    'read_only',
-    'hidden',
-    'source_code',
-    'source_type',
-    'json_schema',
-    'args_json_schema',
-  ],
-  ...['return_char_limit', 'text', 'created_at', 'requires_approval', 'query', 'llm_config', 'include_base_tools'],
-  ...[
-    'after',
-    'before',
-    'order',
-    'order_by',
-    'include',
-    'match_all_tags',
-    'query_text',
-    'search',
-    'top_k',
-    'start_datetime',
-  ],
+  'name',
+  'model',
+  'system',
+  'agent_type',
+  'memory_blocks',
+  'block_ids',
+  'tools',
+  'tool_ids',
+  'tags',
+  'metadata',
+  'tool_rules',
+  'model_settings',
+  'compaction_settings',
+  'context_window_limit',
+  'timezone',
+  'description',
+  'secrets',
+  'label',
+  'value',
+  'limit',
+  'read_only',
+  'hidden',
+  'source_code',
+  'source_type',
+  'json_schema',
+  'args_json_schema',
+  'return_char_limit',
+  'text',
+  'created_at',
+  'requires_approval',
+  'query',
+  'llm_config',
+  'include_base_tools',
+  'after',
+  'before',
+  'order',
+  'order_by',
+  'include',
+  'match_all_tags',
+  'query_text',
+  'search',
+  'top_k',
+  'start_datetime',
 ]
 
 const odd = fc.oneof(
@@ -65,7 +74,7 @@ const odd = fc.oneof(
 test('no body and no query makes a resource route answer with a fault of ours', {
   timeout: 90_000,
 }, async (context) => {
-  const { client, fetch, house } = await serveHouse(context)
+  const { client, fetch, house } = await serveFixture(context)
   const agent = await client.agents.create({ model: 'test/model', memory_blocks: [{ label: 'human', value: 'x' }] })
   const block = agent.blocks[0]!.id
   const { id: tool } = await client.tools.create({ source_code: 'def mine(a: int):\n    pass' })
@@ -102,7 +111,7 @@ test('no body and no query makes a resource route answer with a fault of ours', 
       assert.ok(status < 500, `${method} ${path} ${JSON.stringify(fields)}: ${status} ${JSON.stringify(body)}`)
       if (status >= 400) assert.equal(typeof (body as { detail: unknown }).detail, 'string')
     }),
-    { numRuns: cases(2_400) },
+    { numRuns: caseCount(2_400) },
   )
   assert.deepEqual(house.faults, [])
 })

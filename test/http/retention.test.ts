@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { openApp } from '../../src/app.ts'
 import { realClock } from '../../src/config/real-clock.ts'
 import { startServer } from '../../src/http/server.ts'
-import { scriptedProvider, scriptOf } from '../../src/providers/scripted/script.ts'
+import { newScriptedProvider, scriptOf } from '../../src/providers/scripted/script.ts'
 import { createAgent } from '../../src/service/agents/create-agent.ts'
 import { sendMessage } from '../../src/service/messages/send-message.ts'
 import { waitForRun } from '../../src/service/runs/watch-run.ts'
 import { newHome } from '../cli/holdfast.ts'
-import { KEY } from './served.ts'
+import { KEY } from './fixture-server-process.ts'
 
 const auth = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
 
@@ -16,23 +16,23 @@ test('a stream that is older than streams are kept is gone, and says so; what wa
   // A tenth of a second, in days.
   const environment = { HOLDFAST_HOME: newHome(t), HOLDFAST_STREAM_DAYS: String(0.1 / 86_400) }
   const report = (fault: unknown) => assert.fail(String(fault))
-  const provider = scriptedProvider({ clock: realClock, scriptFor: () => scriptOf({ text: 'Hello.' }) })
+  const provider = newScriptedProvider({ clock: realClock, scriptFor: () => scriptOf({ text: 'Hello.' }) })
   const app = await openApp({ environment, role: 'owner', report, providers: { test: provider } })
-  const { desk } = app
-  const server = await startServer({ desk, host: '127.0.0.1', port: 0, apiKey: KEY, version: '1', report })
+  const { context } = app
+  const server = await startServer({ context, host: '127.0.0.1', port: 0, apiKey: KEY, version: '1', report })
   t.after(async () => {
     await server.close()
     await app.close()
   })
-  const agent = await createAgent({ name: 'ada', model: 'test/model', tools: [] }, desk)
-  const conversation = await desk.world.store.conversations.defaultOf(agent.organizationId, agent.id)
+  const agent = await createAgent({ name: 'ada', model: 'test/model', tools: [] }, context)
+  const conversation = await context.deps.store.conversations.defaultOf(agent.organizationId, agent.id)
   const content = [{ type: 'text' as const, text: 'hello' }]
-  const { runId } = await sendMessage({ agent, conversationId: conversation!.id, content }, desk)
-  await waitForRun(runId, desk)
+  const { runId } = await sendMessage({ agent, conversationId: conversation!.id, content }, context)
+  await waitForRun(runId, context)
   const resume = () => fetch(`${server.url}/v1/runs/${runId}/stream`, { method: 'POST', headers: auth })
   assert.match(await (await resume()).text(), /\[DONE\]/)
 
-  while ((await desk.world.streams.prune()) === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  while ((await context.deps.streams.prune()) === 0) await new Promise((resolve) => setTimeout(resolve, 20))
   for (const answer of [await resume(), await fetch(`${server.url}/v1/runs/${runId}/chunks`, { headers: auth })]) {
     assert.equal(answer.status, 410)
     const { detail } = (await answer.json()) as { detail: string }

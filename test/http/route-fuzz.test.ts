@@ -4,17 +4,17 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { DescribedOperation, OpenApi } from '../../src/http/openapi.ts'
 import { checkStore } from '../../src/service/store/check-store.ts'
-import { cases } from '../harness/how-much.ts'
+import { caseCount } from '../harness/case-count.ts'
 import { queueModel, says } from '../harness/queue-model.ts'
-import { serveHouse } from './resource-house.ts'
+import { serveFixture } from './fixture-resource-server.ts'
+import { KEY } from './fixture-server-process.ts'
 import { valuesOf } from './schema-values.ts'
-import { KEY } from './served.ts'
 
 type Route = { method: string; path: string; operation: DescribedOperation }
 
 /** These take the keys of the house, or its people, away from the test. */
-const LEFT_ALONE = /^\/v1\/(keys|users|organizations|admin)/
-const RUNS = Number(process.env.FUZZ_RUNS ?? cases(2_800))
+const NOT_FUZZED = /^\/v1\/(keys|users|organizations|admin)/
+const RUNS = Number(process.env.FUZZ_RUNS ?? caseCount(2_800))
 
 test('no request that the schemas of the routes allow, or nearly allow, is answered with a fault of ours or leaves half a thing', {
   timeout: 110_000,
@@ -23,7 +23,7 @@ test('no request that the schemas of the routes allow, or nearly allow, is answe
     client,
     fetch: ask,
     house,
-  } = await serveHouse(context, {
+  } = await serveFixture(context, {
     providers: () => ({ test: queueModel([says('Hello.')]) }),
   })
   const agent = await client.agents.create({ model: 'test/model', memory_blocks: [{ label: 'human', value: 'x' }] })
@@ -31,19 +31,28 @@ test('no request that the schemas of the routes allow, or nearly allow, is answe
   const sent = await client.agents.messages.create(agent.id, { input: 'hi' })
   const { id: tool } = await client.tools.create({ source_code: 'def mine(a: int):\n    pass' })
   const known = [
-    ...[agent.id, agent.blocks[0]!.id!, conversation.id, tool, 'default', 'human', 'mine', 'test/model'],
-    ...[sent.messages[0]!.id, sent.usage.run_ids![0]!, (sent.messages[0] as { step_id: string }).step_id],
+    agent.id,
+    agent.blocks[0]!.id!,
+    conversation.id,
+    tool,
+    'default',
+    'human',
+    'mine',
+    'test/model',
+    sent.messages[0]!.id,
+    sent.usage.run_ids![0]!,
+    (sent.messages[0] as { step_id: string }).step_id,
   ]
   const document = (await ask('GET', '/openapi.json')).body as unknown as OpenApi
   const routes: Route[] = Object.entries(document.paths).flatMap(([path, operations]) =>
-    LEFT_ALONE.test(path) ? [] : Object.entries(operations).map(([method, operation]) => ({ method, path, operation })),
+    NOT_FUZZED.test(path) ? [] : Object.entries(operations).map(([method, operation]) => ({ method, path, operation })),
   )
   assert.ok(routes.length > 60, `${routes.length} routes are described`)
   const url = new URL(client.baseURL)
   const tried = new Set<string>()
 
   await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...routes).chain(wishFor(known)), async ({ route, path, query, body }) => {
+    fc.asyncProperty(fc.constantFrom(...routes).chain(requestFor(known)), async ({ route, path, query, body }) => {
       const method = route.method.toUpperCase()
       url.pathname = path
       url.search = query
@@ -60,16 +69,16 @@ test('no request that the schemas of the routes allow, or nearly allow, is answe
     { numRuns: RUNS },
   )
   assert.deepEqual(house.faults, [])
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
   const served = [...tried].filter((one) => one.endsWith('served')).length
   assert.ok(served > 20, `only ${served} routes were ever served`)
 })
 
-type Wish = { route: Route; path: string; query: string; body: unknown }
+type FuzzRequest = { route: Route; path: string; query: string; body: unknown }
 
-const wishFor =
+const requestFor =
   (known: readonly string[]) =>
-  (route: Route): fc.Arbitrary<Wish> => {
+  (route: Route): fc.Arbitrary<FuzzRequest> => {
     const { parameters, requestBody } = route.operation
     const inPath = parameters.filter((one) => one.in === 'path').map(({ name }) => name)
     const inQuery = parameters.filter((one) => one.in === 'query')

@@ -5,24 +5,24 @@ export const MODES = ['blocking', 'step stream', 'token stream', 'background', '
 export type Mode = (typeof MODES)[number]
 
 // biome-ignore lint/suspicious/noExplicitAny: what the wire brings is looked at, not trusted
-export type Heard = any
+export type WireValue = any
 
 export type Reply = {
   /** Slices, in order; deltas of one slice are joined. */
-  messages: Heard[]
+  messages: WireValue[]
   stopReason: string
-  usage?: Heard
+  usage?: WireValue
   runId: string
   /** As they came, for streams. */
-  events: Heard[]
+  events: WireValue[]
 }
 
-type Said = { agentId: string; body: Record<string, unknown> }
+type SendInput = { agentId: string; body: Record<string, unknown> }
 
-export async function sendIn(mode: Mode, client: Letta, { agentId, body }: Said): Promise<Reply> {
+export async function sendIn(mode: Mode, client: Letta, { agentId, body }: SendInput): Promise<Reply> {
   switch (mode) {
     case 'blocking': {
-      const response: Heard = await client.agents.messages.create(agentId, body as never)
+      const response: WireValue = await client.agents.messages.create(agentId, body as never)
       const runId = response.usage.run_ids[0]
       return {
         messages: response.messages,
@@ -33,19 +33,19 @@ export async function sendIn(mode: Mode, client: Letta, { agentId, body }: Said)
       }
     }
     case 'step stream':
-      return heard(await client.agents.messages.create(agentId, { ...body, streaming: true } as never))
+      return readStream(await client.agents.messages.create(agentId, { ...body, streaming: true } as never))
     case 'token stream':
-      return heard(
+      return readStream(
         await client.agents.messages.create(agentId, { ...body, streaming: true, stream_tokens: true } as never),
       )
     case 'background': {
       const wishes = { streaming: true, stream_tokens: true, background: true }
-      return heard(await client.agents.messages.create(agentId, { ...body, ...wishes } as never))
+      return readStream(await client.agents.messages.create(agentId, { ...body, ...wishes } as never))
     }
     case 'async': {
       const run = await client.agents.messages.createAsync(agentId, body as never)
-      const ended = await settled(client, run.id)
-      const all: Heard[] = []
+      const ended = await waitUntilSettled(client, run.id)
+      const all: WireValue[] = []
       for await (const message of client.runs.messages.list(run.id)) all.push(message)
       const messages = all.filter(
         ({ message_type }) => !['user_message', 'system_message', 'approval_response_message'].includes(message_type),
@@ -56,14 +56,14 @@ export async function sendIn(mode: Mode, client: Letta, { agentId, body }: Said)
 }
 
 /** Reads a stream to its end and joins what belongs together. */
-export async function heard(stream: unknown): Promise<Reply> {
-  const events: Heard[] = []
-  for await (const event of stream as AsyncIterable<Heard>) events.push(event)
+export async function readStream(stream: unknown): Promise<Reply> {
+  const events: WireValue[] = []
+  for await (const event of stream as AsyncIterable<WireValue>) events.push(event)
   return replyOf(events)
 }
 
-export function replyOf(events: Heard[]): Reply {
-  const messages: Heard[] = []
+export function replyOf(events: WireValue[]): Reply {
+  const messages: WireValue[] = []
   for (const event of events) {
     if (['ping', 'stop_reason', 'usage_statistics'].includes(event.message_type)) continue
     const last = messages.at(-1)
@@ -77,7 +77,7 @@ export function replyOf(events: Heard[]): Reply {
   return { messages, events, stopReason: stops.map(({ stop_reason }) => stop_reason).join(), usage, runId }
 }
 
-export async function settled(client: Letta, runId: string): Promise<Heard> {
+export async function waitUntilSettled(client: Letta, runId: string): Promise<WireValue> {
   for (;;) {
     const run = await client.runs.retrieve(runId)
     if (run.status !== 'created' && run.status !== 'running') return run
@@ -86,13 +86,13 @@ export async function settled(client: Letta, runId: string): Promise<Heard> {
 }
 
 /** What was said, without what the model is told first. */
-export async function history(client: Letta, agentId: string, query: object = {}): Promise<Heard[]> {
+export async function history(client: Letta, agentId: string, query: object = {}): Promise<WireValue[]> {
   const page = await client.agents.messages.list(agentId, query as never)
-  return (page.getPaginatedItems() as Heard[]).filter((message) => !isCompiled(message))
+  return (page.getPaginatedItems() as WireValue[]).filter((message) => !isSystemPrompt(message))
 }
 
 /** The system prompt is in no run. */
-export const isCompiled = ({ message_type, run_id }: Heard): boolean =>
+export const isSystemPrompt = ({ message_type, run_id }: WireValue): boolean =>
   message_type === 'system_message' && run_id === null
 
-export const typesIn = (messages: readonly Heard[]): string[] => messages.map(({ message_type }) => message_type)
+export const typesIn = (messages: readonly WireValue[]): string[] => messages.map(({ message_type }) => message_type)

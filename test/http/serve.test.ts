@@ -7,17 +7,17 @@ import { promisify } from 'node:util'
 import type { Json } from '../../src/core/json.ts'
 import { TOOL_GRACE_MS } from '../../src/engine/engine.ts'
 import type { Rule } from '../../src/simulator/script.ts'
-import { holdfast, newHome, type Started, startHoldfast } from '../cli/holdfast.ts'
-import { type Heard, heard } from './send-modes.ts'
-import { KEY, openServer, type Server } from './served.ts'
+import { type CliProcess, holdfast, newHome, startHoldfast } from '../cli/holdfast.ts'
+import { KEY, openServer, type Server } from './fixture-server-process.ts'
+import { readStream, type WireValue } from './send-modes.ts'
 
 const inShell = promisify(execFile)
-const said = async (started: Started): Promise<string> => {
+const outputOf = async (started: CliProcess): Promise<string> => {
   let text = ''
   started.child.stdout.on('data', (piece) => {
     text += piece
   })
-  await started.saw('talks to this server')
+  await started.waitForText('talks to this server')
   return text
 }
 const lineWith = (text: string, what: string) =>
@@ -29,7 +29,7 @@ const lineWith = (text: string, what: string) =>
 test('a server tells where it is, with which models, where the key is, and lines that work when pasted', async (t) => {
   const home = newHome(t)
   const first = startHoldfast(['serve', '--port', '0'], { home })
-  const told = await said(first)
+  const told = await outputOf(first)
   assert.match(told, /Holdfast serves at http:\/\/127\.0\.0\.1:\d+/)
   assert.match(told, /Models {2}scripted/)
   assert.ok(told.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()))
@@ -40,7 +40,7 @@ test('a server tells where it is, with which models, where the key is, and lines
   assert.ok(!existsSync(join(home, 'server.json')))
 
   const again = startHoldfast(['serve', '--port', '0'], { home })
-  const retold = await said(again)
+  const retold = await outputOf(again)
   assert.ok(!retold.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()), 'the key is shown once')
   const asked = await inShell('sh', ['-c', lineWith(retold, 'curl')])
   assert.match(asked.stdout, /"assistant_message"/)
@@ -73,17 +73,18 @@ describe('a server that is asked to stop', () => {
     { when: { attempt: 1 }, answer: { calls: [{ id: 'call-1', name: 'slow_count', arguments: count }] } },
     { answer: { text: 'Counted.' } },
   ]
-  const story = async (runId: string): Promise<Heard> => {
+  const story = async (runId: string): Promise<WireValue> => {
     const place = { home: server.home, environment: server.environment }
     return JSON.parse((await holdfast(['runs', 'show', runId, '--json'], place)).stdout)
   }
 
   test('lets tools finish, hands turns back without a death, and streams go on where they were', async () => {
     server.simulator.script(...counting({ to: 3, pauseSeconds: 0.5 }))
-    const stream: Heard = await server.client.agents.messages.create(agentId, {
-      ...{ messages: [{ role: 'user', content: 'Count to 3' }], streaming: true },
+    const stream: WireValue = await server.client.agents.messages.create(agentId, {
+      messages: [{ role: 'user', content: 'Count to 3' }],
+      streaming: true,
     } as never)
-    const seen: Heard[] = []
+    const seen: WireValue[] = []
     let stopping: Promise<void> | undefined
     for await (const event of stream) {
       seen.push(event)
@@ -99,7 +100,7 @@ describe('a server that is asked to stop', () => {
 
     await server.start()
     const last = Math.max(...seen.map(({ seq_id }) => seq_id ?? 0))
-    const rest = await heard(await server.client.runs.messages.stream(runId, { starting_after: last }))
+    const rest = await readStream(await server.client.runs.messages.stream(runId, { starting_after: last }))
     assert.deepEqual(
       rest.messages.map(({ message_type, content }) => [message_type, content]),
       [['assistant_message', 'Counted.']],
@@ -107,7 +108,7 @@ describe('a server that is asked to stop', () => {
     assert.equal(rest.stopReason, 'end_turn')
     const { deaths, events } = await story(runId)
     assert.equal(deaths, 0)
-    const started = events.filter(({ event }: Heard) => event.type === 'tool-started')
+    const started = events.filter(({ event }: WireValue) => event.type === 'tool-started')
     assert.equal(started.length, 1, 'the tool was not run twice')
   })
 
@@ -130,7 +131,7 @@ describe('a server that is asked to stop', () => {
     await Promise.all([stopped, again])
     assert.ok(Date.now() - begun < TOOL_GRACE_MS, 'it waited neither for the tool nor for its grace')
     assert.ok(!text.includes('[DONE]') && !text.includes('"stop_reason"'))
-    assert.deepEqual(((await story(run.id)) as Heard).deaths, 0)
+    assert.deepEqual(((await story(run.id)) as WireValue).deaths, 0)
 
     await server.start()
     // It is on its way again, from the start of a tool that may run twice.

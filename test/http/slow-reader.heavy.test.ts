@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { test } from 'node:test'
-import { READER_BOUND } from '../../src/live/fan-out.ts'
+import { MAX_READER_BACKLOG } from '../../src/live/fan-out.ts'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
-import { serveHouse } from './resource-house.ts'
-import { KEY } from './served.ts'
+import { serveFixture } from './fixture-resource-server.ts'
+import { KEY } from './fixture-server-process.ts'
 
 const auth = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
 
@@ -14,7 +14,7 @@ const MANY = 60_000
 
 test('a reader that does not read is dropped at a bound, costs nobody anything, and goes on where it was', async (t) => {
   const script = scriptOf({ text: 'x'.repeat(MANY), pace: { chunkSize: 1, delayMs: 0 } })
-  const { house, client } = await serveHouse(t, { script })
+  const { house, client } = await serveFixture(t, { script })
   const runId = await house.send('go', { streamTokens: true })
   const asked = request(`${client.baseURL}/v1/runs/${runId}/stream`, { method: 'POST', headers: auth, agent: false })
   asked.end()
@@ -23,10 +23,12 @@ test('a reader that does not read is dropped at a bound, costs nobody anything, 
 
   const seen = await numbersIn(lazy)
   assert.ok(!seen.text.includes('[DONE]'), 'it was not told of an end')
-  assert.ok(seen.numbers.length < MANY - READER_BOUND, 'it did not get all of it')
+  assert.ok(seen.numbers.length < MANY - MAX_READER_BACKLOG, 'it did not get all of it')
   const last = seen.numbers.at(-1)!
   const again = await fetch(`${client.baseURL}/v1/runs/${runId}/stream`, {
-    ...{ method: 'POST', headers: auth, body: JSON.stringify({ starting_after: last, include_pings: false }) },
+    method: 'POST',
+    headers: auth,
+    body: JSON.stringify({ starting_after: last, include_pings: false }),
   })
   const rest = await numbersIn(again.body!)
   assert.equal(rest.numbers[0], last + 1)

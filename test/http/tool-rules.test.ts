@@ -4,15 +4,15 @@ import type { Script } from '../../src/providers/scripted/script.ts'
 import { checkStore } from '../../src/service/store/check-store.ts'
 import { success } from '../../src/tools/define-tool.ts'
 import { tool } from '../harness/tools.ts'
-import { serveHouse } from './resource-house.ts'
-import { type Heard, history } from './send-modes.ts'
+import { serveFixture } from './fixture-resource-server.ts'
+import { history, type WireValue } from './send-modes.ts'
 
 const MODEL = 'test/model'
 const call = (name: string) => ({ calls: [{ tool: name, input: {} }] })
 const tools = ['plan', 'search', 'write'].map((name) => tool(name, () => success(`${name} done`)))
 
 test('rules decide which tools the model is offered, step by step, and whether it must take one', async (context) => {
-  const { client, house } = await serveHouse(context, {
+  const { client, house } = await serveFixture(context, {
     tools,
     script: [call('plan'), call('search'), call('write'), { text: 'Done.' }],
   })
@@ -22,9 +22,12 @@ test('rules decide which tools the model is offered, step by step, and whether i
     { type: 'max_count_per_step', tool_name: 'search', max_count_limit: 1 },
   ]
   const agent = await client.agents.create({
-    ...{ model: MODEL, tools: ['plan', 'search', 'write'], include_base_tools: false, tool_rules: tool_rules as never },
+    model: MODEL,
+    tools: ['plan', 'search', 'write'],
+    include_base_tools: false,
+    tool_rules: tool_rules as never,
   })
-  const reply = (await client.agents.messages.create(agent.id, { input: 'Go' })) as Heard
+  const reply = (await client.agents.messages.create(agent.id, { input: 'Go' })) as WireValue
   assert.equal(reply.stop_reason.stop_reason, 'end_turn')
   assert.deepEqual(
     house.requests.map((request) => [request.tools.map(({ name }) => name).join(' '), request.mustCall ?? false]),
@@ -45,54 +48,63 @@ test('a call against the rules does not run, and the model is told what it may c
       return success('done')
     }),
   )
-  const { client, house } = await serveHouse(context, {
+  const { client, house } = await serveFixture(context, {
     tools: counted,
     script: [{ calls: [call('write').calls[0]!, call('plan').calls[0]!, call('write').calls[0]!] }, { text: 'Done.' }],
   })
   const agent = await client.agents.create({
-    ...{ model: MODEL, tools: ['plan', 'write'], include_base_tools: false },
+    model: MODEL,
+    tools: ['plan', 'write'],
+    include_base_tools: false,
     tool_rules: [{ type: 'run_first', tool_name: 'plan' }] as never,
   })
   await client.agents.messages.create(agent.id, { input: 'Go' })
   assert.deepEqual(ran, ['plan', 'write'])
   const told = JSON.stringify(await history(client, agent.id))
   assert.match(told, /\[ToolConstraintError\] Cannot call write, valid tools include: \[plan\]/)
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 test('a turn does not end before what is required was called; a model that never calls it is stopped', async (context) => {
   const answers: Script[number][] = [
-    ...[{ text: 'I am done.' }, call('write'), { text: 'Now I am.' }],
-    ...[{ text: 'No.' }, { text: 'No.' }, { text: 'No.' }, { text: 'Never asked for.' }],
+    { text: 'I am done.' },
+    call('write'),
+    { text: 'Now I am.' },
+    { text: 'No.' },
+    { text: 'No.' },
+    { text: 'No.' },
+    { text: 'Never asked for.' },
   ]
   // A script counts from the last thing that was said, and the reminder is said too.
   const script = () => Array.from<Script[number]>({ length: 4 }).fill(answers.shift()!)
-  const { client, house } = await serveHouse(context, { tools, script })
+  const { client, house } = await serveFixture(context, { tools, script })
   const agent = await client.agents.create({
-    ...{ model: MODEL, tools: ['write'], include_base_tools: false },
+    model: MODEL,
+    tools: ['write'],
+    include_base_tools: false,
     tool_rules: [
       { type: 'required_before_exit', tool_name: 'write' },
       // Of a tool it does not have: that would bind it to what it cannot do.
       { type: 'required_before_exit', tool_name: 'fly' },
     ] as never,
   })
-  const reply = (await client.agents.messages.create(agent.id, { input: 'Go' })) as Heard
+  const reply = (await client.agents.messages.create(agent.id, { input: 'Go' })) as WireValue
   assert.equal(reply.stop_reason.stop_reason, 'end_turn')
   assert.match(JSON.stringify(house.requests[1]!.messages.at(-1)), /call write before you end/)
   assert.ok(
     !JSON.stringify(await history(client, agent.id)).includes('before you end'),
     'the reminder is in no history',
   )
-  const run = (await client.agents.messages.createAsync(agent.id, { input: 'Again' })) as Heard
+  const run = (await client.agents.messages.createAsync(agent.id, { input: 'Again' })) as WireValue
   let ended = await client.runs.retrieve(run.id)
   while (!ended.completed_at) ended = await client.runs.retrieve(run.id)
   assert.equal(ended.stop_reason, 'invalid_tool_call')
   assert.equal(house.requests.length, 6)
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 test('a rule that lacks what it needs is refused with the place of the fault', async (context) => {
-  const { client, fetch } = await serveHouse(context, { tools })
+  const { client, fetch } = await serveFixture(context, { tools })
   const before = (await client.agents.list()).getPaginatedItems().length
   const bad = [
     { type: 'constrain_child_tools', tool_name: 'plan' },

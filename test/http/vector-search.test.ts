@@ -8,11 +8,11 @@ import { openApp } from '../../src/app.ts'
 import { realClock } from '../../src/config/real-clock.ts'
 import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
 import { startServer } from '../../src/http/server.ts'
-import { newEmbedding } from '../../src/jobs/embed-texts.ts'
-import { scriptedProvider, scriptOf } from '../../src/providers/scripted/script.ts'
+import { newTextEmbedder } from '../../src/jobs/embed-texts.ts'
+import { newScriptedProvider, scriptOf } from '../../src/providers/scripted/script.ts'
 import { startSimulator } from '../../src/simulator/start-simulator.ts'
 import { startPostgres } from '../harness/postgres.ts'
-import { KEY } from './served.ts'
+import { KEY } from './fixture-server-process.ts'
 
 const MODEL = 'house/talker'
 
@@ -27,11 +27,16 @@ async function serveEmbedding(context: TestContext, more: Record<string, string>
   }
   writeFileSync(join(home, 'config.yaml'), JSON.stringify({ embedding: 'house/near', providers, ...config }))
   const environment = { HOLDFAST_HOME: home, ...more }
-  const quick = scriptedProvider({ clock: realClock, scriptFor: () => scriptOf({ text: 'I see.' }) })
+  const quick = newScriptedProvider({ clock: realClock, scriptFor: () => scriptOf({ text: 'I see.' }) })
   const app = await openApp({ environment, role: 'owner', providers: { quick } })
-  const { desk } = app
+  const { context: serviceContext } = app
   const server = await startServer({
-    ...{ desk, host: '127.0.0.1', port: 0, apiKey: KEY, version: 'test', report: desk.world.report },
+    context: serviceContext,
+    host: '127.0.0.1',
+    port: 0,
+    apiKey: KEY,
+    version: 'test',
+    report: serviceContext.deps.report,
   })
   context.after(async () => {
     await server.close()
@@ -39,21 +44,19 @@ async function serveEmbedding(context: TestContext, more: Record<string, string>
     await simulator.close()
     rmSync(home, { recursive: true, force: true })
   })
-  const { store, clock } = desk.world
-  const parts = { agents: store.agents, clock, embeddings: desk.embeddings! }
-  const embedding = () => newEmbedding({ ...parts, vectors: store.passages.vectors })
+  const { store, clock } = serviceContext.deps
+  const parts = { agents: store.agents, clock, embeddings: serviceContext.embeddings! }
+  const embedding = () => newTextEmbedder({ ...parts, vectors: store.passages.vectors })
   const embedMessages = async () => {
-    await store.recall.catchUp(5_000)
-    await newEmbedding({ ...parts, vectors: store.recall.vectors }).work(AbortSignal.timeout(10_000))
+    await store.messageSearch.catchUp(5_000)
+    await newTextEmbedder({ ...parts, vectors: store.messageSearch.vectors }).work(AbortSignal.timeout(10_000))
   }
   return {
-    ...{
-      simulator,
-      desk,
-      embedding,
-      embedMessages,
-      client: new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 }),
-    },
+    simulator,
+    desk: serviceContext,
+    embedding,
+    embedMessages,
+    client: new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 }),
     embed: () => embedding().work(AbortSignal.timeout(10_000)),
   }
 }
@@ -65,7 +68,7 @@ for (const database of ['SQLite', 'PostgreSQL'])
     const postgres = database === 'PostgreSQL' ? await startPostgres() : undefined
     if (postgres && 'skip' in postgres) return context.skip(postgres.skip)
     const served = await serveEmbedding(context, postgres ? { DATABASE_URL: postgres.url } : {})
-    const { client, embed, desk, simulator } = served
+    const { client, embed, desk: serviceContext, simulator } = served
     const agent = await client.agents.create({ model: MODEL })
     const search = async (query: string, rest: object = {}) =>
       (await client.agents.passages.search(agent.id, { query, ...rest })) as unknown as Answer
@@ -91,7 +94,7 @@ for (const database of ['SQLite', 'PostgreSQL'])
     )
 
     // The tool finds the same.
-    const tool = desk.world.tools.find('archival_memory_search')!
+    const tool = serviceContext.deps.tools.find('archival_memory_search')!
     const context_ = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
     const answer = await tool.run({ query: 'ship', top_k: 1 }, context_)
     assert.match(JSON.stringify(answer), /a red boat on the sea/)
@@ -101,7 +104,7 @@ for (const database of ['SQLite', 'PostgreSQL'])
     assert.deepEqual(await found('ship'), [], 'what another model embedded is not compared')
     await embed()
     assert.equal((await found('ship'))[0], 'a red boat on the sea')
-    const models = await desk.world.store.passages.vectors.models()
+    const models = await serviceContext.deps.store.passages.vectors.models()
     assert.deepEqual(
       models.map(({ model }) => model),
       ['stars/far'],
@@ -110,18 +113,18 @@ for (const database of ['SQLite', 'PostgreSQL'])
 
     const passages = await client.agents.passages.list(agent.id)
     for (const { id } of passages) await client.agents.passages.delete(id!, { agent_id: agent.id })
-    assert.deepEqual(await desk.world.store.passages.vectors.models(), [])
+    assert.deepEqual(await serviceContext.deps.store.passages.vectors.models(), [])
     assert.deepEqual(await found('ship'), [])
     if (postgres && 'stop' in postgres) context.after(() => postgres.stop())
   })
 
 test('while nobody embeds, passages are found by their words, and the answer says so', async (context) => {
-  const { client, embed, embedding, simulator, desk } = await serveEmbedding(context)
+  const { client, embed, embedding, simulator, desk: serviceContext } = await serveEmbedding(context)
   const agent = await client.agents.create({ model: MODEL })
   await client.agents.passages.create(agent.id, { text: 'a red boat' })
   const search = async (query: string) =>
     (await client.agents.passages.search(agent.id, { query })) as unknown as Answer
-  const waiting = async () => (await desk.world.store.passages.vectors.waiting(0, 10)).length
+  const waiting = async () => (await serviceContext.deps.store.passages.vectors.waiting(0, 10)).length
 
   await simulator.goDown()
   await embed()
@@ -130,7 +133,7 @@ test('while nobody embeds, passages are found by their words, and the answer say
   assert.match(down.notice ?? '', /house\/near did not answer \(unreachable\)/)
   const [listed] = await client.passages.search({ query: 'boat' })
   assert.match(String(listed?.metadata?.notice), /unreachable/)
-  const tool = desk.world.tools.find('archival_memory_search')!
+  const tool = serviceContext.deps.tools.find('archival_memory_search')!
   const given = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
   assert.match(JSON.stringify(await tool.run({ query: 'boat' }, given)), /a red boat.*Searched by words alone/)
   assert.equal(await waiting(), 1, 'it still waits for its vector')
@@ -161,7 +164,7 @@ test('while nobody embeds, passages are found by their words, and the answer say
 })
 
 test('a text the model refuses is refused alone, and is found by its words', async (context) => {
-  const { client, embed, simulator, desk } = await serveEmbedding(context)
+  const { client, embed, simulator, desk: serviceContext } = await serveEmbedding(context)
   const agent = await client.agents.create({ model: MODEL })
   for (const text of ['a red boat', 'unspeakable words', 'a glad person'])
     await client.agents.passages.create(agent.id, { text })
@@ -170,7 +173,7 @@ test('a text the model refuses is refused alone, and is found by its words', asy
     answer: { error: 'invalid-request', message: 'no' } as never,
   })
   await embed()
-  assert.deepEqual(await desk.world.store.passages.vectors.waiting(0, 10), [])
+  assert.deepEqual(await serviceContext.deps.store.passages.vectors.waiting(0, 10), [])
   const asked = simulator.requests.length
   await embed()
   assert.equal(simulator.requests.length, asked, 'nobody is asked again')
@@ -182,7 +185,7 @@ test('a text the model refuses is refused alone, and is found by its words', asy
 })
 
 test('a text that is too long is embedded by its beginning', async (context) => {
-  const { client, embed, simulator, desk } = await serveEmbedding(context)
+  const { client, embed, simulator, desk: serviceContext } = await serveEmbedding(context)
   const agent = await client.agents.create({ model: MODEL })
   await client.agents.passages.create(agent.id, { text: `a red boat ${'word '.repeat(2_000)}` })
   const tooLong = 'This model has a maximum context length of 8192 tokens, however you requested 9000 tokens.'
@@ -191,7 +194,7 @@ test('a text that is too long is embedded by its beginning', async (context) => 
     answer: { status: 400, body: { error: { message: tooLong, type: 'invalid_request_error' } } } as never,
   })
   await embed()
-  assert.deepEqual(await desk.world.store.passages.vectors.waiting(0, 10), [])
+  assert.deepEqual(await serviceContext.deps.store.passages.vectors.waiting(0, 10), [])
   const answer = (await client.agents.passages.search(agent.id, { query: 'ship' })) as unknown as Answer
   assert.equal(answer.count, 1)
 })
@@ -239,9 +242,9 @@ for (const database of ['SQLite', 'PostgreSQL'])
     if (postgres && 'skip' in postgres) return context.skip(postgres.skip)
     if (postgres) context.after(() => postgres.stop())
     const served = await serveEmbedding(context, postgres ? { DATABASE_URL: postgres.url } : {})
-    const { client, desk, simulator, embedMessages } = served
-    const { recall } = desk.world.store
-    const waiting = async () => (await recall.vectors.waiting(0, 100)).map(({ text }) => text)
+    const { client, desk: serviceContext, simulator, embedMessages } = served
+    const { messageSearch } = serviceContext.deps.store
+    const waiting = async () => (await messageSearch.vectors.waiting(0, 100)).map(({ text }) => text)
     const agent = await client.agents.create({ model: 'quick/any' })
     const other = await client.agents.create({ model: 'quick/any' })
     const say = (to: { id: string }, content: string) =>
@@ -272,7 +275,7 @@ for (const database of ['SQLite', 'PostgreSQL'])
     assert.deepEqual([best!.fts_rank, best!.vector_rank, best!.rrf_score > 0], [null, 1, true])
 
     // The tool finds the same.
-    const tool = desk.world.tools.find('conversation_search')!
+    const tool = serviceContext.deps.tools.find('conversation_search')!
     const given = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
     assert.match(JSON.stringify(await tool.run({ query: 'ship', limit: 1 }, given)), /a red boat on the sea/)
 
@@ -291,7 +294,7 @@ for (const database of ['SQLite', 'PostgreSQL'])
     assert.deepEqual(await said('ship', { agent_id: agent.id }), [], 'what another model placed is not compared')
     await embedMessages()
     assert.equal((await said('ship', { agent_id: agent.id }))[0], 'a red boat on the sea')
-    const models = async () => (await recall.vectors.models()).map(({ model }) => model).sort()
+    const models = async () => (await messageSearch.vectors.models()).map(({ model }) => model).sort()
     assert.deepEqual(await models(), ['house/near', 'stars/far'])
 
     // While nobody answers, the words count.
@@ -306,10 +309,10 @@ for (const database of ['SQLite', 'PostgreSQL'])
   })
 
 test('what was said is handed to nobody where the operator does not want it', async (context) => {
-  const { client, desk, simulator } = await serveEmbedding(context, {}, { embed_messages: false })
+  const { client, desk: serviceContext, simulator } = await serveEmbedding(context, {}, { embed_messages: false })
   const agent = await client.agents.create({ model: 'quick/any' })
   await client.agents.messages.create(agent.id, { messages: [{ role: 'user', content: 'a red boat' }] })
-  assert.equal(desk.embeddings?.messages, false)
+  assert.equal(serviceContext.embeddings?.messages, false)
   const found = await client.messages.search({ query: 'boat', search_mode: 'vector' })
   assert.ok(found.length > 0)
   assert.equal(simulator.requests.length, 0, 'not even the question')

@@ -10,8 +10,8 @@ import { huntAll } from './planted/hunt.ts'
 import { complaintsOf, type LabReport, percentile, summaryOf } from './report/lab-report.ts'
 import { pageOf } from './report/page.ts'
 import { screenOf } from './report/screen.ts'
+import { printSeed } from './simulator/print-seed.ts'
 import { runSeeds } from './simulator/run-seeds.ts'
-import { tellSeed } from './simulator/tell-seed.ts'
 
 /**
  * `npm run lab`: the simulator, the planted bugs and the kill harness, on one screen and in `lab-report/`. The full run
@@ -39,7 +39,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const REPORT = join(ROOT, 'lab-report')
 
 if (values.seed !== undefined) {
-  process.exitCode = await tellSeed(numberOf('seed', values.seed))
+  process.exitCode = await printSeed(numberOf('seed', values.seed))
 } else if (values.http) {
   process.exitCode = await killOverHttp()
 } else {
@@ -59,7 +59,9 @@ async function runLab(): Promise<number> {
 
   const from = numberOf('from', values.from)
   const simulated = await runSeeds({
-    ...{ from, to: from + seeds - 1, workers },
+    from,
+    to: from + seeds - 1,
+    workers,
     onSeed: (done) => progress(`seed ${done} of ${seeds}`),
     onFound: ({ seed, violations }) => console.error(`\nseed ${seed}: ${violations.join('; ')}`),
   })
@@ -80,8 +82,12 @@ async function runLab(): Promise<number> {
     killed.push({ database: 'sqlite over HTTP', report: await runKillsOverHttp({ kills: served, seed: from }) })
   }
   const report: LabReport = {
-    ...{ startedAt: new Date(started).toISOString(), commit: commitName(), ms: Date.now() - started },
-    ...{ seeds: simulated, planted, kills: killed },
+    startedAt: new Date(started).toISOString(),
+    commit: commitName(),
+    ms: Date.now() - started,
+    seeds: simulated,
+    planted,
+    kills: killed,
   }
   progress('')
   write(report, isLong)

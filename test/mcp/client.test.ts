@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { type ServedTool, text } from '../harness/mcp-server.ts'
-import { addressOf, givenClient, TRANSPORTS } from './given-client.ts'
+import { addressOf, openMcpClientFixture, TRANSPORTS } from './fixture-client.ts'
 
 const echo: ServedTool = {
   name: 'echo',
@@ -35,7 +35,7 @@ const until = async (holds: () => boolean): Promise<void> => {
 
 for (const type of TRANSPORTS) {
   test(`${type}: all pages of tools are listed, with what a second execution of each would mean`, async (t) => {
-    const { mcp, remote, server } = await givenClient(t, [echo, save, pay])
+    const { mcp, remote, server } = await openMcpClientFixture(t, [echo, save, pay])
     const listing = await mcp.list(server(addressOf(remote, type)))
     assert.equal(listing.type, 'listed')
     const tools = listing.type === 'listed' ? listing.tools : []
@@ -60,7 +60,7 @@ for (const type of TRANSPORTS) {
         return text('there')
       },
     }
-    const { remote, server, call } = await givenClient(t, [walk])
+    const { remote, server, call } = await openMcpClientFixture(t, [walk])
     const heard: string[] = []
     const progress = (words: string) => {
       heard.push(words)
@@ -74,7 +74,7 @@ for (const type of TRANSPORTS) {
 
   test(`${type}: a call that is stopped is stopped at the server too, and nobody claims to know what it did`, async (t) => {
     const { tool, called } = held()
-    const { remote, server, call } = await givenClient(t, [tool])
+    const { remote, server, call } = await openMcpClientFixture(t, [tool])
     const stop = new AbortController()
     const answer = call(server(addressOf(remote, type)), 'hold', { signal: stop.signal, session: 'one' })
     await called
@@ -87,7 +87,7 @@ for (const type of TRANSPORTS) {
 
   test(`${type}: a connection that breaks during a call makes its outcome unknown at once; it is not sent again`, async (t) => {
     const { tool, called } = held()
-    const { remote, server, call } = await givenClient(t, [tool])
+    const { remote, server, call } = await openMcpClientFixture(t, [tool])
     const answer = call(server(addressOf(remote, type)), 'hold')
     await called
     remote.cut()
@@ -98,7 +98,7 @@ for (const type of TRANSPORTS) {
   })
 
   test(`${type}: two conversations never share a session, and one finds its own again`, async (t) => {
-    const { remote, server, call } = await givenClient(t, [echo])
+    const { remote, server, call } = await openMcpClientFixture(t, [echo])
     const place = server(addressOf(remote, type))
     const say = (session: string) => call(place, 'echo', { session, input: { words: session } })
     const answers = await Promise.all(['ada', 'bob', 'cyd'].map(say))
@@ -115,7 +115,7 @@ for (const type of TRANSPORTS) {
   test(`${type}: parallel calls of one conversation do not share a session either`, async (t) => {
     const one = held('first')
     const other = held('second')
-    const { remote, server, call } = await givenClient(t, [one.tool, other.tool])
+    const { remote, server, call } = await openMcpClientFixture(t, [one.tool, other.tool])
     const place = server(addressOf(remote, type))
     const answers = [call(place, 'first', { session: 'ada' }), call(place, 'second', { session: 'ada' })]
     await Promise.all([one.called, other.called])
@@ -129,7 +129,7 @@ for (const type of TRANSPORTS) {
   })
 
   test(`${type}: a server that was restarted is found again by the next call, which runs once`, async (t) => {
-    const { remote, server, call } = await givenClient(t, [pay])
+    const { remote, server, call } = await openMcpClientFixture(t, [pay])
     const place = server(addressOf(remote, type))
     assert.equal((await call(place, 'pay', { session: 'ada' })).output, 'paid')
     remote.forgetSessions()
@@ -146,7 +146,7 @@ for (const type of TRANSPORTS) {
     await new Promise<void>((resolve) => thief.listen(0, '127.0.0.1', resolve))
     t.after(() => thief.close())
     const elsewhere = `http://localhost:${(thief.address() as AddressInfo).port}/mcp`
-    const { mcp, remote, server } = await givenClient(t, [echo])
+    const { mcp, remote, server } = await openMcpClientFixture(t, [echo])
     const place = server(addressOf(remote, type), { token: 'tok-secret-1234', headers: { 'x-team': 'blue-team' } })
     assert.equal((await mcp.list(place)).type, 'listed')
     for (const { headers } of remote.requests) {
@@ -163,7 +163,7 @@ for (const type of TRANSPORTS) {
 }
 
 test('a stream that ends without its answer is a lost call, not one that is waited for', async (t) => {
-  const { remote, server, call } = await givenClient(t, [pay])
+  const { remote, server, call } = await openMcpClientFixture(t, [pay])
   const place = server()
   await call(place, 'pay', { session: 'ada' })
   remote.intercept((request, response) => {
@@ -175,7 +175,7 @@ test('a stream that ends without its answer is a lost call, not one that is wait
 })
 
 test('a lost call that changes nothing is sent again when the connection had been kept; one that pays is not', async (t) => {
-  const { remote, server, call } = await givenClient(t, [echo, pay])
+  const { remote, server, call } = await openMcpClientFixture(t, [echo, pay])
   const place = server()
   const breakOnce = () => {
     let isBroken = false
@@ -196,7 +196,7 @@ test('a lost call that changes nothing is sent again when the connection had bee
 })
 
 test('a server that is not there is an error that says nothing happened', async (t) => {
-  const { mcp, remote, server, call } = await givenClient(t, [echo])
+  const { mcp, remote, server, call } = await openMcpClientFixture(t, [echo])
   const place = server()
   await remote.close()
   const answer = await call(place, 'echo')
@@ -207,7 +207,7 @@ test('a server that is not there is an error that says nothing happened', async 
 })
 
 test('a server that never answers is given up on', async (t) => {
-  const { mcp, remote, server, call } = await givenClient(t, [echo], { connectMs: 100, listMs: 100 })
+  const { mcp, remote, server, call } = await openMcpClientFixture(t, [echo], { connectMs: 100, listMs: 100 })
   remote.intercept(() => true)
   const listing = await mcp.list(server())
   assert.deepEqual([listing.type, listing.type === 'failed' && listing.kind], ['failed', 'timeout'])
@@ -216,7 +216,7 @@ test('a server that never answers is given up on', async (t) => {
 
 test('a listing that is meant to break its reader is refused', async (t) => {
   const deep = JSON.parse(`${'{"type":"object","properties":{"x":'.repeat(200)}{"type":"object"}${'}}'.repeat(200)}`)
-  const { mcp, server } = await givenClient(t, [{ ...echo, inputSchema: deep }])
+  const { mcp, server } = await openMcpClientFixture(t, [{ ...echo, inputSchema: deep }])
   const listing = await mcp.list(server())
   assert.equal(listing.type === 'failed' && listing.kind, 'unusable')
   assert.match(JSON.stringify(listing), /nested too deeply/)
@@ -224,7 +224,7 @@ test('a listing that is meant to break its reader is refused', async (t) => {
 
 test('a call whose time is over says so', async (t) => {
   const { tool, called } = held()
-  const { server, call } = await givenClient(t, [tool])
+  const { server, call } = await openMcpClientFixture(t, [tool])
   const stop = new AbortController()
   const answer = call(server(), 'hold', { signal: stop.signal })
   await called
@@ -235,7 +235,7 @@ test('a call whose time is over says so', async (t) => {
 })
 
 test('what a server says about a token it was sent does not show the token', async (t) => {
-  const { mcp, remote, server } = await givenClient(t, [echo])
+  const { mcp, remote, server } = await openMcpClientFixture(t, [echo])
   remote.intercept((request, response) => {
     response.writeHead(401).end(`bad token: ${request.headers.authorization}`)
     return true
@@ -248,7 +248,7 @@ test('what a server says about a token it was sent does not show the token', asy
 
 test('errors of a tool, refusals of its server and results of every kind are told as what they are', async (t) => {
   const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' }
-  const { server, call } = await givenClient(t, [
+  const { server, call } = await openMcpClientFixture(t, [
     { name: 'broken', run: () => ({ isError: true, ...text('out of paper') }) },
     { name: 'photo', run: () => ({ content: [{ type: 'text', text: 'look' }, image] }) },
     { name: 'poster', run: () => ({ content: [{ ...image, data: 'a'.repeat(9 * 1024 * 1024) }] }) },
@@ -261,13 +261,14 @@ test('errors of a tool, refusals of its server and results of every kind are tol
   assert.match((await call(place, 'poster')).output, /^\[image, image\/png, \d+ characters, not shown\]$/)
   const photo = await call(place, 'photo')
   assert.deepEqual(photo, {
-    ...{ status: 'success', output: 'look' },
+    status: 'success',
+    output: 'look',
     images: [{ type: 'image', source: { mediaType: 'image/png', data: 'aGk=' } }],
   })
 })
 
 test('a connection nobody uses is closed after a while, and its session ends at the server', async (t) => {
-  const { remote, server, call } = await givenClient(t, [echo], { keptMs: 50 })
+  const { remote, server, call } = await openMcpClientFixture(t, [echo], { idleMs: 50 })
   await call(server(), 'echo', { session: 'ada' })
   assert.equal(remote.sessions(), 1)
   await until(() => remote.sessions() === 0)
@@ -275,7 +276,7 @@ test('a connection nobody uses is closed after a while, and its session ends at 
 
 test('closing ends every session, also of a call that still waits', async (t) => {
   const { tool, called } = held()
-  const { mcp, remote, server, call } = await givenClient(t, [tool, echo])
+  const { mcp, remote, server, call } = await openMcpClientFixture(t, [tool, echo])
   await call(server(), 'echo', { session: 'bob' })
   const waiting = call(server(), 'hold', { session: 'ada' })
   await called
@@ -285,7 +286,7 @@ test('closing ends every session, also of a call that still waits', async (t) =>
 })
 
 test('a program that would have to be started is an error that says when it can be', async (t) => {
-  const { server, call } = await givenClient(t, [])
+  const { server, call } = await openMcpClientFixture(t, [])
   const answer = await call(server({ type: 'stdio', command: 'node', args: [] }), 'any')
   assert.equal(answer.status, 'error')
   assert.match(answer.output, /sandbox.*Nothing happened/)

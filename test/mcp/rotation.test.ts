@@ -10,7 +10,7 @@ import type { McpServer } from '../../src/core/mcp-server.ts'
 import { rotateSecretKey } from '../../src/service/credentials/rotate-secret-key.ts'
 import { openSqliteStore } from '../../src/storage/sqlite.ts'
 import { newMcpClient } from '../../src/tools/mcp/mcp-client.ts'
-import { ANYWHERE } from './given-outbound.ts'
+import { UNRESTRICTED_FETCH } from './fixture-outbound.ts'
 
 test('a new key of the home opens what MCP servers need, and the old one nothing any more', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-mcp-'))
@@ -21,18 +21,23 @@ test('a new key of the home opens what MCP servers need, and the old one nothing
     rmSync(home, { recursive: true, force: true })
   })
   const keys = openSecretKeys(home)
-  const client = (box = keys.box) => newMcpClient({ servers: store.mcpServers, box, fetch: ANYWHERE })
+  const client = (box = keys.box) => newMcpClient({ servers: store.mcpServers, box, fetch: UNRESTRICTED_FETCH })
   const secrets = { token: 'very-secret', headers: { 'x-one': 'two' } }
   const id = 'mcp_server-11111111-1111-4111-8111-111111111111'
   const server: McpServer = {
-    ...{ id, organizationId: DEFAULT_ORGANIZATION, name: 'shop', revision: 1, createdAt: 0, updatedAt: 0 },
+    id,
+    organizationId: DEFAULT_ORGANIZATION,
+    name: 'shop',
+    revision: 1,
+    createdAt: 0,
+    updatedAt: 0,
     place: { type: 'sse', url: 'http://127.0.0.1:9/sse' },
     contact: { state: 'reached', at: 0 },
     sealed: client().seal(secrets, id),
   }
   await store.mcpServers.create(server)
   const clock = { sleep: async () => undefined }
-  assert.deepEqual(await rotateSecretKey({ secretKeys: keys, world: { store, clock } }), { resealed: 1 })
+  assert.deepEqual(await rotateSecretKey({ secretKeys: keys, deps: { store, clock } }), { resealed: 1 })
   const kept = await store.mcpServers.get(DEFAULT_ORGANIZATION, id)
   assert.notEqual(kept?.sealed, server.sealed)
   assert.deepEqual(client(openSecretKeys(home).box).secretsOf(kept!), secrets)

@@ -7,7 +7,7 @@ import { answerApproval } from '../../src/service/approvals/answer-approval.ts'
 import { cancelRun } from '../../src/service/runs/runs.ts'
 import { checkStore } from '../../src/service/store/check-store.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { type House, openHouse } from '../harness/house.ts'
+import { type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
 // What `holdfast doctor` relies on: nothing wrong in a sound store, and what is wrong is found.
@@ -16,7 +16,7 @@ const bash = () => tool('bash', () => success('ran'), { needsApproval: true })
 const asking = scriptOf({ calls: [{ tool: 'bash', input: {}, callId: 'c1' }] }, { text: 'done' })
 
 /** Another program that does what nobody should. */
-function tamper(house: House, statement: string): void {
+function tamper(house: HomeFixture, statement: string): void {
   const database = new DatabaseSync(join(house.home, 'holdfast.db'))
   try {
     database.exec(statement)
@@ -26,15 +26,15 @@ function tamper(house: House, statement: string): void {
 }
 
 test('a store with finished, approved, waiting and cancelled runs is sound', async (context) => {
-  const house = await openHouse(context, { tools: [bash()], script: asking })
+  const house = await openHomeFixture(context, { tools: [bash()], script: asking })
   const first = await house.ask('one')
   await house.wait(
-    await answerApproval({ runId: first.id, verdicts: [{ callId: 'c1', verdict: 'approve' }] }, house.desk),
+    await answerApproval({ runId: first.id, verdicts: [{ callId: 'c1', verdict: 'approve' }] }, house.context),
   )
   const second = await house.ask('two')
-  await cancelRun(second.id, house.desk)
+  await cancelRun(second.id, house.context)
   await house.ask('three')
-  const report = await checkStore(house.desk)
+  const report = await checkStore(house.context)
   assert.deepEqual(report.violations, [])
   assert.deepEqual(report.notices, [])
   assert.equal(report.runs, 4)
@@ -44,38 +44,38 @@ test('a store with finished, approved, waiting and cancelled runs is sound', asy
 
 test('a run that goes on while it is checked is no finding', async (context) => {
   const mayEnd = gate()
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [tool('slow', () => mayEnd.promise.then(() => success('ran')))],
     script: scriptOf({ calls: [{ tool: 'slow', input: {}, callId: 'c1' }] }, { text: 'done' }),
   })
   const runId = await house.send('go')
-  const report = await checkStore(house.desk)
+  const report = await checkStore(house.context)
   mayEnd.open()
   await house.wait(runId)
   assert.deepEqual(report.violations, [])
 })
 
 test('a message that was changed behind our back is found, and named', async (context) => {
-  const house = await openHouse(context, { script: scriptOf({ text: 'well' }) })
+  const house = await openHomeFixture(context, { script: scriptOf({ text: 'well' }) })
   const run = await house.ask('hi')
   tamper(house, `update messages set body = replace(body, 'well', 'ill') where role = 'assistant'`)
-  const [violation, ...others] = (await checkStore(house.desk)).violations
+  const [violation, ...others] = (await checkStore(house.context)).violations
   assert.equal(violation?.invariant, 'I5')
   assert.equal(violation?.where, run.id)
   assert.deepEqual(others, [])
 })
 
 test('a message that vanished is found in its run and in its conversation', async (context) => {
-  const house = await openHouse(context, { script: scriptOf({ text: 'well' }) })
+  const house = await openHomeFixture(context, { script: scriptOf({ text: 'well' }) })
   await house.ask('hi')
   tamper(house, `delete from messages where role = 'user'`)
-  const found = (await checkStore(house.desk)).violations.map((violation) => violation.invariant)
+  const found = (await checkStore(house.context)).violations.map((violation) => violation.invariant)
   assert.deepEqual([...new Set(found)].sort(), ['I5', 'I6', 'I7'])
 })
 
 test('a run whose worker is gone is a notice when nobody is there to take it over', async (context) => {
   const started = gate()
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [
       tool('slow', () => {
         started.open()
@@ -86,9 +86,9 @@ test('a run whose worker is gone is a notice when nobody is there to take it ove
   })
   const runId = await house.send('go')
   await started.promise
-  const { snapshot } = house.desk
+  const { snapshot } = house.context
   const nobody = { ...snapshot, liveWorkers: async () => new Set<string>() }
-  const report = await checkStore({ ...house.desk, snapshot: nobody })
+  const report = await checkStore({ ...house.context, snapshot: nobody })
   assert.deepEqual(report.violations, [])
   assert.deepEqual(
     report.notices.map(({ where }) => where),

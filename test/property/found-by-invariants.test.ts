@@ -8,7 +8,7 @@ import { answerApproval } from '../../src/service/approvals/answer-approval.ts'
 import { cancelRun } from '../../src/service/runs/runs.ts'
 import { checkStore } from '../../src/service/store/check-store.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { openHouse } from '../harness/house.ts'
+import { openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
 // Each of these was found by an invariant; each is one promise that was broken once.
@@ -32,7 +32,7 @@ test('a cancel that comes while a lost call is being verified is not followed by
       },
     },
   )
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [pay],
     script: scriptOf({ calls: [{ tool: 'pay', input: {}, callId: 'c1' }] }, { text: 'done' }),
   })
@@ -40,7 +40,7 @@ test('a cancel that comes while a lost call is being verified is not followed by
   await started.promise
   await house.restart()
   await isVerifying.promise
-  await cancelRun(runId, house.desk)
+  await cancelRun(runId, house.context)
   mayTell.open()
   assert.equal((await house.wait(runId)).status, 'cancelled')
   const types = (await house.events(runId)).map((event) => event.type)
@@ -48,11 +48,11 @@ test('a cancel that comes while a lost call is being verified is not followed by
     types.slice(types.indexOf('cancel-requested')).filter((type) => type === 'tool-started'),
     [],
   )
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 test('a message steered in before an approval is asked is read after it, and the results stay with their calls', async (context) => {
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [tool('bash', () => success('ran'), { needsApproval: true })],
     script: scriptOf(
       { text: 'let me look', calls: [{ tool: 'bash', input: {}, callId: 'c1' }], pace: { chunkSize: 1, delayMs: 20 } },
@@ -60,25 +60,25 @@ test('a message steered in before an approval is asked is read after it, and the
     ),
   })
   const runId = await house.send('go')
-  while (house.requests.length === 0) await house.desk.world.clock.sleep(5)
+  while (house.requests.length === 0) await house.context.deps.clock.sleep(5)
   await house.send('and hurry', { policy: 'steer' })
   assert.equal((await house.wait(runId)).waiting, true)
-  const next = await answerApproval({ runId, verdicts: [{ callId: 'c1', verdict: 'approve' }] }, house.desk)
+  const next = await answerApproval({ runId, verdicts: [{ callId: 'c1', verdict: 'approve' }] }, house.context)
   await house.wait(next)
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
   const roles = (await house.messages()).map(({ body }) => body.role)
   assert.deepEqual(roles, ['user', 'assistant', 'approval', 'tool', 'user', 'assistant'])
 })
 
 test('thoughts that were seen before a cancel and are not kept are taken back', async (context) => {
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     script: scriptOf({ reasoning: 'let me think about this for a while', stall: true, after: 1 }),
   })
   const runId = await house.send('think')
-  const { streams } = house.desk.world
+  const { streams } = house.context.deps
   for await (const { chunk } of streams.watch(runId, { after: 0, signal: AbortSignal.timeout(5_000) }))
     if (chunk.message_type === 'reasoning_message') break
-  await cancelRun(runId, house.desk)
+  await cancelRun(runId, house.context)
   await house.wait(runId)
   const types = (await house.chunks(runId)).map((chunk) => chunk.message_type)
   assert.deepEqual(types, ['reasoning_message', 'message_reset', 'stop_reason', 'done'])
@@ -86,8 +86,12 @@ test('thoughts that were seen before a cancel and are not kept are taken back', 
 
 test('a stream whose beginning was lost begins again with a reset', () => {
   const settings = {
-    ...{ targets: ['a/1' as const], maxSteps: 1, maxDurationMs: 1, streamTokens: true },
-    ...{ onGuarded: 'ask' as const, approvalTtlMs: 1 },
+    targets: ['a/1' as const],
+    maxSteps: 1,
+    maxDurationMs: 1,
+    streamTokens: true,
+    onGuarded: 'ask' as const,
+    approvalTtlMs: 1,
   }
   const events: LoggedEvent[] = [
     { seq: 1, at: 1, event: { type: 'input-accepted', v: 1, inputs: [], settings } },
@@ -105,8 +109,12 @@ test('a stream whose beginning was lost begins again with a reset', () => {
 
 test('text left by a dead worker is taken back although an answer before it was told whole', () => {
   const settings = {
-    ...{ targets: ['a/1' as const], maxSteps: 9, maxDurationMs: 1, streamTokens: true },
-    ...{ onGuarded: 'ask' as const, approvalTtlMs: 1 },
+    targets: ['a/1' as const],
+    maxSteps: 9,
+    maxDurationMs: 1,
+    streamTokens: true,
+    onGuarded: 'ask' as const,
+    approvalTtlMs: 1,
   }
   const usage = { promptTokens: 0, completionTokens: 0 }
   const ids = { stepId: 'step-1', answerId: 'message-1', resultsId: 'message-2' } as const
@@ -116,7 +124,12 @@ test('text left by a dead worker is taken back although an answer before it was 
     { type: 'input-accepted', v: 1, inputs: steered, settings },
     { type: 'input-steered', v: 1, inputs: steered },
     {
-      ...{ type: 'answer-received', v: 1, content: [{ type: 'text', text: 'told' }], calls: [], finish: 'stop', usage },
+      type: 'answer-received',
+      v: 1,
+      content: [{ type: 'text', text: 'told' }],
+      calls: [],
+      finish: 'stop',
+      usage,
       ...ids,
       ...place,
     },
@@ -130,8 +143,11 @@ test('text left by a dead worker is taken back although an answer before it was 
       settle: async () => 0,
       begin: async () => {},
       found: {
-        ...{ last: 3, lastEvent: 0, ended: false, mayHaveLost: false },
-        dangling: { id: 'message-5', text: 'half', reasoning: '' },
+        last: 3,
+        lastEvent: 0,
+        ended: false,
+        mayHaveLost: false,
+        partial: { id: 'message-5', text: 'half', reasoning: '' },
       },
     },
   )

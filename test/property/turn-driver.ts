@@ -1,14 +1,15 @@
-import { decide as decideApproval, undecidedCalls, type Verdict } from '../../src/core/approval.ts'
+import { resolveVerdicts as decideApproval, undecidedCalls, type Verdict } from '../../src/core/approval.ts'
+import { defined } from '../../src/core/defined.ts'
 import type { LoggedEvent, Purpose, TurnEvent } from '../../src/core/event.ts'
 import type { Failure } from '../../src/core/failure.ts'
 import type { ConversationId, MessageId, RunId } from '../../src/core/id.ts'
 import type { Message } from '../../src/core/message.ts'
-import { type Change, type Entry, project, type RunChange } from '../../src/core/projection.ts'
-import { PATIENCE_MS, recover } from '../../src/core/recovery.ts'
+import { type Change, type ProjectedEvent, project, type RunChange } from '../../src/core/projection.ts'
+import { recover, WAIT_BUDGET_MS } from '../../src/core/recovery.ts'
 import type { Run, RunSettings } from '../../src/core/run.ts'
 import { settle, type ToolCall } from '../../src/core/tool-call.ts'
 import { type Action, apply, foldTurn, nextAction, type Turn } from '../../src/core/turn.ts'
-import { decide } from '../../src/engine/journal.ts'
+import { decideCommit } from '../../src/engine/journal.ts'
 
 /** What the world will do, in the order it is asked. A world that has nothing left to say says the harmless thing. */
 export type Script = {
@@ -113,7 +114,7 @@ function oneCommit(state: State, script: Script): State | undefined {
   const action = nextAction(current.turn, current.run.fence)
   const asks = action.type === 'call-model' || action.type === 'compact'
   const move = asks ? (take(script.model, state, 'model') ?? lastAnswer) : undefined
-  const met: Deed = { facts: [{ type: 'fault-met', v: 1, detail: 'a bug' }], intents: [] }
+  const met: PerformedBatch = { facts: [{ type: 'fault-met', v: 1, detail: 'a bug' }], intents: [] }
   const { facts, intents } = disturbance === 'fault' ? met : perform(action, current, { state, script, move })
   const foreign = move?.type === 'answer-under-cancel' || move?.type === 'cut-by-cancel' ? 'cancel-first' : disturbance
   commit(state, current, { facts, intents, foreign: foreignEvents(foreign, state) })
@@ -126,11 +127,11 @@ function oneCommit(state: State, script: Script): State | undefined {
 
 const lastAnswer: ModelMove = { type: 'answer', calls: [], finish: 'stop' }
 
-type Deed = { facts: TurnEvent[]; intents: TurnEvent[] }
-type Means = { state: State; script: Script; move: ModelMove | undefined }
+type PerformedBatch = { facts: TurnEvent[]; intents: TurnEvent[] }
+type DriverContext = { state: State; script: Script; move: ModelMove | undefined }
 
 /** What the engine would do about the action, as the facts it brings home and the intents it announces. */
-function perform(action: Action, current: RunState, { state, script, move }: Means): Deed {
+function perform(action: Action, current: RunState, { state, script, move }: DriverContext): PerformedBatch {
   switch (action.type) {
     case 'park':
     case 'record':
@@ -161,7 +162,7 @@ function perform(action: Action, current: RunState, { state, script, move }: Mea
 const quickTool: ToolMove = { which: 0, status: 'success', verified: 'done' }
 
 function attempt(move: ModelMove, turn: Turn, state: State): TurnEvent[] {
-  const { target } = turn.ways.answer
+  const { target } = turn.attempts.answer
   const place = { target, inputsRead: turn.pending.length, streamedTo: 0 }
   const content = [{ type: 'text' as const, text: 'well' }]
   switch (move.type) {
@@ -184,20 +185,24 @@ function attempt(move: ModelMove, turn: Turn, state: State): TurnEvent[] {
 }
 
 function failed(failure: Failure, turn: Turn, purpose: Purpose): TurnEvent {
-  const { target, spent, waitedMs } = turn.ways[purpose]
+  const { target, spent, waitedMs } = turn.attempts[purpose]
   const recovery = recover(failure, spent, {
-    ...(target + 1 < turn.settings.targets.length ? { nextTarget: target + 1 } : {}),
-    ...{ siblings: 0, canRefresh: false, canRebuild: false, canCompact: purpose === 'answer', jitter: 0 },
-    patienceLeftMs: PATIENCE_MS - waitedMs,
+    ...defined({ nextTarget: target + 1 < turn.settings.targets.length ? target + 1 : undefined }),
+    siblings: 0,
+    canRefresh: false,
+    canRebuild: false,
+    canCompact: purpose === 'answer',
+    jitter: 0,
+    waitBudgetLeftMs: WAIT_BUDGET_MS - waitedMs,
   })
   const waitMs = 'delayMs' in recovery ? recovery.delayMs : 0
   return { type: 'attempt-failed', v: 1, target, failure, remedy: recovery.remedy, retryAt: 0, purpose, waitMs }
 }
 
 /** A summary of everything so far, or the failure of whoever was to write it. */
-function compaction(move: ModelMove, turn: Turn, state: State): Deed {
+function compaction(move: ModelMove, turn: Turn, state: State): PerformedBatch {
   if (move.type === 'failure') return { facts: [failed(move.failure, turn, 'summary')], intents: [] }
-  const { target } = turn.ways.summary
+  const { target } = turn.attempts.summary
   const made = { text: 'before', replaces: { from: 0, to: 0 }, contextStart: 0, tokensBefore: 2, tokensAfter: 1 }
   const usage = { promptTokens: 1, completionTokens: 1 }
   const summaryId = newId(state)
@@ -230,18 +235,18 @@ function foreignEvents(disturbance: Disturbance, state: State): TurnEvent[] {
   }
 }
 
-type Commit = Deed & { foreign: TurnEvent[] }
+type Commit = PerformedBatch & { foreign: TurnEvent[] }
 
 /** As the store does it: if somebody else wrote first, the facts are kept as they were projected and intents dropped. */
 function commit(state: State, current: RunState, { facts, intents, foreign }: Commit): void {
   const { run, turn } = current
   const context = { runId: run.id, at: state.now, holdsConversation: true }
   if (foreign.length > 0) {
-    const decided = decide(turn, { facts }, { fence: run.fence, context })
+    const decided = decideCommit(turn, { facts }, { fence: run.fence, context })
     write(state, current, [...foreign.map((event) => ({ event, at: state.now, changes: [] })), ...decided.facts])
     return
   }
-  const decided = decide(turn, { facts, intents }, { fence: run.fence, context })
+  const decided = decideCommit(turn, { facts, intents }, { fence: run.fence, context })
   write(state, current, [...decided.facts, ...decided.intents])
 }
 
@@ -278,7 +283,7 @@ function cancelHere(state: State, current: RunState, cause: 'person' | 'expiry')
   const response = isWaiting ? { responseId: newId(state) } : {}
   const context = { runId: current.run.id, at: state.now, holdsConversation: current.turn.step !== undefined }
   const cancel: TurnEvent = { type: 'cancel-requested', v: 1, cause, ...response }
-  const { facts, intents } = decide(current.turn, { facts: [cancel] }, { fence: current.run.fence, context })
+  const { facts, intents } = decideCommit(current.turn, { facts: [cancel] }, { fence: current.run.fence, context })
   write(state, current, [...facts, ...intents])
   return state
 }
@@ -308,14 +313,17 @@ function openRun(state: State, event: Accepted, status: 'created' | 'running' = 
     nextSeq: 2,
     deaths: 0,
     chunkBound: 0,
-    ...(isClaimed ? { startedAt: state.now, leaseOwner: 'worker-1' } : {}),
-    ...(event.continues ? { continues: event.continues.runId } : {}),
+    ...defined({
+      startedAt: isClaimed ? state.now : undefined,
+      leaseOwner: isClaimed ? ('worker-1' as const) : undefined,
+      continues: event.continues ? event.continues.runId : undefined,
+    }),
   }
   state.runs.push({ run, events: [{ seq: 1, at: state.now, event }], turn: foldTurn([event]) })
   return state
 }
 
-function write(state: State, current: RunState, entries: readonly Entry[]): void {
+function write(state: State, current: RunState, entries: readonly ProjectedEvent[]): void {
   for (const { event, at, changes } of entries) {
     current.events.push({ seq: current.events.length + 1, at, event })
     current.turn = apply(current.turn, event)

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { defined } from '../../src/core/defined.ts'
 import type { FailureKind } from '../../src/core/failure.ts'
 import { check } from '../../src/core/invariants/all.ts'
 import type { RunRecord } from '../../src/core/invariants/record.ts'
 import { LADDER } from '../../src/core/recovery.ts'
 import { isSettled } from '../../src/core/run.ts'
 import type { Turn } from '../../src/core/turn.ts'
-import { cases } from '../harness/how-much.ts'
+import { caseCount } from '../harness/case-count.ts'
 import {
   afterDeath,
   type Disturbance,
@@ -21,7 +22,7 @@ import {
   type ToolMove,
 } from './turn-driver.ts'
 
-const CASES = Number(process.env.PROPERTY_CASES ?? cases(5_000))
+const CASES = Number(process.env.PROPERTY_CASES ?? caseCount(5_000))
 
 test('every prefix of every turn is sound, and whichever commit we crash after, the turn reaches a legal end', () => {
   const reached = new Map<string, number>()
@@ -38,7 +39,7 @@ test('every prefix of every turn is sound, and whichever commit we crash after, 
       noteReached(end, reached)
     }
   })
-  fc.assert(property, { numRuns: CASES, ...(process.env.SEED ? { seed: Number(process.env.SEED) } : {}) })
+  fc.assert(property, { numRuns: CASES, ...defined({ seed: process.env.SEED ? Number(process.env.SEED) : undefined }) })
   // A generator that never gets there proves nothing.
   for (const situation of Object.keys(SITUATIONS))
     assert.ok((reached.get(situation) ?? 0) > 0, `no case reached: ${situation}`)
@@ -46,7 +47,7 @@ test('every prefix of every turn is sound, and whichever commit we crash after, 
 
 function assertSound(state: State): void {
   const violations = check(recordsOf(state))
-  if (violations.length > 0) assert.fail(`${told(violations)}\n${logOf(state)}`)
+  if (violations.length > 0) assert.fail(`${describeViolations(violations)}\n${logOf(state)}`)
 }
 
 function assertOver(state: State): void {
@@ -66,7 +67,7 @@ function recordsOf({ runs, messages }: State): Parameters<typeof check>[0] {
   return { runs: records, conversations: [{ conversation, messages }] }
 }
 
-const told = (violations: ReturnType<typeof check>): string =>
+const describeViolations = (violations: ReturnType<typeof check>): string =>
   violations.map(({ invariant, where, detail }) => `${invariant} ${where}: ${detail}`).join('\n')
 
 const logOf = ({ runs }: State): string =>
@@ -89,7 +90,7 @@ const SITUATIONS: Record<string, (turn: Turn, types: string[]) => boolean> = {
   'a bug of our own': ({ ended }) => ended?.error?.errorType === 'internal_error',
   'a run cancelled in the queue': ({ cancel, step, steps }) =>
     cancel !== undefined && step !== undefined && steps === 0,
-  'a fallback': ({ ways, steps }) => ways.answer.target > 0 && steps > 0,
+  'a fallback': ({ attempts, steps }) => attempts.answer.target > 0 && steps > 0,
   'a provider given up': ({ gaveUp }) => gaveUp !== undefined,
   'the limit of steps': ({ ended }) => ended?.stopReason === 'max_steps',
   'the output limit': ({ ended }) => ended?.stopReason === 'max_tokens_exceeded',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { Recorded } from '../../src/simulator/recorder.ts'
+import type { RequestRecord } from '../../src/simulator/recorder.ts'
 import { tool } from '../harness/tools.ts'
+import { assertAnswered, assertOneExchange, bodyText, exchange, openRecoveryFixture } from './fixture-recovery.ts'
 import type { RemedyScenario } from './remedy-scenario.ts'
-import { assertAnswered, assertOneExchange, bodyText, given, talk } from './talk.ts'
 
 const LONG = 'Many words. '.repeat(600)
 
@@ -19,12 +19,12 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
       })
       const whole = { calls: [{ id: 'c1', name: 'write', arguments: { text: 'all of it' } }] }
       const cut = { calls: [{ id: 'c1', name: 'write', json: '{"text":"all o' }], finish: 'length' as const }
-      const place = await given(context, {
+      const place = await openRecoveryFixture(context, {
         chain: ['custom/m'],
         tools: [write],
         script: [{ times: 1, answer: cut }, { times: 1, answer: whole }, { answer: { text: 'Done.' } }],
       })
-      const first = await talk(place, 'write it')
+      const first = await exchange(place, 'write it')
       assertAnswered(first, 'Done.', ['call-truncated → raise-output-cap'])
       assert.deepEqual(inputs, [{ text: 'all of it' }])
       assert.deepEqual(first.sent.map(maxTokens), [undefined, 8_192, undefined], 'the next step starts clean')
@@ -32,7 +32,7 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
         first.after.map(({ body }) => body.role),
         ['user', 'assistant', 'tool', 'assistant'],
       )
-      const second = await talk(place, 'two')
+      const second = await exchange(place, 'two')
       assertAnswered(second, 'Done.', [])
     },
   },
@@ -40,15 +40,17 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
     remedy: 'nudge',
     promise: 'an empty answer is asked for again in words that are in no history',
     async play(context) {
-      const place = await given(context, { script: [{ times: 1, answer: {} }, { answer: { text: 'Here I am.' } }] })
-      const first = await talk(place, 'one')
+      const place = await openRecoveryFixture(context, {
+        script: [{ times: 1, answer: {} }, { answer: { text: 'Here I am.' } }],
+      })
+      const first = await exchange(place, 'one')
       assertAnswered(first, 'Here I am.', ['empty-answer → nudge'])
       assertOneExchange(first)
       assert.deepEqual(
         first.sent.map((request) => bodyText(request).includes('Answer the conversation above')),
         [false, true],
       )
-      const second = await talk(place, 'two')
+      const second = await exchange(place, 'two')
       assertAnswered(second, 'Here I am.', [])
       assert.ok(!bodyText(second.sent[0]).includes('Answer the conversation above'))
     },
@@ -57,7 +59,7 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
     remedy: 'continue',
     promise: 'text that reached the limit is continued and becomes one message with its rest',
     async play(context) {
-      const place = await given(context, {
+      const place = await openRecoveryFixture(context, {
         chain: ['custom/m'],
         script: [
           { times: 1, answer: { text: 'One, two, ', finish: 'length' } },
@@ -65,12 +67,12 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
           { answer: { text: 'Well.' } },
         ],
       })
-      const first = await talk(place, 'count')
+      const first = await exchange(place, 'count')
       assertAnswered(first, 'One, two, three.', ['text-truncated → continue'])
       assertOneExchange(first)
       assert.ok(bodyText(first.sent[1]).includes('One, two, '), 'it is shown what it has said')
       assert.deepEqual(first.sent.map(maxTokens), [undefined, 8_192])
-      const second = await talk(place, 'two')
+      const second = await exchange(place, 'two')
       assertAnswered(second, 'Well.', [])
       assert.deepEqual(second.sent.map(maxTokens), [undefined])
     },
@@ -79,21 +81,21 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
     remedy: 'adopt-window',
     promise: 'a window the provider states is believed at once, in the next turn and after a restart',
     async play(context) {
-      const place = await given(context, {
+      const place = await openRecoveryFixture(context, {
         chain: ['custom/m'],
         script: [
           { times: 1, answer: { error: 'context-overflow-with-window', limit: 4_000 } },
-          { when: { contains: 'Summarise the conversation' }, answer: { text: 'A summary.' } },
+          { when: { contains: 'Summarize the conversation' }, answer: { text: 'A summary.' } },
           { answer: { text: LONG, usage: 'none' } },
         ],
       })
-      const first = await talk(place, 'one')
+      const first = await exchange(place, 'one')
       assertAnswered(first, LONG, ['context-overflow → adopt-window'])
       assertOneExchange(first)
       assert.equal(first.failures[0]?.window, 4_000)
       await place.house.restart()
-      assertAnswered(await talk(place, 'two'), LONG, [])
-      const third = await talk(place, 'three')
+      assertAnswered(await exchange(place, 'two'), LONG, [])
+      const third = await exchange(place, 'three')
       assertAnswered(third, LONG, ['context-overflow → compact'])
       assert.match(third.failures[0]!.failure.detail, /nobody was asked/)
       assert.match(third.failures[0]!.failure.detail, /window of 4000/)
@@ -101,18 +103,18 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'compact',
-    promise: 'a conversation the provider finds too long is summarised, stays readable, and the question is answered',
+    promise: 'a conversation the provider finds too long is summarized, stays readable, and the question is answered',
     async play(context) {
-      const place = await given(context, {
+      const place = await openRecoveryFixture(context, {
         script: [
-          { when: { contains: 'Summarise the conversation' }, answer: { text: 'A summary.' } },
+          { when: { contains: 'Summarize the conversation' }, answer: { text: 'A summary.' } },
           { when: { lastContains: 'two', messagesAbove: 3 }, answer: { error: 'context-overflow' } },
           { when: { lastContains: 'two' }, answer: { text: 'Short.' } },
           { answer: { text: LONG } },
         ],
       })
-      assertAnswered(await talk(place, 'one'), LONG, [])
-      const second = await talk(place, 'two')
+      assertAnswered(await exchange(place, 'one'), LONG, [])
+      const second = await exchange(place, 'two')
       assertAnswered(second, 'Short.', ['context-overflow → compact'])
       assert.equal(second.sent.length, 3)
       assert.ok(bodyText(second.sent[2]).includes('A summary.') && !bodyText(second.sent[2]).includes(LONG))
@@ -120,9 +122,9 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
         second.after.map(({ body }) => body.role),
         ['user', 'assistant', 'summary', 'user', 'assistant'],
       )
-      assertAnswered(await talk(place, 'three'), LONG, [])
+      assertAnswered(await exchange(place, 'three'), LONG, [])
     },
   },
 ]
 
-const maxTokens = ({ body }: Recorded): unknown => (body as { max_tokens?: number }).max_tokens
+const maxTokens = ({ body }: RequestRecord): unknown => (body as { max_tokens?: number }).max_tokens

@@ -11,28 +11,28 @@ import { clearCooldowns } from '../../src/service/credentials/cooldowns.ts'
 import { checkStore } from '../../src/service/store/check-store.ts'
 import { ERROR_NAMES } from '../../src/simulator/error-table.ts'
 import type { Answer } from '../../src/simulator/script.ts'
-import { cases } from '../harness/how-much.ts'
+import { caseCount } from '../harness/case-count.ts'
+import { answersIn, type WiredFixture } from '../harness/fixture-wired.ts'
 import { tool } from '../harness/tools.ts'
-import { answersIn, type WiredHouse } from '../harness/wired-house.ts'
+import { allMessages, openRecoveryFixture } from './fixture-recovery.ts'
 import { assertWithinLadder } from './ladder-bounds.ts'
-import { everythingSaid, given } from './talk.ts'
 
 // Any sequence of failures of any kinds ends in an answer or in a named stop reason: in time, with one answer to a step,
 // with nothing in the history that was not said, and with nothing said that is not in it.
 
-const CASES = Number(process.env.RECOVERY_CASES ?? cases(1_500))
-const CASES_OVER_HTTP = Number(process.env.RECOVERY_HTTP_CASES ?? cases(60))
+const CASES = Number(process.env.RECOVERY_CASES ?? caseCount(1_500))
+const CASES_OVER_HTTP = Number(process.env.RECOVERY_HTTP_CASES ?? caseCount(60))
 const seeded = process.env.SEED ? { seed: Number(process.env.SEED) } : {}
 const KEYS = { ONE_API_KEY: 'key-1,key-2', TWO_API_KEY: 'key-3,key-4' }
 
 /** What the next request is met with, whoever makes it. */
-type Fate =
+type AttemptFate =
   | { type: 'failure'; failure: Failure; hasSpoken: boolean }
   | { type: 'answer'; finish: 'stop' | 'length'; hasText: boolean; hasThought: boolean }
   | { type: 'call'; finish: 'tool-calls' | 'length' }
 
 test('whatever two targets with two keys each do, a turn ends in an answer or with a reason', async (context) => {
-  let fates: Fate[] = []
+  let fates: AttemptFate[] = []
   let asked = 0
   const spoken: { text: string; isWhole: boolean }[] = []
   const provider = (name: string): ModelProvider => ({
@@ -46,7 +46,7 @@ test('whatever two targets with two keys each do, a turn ends in an answer or wi
     },
     async renewConnections() {},
   })
-  const { house } = await given(context, {
+  const { house } = await openRecoveryFixture(context, {
     chain: ['one/m', 'two/m'],
     providers: { one: { base_url: 'http://one.test/v1' }, two: { base_url: 'http://two.test/v1' } },
     others: () => ({ one: provider('one'), two: provider('two') }),
@@ -57,18 +57,18 @@ test('whatever two targets with two keys each do, a turn ends in an answer or wi
   const property = fc.asyncProperty(fc.array(fateOf(), { maxLength: 14 }), async (row) => {
     fates = [...row]
     spoken.length = 0
-    await clearCooldowns({}, house.desk)
+    await clearCooldowns({}, house.context)
     const stopReason = await assertSound(house, (text) => spoken.find((one) => one.text === text)?.isWhole ?? false)
     reached.set(stopReason, (reached.get(stopReason) ?? 0) + 1)
   })
   await fc.assert(property, { numRuns: CASES, ...seeded })
   assert.deepEqual(house.faults, [])
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
   assert.ok(reached.size > 3, `few endings were reached: ${JSON.stringify([...reached])}`)
 })
 
 test('the same over HTTP, with the errors of real vendors and lines that break', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/m', 'anthropic/claude-sonnet-4-5'],
     environment: { OPENAI_API_KEY: 'key-1,key-2', ANTHROPIC_API_KEY: 'key-3,key-4' },
     tools: [tool('look')],
@@ -80,23 +80,23 @@ test('the same over HTTP, with the errors of real vendors and lines that break',
     simulator.script(...row.map((answer) => ({ times: 1, answer: spokenAs(answer, `[${++asked}]`, whole) })), {
       answer: spokenAs({ text: '' }, '[last]', whole),
     })
-    await clearCooldowns({}, house.desk)
+    await clearCooldowns({}, house.context)
     // The last answer may be given several times, but never twice to one step.
     await assertSound(house, (text) => whole.get(text) ?? false)
   })
   await fc.assert(property, { numRuns: CASES_OVER_HTTP, ...seeded })
   assert.deepEqual(house.faults, [])
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 /** One turn of a new agent; `isWhole` tells what was said to its end. Answers with its stop reason. */
-async function assertSound(house: WiredHouse, isWhole: (text: string) => boolean): Promise<string> {
+async function assertSound(house: WiredFixture, isWhole: (text: string) => boolean): Promise<string> {
   const { agent: model } = house
   const agent = await createAgent(
     { name: 'fresh', model: model.model, fallback: model.fallback, tools: ['look'] },
-    house.desk,
+    house.context,
   )
-  const conversation = await house.desk.world.store.conversations.defaultOf(agent.organizationId, agent.id)
+  const conversation = await house.context.deps.store.conversations.defaultOf(agent.organizationId, agent.id)
   const conversationId = conversation!.id
   const before = house.clock.now()
   const run = await within(20_000, house.ask('the question', { agent, conversationId }))
@@ -108,7 +108,7 @@ async function assertSound(house: WiredHouse, isWhole: (text: string) => boolean
   assert.ok(house.clock.now() - before < (steps + 1) * 30_000 + 20_000, 'in time')
   assertWithinLadder(events, { keys: 2 })
 
-  const messages = await everythingSaid({ ...house, conversationId, desk: house.desk })
+  const messages = await allMessages({ ...house, conversationId, context: house.context })
   const bodies = messages.map(({ body }) => body)
   const said = answersIn(bodies)
   assert.equal(said.length, steps, 'one answer to a step')
@@ -124,7 +124,7 @@ async function assertSound(house: WiredHouse, isWhole: (text: string) => boolean
   return run.stopReason ?? 'none'
 }
 
-function* partsOf(fate: Fate, text: string): Generator<Part> {
+function* partsOf(fate: AttemptFate, text: string): Generator<Part> {
   switch (fate.type) {
     case 'failure':
       if (fate.hasSpoken) yield { type: 'text-delta', text }
@@ -144,7 +144,7 @@ function* partsOf(fate: Fate, text: string): Generator<Part> {
   }
 }
 
-function fateOf(): fc.Arbitrary<Fate> {
+function fateOf(): fc.Arbitrary<AttemptFate> {
   const kinds = (Object.keys(LADDER) as FailureKind[]).filter(
     (kind) => kind !== 'cooling-down' && kind !== 'text-truncated',
   )
@@ -172,7 +172,7 @@ function fateOf(): fc.Arbitrary<Fate> {
       }),
     },
     { weight: 2, arbitrary: fc.record({ type: fc.constant('call'), finish: fc.constantFrom('tool-calls', 'length') }) },
-  ) as fc.Arbitrary<Fate>
+  ) as fc.Arbitrary<AttemptFate>
 }
 
 const answers = (): fc.Arbitrary<Answer> =>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Reply } from '../../src/simulator/script.ts'
-import { signIn } from './line-remedies.ts'
-import { assertAnswered, given, keysOf, modelsOf, talk } from './talk.ts'
+import { signIn } from './connection-remedies.ts'
+import { assertAnswered, exchange, keysOf, modelsOf, openRecoveryFixture } from './fixture-recovery.ts'
 
 // A credential that is refused although it was renewed is left for the next provider, once; without a chain the error
 // says what to do about it.
@@ -12,13 +12,13 @@ const CLAUDE = 'anthropic/claude-sonnet-4-5'
 
 for (const error of ['invalid-key', 'revoked', 'forbidden'] as const)
   test(`${error}: a refusal that survives its refresh moves on to the fallback in the same turn`, async (context) => {
-    const place = await given(context, {
+    const place = await openRecoveryFixture(context, {
       chain: ['openai/first', CLAUDE],
       environment: { OPENAI_API_KEY: '' },
       script: [{ when: { model: 'first' }, answer: { error } }, { answer: HELLO }],
     })
     await signIn(place, 'openai')
-    const first = await talk(place, 'one')
+    const first = await exchange(place, 'one')
     assertAnswered(first, 'Hello.', ['auth-rejected → refresh-credential', 'auth-rejected → next-target'])
     assert.deepEqual(
       first.sent.map(({ protocol, key }) => [protocol, key]),
@@ -33,37 +33,37 @@ for (const error of ['invalid-key', 'revoked', 'forbidden'] as const)
   })
 
 test('the same refusal is met once a turn: the next turn asks the primary, and moves on again', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     script: [{ when: { model: 'first' }, answer: { error: 'invalid-key' } }, { answer: HELLO }],
     environment: { OPENAI_API_KEY: 'key-1' },
   })
   for (const text of ['one', 'two']) {
-    const turn = await talk(place, text)
+    const turn = await exchange(place, text)
     assertAnswered(turn, 'Hello.', ['auth-rejected → refresh-credential', 'auth-rejected → next-target'])
     assert.deepEqual(modelsOf(turn.sent), ['first', 'first', 'claude-sonnet-4-5'])
   }
 })
 
 test('a refresh the vendor refuses for good moves on without asking the model again', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: '' },
     script: [{ when: { model: 'first' }, answer: { error: 'expired' } }, { answer: HELLO }],
   })
   await signIn(place, 'openai')
   place.simulator.oauth.revoke('refresh-1')
-  const first = await talk(place, 'one')
+  const first = await exchange(place, 'one')
   assertAnswered(first, 'Hello.', ['auth-rejected → refresh-credential', 'auth-rejected → next-target'])
   assert.deepEqual(modelsOf(first.sent), ['first', '', 'claude-sonnet-4-5'])
 })
 
 test('without a chain a refused key ends the turn, and the error says what to do for that provider', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     script: [{ answer: { error: 'invalid-key' } }],
     environment: { OPENAI_API_KEY: 'key-1' },
   })
-  const { run, story } = await talk(place, 'one')
+  const { run, story } = await exchange(place, 'one')
   assert.deepEqual(story, ['auth-rejected → refresh-credential', 'auth-rejected → give-up'])
   assert.equal(run.status, 'failed')
   assert.equal(run.error?.errorType, 'llm_authentication')
@@ -77,20 +77,20 @@ for (const [chain, words] of [
   ['nous/m', /Nous|holdfast auth/],
 ] as const)
   test(`without a chain the advice for ${chain} names its own place`, async (context) => {
-    const place = await given(context, { chain: [chain], script: [{ answer: { error: 'forbidden' } }] })
-    const { run } = await talk(place, 'one')
+    const place = await openRecoveryFixture(context, { chain: [chain], script: [{ answer: { error: 'forbidden' } }] })
+    const { run } = await exchange(place, 'one')
     assert.equal(run.status, 'failed')
     assert.match(run.error?.detail ?? '', words)
   })
 
 test('a server error is no refusal of a key: nothing is renewed and no failover of that kind happens', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: '' },
     script: [{ when: { model: 'first' }, times: 1, answer: { error: 'server-error' } }, { answer: HELLO }],
   })
   await signIn(place, 'openai')
-  const first = await talk(place, 'one')
+  const first = await exchange(place, 'one')
   assertAnswered(first, 'Hello.', ['server-error → wait'])
   assert.deepEqual(keysOf(first.sent), ['access-1', 'access-1'])
   assert.ok(first.sent.every(({ protocol }) => protocol !== 'oauth'))
@@ -98,19 +98,19 @@ test('a server error is no refusal of a key: nothing is renewed and no failover 
 
 test('a summary whose key is refused moves on too, and the answers stay where they are', async (context) => {
   const long = 'Many words. '.repeat(600)
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: 'key-1' },
     script: [
-      { when: { model: 'first', contains: 'Summarise the conversation' }, answer: { error: 'forbidden' } },
-      { when: { contains: 'Summarise the conversation' }, answer: { text: 'A summary.' } },
+      { when: { model: 'first', contains: 'Summarize the conversation' }, answer: { error: 'forbidden' } },
+      { when: { contains: 'Summarize the conversation' }, answer: { text: 'A summary.' } },
       { when: { lastContains: 'two', messagesAbove: 3 }, answer: { error: 'context-overflow' } },
       { when: { lastContains: 'two' }, answer: HELLO },
       { answer: { text: long } },
     ],
   })
-  await talk(place, 'one')
-  const second = await talk(place, 'two')
+  await exchange(place, 'one')
+  const second = await exchange(place, 'two')
   assertAnswered(second, 'Hello.', [
     'context-overflow → compact',
     'auth-rejected → refresh-credential',
@@ -120,7 +120,7 @@ test('a summary whose key is refused moves on too, and the answers stay where th
 })
 
 test('every member of a pool gets its own refresh, also where the first one turns out to be dead', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     environment: { OPENAI_API_KEY: '' },
     script: [
       { when: { key: 'access-1' }, answer: { error: 'expired' } },
@@ -131,7 +131,7 @@ test('every member of a pool gets its own refresh, also where the first one turn
   await signIn(place, 'openai', { priority: 1 })
   await signIn(place, 'openai', { priority: 2 })
   place.simulator.oauth.revoke('refresh-1')
-  const first = await talk(place, 'one')
+  const first = await exchange(place, 'one')
   assert.equal(first.run.stopReason, 'end_turn', first.story.join(', '))
   assert.deepEqual(
     first.sent.filter(({ protocol }) => protocol === 'openai-chat').map(({ key }) => key),
@@ -140,12 +140,12 @@ test('every member of a pool gets its own refresh, also where the first one turn
 })
 
 test('a primary without any key is passed over without being asked, and the run says so', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: '' },
     script: [{ answer: HELLO }],
   })
-  const first = await talk(place, 'one')
+  const first = await exchange(place, 'one')
   assertAnswered(first, 'Hello.', ['auth-rejected → next-target'])
   assert.deepEqual(modelsOf(first.sent), ['claude-sonnet-4-5'])
   assert.match(first.failures[0]!.failure.detail, /no key for openai/)

@@ -7,8 +7,8 @@ import { newCredentialPool } from '../../src/providers/credentials/credential-po
 import { clearCooldowns } from '../../src/service/credentials/cooldowns.ts'
 import type { Reply } from '../../src/simulator/script.ts'
 import { openSqliteStore } from '../../src/storage/sqlite.ts'
-import type { WiredHouse } from '../harness/wired-house.ts'
-import { assertAnswered, given, keysOf, modelsOf, talk } from './talk.ts'
+import type { WiredFixture } from '../harness/fixture-wired.ts'
+import { assertAnswered, exchange, keysOf, modelsOf, openRecoveryFixture } from './fixture-recovery.ts'
 
 // What may outlive a turn is a cooldown: a row with its reason and its end. It is written for an end the provider stated,
 // or for a credential that has siblings; everybody obeys it, the run says so, and success ends it.
@@ -20,29 +20,29 @@ const HOUR_MS = 3_600_000
 
 for (const error of ['rate-limit', 'server-error', 'forbidden', 'payment-required'] as const)
   test(`${error} without a stated end: the last credential rests for nobody, and the next turn asks it first`, async (context) => {
-    const place = await given(context, {
+    const place = await openRecoveryFixture(context, {
       chain: ['openai/first', CLAUDE],
       environment: { OPENAI_API_KEY: 'key-1' },
       script: [{ when: { model: 'first' }, answer: { error } }, { answer: HELLO }],
     })
-    await talk(place, 'one')
+    await exchange(place, 'one')
     assert.deepEqual(await place.house.cooldowns(), [])
-    assert.equal(modelsOf((await talk(place, 'two')).sent)[0], 'first')
+    assert.equal(modelsOf((await exchange(place, 'two')).sent)[0], 'first')
   })
 
 test('a stated end is obeyed by the next turn, which names who was passed over and until when', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: 'key-1' },
     script: [{ when: { model: 'first' }, answer: { error: 'rate-limit', retryAfterSeconds: 600 } }, { answer: HELLO }],
   })
-  const first = await talk(place, 'one')
+  const first = await exchange(place, 'one')
   assertAnswered(first, 'Hello.', ['rate-limited → next-target'])
   const [rest] = await place.house.cooldowns()
   assert.deepEqual([rest?.key, rest?.reason, rest?.runId], [FIRST, 'rate-limited', first.run.id])
   assertAbout(rest!.until - place.house.clock.now(), 600_000)
 
-  const second = await talk(place, 'two')
+  const second = await exchange(place, 'two')
   assertAnswered(second, 'Hello.', ['cooling-down → next-target'])
   assert.deepEqual(modelsOf(second.sent), ['claude-sonnet-4-5'], 'the primary is not asked')
   const passed = second.failures[0]!
@@ -55,7 +55,7 @@ test('a stated end is obeyed by the next turn, which names who was passed over a
 })
 
 test('a cooldown is obeyed after a restart and by another process on the same home', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: 'key-1' },
     script: [
@@ -64,19 +64,26 @@ test('a cooldown is obeyed after a restart and by another process on the same ho
     ],
   })
   const { house } = place
-  await talk(place, 'one')
+  await exchange(place, 'one')
   await house.restart()
-  assertAnswered(await talk(place, 'two'), 'Hello.', ['cooling-down → next-target'])
+  assertAnswered(await exchange(place, 'two'), 'Hello.', ['cooling-down → next-target'])
   const { store, chunks } = await openSqliteStore({
-    ...{ home: house.home, clock: house.clock, durability: 'relaxed', role: 'guest' },
+    home: house.home,
+    clock: house.clock,
+    durability: 'relaxed',
+    role: 'guest',
   })
   context.after(async () => {
     await chunks.close()
     await store.close()
   })
   const other = newCredentialPool({
-    ...{ organizationId: DEFAULT_ORGANIZATION, store, box: openSecretKeys(house.home).box, clock: house.clock },
-    ...{ randomness: realRandomness, report: () => {} },
+    organizationId: DEFAULT_ORGANIZATION,
+    store,
+    box: openSecretKeys(house.home).box,
+    clock: house.clock,
+    randomness: realRandomness,
+    report: () => {},
     environment: [{ provider: 'openai', variable: 'OPENAI_API_KEY', read: () => 'key-1' }],
   })
   const choice = await other.choose('openai', { setAside: [], at: house.clock.now() })
@@ -84,7 +91,7 @@ test('a cooldown is obeyed after a restart and by another process on the same ho
 })
 
 test('success ends a cooldown on record', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: 'key-1' },
     script: [
@@ -92,17 +99,17 @@ test('success ends a cooldown on record', async (context) => {
       { answer: HELLO },
     ],
   })
-  await talk(place, 'one')
+  await exchange(place, 'one')
   assert.equal((await recorded(place.house)).length, 1)
   place.house.clock.skip(601_000)
-  const second = await talk(place, 'two')
+  const second = await exchange(place, 'two')
   assertAnswered(second, 'Hello.', [])
   assert.deepEqual(modelsOf(second.sent), ['first'])
   assert.deepEqual(await recorded(place.house), [])
 })
 
 test('a person can clear a cooldown, and the next turn asks the primary', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: 'key-1' },
     script: [
@@ -110,28 +117,28 @@ test('a person can clear a cooldown, and the next turn asks the primary', async 
       { answer: HELLO },
     ],
   })
-  await talk(place, 'one')
-  assert.deepEqual(await clearCooldowns({ provider: 'openai' }, place.house.desk), { cleared: 1 })
-  assertAnswered(await talk(place, 'two'), 'Hello.', [])
+  await exchange(place, 'one')
+  assert.deepEqual(await clearCooldowns({ provider: 'openai' }, place.house.context), { cleared: 1 })
+  assertAnswered(await exchange(place, 'two'), 'Hello.', [])
 })
 
 test('a limited key with siblings rests for an hour, and its sibling serves the turns of that hour', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     environment: { OPENAI_API_KEY: 'key-1,key-2' },
     script: [{ when: { key: 'key-1' }, times: 2, answer: { error: 'rate-limit' } }, { answer: HELLO }],
   })
-  await talk(place, 'one')
+  await exchange(place, 'one')
   const [rest] = await place.house.cooldowns()
   assert.equal(rest?.key, FIRST)
   assertAbout(rest!.until - place.house.clock.now(), HOUR_MS)
-  assert.deepEqual(keysOf((await talk(place, 'two')).sent), ['key-2'])
+  assert.deepEqual(keysOf((await exchange(place, 'two')).sent), ['key-2'])
   place.house.clock.skip(HOUR_MS)
-  assert.deepEqual(keysOf((await talk(place, 'three')).sent), ['key-1'])
+  assert.deepEqual(keysOf((await exchange(place, 'three')).sent), ['key-1'])
   assert.deepEqual(await recorded(place.house), [], 'its success ended it')
 })
 
 test('without a chain a turn waits for the stated end if that is soon, and says so if it is not', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     environment: { OPENAI_API_KEY: 'key-1' },
     script: [
       { times: 1, answer: { error: 'rate-limit', retryAfterSeconds: 12 } },
@@ -140,46 +147,46 @@ test('without a chain a turn waits for the stated end if that is soon, and says 
       { answer: HELLO },
     ],
   })
-  const soon = await talk(place, 'one')
+  const soon = await exchange(place, 'one')
   assertAnswered(soon, 'Hello.', ['rate-limited → wait'])
   assert.equal(soon.failures[0]?.waitMs, 12_000)
-  const late = await talk(place, 'two')
+  const late = await exchange(place, 'two')
   assert.deepEqual(late.story, ['rate-limited → give-up'])
   assert.equal(late.run.error?.errorType, 'llm_rate_limit')
-  const later = await talk(place, 'three')
+  const later = await exchange(place, 'three')
   assert.deepEqual(later.story, ['cooling-down → give-up'])
   assert.equal(later.sent.length, 0, 'nobody is asked who said when to come back')
   place.house.clock.skip(301_000)
-  assertAnswered(await talk(place, 'four'), 'Hello.', [])
+  assertAnswered(await exchange(place, 'four'), 'Hello.', [])
 })
 
 test('a stated end may be a date', async (context) => {
   const end = new Date(Date.now() + 20_000).toUTCString()
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     script: [{ times: 1, answer: { error: 'rate-limit', headers: { 'retry-after': end } } }, { answer: HELLO }],
   })
-  const first = await talk(place, 'one')
+  const first = await exchange(place, 'one')
   assertAnswered(first, 'Hello.', ['rate-limited → wait'])
   const { waitMs = 0 } = first.failures[0]!
   assert.ok(waitMs > 10_000 && waitMs <= 20_000, `${waitMs}`)
 })
 
 test('all waits of one foreground step stay within thirty seconds', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     script: [{ answer: { error: 'overloaded', headers: { 'retry-after': '12' } } }],
   })
-  const { run, failures } = await talk(place, 'one')
+  const { run, failures } = await exchange(place, 'one')
   assert.equal(run.status, 'failed')
   const waited = failures.reduce((sum, { waitMs = 0 }) => sum + waitMs, 0)
   assert.equal(waited, 24_000)
 })
 
 test('all waits of one background step stay within ten minutes', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     longestJumpMs: 600_000,
     script: [{ answer: { error: 'rate-limit', retryAfterSeconds: 250 } }],
   })
-  const { run, failures } = await talk(place, 'one', { background: true })
+  const { run, failures } = await exchange(place, 'one', { background: true })
   assert.equal(run.status, 'failed')
   assert.deepEqual(
     failures.map(({ waitMs }) => waitMs),
@@ -190,16 +197,16 @@ test('all waits of one background step stay within ten minutes', async (context)
 test('the waits of a summary count with those of the answer it makes room for', async (context) => {
   const long = 'Many words. '.repeat(600)
   const limited = { error: 'rate-limit', retryAfterSeconds: 20 } as const
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     script: [
       { when: { lastContains: 'two', messagesAbove: 3 }, times: 1, answer: limited },
-      { when: { contains: 'Summarise the conversation' }, answer: limited },
+      { when: { contains: 'Summarize the conversation' }, answer: limited },
       { when: { lastContains: 'two', messagesAbove: 3 }, answer: { error: 'context-overflow' } },
       { answer: { text: long } },
     ],
   })
-  await talk(place, 'one')
-  const { failures, story } = await talk(place, 'two')
+  await exchange(place, 'one')
+  const { failures, story } = await exchange(place, 'two')
   assert.deepEqual(story.slice(0, 3), ['rate-limited → wait', 'context-overflow → compact', 'rate-limited → give-up'])
   const waited = failures.reduce((sum, { waitMs = 0 }) => sum + waitMs, 0)
   assert.ok(waited <= 30_000, `${waited}`)
@@ -208,7 +215,7 @@ test('the waits of a summary count with those of the answer it makes room for', 
 test('each step of a turn has its own patience', async (context) => {
   const { tool } = await import('../harness/tools.ts')
   const limited = { error: 'rate-limit', retryAfterSeconds: 20 } as const
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     tools: [tool('look')],
     script: [
       { times: 1, answer: limited },
@@ -217,12 +224,12 @@ test('each step of a turn has its own patience', async (context) => {
       { answer: HELLO },
     ],
   })
-  assertAnswered(await talk(place, 'one'), 'Hello.', ['rate-limited → wait', 'rate-limited → wait'])
+  assertAnswered(await exchange(place, 'one'), 'Hello.', ['rate-limited → wait', 'rate-limited → wait'])
 })
 
 /** Ended ones too. */
-const recorded = async (house: WiredHouse) =>
-  (await house.desk.world.store.credentials.pool(DEFAULT_ORGANIZATION, 'openai')).cooldowns
+const recorded = async (house: WiredFixture) =>
+  (await house.context.deps.store.credentials.pool(DEFAULT_ORGANIZATION, 'openai')).cooldowns
 
 function assertAbout(ms: number, expected: number): void {
   assert.ok(ms > expected - 20_000 && ms <= expected, `${ms} is not about ${expected}`)

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { defined } from '../../src/core/defined.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { checkStore } from '../../src/service/store/check-store.ts'
-import type { Recorded } from '../../src/simulator/recorder.ts'
+import type { RequestRecord } from '../../src/simulator/recorder.ts'
 import type { Script } from '../../src/simulator/script.ts'
 import { tool } from '../harness/tools.ts'
-import { signIn } from './line-remedies.ts'
-import { everythingSaid, type Given, type GivenOptions, given } from './talk.ts'
+import { signIn } from './connection-remedies.ts'
+import {
+  allMessages,
+  openRecoveryFixture,
+  type RecoveryFixture,
+  type RecoveryFixtureOptions,
+} from './fixture-recovery.ts'
 
 // A process that dies between any two attempts is followed by one that goes on: what was spent stays spent, so the
 // provider is asked for exactly what it would have been asked for without the death, and answers once.
@@ -16,9 +22,9 @@ const LONG = 'Many words. '.repeat(600)
 
 type Row = {
   name: string
-  options: Omit<GivenOptions, 'script'>
+  options: Omit<RecoveryFixtureOptions, 'script'>
   script: Script
-  before?(place: Given): Promise<unknown>
+  before?(place: RecoveryFixture): Promise<unknown>
   story: string[]
   answer: string
 }
@@ -94,8 +100,8 @@ const ROWS: Row[] = [
     script: [
       { times: 1, answer: { calls: [{ id: 'c1', name: 'look' }] } },
       { times: 1, answer: { error: 'context-overflow' } },
-      { when: { contains: 'Summarise the conversation' }, times: 1, answer: { error: 'server-error' } },
-      { when: { contains: 'Summarise the conversation' }, answer: { text: 'A summary.' } },
+      { when: { contains: 'Summarize the conversation' }, times: 1, answer: { error: 'server-error' } },
+      { when: { contains: 'Summarize the conversation' }, answer: { text: 'A summary.' } },
       { answer: { text: 'Done.' } },
     ],
     story: ['context-overflow → compact', 'server-error → wait'],
@@ -121,12 +127,12 @@ test('a process that dies while it is being answered asks that once more, and no
     ...ROWS[1]!,
     script: ROWS[1]!.script.map(({ times: _, ...rule }) => ({
       ...rule,
-      ...('error' in rule.answer ? {} : { times: 1 }),
+      ...defined({ times: 'error' in rule.answer ? undefined : 1 }),
       answer: { ...rule.answer, pace: { beforeHeadersMs: 40 } },
     })) as Script,
   }
   for (let number = 1; number <= 4; number++) {
-    const place = await given(context, { ...row.options, script: row.script })
+    const place = await openRecoveryFixture(context, { ...row.options, script: row.script })
     const runId = await place.house.send('go on')
     await place.simulator.waitForRequests(number)
     await place.house.crash()
@@ -158,7 +164,7 @@ async function play(context: TestContext, row: Row, dieAfter?: number): Promise<
       },
     },
   })
-  const place = await given(context, { ...row.options, wrapStore })
+  const place = await openRecoveryFixture(context, { ...row.options, wrapStore })
   await row.before?.(place)
   place.simulator.script(...row.script)
   const seen = place.simulator.requests.length
@@ -171,11 +177,11 @@ async function play(context: TestContext, row: Row, dieAfter?: number): Promise<
   const run = await place.house.wait(runId)
   assert.equal(run.stopReason, 'end_turn', (await place.house.story(runId)).join(', '))
   assert.equal((await place.house.answers()).at(-1), row.answer)
-  assert.deepEqual((await checkStore(place.house.desk)).violations, [])
+  assert.deepEqual((await checkStore(place.house.context)).violations, [])
   const played = {
     story: await place.house.story(runId),
     asked: place.simulator.requests.slice(seen).map(asAsked),
-    roles: (await everythingSaid(place.house)).map(({ body }) => body.role),
+    roles: (await allMessages(place.house)).map(({ body }) => body.role),
     commits,
   }
   await place.house.stop()
@@ -183,7 +189,9 @@ async function play(context: TestContext, row: Row, dieAfter?: number): Promise<
 }
 
 /** What makes a request the same as another; ids of calls are drawn anew. */
-const asAsked = ({ path, key, model, body }: Recorded) => ({
-  ...{ path, key, model },
+const asAsked = ({ path, key, model, body }: RequestRecord) => ({
+  path,
+  key,
+  model,
   body: typeof body === 'string' ? 'a form' : JSON.stringify(body).replaceAll(/call[-_][\w-]{8,}/g, 'call'),
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { CredentialId } from '../../src/core/credential.ts'
+import { defined } from '../../src/core/defined.ts'
 import type { Purpose, TurnEvent } from '../../src/core/event.ts'
-import { LADDER, PATIENCE_MS, type Remedy } from '../../src/core/recovery.ts'
+import { LADDER, type Remedy, WAIT_BUDGET_MS } from '../../src/core/recovery.ts'
 
 const OF_A_KEY: readonly Remedy[] = ['retry-credential', 'refresh-credential', 'refresh-entitlement']
 
@@ -13,7 +14,7 @@ type Tally = { target: number; spent: Spent[]; rotations: number }
  * failure names it, no way back in the chain, no wait over the patience of a step.
  */
 export function assertWithinLadder(events: readonly TurnEvent[], bounds: { keys: number; patienceMs?: number }): void {
-  const { keys, patienceMs = PATIENCE_MS } = bounds
+  const { keys, patienceMs = WAIT_BUDGET_MS } = bounds
   const fresh = (target: number): Tally => ({ target, spent: [], rotations: 0 })
   let tallies: Record<Purpose, Tally> = { answer: fresh(0), summary: fresh(0) }
   let waitedMs = 0
@@ -40,7 +41,7 @@ export function assertWithinLadder(events: readonly TurnEvent[], bounds: { keys:
       assert.ok(++tally.rotations < keys, 'a pool is walked through once')
       continue
     }
-    tally.spent.push({ remedy, ...(credentialId ? { credentialId } : {}) })
+    tally.spent.push({ remedy, ...defined({ credentialId: credentialId || undefined }) })
     const isSame = (one: Spent) =>
       one.remedy === remedy && (!OF_A_KEY.includes(remedy) || one.credentialId === credentialId)
     const used = tally.spent.filter(isSame).length

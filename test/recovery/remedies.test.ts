@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LADDER, type Remedy } from '../../src/core/recovery.ts'
 import { ANSWER_REMEDIES } from './answer-remedies.ts'
-import { LINE_REMEDIES } from './line-remedies.ts'
+import { CONNECTION_REMEDIES } from './connection-remedies.ts'
 import type { RemedyScenario } from './remedy-scenario.ts'
-import { SHAPE_REMEDIES } from './shape-remedies.ts'
+import { REQUEST_REMEDIES } from './request-remedies.ts'
 
 // Each remedy works over real HTTP, leaves the history alone and is forgotten with the next good answer; and each of
 // these promises is broken when its remedy is taken out of the ladder, which is tried here for every one.
 
-const SCENARIOS: RemedyScenario[] = [...LINE_REMEDIES, ...SHAPE_REMEDIES, ...ANSWER_REMEDIES]
+const SCENARIOS: RemedyScenario[] = [...CONNECTION_REMEDIES, ...REQUEST_REMEDIES, ...ANSWER_REMEDIES]
 
 for (const { remedy, promise, play } of SCENARIOS) {
   test(`${remedy}: ${promise}`, play)

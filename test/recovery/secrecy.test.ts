@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import type { Reply } from '../../src/simulator/script.ts'
-import type { Given } from './talk.ts'
-import { given, talk } from './talk.ts'
+import type { RecoveryFixture } from './fixture-recovery.ts'
+import { exchange, openRecoveryFixture } from './fixture-recovery.ts'
 
 // A secret goes into its request and nowhere else, whatever the provider says back.
 
@@ -24,11 +24,11 @@ const ECHOES = [
 for (const [at, key] of KEYS.entries())
   for (const [number, echo] of ECHOES.entries())
     test(`key ${at + 1}, echo ${number + 1}: no secret in any event, chunk, error, report or file`, async (context) => {
-      const place = await given(context, {
+      const place = await openRecoveryFixture(context, {
         environment: { OPENAI_API_KEY: key },
         script: [{ when: { key }, answer: echo(key) }, { answer: HELLO }],
       })
-      const { run } = await talk(place, 'one')
+      const { run } = await exchange(place, 'one')
       const { house } = place
       const told = [
         run,
@@ -48,22 +48,25 @@ for (const [at, key] of KEYS.entries())
     })
 
 test('a token and its refresh token are in no file of the home in clear', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     environment: { OPENAI_API_KEY: '' },
     script: [{ when: { key: 'access-1' }, answer: { error: 'expired' } }, { answer: HELLO }],
   })
   const { access_token, refresh_token } = place.simulator.oauth.issue()
   await place.house.addKey({
-    ...{ provider: 'openai', label: 'mine', secret: access_token, refreshToken: refresh_token },
+    provider: 'openai',
+    label: 'mine',
+    secret: access_token,
+    refreshToken: refresh_token,
     oauth: { flow: 'generic', tokenUrl: `${place.simulator.url}/oauth/token` },
   })
-  const { run } = await talk(place, 'one')
+  const { run } = await exchange(place, 'one')
   assert.equal(run.stopReason, 'end_turn')
   await place.house.stop()
   for (const secret of ['access-1', 'refresh-1', 'access-2', 'refresh-2']) assertNotOnDisk(place, secret)
 })
 
-function assertNotOnDisk({ house }: Given, secret: string): void {
+function assertNotOnDisk({ house }: RecoveryFixture, secret: string): void {
   for (const name of readdirSync(house.home, { recursive: true, encoding: 'utf8' })) {
     const path = join(house.home, name)
     if (statSync(path).isFile()) assert.ok(!readFileSync(path).includes(secret), `${name} holds a secret`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tool } from '../harness/tools.ts'
-import { assertAnswered, bodyText, given, talk } from './talk.ts'
+import { assertAnswered, bodyText, exchange, openRecoveryFixture } from './fixture-recovery.ts'
 
 const DOT = {
   type: 'image' as const,
@@ -12,7 +12,7 @@ test('images of a tool reach the model, also beside an output that is too long t
   const camera = tool('camera', () => ({ status: 'success', output: 'a long description', images: [DOT] }), {
     outputLimit: 6,
   })
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['anthropic/claude-sonnet-4-5'],
     tools: [camera],
     script: [
@@ -20,7 +20,7 @@ test('images of a tool reach the model, also beside an output that is too long t
       { answer: { calls: [{ id: 'c1', name: 'camera' }] } },
     ],
   })
-  const turn = await talk(place, 'look')
+  const turn = await exchange(place, 'look')
   assertAnswered(turn, 'I see it.', [])
   assert.ok(bodyText(turn.sent[1]).includes(DOT.source.data))
 })

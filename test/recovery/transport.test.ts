@@ -5,10 +5,16 @@ import { recover } from '../../src/core/recovery.ts'
 import type { ModelProvider } from '../../src/ports/model.ts'
 import { classify, classifyTransport } from '../../src/providers/classify/classify.ts'
 import { openaiChat } from '../../src/providers/openai/chat.ts'
-import type { ProviderWish } from '../../src/providers/provider-set.ts'
-import { wireProvider } from '../../src/providers/wire/wire-provider.ts'
+import type { ProviderOverrides } from '../../src/providers/provider-set.ts'
+import { newWireProvider } from '../../src/providers/wire/wire-provider.ts'
 import type { Answer, Reply } from '../../src/simulator/script.ts'
-import { assertAnswered, type GivenOptions, given, modelsOf, talk } from './talk.ts'
+import {
+  assertAnswered,
+  exchange,
+  modelsOf,
+  openRecoveryFixture,
+  type RecoveryFixtureOptions,
+} from './fixture-recovery.ts'
 
 // Before a primary that is reached directly is left for an error of the line, its connections are renewed once, with a
 // pause. Nobody else's are: not an aggregator's, not a fallback's, and not for an error the line has no part in.
@@ -25,21 +31,21 @@ const SHORT_STALL = { stall_timeout_ms: 60 }
 async function failingWith(
   context: TestContext,
   answer: Answer,
-  options: Partial<GivenOptions> & { name?: string; deadlines?: ProviderWish } = {},
+  options: Partial<RecoveryFixtureOptions> & { name?: string; deadlines?: ProviderOverrides } = {},
 ) {
   const { name = 'custom', deadlines, ...more } = options
   const script = [{ when: { model: 'first' }, answer }, { answer: HELLO }]
-  const place = await given(context, { chain: [`${name}/first`, CLAUDE], script, ...more })
+  const place = await openRecoveryFixture(context, { chain: [`${name}/first`, CLAUDE], script, ...more })
   const base_url = `${place.simulator.url}/v1`
-  const here = await given(context, {
+  const here = await openRecoveryFixture(context, {
     chain: [`${name}/first`, CLAUDE],
     providers: { [name]: { base_url, ...deadlines }, anthropic: { base_url: place.simulator.url } },
     ...more,
   })
-  return talk({ house: here.house, simulator: place.simulator }, 'one')
+  return exchange({ house: here.house, simulator: place.simulator }, 'one')
 }
 
-const LINES: [string, string, Answer, ProviderWish?][] = [
+const LINES: [string, string, Answer, ProviderOverrides?][] = [
   ['a first byte that never comes', 'timeout', { line: 'silent' }, SHORT_FIRST_BYTE],
   ['silence in mid-answer', 'stalled', { ...STORY, breaks: { how: 'stall', afterChunks: 3 } }, SHORT_STALL],
   ['a reset before the answer', 'unreachable', { line: 'reset' }],
@@ -56,13 +62,13 @@ for (const [name, kind, answer, deadlines] of LINES)
   })
 
 test('a port nobody listens on: the connections are renewed once before the primary is left', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['custom/first', CLAUDE],
     providers: { custom: { base_url: `http://127.0.0.1:${await closedPort()}/v1` } },
     script: [{ answer: HELLO }],
   })
   const story = ['unreachable → wait', 'unreachable → rebuild-transport', 'unreachable → next-target']
-  assertAnswered(await talk(place, 'one'), 'Hello.', story)
+  assertAnswered(await exchange(place, 'one'), 'Hello.', story)
 })
 
 test('a connection that cannot be made in time: it is made anew once before the primary is left', async (context) => {
@@ -70,16 +76,20 @@ test('a connection that cannot be made in time: it is made anew once before the 
   const silent = createServer(() => {})
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
   context.after(() => silent.close())
-  const slow = wireProvider({
-    ...{ provider: 'slow', dialect: openaiChat, classify, classifyTransport, deadlines: { connectMs: 60 } },
+  const slow = newWireProvider({
+    provider: 'slow',
+    dialect: openaiChat,
+    classify,
+    classifyTransport,
+    deadlines: { connectMs: 60 },
     baseUrl: `https://127.0.0.1:${(silent.address() as AddressInfo).port}/v1`,
   })
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['slow/first', CLAUDE],
     others: () => ({ slow }),
     script: [{ answer: HELLO }],
   })
-  const first = await talk(place, 'one')
+  const first = await exchange(place, 'one')
   assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport', 'timeout → next-target'])
   assert.equal(first.failures[0]?.failure.code, 'connect')
 })
@@ -87,12 +97,12 @@ test('a connection that cannot be made in time: it is made anew once before the 
 /** Our pools have no bound to wait for; a client that has one says it in the words of a connection that was not made. */
 test('no free connection in time: the pool is renewed once before the primary is left', async (context) => {
   const { provider, renewals } = pretender({ kind: 'timeout', code: 'connect', detail: 'no free connection in time' })
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['pooled/first', CLAUDE],
     others: () => ({ pooled: provider }),
     script: [{ answer: HELLO }],
   })
-  const first = await talk(place, 'one')
+  const first = await exchange(place, 'one')
   assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport', 'timeout → next-target'])
   assert.equal(renewals(), 1)
 })
@@ -114,16 +124,16 @@ for (const name of ['ollama', 'openai', 'vllm'])
   })
 
 test('anthropic is reached directly and gets its recovery', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: [CLAUDE, 'openai/second'],
     script: [{ when: { protocol: 'anthropic' }, answer: { line: 'reset' } }, { answer: HELLO }],
   })
   const story = ['unreachable → wait', 'unreachable → rebuild-transport', 'unreachable → next-target']
-  assertAnswered(await talk(place, 'one'), 'Hello.', story)
+  assertAnswered(await exchange(place, 'one'), 'Hello.', story)
 })
 
 test('who is already on a fallback renews nothing', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/gone', 'custom/first', CLAUDE],
     script: [
       { when: { model: 'gone' }, answer: { error: 'model-not-found' } },
@@ -131,7 +141,7 @@ test('who is already on a fallback renews nothing', async (context) => {
       { answer: HELLO },
     ],
   })
-  const wired = await given(context, {
+  const wired = await openRecoveryFixture(context, {
     chain: ['openai/gone', 'custom/first', CLAUDE],
     providers: {
       openai: { base_url: `${place.simulator.url}/v1` },
@@ -139,7 +149,7 @@ test('who is already on a fallback renews nothing', async (context) => {
       anthropic: { base_url: place.simulator.url },
     },
   })
-  const first = await talk({ house: wired.house, simulator: place.simulator }, 'one')
+  const first = await exchange({ house: wired.house, simulator: place.simulator }, 'one')
   assertAnswered(first, 'Hello.', ['model-unknown → next-target', 'unreachable → wait', 'unreachable → next-target'])
 })
 
@@ -153,7 +163,7 @@ for (const error of ['server-error', 'overloaded', 'html-502'] as const)
   })
 
 test('the pause before new connections grows with the retries before it', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['custom/first'],
     script: [
       { times: 3, answer: { error: 'server-error' } },
@@ -161,7 +171,7 @@ test('the pause before new connections grows with the retries before it', async 
       { answer: HELLO },
     ],
   })
-  const first = await talk(place, 'one')
+  const first = await exchange(place, 'one')
   assertAnswered(first, 'Hello.', [
     'server-error → wait',
     'server-error → wait',
@@ -174,30 +184,30 @@ test('the pause before new connections grows with the retries before it', async 
 test('the pause before new connections is never longer than eight seconds', () => {
   const circumstances = { siblings: 0, canRefresh: false, canRebuild: true, canCompact: false, jitter: 0 }
   const waits = Array.from({ length: 10 }, () => 'wait' as const)
-  const at = { ...circumstances, patienceLeftMs: 30_000 }
+  const at = { ...circumstances, waitBudgetLeftMs: 30_000 }
   assert.deepEqual(recover({ kind: 'timeout', detail: '' }, waits, at), { remedy: 'rebuild-transport', delayMs: 8_000 })
 })
 
 test('connections that cannot be renewed are one more failed attempt, never the end of the run', async (context) => {
   const { provider } = pretender({ kind: 'unreachable', detail: 'connection refused' })
   provider.renewConnections = () => Promise.reject(new Error('socket error'))
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['pooled/first', CLAUDE],
     others: () => ({ pooled: provider }),
     script: [{ answer: HELLO }],
   })
-  const { run, story, sent } = await talk(place, 'one')
+  const { run, story, sent } = await exchange(place, 'one')
   assert.equal(run.stopReason, 'end_turn', `${story.join(', ')}; ${JSON.stringify(run.error)}`)
   assert.deepEqual(modelsOf(sent), ['claude-sonnet-4-5'])
   assert.deepEqual(place.house.faults, [])
 })
 
 test('a recovered line answers in the same turn, and the chain is not touched', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['custom/first', CLAUDE],
     script: [{ when: { model: 'first' }, times: 2, answer: { line: 'reset' } }, { answer: HELLO }],
   })
-  const first = await talk(place, 'one')
+  const first = await exchange(place, 'one')
   assertAnswered(first, 'Hello.', ['unreachable → wait', 'unreachable → rebuild-transport'])
   assert.deepEqual(new Set(modelsOf(first.sent)), new Set(['first']))
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ModelProvider } from '../../src/ports/model.ts'
-import type { Recorded } from '../../src/simulator/recorder.ts'
+import type { RequestRecord } from '../../src/simulator/recorder.ts'
 import type { Reply } from '../../src/simulator/script.ts'
-import { simulatorFor } from '../simulator/given.ts'
-import { assertAnswered, bodyText, given, modelsOf, talk } from './talk.ts'
+import { simulatorFixture } from '../simulator/fixture-simulator.ts'
+import { assertAnswered, bodyText, exchange, modelsOf, openRecoveryFixture } from './fixture-recovery.ts'
 
 // Fallback lasts for a turn. Nothing of it is on the agent or in a client, so there is nothing to restore: the next turn
 // asks the primary with the whole chain, its own window, limits, headers and caching policy.
@@ -14,35 +14,35 @@ const LONG = 'Many words. '.repeat(600)
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
 
 test('a run keeps the chain it was accepted with, primary first, whatever becomes of it', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE, 'custom/third'],
     script: [{ when: { model: 'first' }, answer: { error: 'model-not-found' } }, { answer: HELLO }],
   })
-  const { run } = await talk(place, 'one')
+  const { run } = await exchange(place, 'one')
   const [accepted] = await place.house.events(run.id)
   assert.ok(accepted?.type === 'input-accepted')
   assert.deepEqual(accepted.settings.targets, ['openai/first', CLAUDE, 'custom/third'])
-  const agent = await place.house.desk.world.store.agents.get(run.organizationId, run.agentId)
+  const agent = await place.house.context.deps.store.agents.get(run.organizationId, run.agentId)
   assert.deepEqual(agent, place.house.agent, 'nothing on the agent changed')
 })
 
 test('a turn without a fallback leaves the next one just as it was', async (context) => {
-  const place = await given(context, { chain: ['openai/first', CLAUDE], script: [{ answer: HELLO }] })
-  const first = await talk(place, 'one')
-  const second = await talk(place, 'one')
+  const place = await openRecoveryFixture(context, { chain: ['openai/first', CLAUDE], script: [{ answer: HELLO }] })
+  const first = await exchange(place, 'one')
+  const second = await exchange(place, 'one')
   assertAnswered(first, 'Hello.', [])
   assertAnswered(second, 'Hello.', [])
   assert.deepEqual(modelsOf([...first.sent, ...second.sent]), ['first', 'first'])
 })
 
 test('the next turn asks the model and the provider of the primary again', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     script: [{ when: { model: 'first' }, times: 1, answer: { error: 'payment-required' } }, { answer: HELLO }],
   })
-  const first = await talk(place, 'one')
+  const first = await exchange(place, 'one')
   assertAnswered(first, 'Hello.', ['quota-exhausted → next-target'])
-  const second = await talk(place, 'two')
+  const second = await exchange(place, 'two')
   assertAnswered(second, 'Hello.', [])
   assert.deepEqual(
     [...first.sent, ...second.sent].map(({ protocol, model }) => `${protocol} ${model}`),
@@ -51,7 +51,7 @@ test('the next turn asks the model and the provider of the primary again', async
 })
 
 test('the next turn has the whole chain before it, however far the last one went', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE, 'custom/third'],
     script: [
       { when: { model: 'first' }, answer: { error: 'model-not-found' } },
@@ -59,20 +59,20 @@ test('the next turn has the whole chain before it, however far the last one went
       { answer: HELLO },
     ],
   })
-  assert.deepEqual(modelsOf((await talk(place, 'one')).sent), ['first', 'claude-sonnet-4-5', 'third'])
-  assert.deepEqual(modelsOf((await talk(place, 'two')).sent), ['first', 'claude-sonnet-4-5'])
+  assert.deepEqual(modelsOf((await exchange(place, 'one')).sent), ['first', 'claude-sonnet-4-5', 'third'])
+  assert.deepEqual(modelsOf((await exchange(place, 'two')).sent), ['first', 'claude-sonnet-4-5'])
 })
 
 test('the next turn has the window and the compaction limits of the primary', async (context) => {
-  const simulator = await simulatorFor(context, {
+  const simulator = await simulatorFixture(context, {
     script: [
-      { when: { contains: 'Summarise the conversation' }, answer: { text: 'A summary.' } },
+      { when: { contains: 'Summarize the conversation' }, answer: { text: 'A summary.' } },
       { when: { model: 'wide', lastContains: 'two' }, answer: { error: 'payment-required' } },
       { when: { model: 'narrow' }, answer: HELLO },
       { answer: { text: LONG, usage: 'none' } },
     ],
   })
-  const { house } = await given(context, {
+  const { house } = await openRecoveryFixture(context, {
     chain: ['custom/wide', 'openai/narrow'],
     providers: {
       custom: { base_url: `${simulator.url}/v1`, windows: { wide: 100_000 } },
@@ -80,26 +80,26 @@ test('the next turn has the window and the compaction limits of the primary', as
     },
   })
   const place = { house, simulator }
-  assertAnswered(await talk(place, 'one'), LONG, [])
-  assertAnswered(await talk(place, 'one more'), LONG, [])
-  const small = await talk(place, 'two')
+  assertAnswered(await exchange(place, 'one'), LONG, [])
+  assertAnswered(await exchange(place, 'one more'), LONG, [])
+  const small = await exchange(place, 'two')
   assertAnswered(small, 'Hello.', ['quota-exhausted → next-target', 'context-overflow → compact'])
   assert.match(small.failures[1]!.failure.detail, /window of 2000/)
-  for (const text of ['three', 'four']) assertAnswered(await talk(place, text), LONG, [])
+  for (const text of ['three', 'four']) assertAnswered(await exchange(place, text), LONG, [])
 })
 
 test('the next turn has the caching policy and the headers of the primary, and the fallback had none of them', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: [CLAUDE, 'openai/second'],
     script: [
       { when: { protocol: 'anthropic', lastContains: 'one' }, answer: { error: 'model-not-found' } },
       { answer: HELLO },
     ],
   })
-  const marked = (request: Recorded) => bodyText(request).includes('cache_control')
-  const versioned = (request: Recorded) => request.headers['anthropic-version'] !== undefined
-  const first = await talk(place, 'one')
-  const second = await talk(place, 'two')
+  const marked = (request: RequestRecord) => bodyText(request).includes('cache_control')
+  const versioned = (request: RequestRecord) => request.headers['anthropic-version'] !== undefined
+  const first = await exchange(place, 'one')
+  const second = await exchange(place, 'two')
   assertAnswered(second, 'Hello.', [])
   const sent = [...first.sent, ...second.sent]
   assert.deepEqual(sent.map(marked), [true, false, true])
@@ -107,34 +107,34 @@ test('the next turn has the caching policy and the headers of the primary, and t
 })
 
 test('a fallback no provider serves is a failed attempt, and the one after it answers', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', 'nobody/model', CLAUDE],
     script: [{ when: { model: 'first' }, answer: { error: 'model-not-found' } }, { answer: HELLO }],
   })
-  assertAnswered(await talk(place, 'one'), 'Hello.', ['model-unknown → next-target', 'model-unknown → next-target'])
+  assertAnswered(await exchange(place, 'one'), 'Hello.', ['model-unknown → next-target', 'model-unknown → next-target'])
   assert.deepEqual(place.house.faults, [])
 })
 
 test('a fallback whose address is no address is a failed attempt, and the one after it answers', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', 'custom/second', CLAUDE],
     providers: { custom: { base_url: 'not an address' } },
     script: [{ when: { model: 'first' }, answer: { error: 'model-not-found' } }, { answer: HELLO }],
   })
-  const { run, story, sent } = await talk(place, 'one')
+  const { run, story, sent } = await exchange(place, 'one')
   assert.equal(run.stopReason, 'end_turn', story.join(', '))
   assert.deepEqual(modelsOf(sent), ['first', 'claude-sonnet-4-5'])
   assert.deepEqual(place.house.faults, [])
 })
 
 test('a primary whose address is no address does not stop its chain, in this turn or in the next', async (context) => {
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['custom/first', CLAUDE],
     providers: { custom: { base_url: 'not an address' } },
     script: [{ answer: HELLO }],
   })
   for (const text of ['one', 'two']) {
-    const { run, story } = await talk(place, text)
+    const { run, story } = await exchange(place, text)
     assert.equal(run.stopReason, 'end_turn', story.join(', '))
   }
 })
@@ -145,12 +145,12 @@ test('a client that throws where it should stream has failed its attempt, not th
       throw new Error('the client could not be built')
     },
   }
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['openai/first', 'broken/model', CLAUDE],
     others: () => ({ broken }),
     script: [{ when: { model: 'first' }, answer: { error: 'model-not-found' } }, { answer: HELLO }],
   })
-  const { run, story } = await talk(place, 'one')
+  const { run, story } = await exchange(place, 'one')
   assert.equal(run.stopReason, 'end_turn', story.join(', '))
   assert.deepEqual(story.at(-1), 'unreachable → next-target')
   assert.deepEqual(place.house.faults, [])
@@ -162,11 +162,11 @@ test('the full cycle: a primary that dies in mid-stream is answered for by its f
     pace: { charactersPerChunk: 4 },
     breaks: { how: 'reset', afterChunks: 4 },
   }
-  const place = await given(context, {
+  const place = await openRecoveryFixture(context, {
     chain: ['custom/first', CLAUDE],
     script: [{ when: { model: 'first' }, times: 3, answer: dying }, { answer: HELLO }],
   })
-  const first = await talk(place, 'one')
+  const first = await exchange(place, 'one')
   assertAnswered(first, 'Hello.', ['cut-off → wait', 'cut-off → rebuild-transport', 'cut-off → next-target'])
   const chunks = await place.house.chunks(first.run.id)
   const shown = chunks.flatMap((chunk) => (chunk.message_type === 'assistant_message' ? [chunk.id] : []))
@@ -176,7 +176,7 @@ test('the full cycle: a primary that dies in mid-stream is answered for by its f
   assert.deepEqual(reset, seen.slice(0, 3), 'what was seen and is not the answer is taken back')
   const moves = chunks.flatMap((chunk) => (chunk.message_type === 'attempt_failed' ? [chunk.next_target] : []))
   assert.deepEqual(moves, [undefined, undefined, CLAUDE], 'watchers are told who is asked now')
-  const second = await talk(place, 'two')
+  const second = await exchange(place, 'two')
   assertAnswered(second, 'Hello.', [])
   assert.deepEqual(modelsOf(second.sent), ['first'])
 })

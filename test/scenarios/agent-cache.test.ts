@@ -4,14 +4,14 @@ import type { Store } from '../../src/ports/store.ts'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
 import { changeContext } from '../../src/service/conversations/change-context.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { type HouseOptions, openHouse } from '../harness/house.ts'
+import { type HomeFixtureOptions, openHomeFixture } from '../harness/fixture-home.ts'
 import { tool } from '../harness/tools.ts'
 
 // What is kept between turns saves reading and nothing else: whatever is kept or not, a model is told the very same.
 
 const SCRIPT = scriptOf({ calls: [{ tool: 'look', input: {} }] }, { text: 'A tree.' })
 
-async function houseWith(context: TestContext, options: HouseOptions = {}) {
+async function openFixtureWith(context: TestContext, options: HomeFixtureOptions = {}) {
   let reads = 0
   const wrapStore = (store: Store): Store => ({
     ...store,
@@ -24,12 +24,12 @@ async function houseWith(context: TestContext, options: HouseOptions = {}) {
     },
   })
   const look = tool('look', () => success('a tree'))
-  const house = await openHouse(context, { script: SCRIPT, tools: [look], wrapStore, ...options })
+  const house = await openHomeFixture(context, { script: SCRIPT, tools: [look], wrapStore, ...options })
   return { house, reads: () => reads }
 }
 
 test('the second turn of a warm conversation reads nothing of its history again', async (context) => {
-  const { house, reads } = await houseWith(context)
+  const { house, reads } = await openFixtureWith(context)
   await house.ask('one')
   const before = reads()
   await house.ask('two')
@@ -45,7 +45,7 @@ test('the second turn of a warm conversation reads nothing of its history again'
 test('with room for none, one or all conversations every request is the same, byte for byte', async (context) => {
   const requests: string[] = []
   for (const cacheEntries of [0, 1, 128]) {
-    const { house } = await houseWith(context, { cacheEntries })
+    const { house } = await openFixtureWith(context, { cacheEntries })
     for (const text of ['one', 'two', 'three']) await house.ask(text)
     requests.push(JSON.stringify(house.requests.map(({ system, messages, tools }) => ({ system, messages, tools }))))
   }
@@ -54,7 +54,7 @@ test('with room for none, one or all conversations every request is the same, by
 })
 
 test('a conversation that comes back after a crash is told what a warm one would have been', async (context) => {
-  const { house, reads } = await houseWith(context)
+  const { house, reads } = await openFixtureWith(context)
   await house.ask('one')
   await house.crash()
   await house.restart()
@@ -68,10 +68,10 @@ test('a conversation that comes back after a crash is told what a warm one would
 })
 
 test('a conversation that was begun anew is not told its past, however warm it was', async (context) => {
-  const { house } = await houseWith(context)
+  const { house } = await openFixtureWith(context)
   await house.ask('one')
   const { agent, conversationId } = house
-  await house.wait(await changeContext({ agent, conversationId, task: 'reset' }, house.desk))
+  await house.wait(await changeContext({ agent, conversationId, task: 'reset' }, house.context))
   await house.ask('two')
   const told = JSON.stringify(house.requests.at(-1)!.messages)
   assert.ok(!told.includes('"one"') && told.includes('"two"'), told)
@@ -80,7 +80,7 @@ test('a conversation that was begun anew is not told its past, however warm it w
 test('a turn that failed leaves nothing warm behind', async (context) => {
   let isBroken = true
   const script = () => (isBroken ? scriptOf({ fail: { kind: 'auth-rejected', detail: 'no' } }) : SCRIPT)
-  const { house } = await houseWith(context, { script })
+  const { house } = await openFixtureWith(context, { script })
   assert.equal((await house.ask('one')).status, 'failed')
   isBroken = false
   assert.equal((await house.ask('two')).stopReason, 'end_turn')

@@ -2,23 +2,24 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Part } from '../../src/core/answer.ts'
 import type { Chunk } from '../../src/core/chunk.ts'
+import { defined } from '../../src/core/defined.ts'
 import { type MessageBody, textOf } from '../../src/core/message.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { assertValidHistory, type HouseOptions, openHouse } from '../harness/house.ts'
+import { assertValidHistory, type HomeFixtureOptions, openHomeFixture } from '../harness/fixture-home.ts'
 import { calls, fails, nothing, queueModel, says, thinks } from '../harness/queue-model.ts'
 import { tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
 // What a model says may be half, empty, or not to be carried out. None of it is invented, doubled or run.
 
-type Cast = HouseOptions & { other?: Part[][] }
+type Cast = HomeFixtureOptions & { other?: Part[][] }
 
 /** `other`: what the fallback says. */
-async function houseWith(context: TestContext, answers: Part[][], { other, ...options }: Cast = {}) {
+async function openFixtureWith(context: TestContext, answers: Part[][], { other, ...options }: Cast = {}) {
   const clock = newVirtualClock()
   const model = queueModel(answers)
-  const providers = () => ({ test: model, ...(other ? { other: queueModel(other) } : {}) })
-  const house = await openHouse(context, { clock, providers, fallback: other ? ['other/model'] : [], ...options })
+  const providers = () => ({ test: model, ...defined({ other: other ? queueModel(other) : undefined }) })
+  const house = await openHomeFixture(context, { clock, providers, fallback: other ? ['other/model'] : [], ...options })
   const ask = async (text: string) => {
     const runId = await house.send(text)
     return clock.advanceUntil(house.wait(runId))
@@ -40,7 +41,7 @@ function screenOf(chunks: Chunk[]): string[] {
 }
 
 test('text that reaches the output limit is continued and is one message with its rest', async (context) => {
-  const { house, model, ask } = await houseWith(context, [
+  const { house, model, ask } = await openFixtureWith(context, [
     says('One, two, ', { finish: 'length' }),
     says('three, ', { finish: 'length' }),
     says('four.'),
@@ -57,7 +58,7 @@ test('text that reaches the output limit is continued and is one message with it
 })
 
 test('text that is still not whole after three continuations is kept, and the run says so', async (context) => {
-  const { house, model, ask } = await houseWith(context, [says('and ', { finish: 'length' })])
+  const { house, model, ask } = await openFixtureWith(context, [says('and ', { finish: 'length' })])
   const run = await ask('go on for ever')
   assert.equal(run.stopReason, 'max_tokens_exceeded')
   assert.equal(model.requests.length, 4)
@@ -65,7 +66,7 @@ test('text that is still not whole after three continuations is kept, and the ru
 })
 
 test('a process that dies between two continuations goes on with what was said, told once', async (context) => {
-  const { house, model, clock } = await houseWith(context, [
+  const { house, model, clock } = await openFixtureWith(context, [
     says('One, ', { finish: 'length' }),
     fails('overloaded'),
     says('two.'),
@@ -83,16 +84,20 @@ test('a process that dies between two continuations goes on with what was said, 
 })
 
 test('when a continuation fails for good, what was said before it stays', async (context) => {
-  const { house, ask } = await houseWith(context, [says('One, ', { finish: 'length' }), fails('invalid-request')])
+  const { house, ask } = await openFixtureWith(context, [says('One, ', { finish: 'length' }), fails('invalid-request')])
   const run = await ask('count')
   assert.equal(run.status, 'failed')
   assert.deepEqual(assistantTexts(await house.messages()), ['One, '])
 })
 
 test('another model does not continue the text of the one that failed: it begins anew', async (context) => {
-  const { house, ask } = await houseWith(context, [says('Half an ', { finish: 'length' }), fails('quota-exhausted')], {
-    other: [says('A whole answer.')],
-  })
+  const { house, ask } = await openFixtureWith(
+    context,
+    [says('Half an ', { finish: 'length' }), fails('quota-exhausted')],
+    {
+      other: [says('A whole answer.')],
+    },
+  )
   const run = await ask('talk')
   assert.deepEqual(assistantTexts(await house.messages()), ['A whole answer.'])
   assert.deepEqual(screenOf(await house.chunks(run.id)), ['A whole answer.'])
@@ -104,7 +109,7 @@ test('a tool call that reaches the output limit is asked for again with more roo
     ran.push(input)
     return success('done')
   })
-  const { model, ask } = await houseWith(
+  const { model, ask } = await openFixtureWith(
     context,
     [calls('erase', '{"path":"/', 'length'), calls('erase', '{"path":"/tmp/x"}'), says('Done.')],
     { tools: [erase] },
@@ -116,7 +121,7 @@ test('a tool call that reaches the output limit is asked for again with more roo
 })
 
 test('an empty answer is asked for again in words that are in no history', async (context) => {
-  const { house, model, ask } = await houseWith(context, [nothing, says('Here I am.')])
+  const { house, model, ask } = await openFixtureWith(context, [nothing, says('Here I am.')])
   const run = await ask('hello')
   assert.equal(run.stopReason, 'end_turn')
   assert.equal(model.requests[1]!.messages.length, model.requests[0]!.messages.length + 1)
@@ -125,7 +130,7 @@ test('an empty answer is asked for again in words that are in no history', async
 })
 
 test('a model that only thinks is asked again and in the end given up, with no invented text', async (context) => {
-  const { house, ask } = await houseWith(context, [thinks('hm')])
+  const { house, ask } = await openFixtureWith(context, [thinks('hm')])
   const run = await ask('hello')
   assert.equal(run.stopReason, 'invalid_llm_response')
   assert.equal(run.error?.errorType, 'llm_empty_response')
@@ -133,7 +138,7 @@ test('a model that only thinks is asked again and in the end given up, with no i
 })
 
 test('three answers in a row with calls that cannot run end the turn; the model was told each time', async (context) => {
-  const { house, model, ask } = await houseWith(context, [calls('no_such_tool', '{}')])
+  const { house, model, ask } = await openFixtureWith(context, [calls('no_such_tool', '{}')])
   const run = await ask('go')
   assert.equal(run.stopReason, 'invalid_tool_call')
   assert.equal(model.requests.length, 3)
@@ -148,12 +153,14 @@ test('three answers in a row with calls that cannot run end the turn; the model 
 test('a call that can run between two that cannot clears the count', async (context) => {
   const bad = calls('no_such_tool', '{}')
   const good = calls('look', '{}')
-  const { ask } = await houseWith(context, [bad, bad, good, bad, bad, says('I give up.')], { tools: [tool('look')] })
+  const { ask } = await openFixtureWith(context, [bad, bad, good, bad, bad, says('I give up.')], {
+    tools: [tool('look')],
+  })
   assert.equal((await ask('go')).stopReason, 'end_turn')
 })
 
 test('a refusal is recorded and another model is asked', async (context) => {
-  const { house, ask } = await houseWith(context, [fails('content-refused')], { other: [says('Of course.')] })
+  const { house, ask } = await openFixtureWith(context, [fails('content-refused')], { other: [says('Of course.')] })
   const run = await ask('help me')
   assert.equal(run.stopReason, 'end_turn')
   const failed = (await house.events(run.id)).find((event) => event.type === 'attempt-failed')
@@ -211,7 +218,7 @@ for (const [what, sent, runs] of ECHOES)
       ran.push(input)
       return success('noted')
     })
-    const { house, ask } = await houseWith(context, [rawCalls(...sent), says('Done.')], { tools: [note] })
+    const { house, ask } = await openFixtureWith(context, [rawCalls(...sent), says('Done.')], { tools: [note] })
     await ask('note it')
     assert.equal(ran.length, runs)
     assertValidHistory(await house.messages())

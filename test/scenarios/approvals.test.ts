@@ -7,7 +7,7 @@ import { answerApproval } from '../../src/service/approvals/answer-approval.ts'
 import { listApprovals } from '../../src/service/approvals/approvals.ts'
 import { cancelRun } from '../../src/service/runs/runs.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { assertValidHistory, type House, openHouse } from '../harness/house.ts'
+import { assertValidHistory, type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
@@ -34,18 +34,22 @@ const MIXED = scriptOf(
   { text: 'done' },
 )
 
-async function waitingHouse(context: Parameters<typeof openHouse>[0], more: Parameters<typeof openHouse>[1] = {}) {
+async function waitingHouse(
+  context: Parameters<typeof openHomeFixture>[0],
+  more: Parameters<typeof openHomeFixture>[1] = {},
+) {
   ran.length = 0
-  const house = await openHouse(context, { tools: [guarded(), free()], script: MIXED, ...more })
+  const house = await openHomeFixture(context, { tools: [guarded(), free()], script: MIXED, ...more })
   const run = await house.ask('do three things')
   assert.equal(run.stopReason, 'requires_approval')
   assert.deepEqual(ran, [], 'none of an answer runs while one of its calls waits')
   return { house, run }
 }
 
-const answer = (house: House, runId: string, verdicts: Verdict[]) => answerApproval({ runId, verdicts }, house.desk)
+const answer = (house: HomeFixture, runId: string, verdicts: Verdict[]) =>
+  answerApproval({ runId, verdicts }, house.context)
 
-const statuses = async (house: House) =>
+const statuses = async (house: HomeFixture) =>
   (await house.messages()).flatMap(({ body }) =>
     body.role === 'tool' ? body.outcomes.map(({ callId, status }) => `${callId} ${status}`) : [],
   )
@@ -110,7 +114,7 @@ test('a message while an approval is open is refused with the pending ids', asyn
 test('a pending approval survives a crash, is listed, and nothing is asked of a person twice', async (context) => {
   const { house, run } = await waitingHouse(context)
   await house.restart()
-  const [pending] = await listApprovals(house.desk)
+  const [pending] = await listApprovals(house.context)
   assert.deepEqual(
     pending?.calls.map(({ callId }) => callId),
     ['a', 'c'],
@@ -121,7 +125,7 @@ test('a pending approval survives a crash, is listed, and nothing is asked of a 
   ])
   await house.wait(next)
   assert.deepEqual(ran, ['bash a', 'print b', 'bash c'])
-  assert.deepEqual(await listApprovals(house.desk), [])
+  assert.deepEqual(await listApprovals(house.context), [])
   assert.equal(house.requests.length, 2, 'the model was not asked again for what it had said')
 })
 
@@ -137,7 +141,7 @@ test('a crash right after the answer was accepted: the next process carries it o
     },
     { needsApproval: true, effects: 'idempotent' },
   )
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [bash],
     script: scriptOf({ calls: [{ tool: 'bash', input: {}, callId: 'a' }] }, { text: 'done' }),
   })
@@ -177,14 +181,14 @@ test('an answer repeated after its run was cancelled lets the model go on and ru
     },
     { needsApproval: true },
   )
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [bash],
     script: scriptOf({ calls: [{ tool: 'bash', input: {}, callId: 'a' }] }, { text: 'done' }),
   })
   const run = await house.ask('bash')
   const first = await answer(house, run.id, [{ callId: 'a', verdict: 'approve' }])
   await started.promise
-  await cancelRun(first, house.desk)
+  await cancelRun(first, house.context)
   await house.wait(first)
   const second = await answer(house, run.id, [{ callId: 'a', verdict: 'approve' }])
   assert.notEqual(second, first)
@@ -215,7 +219,7 @@ test('an approval nobody answers expires: every call is denied and the conversat
 
 test('an unattended run never waits: guarded calls are denied and the turn goes on', async (context) => {
   ran.length = 0
-  const house = await openHouse(context, { tools: [guarded(), free()], script: MIXED })
+  const house = await openHomeFixture(context, { tools: [guarded(), free()], script: MIXED })
   const run = await house.ask('do three things', { onGuarded: 'deny' })
   assert.equal(run.stopReason, 'end_turn')
   assert.deepEqual(ran, ['print b'])
@@ -235,7 +239,7 @@ test('a result a client computed itself is recorded as given', async (context) =
 
 test('the run that carries out an approval goes before messages that were already waiting', async (context) => {
   const mayAnswer = gate()
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [guarded(), free(), tool('hold', () => mayAnswer.promise.then(() => success('held')))],
     script: (request) => {
       const last = JSON.stringify(request.messages.findLast((body) => body.role === 'user'))

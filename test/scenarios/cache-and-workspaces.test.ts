@@ -12,16 +12,16 @@ import {
   requireConversationById,
 } from '../../src/service/conversations/conversations.ts'
 import { sendMessage } from '../../src/service/messages/send-message.ts'
-import { lacks } from '../harness/programs.ts'
-import { given } from '../recovery/talk.ts'
-import { until } from '../workspaces/house.ts'
-import { openTurns, processIn } from '../workspaces/turns.ts'
-import { openWorkspaceApp, type WorkspaceApp } from '../workspaces/workspace-app.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { openRecoveryFixture } from '../recovery/fixture-recovery.ts'
+import { openTurns, processIn } from '../workspaces/fixture-turns.ts'
+import { openWorkspaceApp, type WorkspaceApp } from '../workspaces/fixture-workspace-app.ts'
+import { until } from '../workspaces/fixture-workspaces.ts'
 
 // What a warm agent is let go of for (room, hours) is nothing to the workspace of its conversation; what ends the
 // conversation ends both.
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 
 const PLACE = 'mkdir -p deep/er; cd deep/er; export WORD=kept'
 const WORK = 'echo began; while :; do echo on; sleep 0.05; done'
@@ -34,7 +34,7 @@ async function leftAlone(context: TestContext) {
   await turns.shell(PLACE)
   const processId = processIn(await turns.shell(WORK, { background: true }))
   const workspace = await turns.workspace()
-  const warm = turns.house.desk.world.warm!
+  const warm = turns.house.context.deps.historyCache!
   function evict(): void {
     time.ahead = 3_600_001
     assert.equal(warm.sweep(), 1)
@@ -42,7 +42,7 @@ async function leftAlone(context: TestContext) {
     // Only for the sweep: to the engine an hour without a heartbeat is a dead worker.
     time.ahead = 0
   }
-  const folder = (await turns.workspaces.glance(turns.house.conversationId))!.folder
+  const folder = (await turns.workspaces.peek(turns.house.conversationId))!.folder
   /** Who keeps the workspace: the first process of its sandbox. */
   const keeper = () => readFileSync(join(folder, 'supervisor.json'), 'utf8')
   return { turns, workspace, processId, evict, warm, keeper }
@@ -98,18 +98,18 @@ test('after hours of silence the same conversation finds its words, its terminal
 })
 
 test('a conversation holds no connection to its provider: many share those of one, and none is left with the last', async (context) => {
-  const { house } = await given(context)
+  const { house } = await openRecoveryFixture(context)
   const open = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
   const none = open()
   await house.ask('one')
   const one = open()
   assert.ok(one > none)
   for (let index = 0; index < 20; index++) {
-    const { id: conversationId } = await createConversation(house.agent, house.desk)
+    const { id: conversationId } = await createConversation(house.agent, house.context)
     await house.ask('and one more', { conversationId })
   }
   assert.equal(open(), one)
-  await house.desk.world.models.find('openai')!.renewConnections!()
+  await house.context.deps.models.find('openai')!.renewConnections!()
   await until(() => open() <= one - 1)
   // Whoever is warm was let go of nothing it needs: the next turn has a new one.
   assert.equal((await house.ask('two')).stopReason, 'end_turn')
@@ -119,13 +119,13 @@ type Terminal = { conversationId: ConversationId; shell(command: string, more?: 
 
 /** Another conversation of the same agent. */
 async function anotherIn({ agent, app, wait, outcomes }: WorkspaceApp): Promise<Terminal> {
-  const { id: conversationId } = await createConversation(agent, app.desk)
+  const { id: conversationId } = await createConversation(agent, app.context)
   return {
     conversationId,
     async shell(command, more = {}) {
       const text = JSON.stringify([{ tool: 'shell', input: { command, ...more } }])
       const content = [{ type: 'text' as const, text }]
-      const { runId } = await sendMessage({ agent, conversationId, content }, app.desk)
+      const { runId } = await sendMessage({ agent, conversationId, content }, app.context)
       assert.equal((await wait(runId)).stopReason, 'end_turn')
       return (await outcomes(runId)).at(-1)!
     },
@@ -140,15 +140,15 @@ test('room for one agent only ends nothing; deleting a conversation ends its pro
   const [soft, hard] = [await anotherIn(opened), await anotherIn(opened)]
   const left = processIn(await soft.shell(WORK, { background: true }))
   await hard.shell(WORK, { background: true })
-  assert.equal(app.desk.world.warm!.state().evictions.entries, 1)
-  const { folder } = (await workspaces.glance(hard.conversationId))!
-  const conversation = await requireConversationById(hard.conversationId, app.desk)
+  assert.equal(app.context.deps.historyCache!.state().evictions.entries, 1)
+  const { folder } = (await workspaces.peek(hard.conversationId))!
+  const conversation = await requireConversationById(hard.conversationId, app.context)
   const keeper = JSON.parse(readFileSync(join(folder, 'supervisor.json'), 'utf8')) as { pid: number }
 
-  await deleteConversation(conversation, app.desk, AbortSignal.timeout(10_000))
+  await deleteConversation(conversation, app.context, AbortSignal.timeout(10_000))
   assert.deepEqual([existsSync(folder), await workspaces.find(hard.conversationId)], [false, undefined])
   await until(() => !existsSync(`/proc/${keeper.pid}`))
-  assert.equal(app.desk.world.warm!.state().evictions['conversation-over'], 1)
+  assert.equal(app.context.deps.historyCache!.state().evictions['conversation-over'], 1)
   assert.equal((await (await workspaces.find(soft.conversationId))!.process(left))?.ending, undefined)
 })
 
@@ -163,7 +163,7 @@ test('a conversation that begins anew has its processes ended and keeps its file
     processIn(await one.shell(WORK, { background: true })),
     processIn(await other.shell(WORK, { background: true })),
   ]
-  await opened.wait(await changeContext({ agent, conversationId: one.conversationId, task: 'reset' }, app.desk))
+  await opened.wait(await changeContext({ agent, conversationId: one.conversationId, task: 'reset' }, app.context))
   const stateOf = async ({ conversationId }: Terminal, id: string) =>
     (await workspaces.find(conversationId))!.process(id)
   await until(async () => (await stateOf(one, ended))?.ending !== undefined)

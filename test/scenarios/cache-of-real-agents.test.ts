@@ -4,19 +4,19 @@ import { realClock } from '../../src/config/real-clock.ts'
 import type { ConversationId } from '../../src/core/id.ts'
 import { textOf } from '../../src/core/message.ts'
 import type { Store } from '../../src/ports/store.ts'
-import { scriptedProvider, scriptOf } from '../../src/providers/scripted/script.ts'
+import { newScriptedProvider, scriptOf } from '../../src/providers/scripted/script.ts'
 import { updateAgent } from '../../src/service/agents/agents.ts'
 import { changeContext } from '../../src/service/conversations/change-context.ts'
 import { createConversation } from '../../src/service/conversations/conversations.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { type HouseOptions, openHouse } from '../harness/house.ts'
+import { type HomeFixtureOptions, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
-import { given, talk } from '../recovery/talk.ts'
+import { exchange, openRecoveryFixture } from '../recovery/fixture-recovery.ts'
 
 const SCRIPT = scriptOf({ calls: [{ tool: 'look', input: {} }] }, { text: 'A tree.' })
 
 /** A house that counts how often a conversation is read, whose clock can be moved, and that has many conversations. */
-async function cacheHouse(context: TestContext, options: HouseOptions = {}) {
+async function cacheHouse(context: TestContext, options: HomeFixtureOptions = {}) {
   let reads = 0
   const wrapStore = (store: Store): Store => ({
     ...store,
@@ -31,8 +31,8 @@ async function cacheHouse(context: TestContext, options: HouseOptions = {}) {
   const time = { ahead: 0 }
   const clock = { ...realClock, monotonic: () => realClock.monotonic() + time.ahead }
   const tools = [tool('look', () => success('a tree')), tool('listen', () => success('a bird'))]
-  const house = await openHouse(context, { script: SCRIPT, tools, wrapStore, clock, ...options })
-  const state = () => house.desk.world.warm!.state()
+  const house = await openHomeFixture(context, { script: SCRIPT, tools, wrapStore, clock, ...options })
+  const state = () => house.context.deps.historyCache!.state()
   /** Whether the turn had to read what was said before. */
   async function isCold(more: Parameters<typeof house.ask>[1] = {}): Promise<boolean> {
     const before = reads
@@ -41,14 +41,14 @@ async function cacheHouse(context: TestContext, options: HouseOptions = {}) {
   }
   async function conversations(count: number): Promise<ConversationId[]> {
     const made: ConversationId[] = []
-    for (let index = 0; index < count; index++) made.push((await createConversation(house.agent, house.desk)).id)
+    for (let index = 0; index < count; index++) made.push((await createConversation(house.agent, house.context)).id)
     return made
   }
   return { house, state, isCold, conversations, time }
 }
 
 test('another model, another provider or another toolset is met with nothing that was kept, once', async (context) => {
-  const other = scriptedProvider({ clock: { sleep: async () => {} }, scriptFor: () => SCRIPT })
+  const other = newScriptedProvider({ clock: { sleep: async () => {} }, scriptFor: () => SCRIPT })
   const { house, isCold, state } = await cacheHouse(context, { providers: () => ({ other }) })
   await house.ask('one')
   assert.equal(await isCold(), false)
@@ -60,7 +60,7 @@ test('another model, another provider or another toolset is met with nothing tha
     { tools: ['look', 'listen'] },
   ]
   for (const change of changes) {
-    agent = await updateAgent({ agent, ...change }, house.desk)
+    agent = await updateAgent({ agent, ...change }, house.context)
     assert.equal(await isCold({ agent }), true, JSON.stringify(change))
     assert.equal(await isCold({ agent }), false, JSON.stringify(change))
   }
@@ -84,22 +84,22 @@ test('what is wished for one turn alone, and whoever watches it, leaves the conv
 
 test('a key that is exchanged for one with the same beginning is used, whole, with the next request', async (context) => {
   const environment: Record<string, string> = { OPENAI_API_KEY: 'eyJhbGci.token-for-account-a' }
-  const { house, simulator } = await given(context, { environment })
-  const first = await talk({ house, simulator }, 'one')
+  const { house, simulator } = await openRecoveryFixture(context, { environment })
+  const first = await exchange({ house, simulator }, 'one')
   environment.OPENAI_API_KEY = 'eyJhbGci.token-for-account-b'
-  const second = await talk({ house, simulator }, 'two')
+  const second = await exchange({ house, simulator }, 'two')
   const keysIn = ({ sent }: typeof first) => sent.map(({ key }) => key)
   assert.deepEqual(keysIn(first), ['eyJhbGci.token-for-account-a'])
   assert.deepEqual(keysIn(second), ['eyJhbGci.token-for-account-b'])
   // What was kept is what was said: no key is in it, so it is of use with the new one.
-  assert.equal(house.desk.world.warm!.state().hits, 1)
+  assert.equal(house.context.deps.historyCache!.state().hits, 1)
 })
 
 test('a conversation that begins anew takes no other with it', async (context) => {
   const { house, isCold, conversations } = await cacheHouse(context)
   const [one, other] = (await conversations(2)) as [ConversationId, ConversationId]
   for (const conversationId of [one, other]) await house.ask('first', { conversationId })
-  await house.wait(await changeContext({ agent: house.agent, conversationId: one, task: 'reset' }, house.desk))
+  await house.wait(await changeContext({ agent: house.agent, conversationId: one, task: 'reset' }, house.context))
   assert.equal(await isCold({ conversationId: other }), false)
   assert.equal(await isCold({ conversationId: one }), true)
 })
@@ -138,7 +138,7 @@ test('conversations in a turn are let go of by nothing: neither by others, nor b
   await house.ask('mine', { conversationId: all[4]! })
   assert.deepEqual([state().entries, state().active.toSorted()], [5, busy.toSorted()])
   time.ahead = 2 * 3_600_000
-  assert.equal(house.desk.world.warm!.sweep(), 1)
+  assert.equal(house.context.deps.historyCache!.sweep(), 1)
   // Only for the sweep: to the engine hours without a heartbeat are a dead worker.
   time.ahead = 0
   held.open()
@@ -164,7 +164,7 @@ test('what nobody spoke to for an hour goes, and is the same when it comes back'
   await house.ask('one')
   const told = house.requests.at(-1)!
   time.ahead = 3_600_001
-  assert.equal(house.desk.world.warm!.sweep(), 1)
+  assert.equal(house.context.deps.historyCache!.sweep(), 1)
   time.ahead = 0
   assert.deepEqual([state().entries, state().evictions.idle], [0, 1])
   assert.equal(await isCold(), true)

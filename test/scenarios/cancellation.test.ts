@@ -8,7 +8,7 @@ import { answerApproval } from '../../src/service/approvals/answer-approval.ts'
 import { cancelRun } from '../../src/service/runs/runs.ts'
 import { watchRun } from '../../src/service/runs/watch-run.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { assertValidHistory, type House, openHouse } from '../harness/house.ts'
+import { assertValidHistory, type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
@@ -16,17 +16,17 @@ import { newVirtualClock } from '../harness/virtual-clock.ts'
 
 const outcomesOf = (messages: Message[]) => messages.flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
 
-async function assertUsable(house: House) {
+async function assertUsable(house: HomeFixture) {
   const run = await house.ask('are you still there?')
   assert.equal(run.stopReason, 'end_turn')
   assertValidHistory(await house.messages())
 }
 
 /** Resolves with the text so far once `count` text chunks were seen. */
-async function watchText(house: House, runId: RunId, count: number): Promise<string> {
+async function watchText(house: HomeFixture, runId: RunId, count: number): Promise<string> {
   let text = ''
   let seen = 0
-  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.desk)) {
+  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.context)) {
     if (chunk.message_type !== 'assistant_message') continue
     text += chunk.content
     if (++seen === count) break
@@ -37,7 +37,7 @@ async function watchText(house: House, runId: RunId, count: number): Promise<str
 test('a run cancelled before it starts ends cancelled, never runs, and leaves the conversation as it was', async (context) => {
   const mayFinish = gate()
   const wait = tool('wait', () => mayFinish.promise.then(() => success('waited')))
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [wait],
     script: (request) =>
       JSON.stringify(request.messages.at(-1)).includes('first')
@@ -47,7 +47,7 @@ test('a run cancelled before it starts ends cancelled, never runs, and leaves th
   const first = await house.send('first')
   const second = await house.send('second')
   assert.equal((await house.get(second)).status, 'created')
-  const cancelled = await cancelRun(second, house.desk)
+  const cancelled = await cancelRun(second, house.context)
   assert.equal(cancelled.status, 'cancelled')
   assert.equal(cancelled.stopReason, 'cancelled')
   mayFinish.open()
@@ -62,7 +62,7 @@ test('a run cancelled before it starts ends cancelled, never runs, and leaves th
 })
 
 test('text streamed before a cancel is kept as a cut answer, and the run is cancelled, not ended', async (context) => {
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     script: scriptOf({
       text: 'one two three four five six',
       pace: { chunkSize: 4, delayMs: 5 },
@@ -72,7 +72,7 @@ test('text streamed before a cancel is kept as a cut answer, and the run is canc
   })
   const runId = await house.send('tell me', { streamTokens: true })
   const seen = await watchText(house, runId, 3)
-  await cancelRun(runId, house.desk)
+  await cancelRun(runId, house.context)
   const run = await house.wait(runId)
   assert.equal(run.status, 'cancelled')
   assert.equal(run.stopReason, 'cancelled')
@@ -86,7 +86,7 @@ test('text streamed before a cancel is kept as a cut answer, and the run is canc
 
 test('without token streaming nobody has read the text of a cancelled answer, so it is dropped and the input stays', async (context) => {
   const started = gate()
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     script: () => {
       started.open()
       return scriptOf({ text: 'half an answer', stall: true, after: 1 })
@@ -94,7 +94,7 @@ test('without token streaming nobody has read the text of a cancelled answer, so
   })
   const runId = await house.send('hello', { streamTokens: false })
   await started.promise
-  await cancelRun(runId, house.desk)
+  await cancelRun(runId, house.context)
   assert.equal((await house.wait(runId)).status, 'cancelled')
   assert.deepEqual(
     (await house.messages()).map(({ body }) => body.role),
@@ -106,10 +106,10 @@ test('a cancel between steps keeps every completed step and starts nothing more'
   let toolRuns = 0
   const print = tool('print', async () => {
     toolRuns++
-    await cancelRun(runId, house.desk)
+    await cancelRun(runId, house.context)
     return success('printed')
   })
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [print],
     script: scriptOf(
       { calls: [{ tool: 'print', input: {} }] },
@@ -139,13 +139,13 @@ test('a cancel during several tools: the running one is told to stop, the ones b
     aborted.open()
     return success('stopped in time')
   })
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [slow],
     script: scriptOf({ calls: ['a', 'b', 'c'].map((callId) => ({ tool: 'slow', input: {}, callId })) }, { text: 'x' }),
   })
   const runId = await house.send('go')
   await running.promise
-  await cancelRun(runId, house.desk)
+  await cancelRun(runId, house.context)
   await aborted.promise
   const run = await house.wait(runId)
   assert.equal(run.status, 'cancelled')
@@ -169,14 +169,14 @@ test('a tool that ignores the abort is given up after five seconds, and is never
     running.open()
     return new Promise(() => {})
   })
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     clock,
     tools: [deaf],
     script: scriptOf({ calls: [{ tool: 'deaf', input: {} }] }),
   })
   const runId = await house.send('go')
   await running.promise
-  await cancelRun(runId, house.desk)
+  await cancelRun(runId, house.context)
   await clock.advance(4_900)
   assert.equal((await house.get(runId)).status, 'running')
   await clock.advance(200)
@@ -195,10 +195,10 @@ test('an abort reaches the provider at once, also one that is deaf to it', async
       await new Promise(() => {})
     },
   }
-  const house = await openHouse(context, { clock: newVirtualClock(), providers: () => ({ test: deafProvider }) })
+  const house = await openHomeFixture(context, { clock: newVirtualClock(), providers: () => ({ test: deafProvider }) })
   const runId = await house.send('hello')
   await called.promise
-  await cancelRun(runId, house.desk)
+  await cancelRun(runId, house.context)
   // No virtual time passes at all.
   assert.equal((await house.wait(runId)).status, 'cancelled')
 })
@@ -211,7 +211,7 @@ test('cancelling while an approval is open denies every call, guarded or not, wi
     runs++
     return success('ran')
   }
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [guardedTool('bash', count), tool('print', count)],
     script: (request) =>
       JSON.stringify(request.messages.at(-1)).includes('three')
@@ -233,7 +233,7 @@ test('cancelling while an approval is open denies every call, guarded or not, wi
     return true
   })
   const requests = house.requests.length
-  const cancelled = await cancelRun(waiting.id, house.desk)
+  const cancelled = await cancelRun(waiting.id, house.context)
   assert.equal(cancelled.status, 'cancelled')
   assert.equal(cancelled.stopReason, 'cancelled')
   const messages = await house.messages()
@@ -253,13 +253,13 @@ test('cancelling while an approval is open denies every call, guarded or not, wi
   for (const outcome of outcomes) assert.match(outcome.output, /Denied: the run was cancelled/)
   assert.equal(house.requests.length, requests)
   assert.equal(runs, 0)
-  const answer = answerApproval({ runId: waiting.id, verdicts: [{ callId: 'a', verdict: 'approve' }] }, house.desk)
+  const answer = answerApproval({ runId: waiting.id, verdicts: [{ callId: 'a', verdict: 'approve' }] }, house.context)
   await assert.rejects(answer, /No tool call is currently awaiting approval/)
   await assertUsable(house)
 })
 
 test('after a cancelled approval the agent is not stuck waiting: other tools run', async (context) => {
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [guardedTool('bash'), tool('print')],
     script: (request) => {
       const last = JSON.stringify(request.messages.findLast((body) => body.role === 'user'))
@@ -267,7 +267,7 @@ test('after a cancelled approval the agent is not stuck waiting: other tools run
     },
   })
   const waiting = await house.ask('bash')
-  await cancelRun(waiting.id, house.desk)
+  await cancelRun(waiting.id, house.context)
   const run = await house.ask('print')
   assert.equal(run.stopReason, 'end_turn')
   assert.equal((await house.get(waiting.id)).status, 'cancelled')
@@ -275,15 +275,15 @@ test('after a cancelled approval the agent is not stuck waiting: other tools run
 })
 
 test('every message of a cancelled run is in the conversation, and the conversation has no other', async (context) => {
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [guardedTool('bash')],
     script: scriptOf({ calls: [{ tool: 'bash', input: {} }] }),
   })
   const waiting = await house.ask('bash', { background: true, streamTokens: true })
-  const before = await house.desk.world.store.messages.ofRun(waiting.id)
+  const before = await house.context.deps.store.messages.ofRun(waiting.id)
   assert.equal(before.length, 2, 'the request that waits is already in the conversation')
-  await cancelRun(waiting.id, house.desk)
-  const ofRun = await house.desk.world.store.messages.ofRun(waiting.id)
+  await cancelRun(waiting.id, house.context)
+  const ofRun = await house.context.deps.store.messages.ofRun(waiting.id)
   const inContext = await house.messages()
   assert.deepEqual(
     ofRun.map(({ id }) => id),
@@ -293,7 +293,7 @@ test('every message of a cancelled run is in the conversation, and the conversat
 
 test('a second cancel changes nothing, and a settled run is returned unchanged', async (context) => {
   const stalled = gate()
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     script: () => {
       stalled.open()
       return scriptOf({ stall: true })
@@ -301,28 +301,28 @@ test('a second cancel changes nothing, and a settled run is returned unchanged',
   })
   const runId = await house.send('hello')
   await stalled.promise
-  await Promise.all([cancelRun(runId, house.desk), cancelRun(runId, house.desk)])
+  await Promise.all([cancelRun(runId, house.context), cancelRun(runId, house.context)])
   const first = await house.wait(runId)
   const events = await house.events(runId)
-  const again = await cancelRun(runId, house.desk)
+  const again = await cancelRun(runId, house.context)
   assert.deepEqual(again, first)
   assert.deepEqual(await house.events(runId), events)
   assert.equal(events.filter((event) => event.type === 'turn-ended').length, 1)
 })
 
 test('a cancel after the end leaves the completed run as it is', async (context) => {
-  const house = await openHouse(context, { script: scriptOf({ text: 'hi' }) })
+  const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
   const run = await house.ask('hello')
-  assert.deepEqual(await cancelRun(run.id, house.desk), run)
+  assert.deepEqual(await cancelRun(run.id, house.context), run)
   assert.equal(run.stopReason, 'end_turn')
 })
 
 test('a cancel together with the step limit ends cancelled: the cancel wins', async (context) => {
   const print = tool('print', async () => {
-    await cancelRun(runId, house.desk)
+    await cancelRun(runId, house.context)
     return success('printed')
   })
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [print],
     script: scriptOf({ calls: [{ tool: 'print', input: {} }] }, { text: 'x' }),
   })
@@ -336,7 +336,7 @@ test('a cancel and an approval at the same moment: exactly one of them wins, whi
     runs++
     return success('ran')
   })
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [bash],
     script: scriptOf({ calls: [{ tool: 'bash', input: {}, callId: 'a' }] }, { text: 'done' }),
   })
@@ -344,8 +344,8 @@ test('a cancel and an approval at the same moment: exactly one of them wins, whi
     const before = runs
     const waiting = await house.ask(`bash ${round}`)
     const [cancelled, answered] = await Promise.allSettled([
-      cancelRun(waiting.id, house.desk),
-      answerApproval({ runId: waiting.id, verdicts: [{ callId: 'a', verdict: 'approve' }] }, house.desk),
+      cancelRun(waiting.id, house.context),
+      answerApproval({ runId: waiting.id, verdicts: [{ callId: 'a', verdict: 'approve' }] }, house.context),
     ])
     const settled = await house.get(waiting.id)
     if (answered.status === 'fulfilled') {
@@ -361,9 +361,9 @@ test('a cancel and an approval at the same moment: exactly one of them wins, whi
   }
 })
 
-test('a cancel accepted while the process dies is honoured by the next one', async (context) => {
+test('a cancel accepted while the process dies is honored by the next one', async (context) => {
   const stalled = gate()
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     script: () => {
       stalled.open()
       return scriptOf({ stall: true })
@@ -371,7 +371,7 @@ test('a cancel accepted while the process dies is honoured by the next one', asy
   })
   const runId = await house.send('hello')
   await stalled.promise
-  await cancelRun(runId, house.desk)
+  await cancelRun(runId, house.context)
   await house.crash()
   await house.restart()
   const run = await house.wait(runId)
@@ -380,7 +380,7 @@ test('a cancel accepted while the process dies is honoured by the next one', asy
 
 test('a cancel accepted just before a clean stop is carried out by the process that leaves', async (context) => {
   const stalled = gate()
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     script: () => {
       stalled.open()
       return scriptOf({ stall: true })
@@ -388,7 +388,7 @@ test('a cancel accepted just before a clean stop is carried out by the process t
   })
   const runId = await house.send('hello')
   await stalled.promise
-  const cancelling = cancelRun(runId, house.desk)
+  const cancelling = cancelRun(runId, house.context)
   await cancelling
   await house.stop()
   await house.restart()
@@ -400,21 +400,21 @@ test('a cancel accepted just before a clean stop is carried out by the process t
 test('a cancel that comes while the history is read is followed by no model call', async (context) => {
   const reading = gate()
   const mayRead = gate()
-  const house = await openHouse(context, { script: scriptOf({ text: 'too late' }) })
-  const { world } = house.desk
-  const { context: readContext } = world.store.messages
+  const house = await openHomeFixture(context, { script: scriptOf({ text: 'too late' }) })
+  const { deps } = house.context
+  const { context: readContext } = deps.store.messages
   const slowContext: typeof readContext = async (id) => {
     reading.open()
     await mayRead.promise
     return readContext(id)
   }
-  world.store = { ...world.store, messages: { ...world.store.messages, context: slowContext } }
+  deps.store = { ...deps.store, messages: { ...deps.store.messages, context: slowContext } }
   const runId = await house.send('hello')
   await reading.promise
-  await cancelRun(runId, house.desk)
+  await cancelRun(runId, house.context)
   // The nudge has aborted the attempt when the log was read again; only then may the history arrive.
   await new Promise((resolve) => setTimeout(resolve, 0))
-  await house.desk.world.store.events.read(runId, 0)
+  await house.context.deps.store.events.read(runId, 0)
   mayRead.open()
   assert.equal((await house.wait(runId)).status, 'cancelled')
   assert.equal(house.requests.length, 0)

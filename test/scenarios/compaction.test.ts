@@ -7,7 +7,7 @@ import { changeContext } from '../../src/service/conversations/change-context.ts
 import { listMessages } from '../../src/service/messages/messages.ts'
 import { checkStore } from '../../src/service/store/check-store.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { type HouseOptions, openHouse } from '../harness/house.ts'
+import { type HomeFixtureOptions, openHomeFixture } from '../harness/fixture-home.ts'
 import { calls, fails, queueModel, says } from '../harness/queue-model.ts'
 import { tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
@@ -15,21 +15,21 @@ import { newVirtualClock } from '../harness/virtual-clock.ts'
 // When a window fills, room is made between steps. Nothing is lost by it, no call is torn from its results, and a summary
 // that fails leaves the transcript as it was.
 
-type Cast = HouseOptions & { facts?: ModelFacts; other?: Part[][] }
+type Cast = HomeFixtureOptions & { facts?: ModelFacts; other?: Part[][] }
 
 async function houseWith(context: TestContext, answers: Part[][], { facts, other, ...options }: Cast = {}) {
   const clock = newVirtualClock()
   const model = queueModel(answers, facts)
   const second = queueModel(other ?? [])
   const providers = () => ({ test: model, other: second })
-  const house = await openHouse(context, { clock, providers, fallback: other ? ['other/model'] : [], ...options })
+  const house = await openHomeFixture(context, { clock, providers, fallback: other ? ['other/model'] : [], ...options })
   const ask = async (text: string) => {
     const runId = await house.send(text)
     return clock.advanceUntil(house.wait(runId))
   }
   const change = async (task: 'compact' | 'reset') => {
     const { agent, conversationId } = house
-    const runId = await changeContext({ agent, conversationId, task }, house.desk)
+    const runId = await changeContext({ agent, conversationId, task }, house.context)
     return clock.advanceUntil(house.wait(runId))
   }
   return { house, model, second, ask, change }
@@ -55,12 +55,12 @@ test('a window that has filled up is made room in before the model is asked agai
   assert.ok(summary?.role === 'summary' && summary.text.includes('A summary.'))
   assert.ok(rest.length < 5, 'less is told than was said')
   assert.deepEqual(told(rest).at(-1), 'three')
-  const readable = await listMessages(house.conversationId, { take: 'newest', limit: 50 }, house.desk)
+  const readable = await listMessages(house.conversationId, { take: 'newest', limit: 50 }, house.context)
   assert.ok(
     readable.some(({ body }) => 'content' in body && textOf(body.content) === 'one'),
     'old messages stay readable',
   )
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 test('a provider that says the context is too long is asked again with a summary', async (context) => {
@@ -76,7 +76,7 @@ test('a provider that says the context is too long is asked again with a summary
   assert.deepEqual(told(model.requests.at(-1)!.messages), ['summary', 'two'])
 })
 
-test('a summariser that fails keeps the transcript, and the provider decides', async (context) => {
+test('a summarizer that fails keeps the transcript, and the provider decides', async (context) => {
   const { house, model, ask } = await houseWith(context, [
     says(`first ${LONG}`),
     fails('context-overflow'),
@@ -116,7 +116,7 @@ test('one long exchange loses its older steps, no call loses its results, and it
   const [summary, ...rest] = model.requests.at(-1)!.messages
   assert.ok(summary?.role === 'summary' && summary.text.includes('a question nobody must lose'))
   assert.equal(rest[0]?.role, 'assistant')
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 test('compacting for no gain is not done again and again', async (context) => {
@@ -124,7 +124,7 @@ test('compacting for no gain is not done again and again', async (context) => {
   const run = await ask('hello')
   assert.equal(run.status, 'failed')
   assert.equal(run.error?.errorType, 'context_window_overflow_in_system_prompt')
-  assert.equal(model.requests.length, 1, 'there is nothing to summarise')
+  assert.equal(model.requests.length, 1, 'there is nothing to summarize')
 })
 
 test('a process that dies while the summary is written makes it once more, and the history has one', async (context) => {
@@ -160,6 +160,6 @@ test('a reset shows the model nothing of what was said, and people all of it', a
   assert.equal((await change('reset')).stopReason, 'end_turn')
   await ask('two')
   assert.deepEqual(told(model.requests.at(-1)!.messages), ['two'])
-  const readable = await listMessages(house.conversationId, { take: 'newest', limit: 50 }, house.desk)
+  const readable = await listMessages(house.conversationId, { take: 'newest', limit: 50 }, house.context)
   assert.equal(readable.length, 4)
 })

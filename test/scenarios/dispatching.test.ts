@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { QUEUE_BOUND } from '../../src/core/admission.ts'
+import { MAX_QUEUED_INPUTS } from '../../src/core/admission.ts'
 import type { RunId } from '../../src/core/id.ts'
 import type { Problem } from '../../src/core/problem.ts'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
@@ -8,14 +8,14 @@ import { createAgent } from '../../src/service/agents/create-agent.ts'
 import { requireConversation } from '../../src/service/conversations/conversations.ts'
 import { sendMessage } from '../../src/service/messages/send-message.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { assertValidHistory, openHouse } from '../harness/house.ts'
+import { assertValidHistory, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
 // One run at a time per conversation; what a second message does is the sender's choice and never a surprise.
 
 /** A house whose first run holds the conversation until the gate opens. */
-async function busyHouse(context: Parameters<typeof openHouse>[0]) {
+async function busyHouse(context: Parameters<typeof openHomeFixture>[0]) {
   const mayGoOn = gate()
   const holding = gate()
   const hold = tool('hold', async (_, { signal }) => {
@@ -25,7 +25,7 @@ async function busyHouse(context: Parameters<typeof openHouse>[0]) {
     return success('held')
   })
   const heard: string[][] = []
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [hold],
     script: (request) => {
       const said = request.messages.flatMap((body) =>
@@ -50,14 +50,14 @@ test('reject: a busy conversation refuses with the run that holds it, and leaves
   })
   mayGoOn.open()
   await house.wait(first)
-  const runs = await house.desk.world.store.runs.list(house.desk.organizationId, {}, { limit: 10 })
+  const runs = await house.context.deps.store.runs.list(house.context.organizationId, {}, { limit: 10 })
   assert.equal(runs.length, 1)
 })
 
 test('enqueue: further inputs wait in order, up to a bound', async (context) => {
   const { house, mayGoOn, heard } = await busyHouse(context)
   const waiting: RunId[] = []
-  for (let index = 0; index < QUEUE_BOUND; index++) waiting.push(await house.send(`queued ${index}`))
+  for (let index = 0; index < MAX_QUEUED_INPUTS; index++) waiting.push(await house.send(`queued ${index}`))
   await assert.rejects(house.send('one too many'), { kind: 'queue-full' })
   mayGoOn.open()
   for (const runId of waiting) assert.equal((await house.wait(runId)).stopReason, 'end_turn')
@@ -90,9 +90,9 @@ test('steer: the input enters the running turn before its next model call', asyn
 })
 
 test('a steer that arrives while the last answer is being written is answered in the same turn', async (context) => {
-  let house: Awaited<ReturnType<typeof openHouse>>
+  let house: Awaited<ReturnType<typeof openHomeFixture>>
   let steering: Promise<unknown> | undefined
-  house = await openHouse(context, {
+  house = await openHomeFixture(context, {
     script: (request) => {
       const said = request.messages.filter((body) => body.role === 'user').length
       if (said === 1) steering ??= house.send('wait, also this', { policy: 'steer' })
@@ -101,7 +101,7 @@ test('a steer that arrives while the last answer is being written is answered in
   })
   const run = await house.ask('first')
   await steering
-  const runs = await house.desk.world.store.runs.list(house.desk.organizationId, {}, { limit: 10 })
+  const runs = await house.context.deps.store.runs.list(house.context.organizationId, {}, { limit: 10 })
   for (const each of runs) await house.wait(each.id)
   const said = (await house.messages()).filter(({ body }) => body.role === 'user')
   assert.equal(said.length, 2, 'whenever it arrives, it is heard exactly once')
@@ -110,12 +110,12 @@ test('a steer that arrives while the last answer is being written is answered in
 })
 
 test('a steer with nothing running is an ordinary message', async (context) => {
-  const house = await openHouse(context, { script: scriptOf({ text: 'ok' }) })
+  const house = await openHomeFixture(context, { script: scriptOf({ text: 'ok' }) })
   assert.equal((await house.ask('hello', { policy: 'steer' })).stopReason, 'end_turn')
 })
 
 test('the same idempotency key is one run; another message under it is a conflict', async (context) => {
-  const house = await openHouse(context, { script: scriptOf({ text: 'ok' }) })
+  const house = await openHomeFixture(context, { script: scriptOf({ text: 'ok' }) })
   const [first, second] = await Promise.all([
     house.send('hello', { idempotencyKey: 'k' }),
     house.send('hello', { idempotencyKey: 'k' }),
@@ -128,7 +128,7 @@ test('the same idempotency key is one run; another message under it is a conflic
 })
 
 test('an otid is one run however it is sent, also after the end; another message under it is a conflict', async (context) => {
-  const house = await openHouse(context, { script: scriptOf({ text: 'ok' }) })
+  const house = await openHomeFixture(context, { script: scriptOf({ text: 'ok' }) })
   const [first, second] = await Promise.all([house.send('hello', { otid: 'o' }), house.send('hello', { otid: 'o' })])
   assert.equal(first, second)
   await house.wait(first)
@@ -140,9 +140,9 @@ test('an otid is one run however it is sent, also after the end; another message
 })
 
 test('an empty message is refused and leaves nothing behind', async (context) => {
-  const house = await openHouse(context, { script: scriptOf({ text: 'ok' }) })
+  const house = await openHomeFixture(context, { script: scriptOf({ text: 'ok' }) })
   await assert.rejects(house.send('   '), { kind: 'invalid' })
-  assert.deepEqual(await house.desk.world.store.runs.list(house.desk.organizationId, {}, { limit: 10 }), [])
+  assert.deepEqual(await house.context.deps.store.runs.list(house.context.organizationId, {}, { limit: 10 }), [])
 })
 
 test('no more turns run at once than the process allows, and all of them are served', async (context) => {
@@ -156,16 +156,16 @@ test('no more turns run at once than the process allows, and all of them are ser
     running--
     return success('ok')
   })
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     maxRunning: 3,
     tools: [work],
     script: scriptOf({ calls: [{ tool: 'work', input: {} }] }, { text: 'done' }),
   })
   const sent = []
   for (let index = 0; index < 12; index++) {
-    const agent = await createAgent({ name: `agent ${index}`, model: 'test/model', tools: ['work'] }, house.desk)
-    const { id: conversationId } = await requireConversation(agent, undefined, house.desk)
-    sent.push(sendMessage({ agent, conversationId, content: [{ type: 'text', text: 'go' }] }, house.desk))
+    const agent = await createAgent({ name: `agent ${index}`, model: 'test/model', tools: ['work'] }, house.context)
+    const { id: conversationId } = await requireConversation(agent, undefined, house.context)
+    sent.push(sendMessage({ agent, conversationId, content: [{ type: 'text', text: 'go' }] }, house.context))
   }
   for (const { runId } of await Promise.all(sent)) assert.equal((await house.wait(runId)).stopReason, 'end_turn')
   assert.equal(most, 3)
@@ -173,10 +173,10 @@ test('no more turns run at once than the process allows, and all of them are ser
 
 test('a message that arrives while the store is asked for work is not forgotten', async (context) => {
   const clock = newVirtualClock()
-  const house = await openHouse(context, { clock, maxRunning: 1, script: scriptOf({ text: 'ok' }) })
+  const house = await openHomeFixture(context, { clock, maxRunning: 1, script: scriptOf({ text: 'ok' }) })
   await clock.settle()
-  const { world } = house.desk
-  const { claimNext } = world.store.runs
+  const { deps } = house.context
+  const { claimNext } = deps.store.runs
   const arrived = gate<RunId>()
   let calls = 0
   const slowClaim: typeof claimNext = async (workerId) => {
@@ -185,8 +185,8 @@ test('a message that arrives while the store is asked for work is not forgotten'
     if (calls++ === 0) arrived.open(await house.send('just now'))
     return answer
   }
-  world.store = { ...world.store, runs: { ...world.store.runs, claimNext: slowClaim } }
-  house.desk.engine!.dispatcher.wake('queue')
+  deps.store = { ...deps.store, runs: { ...deps.store.runs, claimNext: slowClaim } }
+  house.context.engine!.dispatcher.wake('queue')
   // No virtual time passes: no heartbeat comes to the rescue.
   const run = await house.wait(await arrived.promise)
   assert.equal(run.stopReason, 'end_turn')

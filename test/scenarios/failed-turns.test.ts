@@ -5,7 +5,7 @@ import type { ErrorType, StopReason } from '../../src/core/run.ts'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
 import { showRun } from '../../src/service/runs/runs.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { assertValidHistory, openHouse } from '../harness/house.ts'
+import { assertValidHistory, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
@@ -24,7 +24,10 @@ const TABLE: [FailureKind, StopReason, ErrorType][] = [
 for (const [kind, stopReason, errorType] of TABLE) {
   test(`a turn that fails with ${kind} records ${stopReason} and ${errorType} on the run and in its stream`, async (context) => {
     const clock = newVirtualClock()
-    const house = await openHouse(context, { clock, script: scriptOf({ fail: { kind, detail: `simulated ${kind}` } }) })
+    const house = await openHomeFixture(context, {
+      clock,
+      script: scriptOf({ fail: { kind, detail: `simulated ${kind}` } }),
+    })
     const runId = await house.send('hello')
     const run = await clock.advanceUntil(house.wait(runId))
     assert.equal(run.status, 'failed')
@@ -52,7 +55,7 @@ test('a fault of our own ends the run error / internal_error and is reported, ne
     parallel: false,
     needsApproval: false,
   } as const
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     // A tool object that breaks the executor itself, not its own work.
     tools: [
       {
@@ -77,7 +80,7 @@ test('a fault of our own ends the run error / internal_error and is reported, ne
 
 test('a resent message after a failed turn does not double it', async (context) => {
   let attempts = 0
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     script: () =>
       attempts++ === 0 ? scriptOf({ fail: { kind: 'auth-rejected', detail: 'no' } }) : scriptOf({ text: 'hi' }),
   })
@@ -90,7 +93,7 @@ test('a resent message after a failed turn does not double it', async (context) 
 })
 
 test('a turn that fails after its first answer keeps everything committed', async (context) => {
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [tool('print')],
     script: scriptOf(
       { text: 'first', calls: [{ tool: 'print', input: {} }] },
@@ -108,7 +111,7 @@ test('a turn that fails after its first answer keeps everything committed', asyn
 
 test('text of a failed attempt is followed by a reset and never reaches the history', async (context) => {
   const clock = newVirtualClock()
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     clock,
     script: scriptOf({ text: 'half of it', cutAfter: 1, pace: { chunkSize: 4, delayMs: 0 } }, { text: 'the whole' }),
   })
@@ -141,7 +144,7 @@ test('text of a failed attempt is followed by a reset and never reaches the hist
 
 test('a lost primary is answered by the fallback in the same turn, and the next turn asks the primary first', async (context) => {
   const asked: string[] = []
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     fallback: ['test/second'],
     script: (request) => {
       asked.push(request.model)
@@ -152,7 +155,7 @@ test('a lost primary is answered by the fallback in the same turn, and the next 
   })
   const run = await house.ask('hello')
   assert.equal(run.stopReason, 'end_turn')
-  const { steps } = await showRun(run.id, house.desk)
+  const { steps } = await showRun(run.id, house.context)
   assert.deepEqual(
     steps.map((step) => step.target),
     ['test/second'],
@@ -163,20 +166,20 @@ test('a lost primary is answered by the fallback in the same turn, and the next 
 })
 
 test('the step limit ends the turn after the last allowed step, with its results', async (context) => {
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [tool('print')],
     script: () => scriptOf(...Array.from({ length: 20 }, () => ({ calls: [{ tool: 'print', input: {} }] }))),
   })
   const run = await house.ask('loop', { maxSteps: 3 })
   assert.equal(run.status, 'completed')
   assert.equal(run.stopReason, 'max_steps')
-  assert.equal((await showRun(run.id, house.desk)).steps.length, 3)
+  assert.equal((await showRun(run.id, house.context)).steps.length, 3)
   assertValidHistory(await house.messages())
 })
 
 test('the time limit stops a model that never ends, and says so', async (context) => {
   const clock = newVirtualClock()
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     clock,
     defaults: { maxDurationMs: 60_000 },
     script: scriptOf({ stall: true }),
@@ -195,7 +198,7 @@ test('an unknown tool and bad arguments become error results that tell the model
   const strict = tool('strict', () => success(`${++runs}`), {
     inputSchema: { type: 'object', properties: { count: { type: 'integer' } }, required: ['count'] },
   })
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [strict],
     script: scriptOf(
       {
@@ -223,7 +226,7 @@ test('an unknown tool and bad arguments become error results that tell the model
 })
 
 test('repeated and missing call ids still give every call an outcome of its own', async (context) => {
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [tool('print')],
     script: scriptOf(
       { calls: ['same', 'same', ''].map((callId, copy) => ({ tool: 'print', input: { copy }, callId })) },
@@ -239,7 +242,7 @@ test('repeated and missing call ids still give every call an outcome of its own'
 test('an output over the limit is cut for the model and kept whole in a file', async (context) => {
   const { readFileSync } = await import('node:fs')
   const talkative = tool('talk', () => success('x'.repeat(500)), { outputLimit: 100 })
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [talkative],
     script: scriptOf({ calls: [{ tool: 'talk', input: {} }] }, { text: 'done' }),
   })
@@ -261,7 +264,7 @@ test('a tool over its timeout is told to stop and its answer, if it gives one, i
     },
     { timeoutMs: 1_000 },
   )
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     clock,
     tools: [slow],
     script: scriptOf({ calls: [{ tool: 'slow', input: {} }] }, { text: 'done' }),

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { TurnEvent } from '../../src/core/event.ts'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { assertValidHistory, openHouse } from '../harness/house.ts'
+import { assertValidHistory, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
 // The promises of seed 003: what a tool did, and that it was asked to, is on disk before the next thing happens.
@@ -31,7 +31,7 @@ test('the answer with its tool calls is on disk before any tool starts', async (
     seen.push(onDisk(house.home))
     return success('found')
   })
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [search],
     script: scriptOf({ calls: calls('search') }, { text: 'done' }),
   })
@@ -58,7 +58,7 @@ test('in order, each result is on disk before the next call starts, and no later
     seen.push({ call: callId, ended, started })
     return success(`result-${callId}`)
   })
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [search],
     script: scriptOf({ calls: calls('search', 'search') }, { text: 'done' }),
   })
@@ -74,7 +74,7 @@ test('a concurrent result is committed once, as it arrives, and the history show
   const quickIsOnDisk = gate()
   const slow = tool('slow', () => slowMayFinish.promise.then(() => success('slow result')), { parallel: true })
   const quick = tool('quick', () => success('quick result'), { parallel: true })
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [slow, quick],
     script: scriptOf({ calls: calls('slow', 'quick') }, { text: 'done' }),
   })
@@ -115,7 +115,7 @@ test('a tool that kills the process loses neither its call nor any result before
     void house.crash().then(killed.open)
     return new Promise(() => {})
   })
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [harmless, deadly],
     script: scriptOf({ calls: calls('harmless', 'deadly', 'harmless') }, { text: 'I survived.' }),
   })

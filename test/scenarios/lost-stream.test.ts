@@ -12,7 +12,7 @@ const RUN: RunId = 'run-00000000-0000-4000-8000-000000000001'
 test('nothing is stuck: a reader whose stream was lost has it told again, and reads it to its end', async (context) => {
   const database = new DatabaseSync(':memory:')
   const clock = newVirtualClock()
-  const { chunks, store } = await shareSqliteStore({ database, clock, standing: 'sole' })
+  const { chunks, store } = await shareSqliteStore({ database, clock, ownership: 'sole' })
   context.after(async () => {
     await store.close()
     database.close()

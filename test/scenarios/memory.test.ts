@@ -10,12 +10,12 @@ import { promptOf, recompilePrompt } from '../../src/service/conversations/promp
 import { updateBlock } from '../../src/service/memory/blocks.ts'
 import { insertPassage } from '../../src/service/memory/passages.ts'
 import { checkStore } from '../../src/service/store/check-store.ts'
-import { type MemoryHouse, openMemoryHouse } from '../harness/memory-house.ts'
+import { type MemoryFixture, openMemoryFixture } from '../harness/fixture-memory.ts'
 import { calls, queueModel, says } from '../harness/queue-model.ts'
 
 const edit = (tool: string, input: object) => calls(tool, JSON.stringify(input))
 
-async function outcomes(house: MemoryHouse): Promise<ToolOutcome[]> {
+async function outcomes(house: MemoryFixture): Promise<ToolOutcome[]> {
   return (await house.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
 }
 
@@ -31,7 +31,7 @@ test('memory tools edit blocks, and the prompt the model is told stays the same 
     edit('memory_rethink', { label: 'persona', new_memory: 'Short.' }),
     says('Done.'),
   ])
-  const house = await openMemoryHouse(context, options)
+  const house = await openMemoryFixture(context, options)
   await house.remember({ label: 'human', value: 'Name: Ada.' })
   await house.remember({ label: 'persona', value: 'I am long.' })
   assert.equal((await house.ask('remember')).stopReason, 'end_turn')
@@ -43,17 +43,17 @@ test('memory tools edit blocks, and the prompt the model is told stays the same 
   assert.match([...systems][0]!, /<human>[\s\S]*Name: Ada\.\n<\/value>/)
   assert.match([...systems][0]!, new RegExp(`AGENT_ID: ${house.agent.id}\n- CONVERSATION_ID: default`))
 
-  const tried = await recompilePrompt({ conversationId: house.conversationId, dryRun: true }, house.desk)
+  const tried = await recompilePrompt({ conversationId: house.conversationId, dryRun: true }, house.context)
   assert.match(tried, /Loves boats/)
-  assert.equal(await promptOf(house.conversationId, house.desk), [...systems][0])
-  const other = await createConversation(house.agent, house.desk)
-  assert.match(await promptOf(other.id, house.desk), new RegExp(`Loves boats[\\s\\S]*CONVERSATION_ID: ${other.id}`))
+  assert.equal(await promptOf(house.conversationId, house.context), [...systems][0])
+  const other = await createConversation(house.agent, house.context)
+  assert.match(await promptOf(other.id, house.context), new RegExp(`Loves boats[\\s\\S]*CONVERSATION_ID: ${other.id}`))
   await house.wait(
-    await changeContext({ agent: house.agent, conversationId: house.conversationId, task: 'reset' }, house.desk),
+    await changeContext({ agent: house.agent, conversationId: house.conversationId, task: 'reset' }, house.context),
   )
   await house.ask('anew')
   assert.match(model.requests.at(-1)!.system, /Loves boats/)
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
 test('a read-only block, a full one, one that is not there and a text that is not unique are refused in words', async (context) => {
@@ -65,7 +65,7 @@ test('a read-only block, a full one, one that is not there and a text that is no
     edit('memory_insert', { label: 'small', new_string: 'x', insert_line: 9 }),
     says('Sorry.'),
   ])
-  const house = await openMemoryHouse(context, options)
+  const house = await openMemoryFixture(context, options)
   await house.remember({ label: 'locked', value: 'v', readOnly: true })
   await house.remember({ label: 'small', value: 'a a', limit: 10 })
   await house.ask('edit')
@@ -94,13 +94,13 @@ test('an edit that somebody else came before is an error for the model, and over
         const writes = append.facts.some(({ event }) => event.type === 'tool-ended' && event.writes)
         if (writes && !isOvertaken) {
           isOvertaken = true
-          await updateBlock((await house.block('human')).id, { value: 'from a person' }, house.desk)
+          await updateBlock((await house.block('human')).id, { value: 'from a person' }, house.context)
         }
         return store.events.append(append)
       },
     },
   })
-  const house = await openMemoryHouse(context, { ...options, wrapStore })
+  const house = await openMemoryFixture(context, { ...options, wrapStore })
   await house.remember({ label: 'human', value: 'before' })
   const run = await house.ask('remember')
   assert.equal(run.stopReason, 'end_turn')
@@ -108,7 +108,7 @@ test('an edit that somebody else came before is an error for the model, and over
   const [first, second] = await outcomes(house)
   assert.match(first!.output, /Nothing was changed: somebody else edited/)
   assert.deepEqual([first!.status, second!.status], ['error', 'success'])
-  assert.deepEqual((await checkStore(house.desk)).violations, [])
+  assert.deepEqual((await checkStore(house.context)).violations, [])
   assert.deepEqual(house.faults, [])
 })
 
@@ -135,7 +135,7 @@ for (const moment of ['before', 'after'] as const)
         },
       },
     })
-    const house = await openMemoryHouse(context, { ...options, wrapStore })
+    const house = await openMemoryFixture(context, { ...options, wrapStore })
     await house.remember({ label: 'human', value: 'first' })
     const runId = await house.send('remember')
     await death
@@ -143,29 +143,29 @@ for (const moment of ['before', 'after'] as const)
     assert.equal((await house.wait(runId)).stopReason, 'end_turn')
     const { value, version } = await house.block('human')
     assert.deepEqual({ value, version }, { value: 'first\nonce', version: 2 })
-    const { passages } = house.desk.world.store
+    const { passages } = house.context.deps.store
     const found = await passages.search(DEFAULT_ORGANIZATION, house.agent.id, { text: 'away', limit: 5 })
     assert.equal(found.length, 1)
     assert.deepEqual(
       (await outcomes(house)).map(({ status }) => status),
       ['success', 'success'],
     )
-    assert.deepEqual((await checkStore(house.desk)).violations, [])
+    assert.deepEqual((await checkStore(house.context)).violations, [])
   })
 
 test('what was put away and what was said is found by its words', async (context) => {
   const { options } = modelHouse([
-    edit('archival_memory_search', { query: 'harbour', tags: ['trip'], top_k: 1 }),
+    edit('archival_memory_search', { query: 'harbor', tags: ['trip'], top_k: 1 }),
     edit('conversation_search', { query: 'lighthouse', roles: ['user'] }),
     edit('archival_memory_search', { query: 'x', start_datetime: 'yesterday-ish' }),
     says('Found.'),
   ])
-  const house = await openMemoryHouse(context, options)
-  await insertPassage({ agent: house.agent, text: 'The harbour of Bergen', tags: ['trip'] }, house.desk)
-  await insertPassage({ agent: house.agent, text: 'A harbour elsewhere' }, house.desk)
+  const house = await openMemoryFixture(context, options)
+  await insertPassage({ agent: house.agent, text: 'The harbor of Bergen', tags: ['trip'] }, house.context)
+  await insertPassage({ agent: house.agent, text: 'A harbor elsewhere' }, house.context)
   await house.ask('Tell me about the lighthouse')
   const [archive, recall, unreadable] = await outcomes(house)
-  assert.match(archive!.output, /The harbour of Bergen/)
+  assert.match(archive!.output, /The harbor of Bergen/)
   assert.doesNotMatch(archive!.output, /elsewhere/)
   assert.match(recall!.output, /Tell me about the lighthouse/)
   assert.match(unreadable!.output, /ISO 8601/)
@@ -173,16 +173,16 @@ test('what was put away and what was said is found by its words', async (context
 
 test('an agent without memory is told its instructions and nothing else', async (context) => {
   const { model, options } = modelHouse([says('Hello.')])
-  const house = await openMemoryHouse(context, options)
+  const house = await openMemoryFixture(context, options)
   await house.ask('hello')
   assert.equal(model.requests[0]!.system, house.agent.system)
 })
 
 test('an agent can be told to ask before a tool that does not ask by itself, and no longer to', async (context) => {
   const { options } = modelHouse([edit('memory_insert', { label: 'human', new_string: 'x' }), says('Done.')])
-  const house = await openMemoryHouse(context, options)
+  const house = await openMemoryFixture(context, options)
   await house.remember({ label: 'human', value: 'v' })
-  await setApproval({ agent: house.agent, tool: 'memory_insert', isRequired: true }, house.desk)
+  await setApproval({ agent: house.agent, tool: 'memory_insert', isRequired: true }, house.context)
   assert.equal((await house.ask('edit')).stopReason, 'requires_approval')
   assert.equal((await house.block('human')).value, 'v')
 })

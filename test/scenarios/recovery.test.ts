@@ -6,12 +6,12 @@ import type { Store } from '../../src/ports/store.ts'
 import type { Tool, Verification } from '../../src/ports/tool.ts'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { assertValidHistory, type House, openHouse } from '../harness/house.ts'
+import { assertValidHistory, type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
 // Any crash is recovered without a person, and what a second execution would mean is decided by the tool's own word.
 
-const outcomes = async (house: House) =>
+const outcomes = async (house: HomeFixture) =>
   (await house.messages()).flatMap(({ body }) =>
     body.role === 'tool' ? body.outcomes.map(({ callId, status }) => `${callId} ${status}`) : [],
   )
@@ -33,10 +33,10 @@ function interruptedOnce(effects: Effects, more: Partial<Tool> = {}) {
 }
 
 async function crashIn(
-  context: Parameters<typeof openHouse>[0],
+  context: Parameters<typeof openHomeFixture>[0],
   { work, started }: ReturnType<typeof interruptedOnce>,
 ) {
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [work],
     script: scriptOf({ calls: [{ tool: 'work', input: {}, callId: 'a' }] }, { text: 'done' }),
   })
@@ -85,7 +85,7 @@ for (const [what, verification, outcome, executions] of VERIFICATIONS) {
 test('a crash during the model call repeats the call, resets the text that was seen, and the input is there once', async (context) => {
   const streaming = gate()
   let calls = 0
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     script: () => {
       if (calls++ === 0)
         return scriptOf({ text: 'abandoned text', stall: true, after: 2, pace: { chunkSize: 5, delayMs: 0 } })
@@ -94,7 +94,7 @@ test('a crash during the model call repeats the call, resets the text that was s
   })
   const runId = await house.send('hello')
   const { watchRun } = await import('../../src/service/runs/watch-run.ts')
-  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.desk)) {
+  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.context)) {
     if (chunk.message_type === 'assistant_message') {
       streaming.open()
       break
@@ -125,7 +125,7 @@ test('a run that kills its worker three times at one step ends worker_lost, it d
     },
     { effects: 'none' },
   )
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [deadly],
     script: scriptOf({ calls: [{ tool: 'deadly', input: {} }] }, { text: 'x' }),
   })
@@ -157,7 +157,7 @@ test('a step that ends well clears the count of deaths', async (context) => {
     { effects: 'none' },
   )
   const steps = ['a', 'b', 'c', 'd'].map((callId) => ({ calls: [{ tool: 'flaky', input: {}, callId }] }))
-  const house = await openHouse(context, { tools: [flaky], script: scriptOf(...steps, { text: 'made it' }) })
+  const house = await openHomeFixture(context, { tools: [flaky], script: scriptOf(...steps, { text: 'made it' }) })
   const runId = await house.send('go')
   for (let death = 0; death < 4; death++) {
     await dying.promise
@@ -171,7 +171,7 @@ test('a step that ends well clears the count of deaths', async (context) => {
 test('a clean stop hands the run back without a death, and the next process goes on', async (context) => {
   const stalled = gate()
   let calls = 0
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     script: () => {
       stalled.open()
       return calls++ === 0 ? scriptOf({ stall: true }) : scriptOf({ text: 'done' })
@@ -190,7 +190,7 @@ test('runs that waited in the queue when the process died are run in order by th
   const stalled = gate()
   const order: string[] = []
   let calls = 0
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     script: (request) => {
       order.push(JSON.stringify(request.messages.at(-1)).match(/number \d/)?.[0] ?? '')
       stalled.open()
@@ -218,7 +218,7 @@ test('a call the model repeats in a later answer, id and arguments and all, is a
     { effects: 'idempotent' },
   )
   const same = { calls: [{ tool: 'write', input: { text: 'hello' }, callId: 'call_0' }] }
-  const house = await openHouse(context, { tools: [write], script: scriptOf(same, same, { text: 'done' }) })
+  const house = await openHomeFixture(context, { tools: [write], script: scriptOf(same, same, { text: 'done' }) })
   await house.ask('write it twice')
   assert.equal(keys.length, 2)
   assert.notEqual(keys[0], keys[1])
@@ -234,7 +234,7 @@ test('a process whose store is away when it stops says so, and stops', async (co
       },
     },
   })
-  const house = await openHouse(context, { wrapStore: away, script: scriptOf({ text: 'done' }) })
+  const house = await openHomeFixture(context, { wrapStore: away, script: scriptOf({ text: 'done' }) })
   await house.ask('hello')
   await house.stop()
   assert.equal(house.faults.length, 1)

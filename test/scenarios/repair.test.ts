@@ -7,12 +7,12 @@ import type { Role } from '../../src/ports/role.ts'
 import { StorageError } from '../../src/ports/storage-error.ts'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
 import { answerApproval } from '../../src/service/approvals/answer-approval.ts'
-import type { Desk } from '../../src/service/desk.ts'
 import { cancelRun } from '../../src/service/runs/runs.ts'
-import { checkStore, type Report } from '../../src/service/store/check-store.ts'
+import type { ServiceContext } from '../../src/service/service-context.ts'
+import { checkStore, type StoreReport } from '../../src/service/store/check-store.ts'
 import { repairStore } from '../../src/service/store/repair-store.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { type House, openHouse } from '../harness/house.ts'
+import { type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { tool } from '../harness/tools.ts'
 
 // Each test damages a real database in one way. What the log explains is mended; what nobody can know is left alone.
@@ -23,7 +23,7 @@ const asking = scriptOf({ calls: [{ tool: 'guarded', input: {}, callId: 'c1' }] 
 
 /** A home with two finished turns of four messages each, its server stopped. */
 async function quietHouse(context: TestContext) {
-  const house = await openHouse(context, { tools: [tool('look')], script: plain })
+  const house = await openHomeFixture(context, { tools: [tool('look')], script: plain })
   const first = await house.ask('one')
   const second = await house.ask('two')
   await house.stop()
@@ -31,13 +31,13 @@ async function quietHouse(context: TestContext) {
 }
 
 async function waitingHouse(context: TestContext, approvalTtlMs = 86_400_000) {
-  const house = await openHouse(context, { tools: [guarded()], script: asking, defaults: { approvalTtlMs } })
+  const house = await openHomeFixture(context, { tools: [guarded()], script: asking, defaults: { approvalTtlMs } })
   const run = await house.ask('may I')
   await house.stop()
   return { house, run }
 }
 
-function tamper(house: House, statement: string, file = 'holdfast.db'): void {
+function tamper(house: HomeFixture, statement: string, file = 'holdfast.db'): void {
   const database = new DatabaseSync(join(house.home, file))
   try {
     database.exec(statement)
@@ -46,23 +46,29 @@ function tamper(house: House, statement: string, file = 'holdfast.db'): void {
   }
 }
 
-async function inHome<T>(house: House, role: Role, work: (desk: Desk) => Promise<T>): Promise<T> {
+async function inHome<T>(
+  house: HomeFixture,
+  role: Role,
+  work: (serviceContext: ServiceContext) => Promise<T>,
+): Promise<T> {
   const app = await openApp({ environment: { HOLDFAST_HOME: house.home }, role })
   try {
-    return await work(app.desk)
+    return await work(app.context)
   } finally {
     await app.close()
   }
 }
 
-const examine = (house: House): Promise<Report> => inHome(house, 'guest', checkStore)
-const repair = async (house: House): Promise<string[]> =>
+const examine = (house: HomeFixture): Promise<StoreReport> => inHome(house, 'guest', checkStore)
+const repair = async (house: HomeFixture): Promise<string[]> =>
   (await inHome(house, 'caretaker', repairStore)).map(({ where, did }) => `${where}: ${did}`)
 
-const invariantsOf = (report: Report): string[] => [...new Set(report.violations.map(({ invariant }) => invariant))]
+const invariantsOf = (report: StoreReport): string[] => [
+  ...new Set(report.violations.map(({ invariant }) => invariant)),
+]
 
 /** The damage is named, mended, told in one line each, and gone. */
-async function assertMended(house: House, named: string[], did: RegExp): Promise<void> {
+async function assertMended(house: HomeFixture, named: string[], did: RegExp): Promise<void> {
   assert.deepEqual(invariantsOf(await examine(house)).sort(), named)
   const repairs = await repair(house)
   assert.equal(repairs.length, 1, repairs.join('\n'))
@@ -73,7 +79,7 @@ async function assertMended(house: House, named: string[], did: RegExp): Promise
 }
 
 /** The damage is named, and not a byte changes. */
-async function assertLeftAlone(house: House, named: string[]): Promise<void> {
+async function assertLeftAlone(house: HomeFixture, named: string[]): Promise<void> {
   const before = contentsOf(house)
   assert.deepEqual(invariantsOf(await examine(house)).sort(), named)
   assert.deepEqual(await repair(house), [])
@@ -81,7 +87,7 @@ async function assertLeftAlone(house: House, named: string[]): Promise<void> {
   assert.deepEqual(invariantsOf(await examine(house)).sort(), named)
 }
 
-function contentsOf(house: House): string {
+function contentsOf(house: HomeFixture): string {
   const database = new DatabaseSync(join(house.home, 'holdfast.db'), { readOnly: true })
   const tables = ['runs', 'events', 'messages', 'conversations', 'steps']
   const rows = tables.flatMap((table) => database.prepare(`select * from ${table}`).all())
@@ -152,18 +158,18 @@ test('an expiry that was changed is what the log says again, and a lost wait is 
   await assertMended(house, ['I1', 'I5'], /waiting was false, is true/)
   await house.restart()
   const verdicts = [{ callId: 'c1', verdict: 'approve' as const }]
-  const next = await house.wait(await answerApproval({ runId: run.id, verdicts }, house.desk))
+  const next = await house.wait(await answerApproval({ runId: run.id, verdicts }, house.context))
   assert.equal(next.stopReason, 'end_turn')
 })
 
 test('a run is not made to wait again after others have spoken', async (context) => {
-  const house = await openHouse(context, { tools: [guarded()], script: asking })
+  const house = await openHomeFixture(context, { tools: [guarded()], script: asking })
   const run = await house.ask('may I')
   await house.stop()
   tamper(house, `update runs set waiting = 0, expires_at = null where id = '${run.id}'`)
   await house.restart()
   const another = await house.ask('another')
-  await cancelRun(another.id, house.desk)
+  await cancelRun(another.id, house.context)
   await house.stop()
   const before = contentsOf(house)
   assert.deepEqual(await repair(house), [])
@@ -266,6 +272,6 @@ test('a lapsed approval of a home nobody owns is ended, with a denial for its ca
 })
 
 test('nothing is mended while a server runs in the home', async (context) => {
-  const house = await openHouse(context, { script: plain, tools: [tool('look')] })
+  const house = await openHomeFixture(context, { script: plain, tools: [tool('look')] })
   await assert.rejects(repair(house), (fault) => fault instanceof StorageError && fault.fault === 'owned')
 })

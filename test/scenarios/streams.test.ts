@@ -4,19 +4,19 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { NumberedChunk } from '../../src/core/chunk.ts'
 import type { RunId } from '../../src/core/id.ts'
-import { READER_BOUND } from '../../src/live/fan-out.ts'
+import { MAX_READER_BACKLOG } from '../../src/live/fan-out.ts'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
 import { cancelRun } from '../../src/service/runs/runs.ts'
 import { watchRun } from '../../src/service/runs/watch-run.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { type House, openHouse } from '../harness/house.ts'
+import { type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
 // Every run has a stream: dense numbers from 1, exactly the rest after any number, one terminal chunk, last.
 
-async function readAll(house: House, runId: RunId, after = 0): Promise<NumberedChunk[]> {
+async function readAll(house: HomeFixture, runId: RunId, after = 0): Promise<NumberedChunk[]> {
   const seen: NumberedChunk[] = []
-  for await (const chunk of watchRun(runId, { after, signal: AbortSignal.timeout(10_000) }, house.desk))
+  for await (const chunk of watchRun(runId, { after, signal: AbortSignal.timeout(10_000) }, house.context))
     seen.push(chunk)
   return seen
 }
@@ -32,7 +32,7 @@ const STORY = scriptOf(
 )
 
 test('numbers are dense from 1, and resuming after any number gives exactly the rest, also after a restart', async (context) => {
-  const house = await openHouse(context, { tools: [tool('print')], script: STORY })
+  const house = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
   const run = await house.ask('print')
   const whole = await readAll(house, run.id)
   assert.deepEqual(
@@ -47,7 +47,7 @@ test('numbers are dense from 1, and resuming after any number gives exactly the 
 })
 
 test('there is exactly one terminal chunk, last, and it says why the run ended', async (context) => {
-  const house = await openHouse(context, { tools: [tool('print')], script: STORY })
+  const house = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
   const run = await house.ask('print')
   const kinds = (await readAll(house, run.id)).map(({ chunk }) => chunk.message_type)
   assert.equal(kinds.filter((kind) => kind === 'done').length, 1)
@@ -55,7 +55,7 @@ test('there is exactly one terminal chunk, last, and it says why the run ended',
 })
 
 test('the text a watcher read is the text in the history, under the same ids', async (context) => {
-  const house = await openHouse(context, { tools: [tool('print')], script: STORY })
+  const house = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
   const run = await house.ask('print')
   const streamed = new Map<string, string>()
   for (const { chunk } of await readAll(house, run.id))
@@ -70,7 +70,7 @@ test('the text a watcher read is the text in the history, under the same ids', a
 })
 
 test('without token streaming, whole messages are streamed, and the numbers are as dense', async (context) => {
-  const house = await openHouse(context, { tools: [tool('print')], script: STORY })
+  const house = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
   const run = await house.ask('print', { streamTokens: false })
   const kinds = (await readAll(house, run.id)).map(({ chunk }) => chunk.message_type)
   assert.deepEqual(kinds, [
@@ -94,7 +94,7 @@ test('a watcher that comes in the middle sees what was and what comes, with noth
     await mayGoOn.promise
     return success('printed')
   })
-  const house = await openHouse(context, { tools: [print], script: STORY })
+  const house = await openHomeFixture(context, { tools: [print], script: STORY })
   const runId = await house.send('print')
   await inTool.promise
   const readers = [readAll(house, runId), readAll(house, runId)]
@@ -108,15 +108,15 @@ test('a watcher that comes in the middle sees what was and what comes, with noth
 
 test('a reader that stops reading is dropped at a bound, slows nobody, and can resume', async (context) => {
   const mayGoOn = gate()
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [tool('hold', () => mayGoOn.promise.then(() => success('held')))],
     script: scriptOf(
       { text: 'start', calls: [{ tool: 'hold', input: {} }] },
-      { text: 'x'.repeat(READER_BOUND + 500), pace: { chunkSize: 1, delayMs: 0 } },
+      { text: 'x'.repeat(MAX_READER_BACKLOG + 500), pace: { chunkSize: 1, delayMs: 0 } },
     ),
   })
   const runId = await house.send('go')
-  const lazy = watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.desk)
+  const lazy = watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.context)
   const first = await lazy.next()
   assert.ok(!first.done)
   mayGoOn.open()
@@ -139,10 +139,10 @@ test('a reader that stops reading is dropped at a bound, slows nobody, and can r
 })
 
 test('a run whose writer died between its last commit and its last chunk still ends its stream', async (context) => {
-  const house = await openHouse(context, { script: scriptOf({ text: 'hi' }) })
+  const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
   // The truth goes on, the chunk log does not: what a kill between the two writes leaves behind.
-  const { streams } = house.desk.world
-  house.desk.world.streams = {
+  const { streams } = house.context.deps
+  house.context.deps.streams = {
     ...streams,
     async open(runId, options) {
       const stream = await streams.open(runId, options)
@@ -158,7 +158,7 @@ test('a run whose writer died between its last commit and its last chunk still e
 })
 
 test('numbering goes on from the bound when it is reached: a long stream stays dense', async (context) => {
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     script: scriptOf({ text: 'y'.repeat(10_500), pace: { chunkSize: 1, delayMs: 0 } }),
   })
   const run = await house.ask('talk')
@@ -172,13 +172,13 @@ test('numbering goes on from the bound when it is reached: a long stream stays d
 
 test('two who finish the same stream at the same moment give it one end', async (context) => {
   const mayGoOn = gate()
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [tool('hold', () => mayGoOn.promise.then(() => success('held')))],
     script: scriptOf({ calls: [{ tool: 'hold', input: {} }] }, { text: 'done' }),
   })
   await house.send('first')
   const queued = await house.send('second')
-  await cancelRun(queued, house.desk)
+  await cancelRun(queued, house.context)
   const readings = await Promise.all([readAll(house, queued), readAll(house, queued), readAll(house, queued)])
   for (const reading of readings)
     assert.deepEqual(
@@ -199,7 +199,7 @@ test('an answer nobody watched and whose chunks died with the process is told wh
     },
     { effects: 'none' },
   )
-  const house = await openHouse(context, {
+  const house = await openHomeFixture(context, {
     tools: [hang],
     script: scriptOf(
       {
@@ -223,9 +223,9 @@ test('an answer nobody watched and whose chunks died with the process is told wh
 })
 
 test('a run whose worker died with all its chunks is found, and its stream ended, though nobody asks for it', async (context) => {
-  const house = await openHouse(context, { script: scriptOf({ text: 'hi' }) })
-  const { streams } = house.desk.world
-  house.desk.world.streams = {
+  const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
+  const { streams } = house.context.deps
+  house.context.deps.streams = {
     ...streams,
     async open(runId, options) {
       const stream = await streams.open(runId, options)
@@ -241,16 +241,16 @@ test('a run whose worker died with all its chunks is found, and its stream ended
   const giveUp = AbortSignal.timeout(10_000)
   while (isEnded.get(run.id)?.ended !== 1) {
     assert.ok(!giveUp.aborted, 'the sweep did not end the stream')
-    await house.desk.world.clock.sleep(10)
+    await house.context.deps.clock.sleep(10)
   }
 })
 
 test('the end of a run is written only after its stream can be found: a writer that dies then is finished by the sweep', async (context) => {
-  const house = await openHouse(context, { script: scriptOf({ text: 'hi' }) })
+  const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
   const database = new DatabaseSync(join(house.home, 'chunks.db'), { readOnly: true })
   context.after(() => database.close())
   const head = database.prepare('select run_id from stream_heads where run_id = ?')
-  const { events } = house.desk.world.store
+  const { events } = house.context.deps.store
   const append = events.append.bind(events)
   const foundAtTheEnd: boolean[] = []
   events.append = (request) => {
@@ -263,7 +263,7 @@ test('the end of a run is written only after its stream can be found: a writer t
 })
 
 test('a process that is asked to stop writes what nobody has watched yet', async (context) => {
-  const house = await openHouse(context, { script: scriptOf({ text: 'hi' }) })
+  const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
   const run = await house.ask('hello')
   await house.stop()
   const database = new DatabaseSync(join(house.home, 'chunks.db'), { readOnly: true })

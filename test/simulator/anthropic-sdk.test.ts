@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import Anthropic, { APIError } from '@anthropic-ai/sdk'
 import type { Reply } from '../../src/simulator/script.ts'
 import type { Simulator } from '../../src/simulator/start-simulator.ts'
-import { simulatorFor } from './given.ts'
+import { simulatorFixture } from './fixture-simulator.ts'
 
 const clientOf = ({ url }: Simulator) => new Anthropic({ apiKey: 'sk-ant', baseURL: url, maxRetries: 0 })
 const HELLO = { model: 'm', max_tokens: 100, messages: [{ role: 'user' as const, content: 'Hello' }] }
@@ -27,7 +27,7 @@ const CONTENT = [
 ]
 
 test('the Anthropic SDK reads a streamed answer: thinking with its signature, text, parallel calls, usage', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: FULL }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: FULL }] })
   const answer = await clientOf(simulator).messages.stream(HELLO).finalMessage()
   assert.deepEqual(answer.content.map(plain), CONTENT)
   assert.equal(answer.stop_reason, 'tool_use')
@@ -38,7 +38,7 @@ test('the Anthropic SDK reads a streamed answer: thinking with its signature, te
 })
 
 test('an answer in one piece says the same', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: FULL }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: FULL }] })
   const answer = await clientOf(simulator).messages.create(HELLO)
   assert.deepEqual(answer.content.map(plain), CONTENT)
   assert.equal(answer.stop_reason, 'tool_use')
@@ -46,13 +46,13 @@ test('an answer in one piece says the same', async (context) => {
 
 test('pings before an answer change nothing of it', async (context) => {
   const answer: Reply = { text: 'Hello.', breaks: { how: 'pings', count: 3, everyMs: 1 } }
-  const simulator = await simulatorFor(context, { script: [{ answer }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer }] })
   const read = await clientOf(simulator).messages.stream(HELLO).finalMessage()
   assert.deepEqual(read.content.map(plain), [{ type: 'text', text: 'Hello.' }])
 })
 
 test('empty answers, thinking only, length and refusal arrive as such', async (context) => {
-  const simulator = await simulatorFor(context, {
+  const simulator = await simulatorFixture(context, {
     script: [
       { times: 1, answer: {} },
       { times: 1, answer: { reasoning: { text: 'Hm.', signature: 's' } } },
@@ -72,7 +72,7 @@ test('empty answers, thinking only, length and refusal arrive as such', async (c
 })
 
 test('an error has the status and type of the vendor, before a stream and inside it', async (context) => {
-  const simulator = await simulatorFor(context, {
+  const simulator = await simulatorFixture(context, {
     script: [
       { times: 1, answer: { error: 'overloaded' } },
       { answer: { text: 'a', breaks: { how: 'error-event', error: 'overloaded', afterChunks: 3 } } },
@@ -89,7 +89,7 @@ test('an error has the status and type of the vendor, before a stream and inside
 })
 
 test('the model list is in the form of the vendor', async (context) => {
-  const simulator = await simulatorFor(context, { models: ['one', 'two'] })
+  const simulator = await simulatorFixture(context, { models: ['one', 'two'] })
   const ids: string[] = []
   for await (const model of clientOf(simulator).models.list()) ids.push(model.id)
   assert.deepEqual(ids, ['one', 'two'])

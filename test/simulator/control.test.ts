@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { askChat, simulatorFor } from './given.ts'
+import { defined } from '../../src/core/defined.ts'
+import { askChat, simulatorFixture } from './fixture-simulator.ts'
 
 const send = async (url: string, method: string, body?: string) => {
-  const response = await fetch(url, { method, ...(body === undefined ? {} : { body }) })
+  const response = await fetch(url, { method, ...defined({ body }) })
   return { status: response.status, body: (await response.json()) as { done?: boolean; reasons?: string[] } }
 }
 
 test('a key can be changed from outside, and so can the script', async (context) => {
-  const simulator = await simulatorFor(context, { keys: { 'sk-a': 'valid' } })
+  const simulator = await simulatorFixture(context, { keys: { 'sk-a': 'valid' } })
   assert.equal((await askChat(simulator, { key: 'sk-a' })).status, 200)
   await send(`${simulator.url}/simulator/keys/sk-a`, 'PUT', 'revoked')
   assert.equal((await askChat(simulator, { key: 'sk-a' })).status, 401)
@@ -20,7 +21,7 @@ test('a key can be changed from outside, and so can the script', async (context)
 })
 
 test('an order that makes no sense changes nothing and says what would', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: { status: 418 } }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: { status: 418 } }] })
   const script = await send(`${simulator.url}/simulator/script`, 'PUT', '[{ "answer": { "status": "x" } }]')
   assert.equal(script.status, 422)
   assert.match(script.body.reasons![0]!, /script\[0\]\.answer\.status: expected a whole number/)
@@ -30,7 +31,7 @@ test('an order that makes no sense changes nothing and says what would', async (
 })
 
 test("what was asked can be read, without anybody's key", async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   await (await askChat(simulator, { key: 'sk-secret', text: 'Hello' })).text()
   await simulator.waitForClosed(1)
   const told = await (await fetch(`${simulator.url}/simulator/requests`)).text()
@@ -40,7 +41,7 @@ test("what was asked can be read, without anybody's key", async (context) => {
 })
 
 test('it can be told to go down for a while', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   const closing = askChat(simulator, { text: 'before' })
   assert.equal((await closing).status, 200)
   assert.equal((await send(`${simulator.url}/simulator/down?forMs=60000`, 'POST')).status, 200)

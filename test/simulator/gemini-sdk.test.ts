@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ApiError, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
 import type { Reply } from '../../src/simulator/script.ts'
 import type { Simulator } from '../../src/simulator/start-simulator.ts'
-import { post, simulatorFor } from './given.ts'
+import { post, simulatorFixture } from './fixture-simulator.ts'
 
 const clientOf = ({ url }: Simulator) => new GoogleGenAI({ apiKey: 'g-key', httpOptions: { baseUrl: url } })
 const HELLO = { model: 'gemini-m', contents: 'Hello' }
@@ -28,7 +28,7 @@ async function collect(stream: AsyncIterable<GenerateContentResponse>): Promise<
 }
 
 test('the Gemini SDK reads a streamed answer: thoughts with their signature, text, parallel calls, usage', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: FULL }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: FULL }] })
   const answers = await collect(await clientOf(simulator).models.generateContentStream(HELLO))
   const parts = partsOf(answers)
   const spoken = (isThought: boolean) =>
@@ -64,7 +64,7 @@ test('the Gemini SDK reads a streamed answer: thoughts with their signature, tex
 })
 
 test('an answer in one piece says the same, and knows which model was asked', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: FULL }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: FULL }] })
   const answer = await clientOf(simulator).models.generateContent(HELLO)
   assert.equal(answer.functionCalls?.length, 2)
   assert.ok(partsOf([answer]).some((part) => part.text === FULL.text))
@@ -73,7 +73,7 @@ test('an answer in one piece says the same, and knows which model was asked', as
 })
 
 test('a blocked prompt has feedback and no candidate; a blocked answer says why it stopped', async (context) => {
-  const simulator = await simulatorFor(context, {
+  const simulator = await simulatorFixture(context, {
     script: [{ times: 1, answer: { refusal: '' } }, { answer: { text: 'I', finish: 'refusal' } }],
   })
   const blocked = await clientOf(simulator).models.generateContent(HELLO)
@@ -84,7 +84,7 @@ test('a blocked prompt has feedback and no candidate; a blocked answer says why 
 })
 
 test('an error has the status of the vendor', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: { error: 'rate-limit' } }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: { error: 'rate-limit' } }] })
   await assert.rejects(clientOf(simulator).models.generateContent(HELLO), (fault) => {
     assert.ok(fault instanceof ApiError)
     assert.equal(fault.status, 429)
@@ -94,7 +94,7 @@ test('an error has the status of the vendor', async (context) => {
 })
 
 test('who does not ask for events gets a JSON array', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: { text: 'Hello there, and welcome.' } }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: { text: 'Hello there, and welcome.' } }] })
   const response = await post(`${simulator.url}/v1beta/models/m:streamGenerateContent`, { contents: [] })
   const answers = (await response.json()) as GenerateContentResponse[]
   assert.equal(

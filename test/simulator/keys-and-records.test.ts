@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { askChat, post, simulatorFor } from './given.ts'
+import { askChat, post, simulatorFixture } from './fixture-simulator.ts'
 
 test('every key is accepted until one is known; then all others are refused', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   assert.equal((await askChat(simulator, { key: 'any' })).status, 200)
   simulator.keys.set('known', 'valid')
   assert.equal((await askChat(simulator, { key: 'any' })).status, 401)
@@ -12,7 +12,7 @@ test('every key is accepted until one is known; then all others are refused', as
 })
 
 test('a key answers for its state, and the state can change while it runs', async (context) => {
-  const simulator = await simulatorFor(context, {
+  const simulator = await simulatorFixture(context, {
     keys: { a: 'valid', b: 'revoked', c: 'out-of-credit', d: 'limited' },
   })
   const codeOf = async (key: string) => {
@@ -30,7 +30,7 @@ test('a key answers for its state, and the state can change while it runs', asyn
 })
 
 test('a limited key says when it is free again, and then it is', async (context) => {
-  const simulator = await simulatorFor(context, { keys: { a: { state: 'limited', until: Date.now() + 90_000 } } })
+  const simulator = await simulatorFixture(context, { keys: { a: { state: 'limited', until: Date.now() + 90_000 } } })
   const limited = await askChat(simulator, { key: 'a' })
   assert.equal(limited.status, 429)
   assert.ok(Number(limited.headers.get('retry-after')) > 60)
@@ -39,7 +39,7 @@ test('a limited key says when it is free again, and then it is', async (context)
 })
 
 test('a refused key uses up no rule', async (context) => {
-  const simulator = await simulatorFor(context, {
+  const simulator = await simulatorFixture(context, {
     keys: { a: 'valid' },
     script: [{ times: 1, answer: { status: 418 } }],
   })
@@ -48,7 +48,7 @@ test('a refused key uses up no rule', async (context) => {
 })
 
 test('keys are found wherever a vendor puts them', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   const headers = [
     { authorization: 'Bearer k1' },
     { 'x-api-key': 'k2' },
@@ -65,7 +65,7 @@ test('keys are found wherever a vendor puts them', async (context) => {
 })
 
 test('everything it was sent is recorded in order: who, what, where and how it ended', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   await (await post(`${simulator.url}/vendor/v1/messages?beta=true`, { model: 'm', messages: [] }, { key: 'k' })).text()
   await (await fetch(`${simulator.url}/nothing/here`)).text()
   await simulator.waitForClosed(2)
@@ -91,13 +91,13 @@ test('everything it was sent is recorded in order: who, what, where and how it e
 })
 
 test('a wait for what never comes ends and says what it waited for', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   await assert.rejects(simulator.waitForRequests(3, { withinMs: 10 }), /request 3 did not happen within 10 ms/)
   await assert.rejects(simulator.waitForClosed(1, { withinMs: 10 }), /the end of request 1/)
 })
 
 test('a reset is a new beginning: script, keys, records and tokens', async (context) => {
-  const simulator = await simulatorFor(context, {
+  const simulator = await simulatorFixture(context, {
     keys: { a: 'valid' },
     script: [{ times: 1, answer: { status: 418 } }],
   })
@@ -113,7 +113,7 @@ test('a reset is a new beginning: script, keys, records and tokens', async (cont
 test('the same requests get the same answers, byte by byte', async (context) => {
   const answer = { text: 'Hello there.', calls: [{ name: 'a' }], reasoning: { text: 'hm', signature: 's' } }
   const said = async () => {
-    const simulator = await simulatorFor(context, { script: [{ answer }] })
+    const simulator = await simulatorFixture(context, { script: [{ answer }] })
     const paths = ['/v1/chat/completions', '/v1/responses', '/v1/messages', '/v1beta/models/m:streamGenerateContent']
     const bodies: string[] = []
     for (const path of paths) bodies.push(await (await post(simulator.url + path, { model: 'm', stream: true })).text())

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer, Break, Pace } from '../../src/simulator/script.ts'
-import { askChat, simulatorFor } from './given.ts'
-import { askRaw } from './raw-line.ts'
+import { askChat, simulatorFixture } from './fixture-simulator.ts'
+import { askRaw } from './raw-connection.ts'
 
 const HELLO = { model: 'm', stream: true, messages: [{ role: 'user', content: 'Hello' }] }
 const STORY = 'Once upon a time there was a lighthouse keeper with a very long story to tell.'
@@ -13,7 +13,7 @@ const storyThat = (breaks: Break | Break[], pace: Pace = {}): { script: [{ answe
 
 for (const atByte of [0, 1, 137, 700])
   test(`a reset at byte ${atByte} comes after exactly so many bytes of the body`, async (context) => {
-    const simulator = await simulatorFor(context, storyThat({ how: 'reset', atByte }))
+    const simulator = await simulatorFixture(context, storyThat({ how: 'reset', atByte }))
     const { end, body, headers, isWhole } = await askRaw(simulator, HELLO)
     assert.match(headers, /^http\/1.1 200/)
     assert.deepEqual({ end, bytes: body.length, isWhole }, { end: 'reset', bytes: atByte, isWhole: false })
@@ -21,33 +21,33 @@ for (const atByte of [0, 1, 137, 700])
   })
 
 test('a cut closes the connection in the middle of the transfer, without a reset', async (context) => {
-  const simulator = await simulatorFor(context, storyThat({ how: 'cut', atByte: 50 }))
+  const simulator = await simulatorFixture(context, storyThat({ how: 'cut', atByte: 50 }))
   const { end, body, isWhole } = await askRaw(simulator, HELLO)
   assert.deepEqual({ end, bytes: body.length, isWhole }, { end: 'closed', bytes: 50, isWhole: false })
 })
 
 test('an early end is a body that ends well and never says why it stopped', async (context) => {
-  const simulator = await simulatorFor(context, storyThat({ how: 'end', atByte: 400 }))
+  const simulator = await simulatorFixture(context, storyThat({ how: 'end', atByte: 400 }))
   const { body, isWhole } = await askRaw(simulator, HELLO)
   assert.deepEqual({ bytes: body.length, isWhole }, { bytes: 400, isWhole: true })
   assert.equal((await simulator.waitForClosed(1)).ended?.how, 'answered')
 })
 
 test('an answer without its finish has all of its text and nothing after it', async (context) => {
-  const simulator = await simulatorFor(context, storyThat({ how: 'no-finish' }))
+  const simulator = await simulatorFixture(context, storyThat({ how: 'no-finish' }))
   const text = await (await askChat(simulator)).text()
   assert.equal(textIn(text), STORY)
   assert.doesNotMatch(text, /"finish_reason":"|\[DONE\]/)
 })
 
 test('an answer in one piece can be broken off, too', async (context) => {
-  const simulator = await simulatorFor(context, storyThat({ how: 'reset', atByte: 20 }))
+  const simulator = await simulatorFixture(context, storyThat({ how: 'reset', atByte: 20 }))
   const { end, body } = await askRaw(simulator, { ...HELLO, stream: false })
   assert.deepEqual({ end, bytes: body.length }, { end: 'reset', bytes: 20 })
 })
 
 test('a stall sends its chunks and then nothing, until the client hangs up; the recorder says so', async (context) => {
-  const simulator = await simulatorFor(context, storyThat({ how: 'stall', afterChunks: 3 }))
+  const simulator = await simulatorFixture(context, storyThat({ how: 'stall', afterChunks: 3 }))
   const abort = new AbortController()
   const response = await askChat(simulator, { signal: abort.signal })
   const reader = response.body!.getReader()
@@ -62,7 +62,7 @@ test('a stall sends its chunks and then nothing, until the client hangs up; the 
 })
 
 test('a silent line says not even its headers', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: { line: 'silent' } }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: { line: 'silent' } }] })
   const abort = new AbortController()
   const asking = askChat(simulator, { signal: abort.signal })
   await simulator.waitForRequests(1)
@@ -73,7 +73,7 @@ test('a silent line says not even its headers', async (context) => {
 })
 
 test('a line can be reset or cut before the first byte', async (context) => {
-  const simulator = await simulatorFor(context, {
+  const simulator = await simulatorFixture(context, {
     script: [{ times: 1, answer: { line: 'reset' } }, { answer: { line: 'cut' } }],
   })
   const [reset, cut] = [await askRaw(simulator, HELLO), await askRaw(simulator, HELLO)]
@@ -81,7 +81,7 @@ test('a line can be reset or cut before the first byte', async (context) => {
 })
 
 test('pings without an end keep the connection alive and never answer', async (context) => {
-  const simulator = await simulatorFor(context, storyThat({ how: 'pings', everyMs: 1 }))
+  const simulator = await simulatorFixture(context, storyThat({ how: 'pings', everyMs: 1 }))
   const abort = new AbortController()
   const response = await askChat(simulator, { signal: abort.signal })
   const reader = response.body!.getReader()
@@ -94,7 +94,9 @@ test('pings without an end keep the connection alive and never answer', async (c
 })
 
 test('a refused connection is refused until the port is open again, at the same address', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ times: 1, answer: { line: 'refuse', forMs: 1_000 } }] })
+  const simulator = await simulatorFixture(context, {
+    script: [{ times: 1, answer: { line: 'refuse', forMs: 1_000 } }],
+  })
   await assert.rejects(askChat(simulator))
   await assert.rejects(askChat(simulator), (fault: Error) => (fault.cause as { code?: string }).code === 'ECONNREFUSED')
   const answered = await retried(() => askChat(simulator))
@@ -102,7 +104,7 @@ test('a refused connection is refused until the port is open again, at the same 
 })
 
 test('it goes down and comes back when it is told to', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   await simulator.goDown()
   await assert.rejects(askChat(simulator))
   await simulator.comeBack()
@@ -110,7 +112,7 @@ test('it goes down and comes back when it is told to', async (context) => {
 })
 
 test('going down ends what is being answered, and that is not taken for the client', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: { line: 'silent' } }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: { line: 'silent' } }] })
   const asking = askChat(simulator)
   await simulator.waitForRequests(1)
   await Promise.all([assert.rejects(asking), simulator.goDown()])
@@ -118,14 +120,14 @@ test('going down ends what is being answered, and that is not taken for the clie
 })
 
 test('a malformed chunk is half a chunk', async (context) => {
-  const simulator = await simulatorFor(context, storyThat({ how: 'malformed', chunk: 2 }))
+  const simulator = await simulatorFixture(context, storyThat({ how: 'malformed', chunk: 2 }))
   const chunks = dataOf(await (await askChat(simulator)).text())
   assert.throws(() => JSON.parse(chunks[1]!))
   assert.doesNotThrow(() => JSON.parse(chunks[2]!))
 })
 
 test('a duplicated chunk comes twice, a joined one holds two objects', async (context) => {
-  const simulator = await simulatorFor(
+  const simulator = await simulatorFixture(
     context,
     storyThat([
       { how: 'duplicate', chunk: 2 },
@@ -139,7 +141,7 @@ test('a duplicated chunk comes twice, a joined one holds two objects', async (co
 
 test('bytes are split in the middle of characters, and nothing of them is lost', async (context) => {
   const text = 'Grüße 🌧️ aus Bergen'
-  const simulator = await simulatorFor(context, {
+  const simulator = await simulatorFixture(context, {
     script: [{ answer: { text, pace: { bytesPerWrite: 3, charactersPerChunk: 5 } } }],
   })
   assert.equal(textIn(await (await askChat(simulator)).text()), text)
@@ -147,7 +149,7 @@ test('bytes are split in the middle of characters, and nothing of them is lost',
 
 test('a pace is kept: headers, first chunk and each chunk wait as long as they are told', async (context) => {
   const pace = { beforeHeadersMs: 60, beforeFirstChunkMs: 60, everyMs: 30, charactersPerChunk: 40 }
-  const simulator = await simulatorFor(context, storyThat([], pace))
+  const simulator = await simulatorFixture(context, storyThat([], pace))
   const started = performance.now()
   const response = await askChat(simulator)
   const headersAfter = performance.now() - started
@@ -161,7 +163,7 @@ test('a pace is kept: headers, first chunk and each chunk wait as long as they a
 test('ids of calls come once, again, changed or shared', async (context) => {
   const calls = [{ name: 'a', arguments: { long: 'arguments that need more than one chunk' } }, { name: 'b' }]
   const idsWith = async (callIds: 'once' | 'repeated' | 'changed' | 'shared') => {
-    const simulator = await simulatorFor(context, { script: [{ answer: { calls, callIds } }] })
+    const simulator = await simulatorFixture(context, { script: [{ answer: { calls, callIds } }] })
     const chunks = dataOf(await (await askChat(simulator)).text())
       .slice(0, -1)
       .map((data) => JSON.parse(data))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import type { Simulator } from '../../src/simulator/start-simulator.ts'
-import { askChat, post, simulatorFor } from './given.ts'
+import { askChat, post, simulatorFixture } from './fixture-simulator.ts'
 
 type TokenAnswer = { access_token: string; refresh_token: string; error?: unknown; error_description?: string }
 
@@ -16,7 +16,7 @@ const refresh = (simulator: Simulator, refresh_token: string) =>
 const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code'
 
 test('a refresh token works once: the answer brings the next one, and the old one is refused', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   const { refresh_token } = simulator.oauth.issue()
   const first = await refresh(simulator, refresh_token)
   assert.equal(first.status, 200)
@@ -29,14 +29,14 @@ test('a refresh token works once: the answer brings the next one, and the old on
 })
 
 test('of two that use the same refresh token at the same time, one is refused', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   const { refresh_token } = simulator.oauth.issue()
   const both = await Promise.all([refresh(simulator, refresh_token), refresh(simulator, refresh_token)])
   assert.deepEqual(both.map(({ status }) => status).sort(), [200, 400])
 })
 
 test('the Codex way to refuse has its code inside the error', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   simulator.oauth.settings.errors = 'codex'
   const { refresh_token } = simulator.oauth.issue()
   await refresh(simulator, refresh_token)
@@ -46,7 +46,7 @@ test('the Codex way to refuse has its code inside the error', async (context) =>
 })
 
 test('a token that was given out may ask, and after a refresh the old one may be revoked', async (context) => {
-  const simulator = await simulatorFor(context, { keys: { other: 'valid' } })
+  const simulator = await simulatorFixture(context, { keys: { other: 'valid' } })
   simulator.oauth.settings.revokesOnRefresh = true
   const { access_token, refresh_token } = simulator.oauth.issue()
   assert.equal((await askChat(simulator, { key: access_token })).status, 200)
@@ -56,7 +56,7 @@ test('a token that was given out may ask, and after a refresh the old one may be
 })
 
 test('an authorization code works once, and only with its verifier', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   const verifier = 'a-long-enough-secret'
   const query = new URLSearchParams({
     redirect_uri: 'http://localhost:1455/callback',
@@ -73,7 +73,7 @@ test('an authorization code works once, and only with its verifier', async (cont
 })
 
 test('a device waits for its approval, by count or by a person', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   const start = async () =>
     (await (await post(`${simulator.url}/oauth/device/code`, {})).json()) as Record<string, string>
   const poll = async (device_code: string) => {
@@ -96,7 +96,7 @@ test('a device waits for its approval, by count or by a person', async (context)
 })
 
 test('tokens can be asked for in JSON, and the endpoint can be scripted to fail', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   const { refresh_token } = simulator.oauth.issue()
   simulator.script({ when: { protocol: 'oauth' }, times: 1, answer: { status: 503 } })
   const body = { grant_type: 'refresh_token', refresh_token }
@@ -105,7 +105,7 @@ test('tokens can be asked for in JSON, and the endpoint can be scripted to fail'
 })
 
 test('the account says whether the paid service may be used, and that can change', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   const access = async (path: string) => {
     const body = (await (await fetch(simulator.url + path)).json()) as { paid_service_access: { allowed: boolean } }
     return body.paid_service_access.allowed
@@ -116,7 +116,7 @@ test('the account says whether the paid service may be used, and that can change
 })
 
 test('each Copilot exchange gives a new token that may ask', async (context) => {
-  const simulator = await simulatorFor(context, { keys: { gho_known: 'valid' } })
+  const simulator = await simulatorFixture(context, { keys: { gho_known: 'valid' } })
   const swap = async (token: string) => {
     const headers = { authorization: `token ${token}` }
     const response = await fetch(`${simulator.url}/copilot_internal/v2/token`, { headers })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import OpenAI, { APIError } from 'openai'
 import type { Reply } from '../../src/simulator/script.ts'
 import type { Simulator } from '../../src/simulator/start-simulator.ts'
-import { simulatorFor } from './given.ts'
+import { simulatorFixture } from './fixture-simulator.ts'
 
 const clientOf = ({ url }: Simulator) => new OpenAI({ apiKey: 'sk-test', baseURL: `${url}/v1`, maxRetries: 0 })
 
@@ -18,7 +18,7 @@ const FULL: Reply = {
 }
 
 test('the OpenAI SDK reads a streamed chat answer: text, parallel calls, usage and reasoning', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: FULL }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: FULL }] })
   const stream = clientOf(simulator).chat.completions.stream({
     model: 'm',
     messages: [{ role: 'user', content: 'Hello' }],
@@ -45,7 +45,7 @@ test('the OpenAI SDK reads a streamed chat answer: text, parallel calls, usage a
 })
 
 test('a chat answer in one piece says the same as a streamed one', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: FULL }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: FULL }] })
   const answer = await clientOf(simulator).chat.completions.create({
     model: 'm',
     messages: [{ role: 'user', content: 'Hi' }],
@@ -56,7 +56,7 @@ test('a chat answer in one piece says the same as a streamed one', async (contex
 })
 
 test('usage comes in a chat stream only if it was asked for', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   const stream = await clientOf(simulator).chat.completions.create({
     model: 'm',
     stream: true,
@@ -66,7 +66,7 @@ test('usage comes in a chat stream only if it was asked for', async (context) =>
 })
 
 test('without a rule the last message is echoed', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   const answer = await clientOf(simulator).chat.completions.create({
     model: 'm',
     messages: [
@@ -78,7 +78,7 @@ test('without a rule the last message is echoed', async (context) => {
 })
 
 test('the OpenAI SDK reads a streamed Responses answer: text, parallel calls, usage and encrypted reasoning', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: FULL }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: FULL }] })
   const stream = clientOf(simulator).responses.stream({ model: 'm', input: 'Hello' })
   let last = -1
   for await (const event of stream) {
@@ -103,7 +103,7 @@ test('the OpenAI SDK reads a streamed Responses answer: text, parallel calls, us
 })
 
 test('a Responses answer in one piece, cut by its length, is incomplete', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: { text: 'Half a sen', finish: 'length' } }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: { text: 'Half a sen', finish: 'length' } }] })
   const answer = await clientOf(simulator).responses.create({ model: 'm', input: 'Hello' })
   assert.equal(answer.status, 'incomplete')
   assert.equal(answer.incomplete_details?.reason, 'max_output_tokens')
@@ -111,7 +111,7 @@ test('a Responses answer in one piece, cut by its length, is incomplete', async 
 })
 
 test('refusals have the field the vendor gave them', async (context) => {
-  const simulator = await simulatorFor(context, { script: [{ answer: { refusal: 'I will not.' } }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: { refusal: 'I will not.' } }] })
   const client = clientOf(simulator)
   const chat = await client.chat.completions.create({ model: 'm', messages: [{ role: 'user', content: 'x' }] })
   assert.equal(chat.choices[0]?.message.refusal, 'I will not.')
@@ -124,7 +124,7 @@ test('refusals have the field the vendor gave them', async (context) => {
 })
 
 test('an error reaches the SDK with its status, code and headers', async (context) => {
-  const simulator = await simulatorFor(context, {
+  const simulator = await simulatorFixture(context, {
     script: [{ answer: { error: 'rate-limit-with-retry-after', retryAfterSeconds: 7 } }],
   })
   const refused = clientOf(simulator).responses.create({ model: 'm', input: 'x' })
@@ -136,7 +136,7 @@ test('an error reaches the SDK with its status, code and headers', async (contex
 })
 
 test('an error inside a 200 reaches the SDK in the middle of the stream', async (context) => {
-  const simulator = await simulatorFor(context, {
+  const simulator = await simulatorFixture(context, {
     script: [
       { answer: { text: 'so far so good', breaks: { how: 'error-event', error: 'overloaded', afterChunks: 2 } } },
     ],
@@ -157,7 +157,7 @@ test('an error inside a 200 reaches the SDK in the middle of the stream', async 
 })
 
 test('the model list is the one that was set', async (context) => {
-  const simulator = await simulatorFor(context, { models: ['one', 'two'] })
+  const simulator = await simulatorFixture(context, { models: ['one', 'two'] })
   const ids: string[] = []
   for await (const model of clientOf(simulator).models.list()) ids.push(model.id)
   assert.deepEqual(ids, ['one', 'two'])

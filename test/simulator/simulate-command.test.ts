@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ERROR_NAMES } from '../../src/simulator/error-table.ts'
 import { holdfast, newHome, startHoldfast } from '../cli/holdfast.ts'
-import { post } from './given.ts'
+import { post } from './fixture-simulator.ts'
 
 const CHAT = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] }
 
@@ -29,15 +29,15 @@ test('simulate says where it listens, plays the script, tells of each request an
   simulating.child.stdout.on('data', (text) => {
     output += text
   })
-  await simulating.saw('curl -N')
+  await simulating.waitForText('curl -N')
   const url = /listens at (\S+)/.exec(output)![1]!
   assert.match(output, new RegExp(`OPENAI_BASE_URL=${url}/v1`))
   assert.match(output, new RegExp(`ANTHROPIC_BASE_URL=${url} `))
   assert.match(output, new RegExp(`GEMINI_BASE_URL=${url} `))
   assert.equal((await post(`${url}/v1/chat/completions`, CHAT, { key: 'sk-good' })).status, 503)
   assert.equal((await post(`${url}/v1/chat/completions`, CHAT, { key: 'sk-gone' })).status, 401)
-  await simulating.saw('#2 openai-chat m, key …gone: 401, answered')
-  await simulating.saw('{"model":"m","messages"')
+  await simulating.waitForText('#2 openai-chat m, key …gone: 401, answered')
+  await simulating.waitForText('{"model":"m","messages"')
   simulating.child.kill('SIGINT')
   const { code, stdout } = await simulating.ended
   assert.equal(code, 0)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ERROR_NAMES } from '../../src/simulator/error-table.ts'
-import { post, simulatorFor } from './given.ts'
+import { post, simulatorFixture } from './fixture-simulator.ts'
 
 const PATHS = {
   openai: ['/v1/chat/completions', '/chat/completions', '/v1/responses'],
@@ -22,7 +22,7 @@ const HAS_SHAPE: Record<keyof typeof PATHS, (body: Body, status: number) => void
 
 for (const name of ERROR_NAMES)
   test(`"${name}" has the shape of whichever protocol was asked`, async (context) => {
-    const simulator = await simulatorFor(context, { script: [{ answer: { error: name } }] })
+    const simulator = await simulatorFixture(context, { script: [{ answer: { error: name } }] })
     for (const family of ['openai', 'anthropic', 'gemini'] as const)
       for (const path of PATHS[family]) {
         const response = await post(simulator.url + path, { model: 'm', stream: true })
@@ -35,7 +35,7 @@ for (const name of ERROR_NAMES)
   })
 
 test('what an error says can be changed: message, status, headers, limit', async (context) => {
-  const simulator = await simulatorFor(context, {
+  const simulator = await simulatorFixture(context, {
     script: [
       { times: 1, answer: { error: 'context-overflow-with-window', limit: 32000 } },
       { answer: { error: 'server-error', status: 529, message: 'no', headers: { 'x-should-retry': 'false' } } },
@@ -50,7 +50,7 @@ test('what an error says can be changed: message, status, headers, limit', async
 
 test('any answer at all can be given', async (context) => {
   const answer = { status: 418, headers: { 'x-teapot': 'yes' }, body: 'short and stout' }
-  const simulator = await simulatorFor(context, { script: [{ answer }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer }] })
   const response = await post(`${simulator.url}/v1/messages`, {})
   assert.deepEqual(
     [response.status, response.headers.get('x-teapot'), await response.text()],
@@ -60,7 +60,7 @@ test('any answer at all can be given', async (context) => {
 
 test('an error inside a stream is framed as each vendor frames it', async (context) => {
   const breaks = { how: 'error-event', error: 'server-error', afterChunks: 2 } as const
-  const simulator = await simulatorFor(context, { script: [{ answer: { text: 'So', breaks } }] })
+  const simulator = await simulatorFixture(context, { script: [{ answer: { text: 'So', breaks } }] })
   const lastEvent = async (path: string) => {
     const text = await (await post(simulator.url + path, { model: 'm', stream: true })).text()
     return text
@@ -77,7 +77,7 @@ test('an error inside a stream is framed as each vendor frames it', async (conte
 })
 
 test('a body that is no JSON is a bad request, not an answer', async (context) => {
-  const simulator = await simulatorFor(context)
+  const simulator = await simulatorFixture(context)
   const response = await fetch(`${simulator.url}/v1/messages`, { method: 'POST', body: '{"model":' })
   assert.equal(response.status, 400)
   assert.equal(simulator.requests[0]?.body, '{"model":')

@@ -5,14 +5,14 @@ import type { FailureKind } from '../../src/core/failure.ts'
 import { DIALECTS, textOf } from '../../src/core/message.ts'
 import { classify, classifyTransport } from '../../src/providers/classify/classify.ts'
 import { WIRE_DIALECTS } from '../../src/providers/dialects.ts'
-import { wireProvider } from '../../src/providers/wire/wire-provider.ts'
+import { newWireProvider } from '../../src/providers/wire/wire-provider.ts'
 import type { Answer, ModelProtocol, Reply } from '../../src/simulator/script.ts'
-import { simulatorFor } from './given.ts'
+import { simulatorFixture } from './fixture-simulator.ts'
 
 /** What our own client makes of a scripted answer. */
 async function draftOf(context: TestContext, protocol: ModelProtocol, answer: Answer): Promise<Draft> {
-  const simulator = await simulatorFor(context, { script: [{ answer }] })
-  const provider = wireProvider({
+  const simulator = await simulatorFixture(context, { script: [{ answer }] })
+  const provider = newWireProvider({
     provider: 'simulated',
     dialect: await WIRE_DIALECTS[protocol].load(),
     baseUrl: `${simulator.url}/v1`,

@@ -9,7 +9,7 @@ export function columnsOf(table: string): { name: string; type: string }[] {
     track: 'store',
     migrations: MIGRATIONS.store,
     clock: { now: () => 0 },
-    place: 'the database in memory',
+    location: 'the database in memory',
   })
   const columns = database.prepare(`select name, lower(type) as type from pragma_table_info(?)`).all(table)
   database.close()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Appended } from '../../src/ports/store.ts'
-import type { Promised } from './contract.ts'
+import type { AppendResult } from '../../src/ports/store.ts'
+import type { ContractTests } from './contract.ts'
 import {
   AT,
   asGuest,
@@ -9,29 +9,29 @@ import {
   changes,
   collect,
   completes,
+  createAgent,
+  createRunningRun,
+  createWaitingRun,
   ended,
   entry,
   fault,
-  givenAgent,
-  givenRunning,
-  givenWaiting,
   newId,
   ORGANIZATION,
   openRun,
   says,
   steered,
   typesOf,
-} from './given.ts'
+} from './fixture-storage.ts'
 
-const newsOf = (appended: Appended) => {
+const requireAppended = (appended: AppendResult) => {
   assert.equal(appended.type, 'appended')
-  return appended as Extract<Appended, { type: 'appended' }>
+  return appended as Extract<AppendResult, { type: 'appended' }>
 }
 
-export const APPENDS: Promised = {
+export const APPENDS: ContractTests = {
   'a holder appends facts and intents, and gets them back in order': async ({ store }) => {
-    const run = await givenRunning(store, await givenAgent(store))
-    const appended = newsOf(
+    const run = await createRunningRun(store, await createAgent(store))
+    const appended = requireAppended(
       await store.events.append(asHolder(run, { facts: [entry(fault('one'))], intents: [entry(fault('two'))] })),
     )
     assert.equal(appended.intentsKept, true)
@@ -44,8 +44,8 @@ export const APPENDS: Promised = {
   },
 
   'a stale holder writes nothing, not one row': async ({ store, snapshot }) => {
-    const home = await givenAgent(store)
-    const run = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const run = await createRunningRun(store, home)
     await store.runs.handBack(run.id, run.fence)
     const next = await store.runs.takeOver(newId.worker(), { quarantine: 'free', quarantineFrom: 2, at: AT })
     assert.equal(next?.run.fence, run.fence + 1)
@@ -68,8 +68,8 @@ export const APPENDS: Promised = {
   },
 
   'a holder that has written often writes nothing once it is stale': async ({ store }) => {
-    const run = await givenRunning(store, await givenAgent(store))
-    const first = newsOf(await store.events.append(asHolder(run, { facts: [entry(fault('one'))] })))
+    const run = await createRunningRun(store, await createAgent(store))
+    const first = requireAppended(await store.events.append(asHolder(run, { facts: [entry(fault('one'))] })))
     const seen = first.news.at(-1)!.seq + 1
     await store.runs.handBack(run.id, run.fence)
     await store.runs.takeOver(newId.worker(), { quarantine: 'free', quarantineFrom: 2, at: AT })
@@ -80,10 +80,10 @@ export const APPENDS: Promised = {
   },
 
   'when the log moved, facts are kept, intents are dropped and the news is in log order': async ({ store }) => {
-    const home = await givenAgent(store)
-    const run = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const run = await createRunningRun(store, home)
     await store.events.append(asGuest(run, ['running'], { facts: [entry(cancelled)] }))
-    const appended = newsOf(
+    const appended = requireAppended(
       await store.events.append(
         asHolder(run, { facts: [entry(fault('fact'), says(run.id, 'kept'))], intents: [entry(ended, completes)] }),
       ),
@@ -100,56 +100,56 @@ export const APPENDS: Promised = {
   },
 
   'an append of nothing brings the news, and tells a stale holder that it is one': async ({ store }) => {
-    const run = await givenRunning(store, await givenAgent(store))
-    assert.deepEqual(newsOf(await store.events.append(asHolder(run))).news, [])
+    const run = await createRunningRun(store, await createAgent(store))
+    assert.deepEqual(requireAppended(await store.events.append(asHolder(run))).news, [])
     await store.events.append(asGuest(run, ['running'], { facts: [entry(steered)] }))
-    assert.deepEqual(typesOf(newsOf(await store.events.append(asHolder(run))).news), ['input-steered'])
+    assert.deepEqual(typesOf(requireAppended(await store.events.append(asHolder(run))).news), ['input-steered'])
     const stale = { ...run, fence: run.fence - 1 }
     assert.deepEqual(await store.events.append(asHolder(stale)), { type: 'refused' })
   },
 
   'a commit that is tried again is written once': async ({ store }) => {
-    const home = await givenAgent(store)
-    const run = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const run = await createRunningRun(store, home)
     const append = asHolder(run, {
       facts: [entry(fault('fact'), says(run.id, 'once'))],
       intents: [entry(fault('intent'))],
     })
     const first = await store.events.append(append)
     await store.events.append(asGuest(run, ['running'], { facts: [entry(cancelled)] }))
-    const again = newsOf(await store.events.append({ ...append, isRetry: true }))
+    const again = requireAppended(await store.events.append({ ...append, isRetry: true }))
     assert.equal(first.type, 'appended')
     assert.equal(again.intentsKept, true)
     assert.deepEqual(typesOf(again.news), ['fault-met', 'fault-met', 'cancel-requested'])
     assert.equal((await store.messages.context(home.conversationId)).length, 1)
     const fresh = asHolder(run, { seen: 5, facts: [entry(fault('new'))], isRetry: true })
     assert.deepEqual(
-      newsOf(await store.events.append(fresh)).news.map(({ seq }) => seq),
+      requireAppended(await store.events.append(fresh)).news.map(({ seq }) => seq),
       [5],
     )
   },
 
   'a holder cannot write to a run that has ended': async ({ store }) => {
-    const run = await givenRunning(store, await givenAgent(store))
+    const run = await createRunningRun(store, await createAgent(store))
     await store.events.append(asHolder(run, { intents: [entry(ended, completes)] }))
     const late = await store.events.append(asHolder(run, { seen: 3, facts: [entry(fault('late'))] }))
     assert.deepEqual(late, { type: 'refused' })
   },
 
   'a guest may write only in the phases it names': async ({ store }) => {
-    const home = await givenAgent(store)
-    const run = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const run = await createRunningRun(store, home)
     const cancel = { facts: [entry(cancelled)] }
     assert.equal((await store.events.append(asGuest(run, ['created'], cancel))).type, 'refused')
     assert.equal((await store.events.append(asGuest(run, ['created', 'running'], cancel))).type, 'appended')
 
-    const waiting = await givenWaiting(store, await givenAgent(store))
+    const waiting = await createWaitingRun(store, await createAgent(store))
     assert.equal((await store.events.append(asGuest(waiting, ['completed'], cancel))).type, 'refused')
     assert.equal((await store.events.append(asGuest(waiting, ['waiting'], cancel))).type, 'appended')
   },
 
   'intents of a guest are all or nothing': async ({ store }) => {
-    const waiting = await givenWaiting(store, await givenAgent(store))
+    const waiting = await createWaitingRun(store, await createAgent(store))
     const over = changes({ status: 'cancelled', waiting: false, stopReason: 'cancelled', expiresAt: null })
     const cancel = { facts: [entry(cancelled)], intents: [entry(ended, over)] }
     const late = await store.events.append(asGuest(waiting, ['waiting'], { ...cancel, seen: waiting.nextSeq - 1 }))
@@ -164,7 +164,7 @@ export const APPENDS: Promised = {
   },
 
   'the run row says what the changes said, and keeps what they did not mention': async ({ store }) => {
-    const run = await givenRunning(store, await givenAgent(store))
+    const run = await createRunningRun(store, await createAgent(store))
     const error = { errorType: 'llm_error' as const, message: 'no' }
     const change = { status: 'failed' as const, stopReason: 'error' as const, error, completedAt: AT + 5 }
     await store.events.append(asHolder(run, { facts: [entry(ended, changes({ ...change, releaseLease: true }))] }))
@@ -174,7 +174,7 @@ export const APPENDS: Promised = {
   },
 
   'steps come back as they were written': async ({ store }) => {
-    const run = await givenRunning(store, await givenAgent(store))
+    const run = await createRunningRun(store, await createAgent(store))
     const usage = { promptTokens: 12, completionTokens: 3, cachedTokens: 4, cacheWriteTokens: 2, reasoningTokens: 1 }
     const plain = { promptTokens: 1, completionTokens: 2 }
     const base = { runId: run.id, target: 'test/model/with/slashes', createdAt: AT }
@@ -196,8 +196,8 @@ export const APPENDS: Promised = {
   },
 
   'positions in a conversation are dense, whoever writes at the same time': async ({ store }) => {
-    const home = await givenAgent(store)
-    const first = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const first = await createRunningRun(store, home)
     const append = (count: number) =>
       asHolder(first, {
         facts: [entry(fault('many'), ...Array.from({ length: count }, () => says(first.id, 'hello')))],
@@ -214,8 +214,8 @@ export const APPENDS: Promised = {
   },
 
   'one append that breaks a constraint does not fail the others of its commit': async ({ store }) => {
-    const homes = await Promise.all(Array.from({ length: 5 }, () => givenAgent(store)))
-    const runs = await Promise.all(homes.map((home) => givenRunning(store, home)))
+    const homes = await Promise.all(Array.from({ length: 5 }, () => createAgent(store)))
+    const runs = await Promise.all(homes.map((home) => createRunningRun(store, home)))
     const taken = says(runs[0]!.id, 'first')
     await store.events.append(asHolder(runs[0]!, { facts: [entry(fault('first'), taken)] }))
 
@@ -236,8 +236,8 @@ export const APPENDS: Promised = {
   'of an approval answered and cancelled at once exactly one wins': async ({ store, another }) => {
     const elsewhere = await another()
     for (let round = 0; round < 10; round++) {
-      const home = await givenAgent(store)
-      const waiting = await givenWaiting(store, home)
+      const home = await createAgent(store)
+      const waiting = await createWaitingRun(store, home)
       const continuing = openRun(home, { run: { continues: waiting.id } })
       const answered = entry(
         { type: 'approval-answered', v: 1, decisions: [], responseId: newId.message(), continuedBy: continuing.run.id },

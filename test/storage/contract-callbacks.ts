@@ -1,35 +1,35 @@
 import assert from 'node:assert/strict'
-import type { CallbackWish } from '../../src/ports/callback-store.ts'
+import type { CallbackRequest } from '../../src/ports/callback-store.ts'
 import type { Store } from '../../src/ports/store.ts'
-import type { Promised } from './contract.ts'
-import { AT, finish, givenAgent, mustOpen, newId, ORGANIZATION, openRun } from './given.ts'
+import type { ContractTests } from './contract.ts'
+import { AT, createAgent, finish, newId, ORGANIZATION, openRun, requireOpened } from './fixture-storage.ts'
 
-const WISH: CallbackWish = { url: 'https://example.com/done', reach: 'public' }
+const CALLBACK: CallbackRequest = { url: 'https://example.com/done', trust: 'public' }
 const LEASE = 1_000
 
-async function running(store: Store, callback?: CallbackWish) {
+async function openRunning(store: Store, callback?: CallbackRequest) {
   const workerId = newId.worker()
   await store.workers.beat(workerId, 60_000)
   const run = callback ? { callback } : {}
-  return mustOpen(await store.runs.open(openRun(await givenAgent(store), { run, claimFor: workerId })))
+  return requireOpened(await store.runs.open(openRun(await createAgent(store), { run, claimFor: workerId })))
 }
 
-export const CALLBACKS: Promised = {
+export const CALLBACKS: ContractTests = {
   'a callback is found once its run is over, and not where none was asked for': async ({ store }) => {
-    await finish(store, await running(store))
-    const run = await running(store, WISH)
-    assert.deepEqual(run.callback, { url: WISH.url })
+    await finish(store, await openRunning(store))
+    const run = await openRunning(store, CALLBACK)
+    assert.deepEqual(run.callback, { url: CALLBACK.url })
     assert.equal(await store.callbacks.nextDue(), undefined)
     assert.equal(await store.callbacks.claim(AT, LEASE), undefined)
     await finish(store, run)
     assert.equal(await store.callbacks.nextDue(), AT)
     assert.equal(await store.callbacks.claim(AT - 1, LEASE), undefined)
     const { run: over, ...rest } = (await store.callbacks.claim(AT, LEASE))!
-    assert.deepEqual([over.id, over.status, rest], [run.id, 'completed', { ...WISH, tries: 1 }])
+    assert.deepEqual([over.id, over.status, rest], [run.id, 'completed', { ...CALLBACK, tries: 1 }])
   },
 
   'of many who want to send a callback one may, until its lease is over': async ({ store, another }) => {
-    const run = await running(store, WISH)
+    const run = await openRunning(store, CALLBACK)
     await finish(store, run)
     const other = (await another()).store
     const claims = await Promise.all([store, other, store, other].map((one) => one.callbacks.claim(AT, LEASE)))
@@ -42,20 +42,20 @@ export const CALLBACKS: Promised = {
   'what came of a callback is kept by whoever has it, and ends it unless it is to be tried again': async ({
     store,
   }) => {
-    const run = await running(store, WISH)
+    const run = await openRunning(store, CALLBACK)
     await finish(store, run)
     const read = async () => (await store.runs.get(ORGANIZATION, run.id))?.callback
     await store.callbacks.claim(AT, LEASE)
     const failure = { sentAt: AT + 1, statusCode: 503, error: 'busy' }
     assert.equal(await store.callbacks.record(run.id, 1, { ...failure, dueAt: AT + 50 }), true)
-    assert.deepEqual(await read(), { url: WISH.url, ...failure })
+    assert.deepEqual(await read(), { url: CALLBACK.url, ...failure })
     assert.equal(await store.callbacks.nextDue(), AT + 50)
 
     await store.callbacks.claim(AT + 50, LEASE)
     await store.callbacks.claim(AT + 50 + LEASE, LEASE)
     assert.equal(await store.callbacks.record(run.id, 2, { error: 'too late' }), false)
     assert.equal(await store.callbacks.record(run.id, 3, { sentAt: AT + 60, statusCode: 200 }), true)
-    assert.deepEqual(await read(), { url: WISH.url, sentAt: AT + 60, statusCode: 200 })
+    assert.deepEqual(await read(), { url: CALLBACK.url, sentAt: AT + 60, statusCode: 200 })
     assert.equal(await store.callbacks.nextDue(), undefined)
     assert.equal(await store.callbacks.record(run.id, 3, { error: 'again' }), false)
   },

@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict'
-import type { Promised } from './contract.ts'
+import type { ContractTests } from './contract.ts'
 import {
   AT,
   asHolder,
   changes,
   claimNext,
+  createAgent,
+  createRunningRun,
+  createWaitingRun,
   entry,
   fault,
   finish,
-  givenAgent,
-  givenRunning,
-  givenWaiting,
-  mustOpen,
   newId,
   ORGANIZATION,
   openRun,
+  requireOpened,
   typesOf,
-} from './given.ts'
+} from './fixture-storage.ts'
 
 const FREE = { quarantine: 'free' as const, quarantineFrom: 2, at: AT }
 const BUSY = { ...FREE, quarantine: 'busy' as const }
 
-export const CLAIMS: Promised = {
+export const CLAIMS: ContractTests = {
   'the oldest run that may start is claimed, with its events': async ({ store }) => {
-    const first = await givenAgent(store)
-    const second = await givenAgent(store)
+    const first = await createAgent(store)
+    const second = await createAgent(store)
     const runs = [first, first, second]
     const opened = []
-    for (const home of runs) opened.push(mustOpen(await store.runs.open(openRun(home))))
+    for (const home of runs) opened.push(requireOpened(await store.runs.open(openRun(home))))
     const workerId = newId.worker()
 
     const claim = await claimNext(store, workerId)
@@ -45,8 +45,8 @@ export const CLAIMS: Promised = {
   'a claimer is told whether nothing is queued or everything is blocked': async ({ store }) => {
     const workerId = newId.worker()
     assert.equal(await store.runs.claimNext(workerId), undefined)
-    const home = await givenAgent(store)
-    const running = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const running = await createRunningRun(store, home)
     await store.runs.open(openRun(home))
     assert.equal(await store.runs.claimNext(workerId), 'blocked')
     await finish(store, running)
@@ -56,7 +56,7 @@ export const CLAIMS: Promised = {
 
   'two workers never claim the same run, nor two of one conversation': async ({ store, another }) => {
     const elsewhere = await another()
-    const homes = await Promise.all(Array.from({ length: 6 }, () => givenAgent(store)))
+    const homes = await Promise.all(Array.from({ length: 6 }, () => createAgent(store)))
     for (const home of homes) for (let count = 0; count < 3; count++) await store.runs.open(openRun(home))
     const claims = await Promise.all(
       Array.from({ length: 20 }, (_, index) => claimNext(index % 2 ? store : elsewhere.store)),
@@ -71,13 +71,13 @@ export const CLAIMS: Promised = {
   },
 
   'a run of a live worker is not taken over': async ({ store }) => {
-    await givenRunning(store, await givenAgent(store))
+    await createRunningRun(store, await createAgent(store))
     assert.equal(await store.runs.takeOver(newId.worker(), FREE), undefined)
   },
 
   'a run of a dead worker is taken over, and the death is on record': async ({ store }) => {
     const workerId = newId.worker()
-    const run = mustOpen(await store.runs.open(openRun(await givenAgent(store), { claimFor: workerId })))
+    const run = requireOpened(await store.runs.open(openRun(await createAgent(store), { claimFor: workerId })))
     // Its lease has lapsed.
     await store.workers.beat(workerId, -1)
     const survivor = newId.worker()
@@ -92,7 +92,7 @@ export const CLAIMS: Promised = {
 
   'a worker that was away for longer than its lease takes nothing from itself': async ({ store }) => {
     const workerId = newId.worker()
-    const run = await givenRunning(store, await givenAgent(store), workerId)
+    const run = await createRunningRun(store, await createAgent(store), workerId)
     await store.workers.beat(workerId, -1)
     assert.equal(await store.runs.takeOver(workerId, FREE), undefined)
     assert.equal((await store.runs.takeOver(newId.worker(), FREE))?.run.id, run.id)
@@ -100,13 +100,13 @@ export const CLAIMS: Promised = {
 
   'a worker that left is dead at once': async ({ store }) => {
     const workerId = newId.worker()
-    const run = await givenRunning(store, await givenAgent(store), workerId)
+    const run = await createRunningRun(store, await createAgent(store), workerId)
     await store.workers.leave(workerId)
     assert.equal((await store.runs.takeOver(newId.worker(), FREE))?.run.id, run.id)
   },
 
   'a run that was handed back is taken over without a death': async ({ store }) => {
-    const run = await givenRunning(store, await givenAgent(store))
+    const run = await createRunningRun(store, await createAgent(store))
     await store.runs.handBack(run.id, run.fence)
     const claim = await store.runs.takeOver(newId.worker(), BUSY)
     assert.equal(claim?.run.fence, 2)
@@ -116,9 +116,9 @@ export const CLAIMS: Promised = {
 
   'a worker can ask which running runs it holds': async ({ store }) => {
     const workerId = newId.worker()
-    const held = await givenRunning(store, await givenAgent(store), workerId)
-    const done = await givenRunning(store, await givenAgent(store), workerId)
-    await givenRunning(store, await givenAgent(store), newId.worker())
+    const held = await createRunningRun(store, await createAgent(store), workerId)
+    const done = await createRunningRun(store, await createAgent(store), workerId)
+    await createRunningRun(store, await createAgent(store), newId.worker())
     await finish(store, done)
     assert.deepEqual(
       (await store.runs.heldBy(workerId)).map(({ id, fence }) => [id, fence]),
@@ -127,13 +127,15 @@ export const CLAIMS: Promised = {
   },
 
   'a stale holder hands nothing back': async ({ store }) => {
-    const run = await givenRunning(store, await givenAgent(store))
+    const run = await createRunningRun(store, await createAgent(store))
     await store.runs.handBack(run.id, run.fence - 1)
     assert.equal(await store.runs.takeOver(newId.worker(), FREE), undefined)
   },
 
   'a run that killed its workers waits until it can be recovered alone': async ({ store }) => {
-    const suspect = mustOpen(await store.runs.open(openRun(await givenAgent(store), { claimFor: newId.worker() })))
+    const suspect = requireOpened(
+      await store.runs.open(openRun(await createAgent(store), { claimFor: newId.worker() })),
+    )
     assert.equal((await store.runs.takeOver(newId.worker(), BUSY))?.run.deaths, 1)
     // The next death would be its second.
     assert.equal(await store.runs.takeOver(newId.worker(), BUSY), undefined)
@@ -143,7 +145,7 @@ export const CLAIMS: Promised = {
   },
 
   'a committed step clears the deaths': async ({ store }) => {
-    await store.runs.open(openRun(await givenAgent(store), { claimFor: newId.worker() }))
+    await store.runs.open(openRun(await createAgent(store), { claimFor: newId.worker() }))
     const claim = await store.runs.takeOver(newId.worker(), FREE)
     await store.events.append(asHolder(claim!.run, { facts: [entry(fault('step'), changes({ deaths: 0 }))] }))
     assert.equal((await store.runs.get(ORGANIZATION, claim!.run.id))?.deaths, 0)
@@ -153,8 +155,8 @@ export const CLAIMS: Promised = {
     const elsewhere = await another()
     const runs = []
     for (let count = 0; count < 4; count++) {
-      const request = openRun(await givenAgent(store), { claimFor: newId.worker() })
-      runs.push(mustOpen(await store.runs.open(request)).id)
+      const request = openRun(await createAgent(store), { claimFor: newId.worker() })
+      runs.push(requireOpened(await store.runs.open(request)).id)
     }
     const survivor = newId.worker()
     await store.workers.beat(survivor, 60_000)
@@ -167,7 +169,7 @@ export const CLAIMS: Promised = {
   },
 
   'chunk numbers are bounded by the run row, for the holder only': async ({ store }) => {
-    const run = await givenRunning(store, await givenAgent(store))
+    const run = await createRunningRun(store, await createAgent(store))
     assert.equal(run.chunkBound, 10_000)
     assert.equal(await store.runs.raiseChunkBound(run.id, run.fence), 20_000)
     assert.equal(await store.runs.raiseChunkBound(run.id, run.fence - 1), undefined)
@@ -175,7 +177,7 @@ export const CLAIMS: Promised = {
   },
 
   'approvals that lapsed are found, the oldest first': async ({ store }) => {
-    const waiting = await givenWaiting(store, await givenAgent(store))
+    const waiting = await createWaitingRun(store, await createAgent(store))
     assert.deepEqual(await store.runs.expired(waiting.expiresAt!, 10), [])
     assert.deepEqual(await store.runs.expired(waiting.expiresAt! + 1, 10), [waiting])
   },

@@ -1,66 +1,80 @@
 import assert from 'node:assert/strict'
 import type { Conversation } from '../../src/core/agent.ts'
 import type { Store } from '../../src/ports/store.ts'
-import type { Promised } from './contract.ts'
+import type { ContractTests } from './contract.ts'
 import {
+  type AgentConversation,
   AT,
   asHolder,
+  createAgent,
+  createRunningRun,
+  createWaitingRun,
   entry,
   fault,
   finish,
-  givenAgent,
-  givenRunning,
-  givenWaiting,
-  type Home,
   newId,
   ORGANIZATION,
   OTHER_ORGANIZATION,
   openRun,
   says,
-} from './given.ts'
+} from './fixture-storage.ts'
 
-async function givenConversation(store: Store, { agentId }: Home, more: Partial<Conversation> = {}): Promise<Home> {
+async function createConversation(
+  store: Store,
+  { agentId }: AgentConversation,
+  more: Partial<Conversation> = {},
+): Promise<AgentConversation> {
   const conversation: Conversation = {
-    ...{ id: newId.conversation(), organizationId: ORGANIZATION, agentId, isDefault: false, createdAt: AT },
-    ...{ contextStart: 0, nextPosition: 0, ...more },
+    id: newId.conversation(),
+    organizationId: ORGANIZATION,
+    agentId,
+    isDefault: false,
+    createdAt: AT,
+    contextStart: 0,
+    nextPosition: 0,
+    ...more,
   }
   await store.conversations.create(conversation)
   return { agentId, conversationId: conversation.id }
 }
 
-async function given(store: Store, home: Home, ...texts: string[]): Promise<void> {
-  const run = await givenRunning(store, home)
+async function addMessages(store: Store, home: AgentConversation, ...texts: string[]): Promise<void> {
+  const run = await createRunningRun(store, home)
   const facts = texts.map((text) => entry(fault('said'), says(run.id, text)))
   await store.events.append(asHolder(run, { facts }))
   await finish(store, run)
 }
 
 const everything = { limit: 100, order: 'asc' as const }
-const messagesIn = (store: Store, { conversationId }: Home) =>
+const messagesIn = (store: Store, { conversationId }: AgentConversation) =>
   store.messages.list(ORGANIZATION, conversationId, { limit: 100, take: 'oldest' })
 const idsOf = (items: readonly { id: string }[] | undefined) => items?.map(({ id }) => id)
 const sentences = (items: readonly { body: object }[] | undefined) =>
   items?.map(({ body }) => ('content' in body ? (body.content as [{ text: string }])[0].text : ''))
 
-async function forkOf(store: Store, home: Home, more: Partial<Conversation> = {}): Promise<Home> {
+async function forkConversation(
+  store: Store,
+  home: AgentConversation,
+  more: Partial<Conversation> = {},
+): Promise<AgentConversation> {
   const source = (await store.conversations.get(ORGANIZATION, home.conversationId))!
   const fork = { ...source, id: newId.conversation(), isDefault: false, ...more }
   assert.equal(await store.conversations.fork(source.id, fork), 'forked')
   return { agentId: home.agentId, conversationId: fork.id }
 }
 
-export const CONVERSATIONS: Promised = {
+export const CONVERSATIONS: ContractTests = {
   'a conversation keeps what it says of itself, and is found by it': async ({ store }) => {
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const details = {
       summary: '100% "Whales"',
       description: 'about them',
       model: 'test/other' as const,
       wire: { a: [1] },
     }
-    const whales = await givenConversation(store, home, { details })
-    const hidden = await givenConversation(store, home, { details: { hidden: true } })
-    const plain = await givenConversation(store, home, { archivedAt: AT })
+    const whales = await createConversation(store, home, { details })
+    const hidden = await createConversation(store, home, { details: { hidden: true } })
+    const plain = await createConversation(store, home, { archivedAt: AT })
     const get = (id: Conversation['id']) => store.conversations.get(ORGANIZATION, id)
     assert.deepEqual((await get(whales.conversationId))?.details, details)
     const find = async (filter: object, page: object = {}) =>
@@ -90,13 +104,13 @@ export const CONVERSATIONS: Promised = {
   },
 
   'conversations are sorted by what happened in them last': async ({ store }) => {
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const [one, two, three] = [
-      await givenConversation(store, home),
-      await givenConversation(store, home),
-      await givenConversation(store, home),
+      await createConversation(store, home),
+      await createConversation(store, home),
+      await createConversation(store, home),
     ]
-    await given(store, two!, 'said')
+    await addMessages(store, two!, 'said')
     for (const sortBy of ['last_message_at', 'last_run_completion'] as const) {
       const first = await store.conversations.search(ORGANIZATION, { sortBy }, { limit: 1, order: 'desc' })
       assert.deepEqual(idsOf(first), [two!.conversationId])
@@ -107,15 +121,15 @@ export const CONVERSATIONS: Promised = {
   },
 
   'a deleted conversation is gone for everybody, and not while anything can happen in it': async ({ store }) => {
-    const home = await givenAgent(store)
-    const talk = await givenConversation(store, home)
+    const home = await createAgent(store)
+    const talk = await createConversation(store, home)
     const remove = () => store.conversations.delete(ORGANIZATION, talk.conversationId, AT)
-    const run = await givenRunning(store, talk)
+    const run = await createRunningRun(store, talk)
     assert.deepEqual(await remove(), { type: 'busy', runIds: [run.id] })
     await finish(store, run)
-    const waiting = await givenWaiting(store, await givenConversation(store, home))
+    const waiting = await createWaitingRun(store, await createConversation(store, home))
     assert.equal((await store.conversations.delete(ORGANIZATION, waiting.conversationId, AT)).type, 'busy')
-    await given(store, talk, 'hello')
+    await addMessages(store, talk, 'hello')
     const [message] = await messagesIn(store, talk)
     assert.equal((await store.conversations.delete(OTHER_ORGANIZATION, talk.conversationId, AT)).type, 'not-found')
     assert.deepEqual(await remove(), { type: 'deleted' })
@@ -124,14 +138,14 @@ export const CONVERSATIONS: Promised = {
     assert.deepEqual(await store.runs.open(openRun(talk)), { type: 'no-conversation' })
     assert.equal(await store.messages.get(ORGANIZATION, message!.id), undefined)
     assert.ok(!idsOf(await store.conversations.list(ORGANIZATION, home.agentId))?.includes(talk.conversationId))
-    assert.deepEqual(await store.recall.search(ORGANIZATION, home.agentId, { text: 'hello', limit: 5 }), [])
+    assert.deepEqual(await store.messageSearch.search(ORGANIZATION, home.agentId, { text: 'hello', limit: 5 }), [])
     // The run stays: what happened is not forgotten.
     assert.equal((await store.runs.get(ORGANIZATION, run.id))?.status, 'completed')
   },
 
   'a sweep of ours learns whose a conversation is, and whether it was deleted': async ({ store }) => {
-    const { agentId, conversationId } = await givenAgent(store)
-    const talk = await givenConversation(store, { agentId, conversationId })
+    const { agentId, conversationId } = await createAgent(store)
+    const talk = await createConversation(store, { agentId, conversationId })
     await store.conversations.delete(ORGANIZATION, talk.conversationId, AT)
     const whose = { organizationId: ORGANIZATION, agentId }
     assert.deepEqual(await store.conversations.getAnywhere(conversationId), { ...whose, isDeleted: false })
@@ -143,9 +157,9 @@ export const CONVERSATIONS: Promised = {
 
   'of a sender and somebody who deletes, one comes first': async ({ store, another }) => {
     const { store: second } = await another()
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     for (let round = 0; round < 10; round++) {
-      const talk = await givenConversation(store, home)
+      const talk = await createConversation(store, home)
       const [opened, deleted] = await Promise.all([
         store.runs.open(openRun(talk)),
         second.conversations.delete(ORGANIZATION, talk.conversationId, AT),
@@ -155,20 +169,20 @@ export const CONVERSATIONS: Promised = {
   },
 
   'a fork has copies under the ids of their originals, and neither touches the other': async ({ store }) => {
-    const home = await givenAgent(store)
-    await given(store, home, 'one', 'two', 'three')
+    const home = await createAgent(store)
+    await addMessages(store, home, 'one', 'two', 'three')
     const originals = await messagesIn(store, home)
-    const fork = await forkOf(store, home)
+    const fork = await forkConversation(store, home)
     const copies = await messagesIn(store, fork)
     const { conversationId } = fork
     assert.deepEqual(
       copies,
       originals.map((message) => ({ ...message, conversationId })),
     )
-    await given(store, fork, 'four')
+    await addMessages(store, fork, 'four')
     assert.deepEqual(sentences(await messagesIn(store, fork)), ['one', 'two', 'three', 'four'])
     assert.deepEqual(await messagesIn(store, home), originals)
-    const again = await forkOf(store, fork, { nextPosition: 2 })
+    const again = await forkConversation(store, fork, { nextPosition: 2 })
     assert.deepEqual(sentences(await messagesIn(store, again)), ['one', 'two'])
     assert.deepEqual(idsOf(await messagesIn(store, again)), idsOf(originals.slice(0, 2)))
 
@@ -180,7 +194,8 @@ export const CONVERSATIONS: Promised = {
         place.conversationId,
       )
     assert.equal((await store.messages.ofRun(runId)).length, 3)
-    const recall = (more: object) => store.recall.search(ORGANIZATION, home.agentId, { text: 'two', limit: 9, ...more })
+    const recall = (more: object) =>
+      store.messageSearch.search(ORGANIZATION, home.agentId, { text: 'two', limit: 9, ...more })
     assert.equal((await recall({})).length, 1)
     assert.deepEqual(idsOf(await recall({ conversationId: fork.conversationId })), [id])
 
@@ -194,12 +209,12 @@ export const CONVERSATIONS: Promised = {
   },
 
   'the messages of all agents are listed in the order of time, from either end': async ({ store }) => {
-    const [one, two] = [await givenAgent(store), await givenAgent(store)]
-    await given(store, one, 'a', 'b')
-    await given(store, two, 'c', 'd')
-    await forkOf(store, one)
-    await given(store, await givenAgent(store, ORGANIZATION), 'e')
-    const list = async (page: object) => store.recall.list(ORGANIZATION, { ...everything, ...page })
+    const [one, two] = [await createAgent(store), await createAgent(store)]
+    await addMessages(store, one, 'a', 'b')
+    await addMessages(store, two, 'c', 'd')
+    await forkConversation(store, one)
+    await addMessages(store, await createAgent(store, ORGANIZATION), 'e')
+    const list = async (page: object) => store.messageSearch.list(ORGANIZATION, { ...everything, ...page })
     const all = (await list({}))!
     assert.deepEqual([...sentences(all)!].sort(), ['a', 'b', 'c', 'd', 'e'])
     assert.deepEqual(await list({ order: 'desc' }), all.toReversed())
@@ -213,19 +228,19 @@ export const CONVERSATIONS: Promised = {
       (await list({}))!.find(({ conversationId }) => conversationId === two.conversationId)?.agentId,
       two.agentId,
     )
-    assert.deepEqual(await store.recall.list(OTHER_ORGANIZATION, everything), [])
+    assert.deepEqual(await store.messageSearch.list(OTHER_ORGANIZATION, everything), [])
   },
 
   'where a conversation stands is read at one moment': async ({ store }) => {
-    const home = await givenAgent(store)
-    await given(store, home, 'one', 'two')
+    const home = await createAgent(store)
+    await addMessages(store, home, 'one', 'two')
     const messages = await messagesIn(store, home)
-    const standing = await store.recall.standing(ORGANIZATION, home.conversationId)
+    const standing = await store.messageSearch.conversationState(ORGANIZATION, home.conversationId)
     assert.deepEqual(
       standing?.context,
       messages.map(({ id }) => ({ id, role: 'user' })),
     )
     assert.deepEqual([standing?.waiting, standing?.lastRun.stopReason], [undefined, 'end_turn'])
-    assert.equal(await store.recall.standing(OTHER_ORGANIZATION, home.conversationId), undefined)
+    assert.equal(await store.messageSearch.conversationState(OTHER_ORGANIZATION, home.conversationId), undefined)
   },
 }

@@ -5,8 +5,17 @@ import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
 import type { Change } from '../../src/core/projection.ts'
 import type { StoredCredential } from '../../src/ports/credential-store.ts'
 import type { Store } from '../../src/ports/store.ts'
-import type { Promised } from './contract.ts'
-import { AT, asHolder, entry, fault, givenAgent, givenRunning, ORGANIZATION, OTHER_ORGANIZATION } from './given.ts'
+import type { ContractTests } from './contract.ts'
+import {
+  AT,
+  asHolder,
+  createAgent,
+  createRunningRun,
+  entry,
+  fault,
+  ORGANIZATION,
+  OTHER_ORGANIZATION,
+} from './fixture-storage.ts'
 
 const newCredential = (more: Partial<StoredCredential> = {}): StoredCredential => ({
   id: `credential-${randomUUID()}`,
@@ -25,7 +34,7 @@ const newCredential = (more: Partial<StoredCredential> = {}): StoredCredential =
   ...more,
 })
 
-async function given(store: Store, more: Partial<StoredCredential> = {}): Promise<StoredCredential> {
+async function addCredential(store: Store, more: Partial<StoredCredential> = {}): Promise<StoredCredential> {
   const credential = newCredential(more)
   assert.equal(await store.credentials.add(credential), true)
   return credential
@@ -35,34 +44,49 @@ const tokens = { kind: 'oauth', oauth: { flow: 'generic', tokenUrl: 'http://127.
 const sealed = { secret: 'sealed-old', refreshToken: 'sealed-refresh' }
 const claimOf = (generation: number) => ({ claimId: randomUUID(), generation, leaseMs: 60_000 })
 
-const rests = (key: string, more: Partial<Cooldown> = {}): Cooldown => ({
-  ...{ scope: 'credential', key, provider: 'openai', reason: 'rate-limited', detail: 'slow down' },
-  ...{ until: AT + 1_000, createdAt: AT },
+const newCooldown = (key: string, more: Partial<Cooldown> = {}): Cooldown => ({
+  scope: 'credential',
+  key,
+  provider: 'openai',
+  reason: 'rate-limited',
+  detail: 'slow down',
+  until: AT + 1_000,
+  createdAt: AT,
   ...more,
 })
-const rest = (cooldown: Cooldown): Change => ({ type: 'set-cooldown', cooldown })
-const note = (model: string, notes: { window?: number; textOnlyResults?: true }): Change => ({
-  ...{ type: 'note-model', provider: 'openai', model, notes },
+const setCooldown = (cooldown: Cooldown): Change => ({ type: 'set-cooldown', cooldown })
+const noteModel = (model: string, notes: { window?: number; textOnlyResults?: true }): Change => ({
+  type: 'note-model',
+  provider: 'openai',
+  model,
+  notes,
 })
 
-/** One event with these changes, committed by a run of this organisation. */
+/** One event with these changes, committed by a run of this organization. */
 async function commit(store: Store, changes: Change[], organizationId = ORGANIZATION): Promise<void> {
-  const home = await givenAgent(store, organizationId)
-  const run = await givenRunning(store, home)
+  const home = await createAgent(store, organizationId)
+  const run = await createRunningRun(store, home)
   assert.equal((await store.events.append(asHolder(run, { facts: [entry(fault('x'), ...changes)] }))).type, 'appended')
 }
 
-/** Whose the keys are that runs of all organisations use. */
+/** Whose the keys are that runs of all organizations use. */
 const SERVER = { organizationId: DEFAULT_ORGANIZATION }
 
 const keysOf = (cooldowns: Cooldown[]) => cooldowns.map(({ key }) => key)
 
-export const CREDENTIALS: Promised = {
-  'a credential is read back as it was written, and only by its organisation': async ({ store }) => {
+export const CREDENTIALS: ContractTests = {
+  'a credential is read back as it was written, and only by its organization': async ({ store }) => {
     const { credentials } = store
     const dead = { type: 'dead', reason: 'invalid_grant', detail: 'it was revoked' } as const
-    const full = await given(store, { ...tokens, sealed, state: dead, expiresAt: AT + 5, useCount: 3, lastUsedAt: AT })
-    const plain = await given(store)
+    const full = await addCredential(store, {
+      ...tokens,
+      sealed,
+      state: dead,
+      expiresAt: AT + 5,
+      useCount: 3,
+      lastUsedAt: AT,
+    })
+    const plain = await addCredential(store)
     assert.deepEqual(await credentials.get(ORGANIZATION, full.id), full)
     assert.deepEqual(await credentials.get(ORGANIZATION, plain.id), plain)
     assert.equal(await credentials.get(OTHER_ORGANIZATION, full.id), undefined)
@@ -73,7 +97,7 @@ export const CREDENTIALS: Promised = {
   },
 
   'two credentials of one provider cannot have the same label': async ({ store }) => {
-    const { label, provider } = await given(store)
+    const { label, provider } = await addCredential(store)
     assert.equal(await store.credentials.add(newCredential({ label, provider })), false)
     assert.equal(await store.credentials.add(newCredential({ label, provider: 'another' })), true)
     assert.equal((await store.credentials.list(ORGANIZATION, provider)).length, 1)
@@ -82,14 +106,17 @@ export const CREDENTIALS: Promised = {
   'a pool is its credentials by priority, and their cooldowns, whoever’s run met them, with and without a row': async ({
     store,
   }) => {
-    const late = await given(store, { ...SERVER, priority: 9 })
-    const early = await given(store, { ...SERVER, priority: 1 })
-    const second = await given(store, { ...SERVER, priority: 1 })
-    await given(store, { ...SERVER, provider: 'another' })
-    const ofEnvironment = rests('credential-env-OPENAI_API_KEY')
-    const ofRow = rests(early.id, { runId: `run-${randomUUID()}` })
-    const endpoint = rests('https://example.com', { scope: 'endpoint' })
-    await commit(store, [ofRow, ofEnvironment, endpoint, rests('credential-x', { provider: 'another' })].map(rest))
+    const late = await addCredential(store, { ...SERVER, priority: 9 })
+    const early = await addCredential(store, { ...SERVER, priority: 1 })
+    const second = await addCredential(store, { ...SERVER, priority: 1 })
+    await addCredential(store, { ...SERVER, provider: 'another' })
+    const ofEnvironment = newCooldown('credential-env-OPENAI_API_KEY')
+    const ofRow = newCooldown(early.id, { runId: `run-${randomUUID()}` })
+    const endpoint = newCooldown('https://example.com', { scope: 'endpoint' })
+    await commit(
+      store,
+      [ofRow, ofEnvironment, endpoint, newCooldown('credential-x', { provider: 'another' })].map(setCooldown),
+    )
     const pool = await store.credentials.pool(DEFAULT_ORGANIZATION, 'openai')
     assert.deepEqual(pool.credentials, [early, second, late])
     const sorted = pool.cooldowns.toSorted((one, other) => (one.key < other.key ? -1 : 1))
@@ -101,21 +128,27 @@ export const CREDENTIALS: Promised = {
   },
 
   'of two cooldowns of one key the later end counts, whichever is written last': async ({ store }) => {
-    const [short, long] = [rests('credential-a'), rests('credential-a', { until: AT + 9_000, reason: 'auth-rejected' })]
-    await commit(store, [rest(short)])
-    await commit(store, [rest(long)])
-    await commit(store, [rest(short)])
+    const [short, long] = [
+      newCooldown('credential-a'),
+      newCooldown('credential-a', { until: AT + 9_000, reason: 'auth-rejected' }),
+    ]
+    await commit(store, [setCooldown(short)])
+    await commit(store, [setCooldown(long)])
+    await commit(store, [setCooldown(short)])
     assert.deepEqual(await store.cooldowns.list(DEFAULT_ORGANIZATION, AT), [long])
   },
 
   'a provider that says NUL stops no commit': async ({ store }) => {
-    await commit(store, [rest(rests('credential-a', { detail: 'slow\0 down' }))])
+    await commit(store, [setCooldown(newCooldown('credential-a', { detail: 'slow\0 down' }))])
     const [kept] = await store.cooldowns.list(DEFAULT_ORGANIZATION, AT)
     assert.equal(kept?.detail.replaceAll('\0', ''), 'slow down')
   },
 
   'a cooldown that ended is not listed, stays until it is swept, and success clears it': async ({ store }) => {
-    await commit(store, [rest(rests('credential-a')), rest(rests('credential-b', { until: AT + 5_000 }))])
+    await commit(store, [
+      setCooldown(newCooldown('credential-a')),
+      setCooldown(newCooldown('credential-b', { until: AT + 5_000 })),
+    ])
     assert.deepEqual(keysOf(await store.cooldowns.list(DEFAULT_ORGANIZATION, AT + 1_000)), ['credential-b'])
     assert.equal((await store.credentials.pool(DEFAULT_ORGANIZATION, 'openai')).cooldowns.length, 2)
     await store.cooldowns.sweep(DEFAULT_ORGANIZATION, AT + 1_001)
@@ -124,10 +157,14 @@ export const CREDENTIALS: Promised = {
     assert.deepEqual((await store.credentials.pool(DEFAULT_ORGANIZATION, 'openai')).cooldowns, [])
   },
 
-  'cooldowns are cleared by provider or key, and never those of another organisation': async ({ store }) => {
+  'cooldowns are cleared by provider or key, and never those of another organization': async ({ store }) => {
     const { cooldowns } = store
-    const endpoint = rests('https://example.com', { scope: 'endpoint', provider: 'another' })
-    await commit(store, [rest(rests('credential-a')), rest(rests('credential-b')), rest(endpoint)])
+    const endpoint = newCooldown('https://example.com', { scope: 'endpoint', provider: 'another' })
+    await commit(store, [
+      setCooldown(newCooldown('credential-a')),
+      setCooldown(newCooldown('credential-b')),
+      setCooldown(endpoint),
+    ])
     assert.equal(await cooldowns.clear(OTHER_ORGANIZATION, {}), 0)
     assert.equal(await cooldowns.clear(DEFAULT_ORGANIZATION, { key: 'credential-a' }), 1)
     assert.equal(await cooldowns.clear(DEFAULT_ORGANIZATION, { provider: 'another' }), 1)
@@ -136,8 +173,8 @@ export const CREDENTIALS: Promised = {
   },
 
   'the cooldown of a credential goes with it': async ({ store }) => {
-    const { id } = await given(store, SERVER)
-    await commit(store, [rest(rests(id))])
+    const { id } = await addCredential(store, SERVER)
+    await commit(store, [setCooldown(newCooldown(id))])
     await store.credentials.remove(DEFAULT_ORGANIZATION, id)
     assert.deepEqual(await store.cooldowns.list(DEFAULT_ORGANIZATION, AT), [])
   },
@@ -145,9 +182,9 @@ export const CREDENTIALS: Promised = {
   'notes on a model add to what is known of it, and can be forgotten': async ({ store }) => {
     const { modelNotes } = store
     assert.deepEqual(await modelNotes.get(ORGANIZATION, 'openai', 'a'), {})
-    await commit(store, [note('a', { window: 8_000 })])
-    await commit(store, [note('a', { textOnlyResults: true }), note('b', { window: 1 })])
-    await commit(store, [note('a', { window: 4_000 })])
+    await commit(store, [noteModel('a', { window: 8_000 })])
+    await commit(store, [noteModel('a', { textOnlyResults: true }), noteModel('b', { window: 1 })])
+    await commit(store, [noteModel('a', { window: 4_000 })])
     assert.deepEqual(await modelNotes.get(ORGANIZATION, 'openai', 'a'), { window: 4_000, textOnlyResults: true })
     assert.deepEqual(await modelNotes.get(OTHER_ORGANIZATION, 'openai', 'a'), {})
     assert.equal((await modelNotes.list(ORGANIZATION)).length, 2)
@@ -158,7 +195,7 @@ export const CREDENTIALS: Promised = {
   },
 
   'of all who ask to renew one credential at once, in any process, one may': async ({ store, another }) => {
-    const { id } = await given(store, { ...tokens, sealed })
+    const { id } = await addCredential(store, { ...tokens, sealed })
     const other = (await another()).store
     const asked = [store, other, store, other, store, other]
     const answers = await Promise.all(asked.map(({ credentials }) => credentials.claimRefresh(id, claimOf(1))))
@@ -169,9 +206,9 @@ export const CREDENTIALS: Promised = {
     store,
   }) => {
     const { credentials } = store
-    const { id } = await given(store, { ...tokens, sealed })
+    const { id } = await addCredential(store, { ...tokens, sealed })
     assert.equal(await credentials.claimRefresh(id, claimOf(1)), 'claimed')
-    await credentials.bury(id, { generation: 1, reason: 'invalid_grant', detail: 'no', at: AT })
+    await credentials.markDead(id, { generation: 1, reason: 'invalid_grant', detail: 'no', at: AT })
     assert.equal(await credentials.claimRefresh(id, claimOf(1)), 'moved')
     const fresh = { generation: 1, sealed: { secret: 'sealed-new' }, expiresAt: AT + 9, at: AT + 1 }
     assert.equal(await credentials.renew(id, fresh), true)
@@ -179,31 +216,31 @@ export const CREDENTIALS: Promised = {
     assert.deepEqual(now, { secret: 'sealed-new', refreshToken: 'sealed-refresh' })
     assert.deepEqual([state, generation, expiresAt, refreshingBy], [{ type: 'ok' }, 2, AT + 9, undefined])
     assert.equal(await credentials.renew(id, { ...fresh, sealed: { secret: 'sealed-late' } }), false)
-    assert.equal(await credentials.bury(id, { generation: 1, reason: 'x', detail: 'late', at: AT }), false)
+    assert.equal(await credentials.markDead(id, { generation: 1, reason: 'x', detail: 'late', at: AT }), false)
     assert.equal(await credentials.claimRefresh(id, claimOf(1)), 'moved')
     assert.equal(await credentials.claimRefresh(id, claimOf(2)), 'claimed')
   },
 
   'a claim is given back only by who made it, with the reason of its failure': async ({ store }) => {
     const { credentials } = store
-    const { id } = await given(store, { ...tokens, sealed })
+    const { id } = await addCredential(store, { ...tokens, sealed })
     const claim = claimOf(1)
     await credentials.claimRefresh(id, claim)
-    await credentials.giveBackRefresh(id, { claimId: 'somebody', failure: 'not theirs' })
+    await credentials.releaseRefresh(id, { claimId: 'somebody', failure: 'not theirs' })
     assert.equal(await credentials.claimRefresh(id, claimOf(1)), 'held')
-    await credentials.giveBackRefresh(id, { claimId: claim.claimId, failure: 'no network' })
+    await credentials.releaseRefresh(id, { claimId: claim.claimId, failure: 'no network' })
     assert.equal((await credentials.get(ORGANIZATION, id))?.refreshFailure, 'no network')
     assert.equal(await credentials.claimRefresh(id, claimOf(1)), 'claimed')
   },
 
   'a claim whose holder died lapses': async ({ store }) => {
-    const { id } = await given(store, { ...tokens, sealed })
+    const { id } = await addCredential(store, { ...tokens, sealed })
     assert.equal(await store.credentials.claimRefresh(id, { ...claimOf(1), leaseMs: 0 }), 'claimed')
     assert.equal(await store.credentials.claimRefresh(id, claimOf(1)), 'claimed')
   },
 
   'uses add up, and the latest is remembered': async ({ store }) => {
-    const { id } = await given(store)
+    const { id } = await addCredential(store)
     const missing: CredentialId = 'credential-gone'
     await store.credentials.countUses([
       { id, uses: 2, at: AT + 9 },
@@ -216,7 +253,11 @@ export const CREDENTIALS: Promised = {
 
   'ciphertext is replaced page by page, and not where it changed meanwhile': async ({ store }) => {
     const { credentials } = store
-    const all = [await given(store, { ...tokens, sealed }), await given(store), await given(store)]
+    const all = [
+      await addCredential(store, { ...tokens, sealed }),
+      await addCredential(store),
+      await addCredential(store),
+    ]
     const first = await credentials.sealedPage(0, 2)
     const rest = await credentials.sealedPage(first.at(-1)!.number, 2)
     assert.deepEqual(

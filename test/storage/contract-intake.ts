@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { QUEUE_BOUND } from '../../src/core/admission.ts'
+import { MAX_QUEUED_INPUTS } from '../../src/core/admission.ts'
 import type { Run } from '../../src/core/run.ts'
 import type { OpenRun, Store } from '../../src/ports/store.ts'
-import type { Promised } from './contract.ts'
+import type { ContractTests } from './contract.ts'
 import {
   AT,
   accepted,
@@ -11,25 +11,25 @@ import {
   changes,
   claimNext,
   collect,
+  createAgent,
+  createRunningRun,
+  createWaitingRun,
   entry,
   finish,
-  givenAgent,
-  givenRunning,
-  givenWaiting,
-  mustOpen,
   newId,
   ORGANIZATION,
   OTHER_ORGANIZATION,
   openRun,
+  requireOpened,
   typesOf,
   waits,
-} from './given.ts'
+} from './fixture-storage.ts'
 
-export const INTAKE: Promised = {
+export const INTAKE: ContractTests = {
   'a run is opened with its input as event 1': async ({ store }) => {
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const request = openRun(home, { run: { metadata: { why: 'test' }, background: true } })
-    const run = mustOpen(await store.runs.open(request))
+    const run = requireOpened(await store.runs.open(request))
     assert.deepEqual(run, await store.runs.get(ORGANIZATION, run.id))
     assert.equal(run.status, 'created')
     assert.deepEqual(run.metadata, { why: 'test' })
@@ -38,7 +38,7 @@ export const INTAKE: Promised = {
 
   'a run in a free conversation is claimed in the commit that opens it': async ({ store }) => {
     const workerId = newId.worker()
-    const run = mustOpen(await store.runs.open(openRun(await givenAgent(store), { claimFor: workerId })))
+    const run = requireOpened(await store.runs.open(openRun(await createAgent(store), { claimFor: workerId })))
     assert.equal(run.status, 'running')
     assert.equal(run.fence, 1)
     assert.equal(run.leaseOwner, workerId)
@@ -46,15 +46,15 @@ export const INTAKE: Promised = {
   },
 
   'a run behind another is not claimed when it is opened': async ({ store }) => {
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     await store.runs.open(openRun(home))
-    const second = mustOpen(await store.runs.open(openRun(home, { claimFor: newId.worker() })))
+    const second = requireOpened(await store.runs.open(openRun(home, { claimFor: newId.worker() })))
     assert.equal(second.status, 'created')
     assert.equal(second.leaseOwner, undefined)
   },
 
   'a conversation that is not there, or is somebody else’s, opens nothing': async ({ store }) => {
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const elsewhere = { ...home, conversationId: newId.conversation() }
     assert.deepEqual(await store.runs.open(openRun(elsewhere)), { type: 'no-conversation' })
     const foreign = openRun(home, { run: { organizationId: OTHER_ORGANIZATION } })
@@ -64,17 +64,17 @@ export const INTAKE: Promised = {
   },
 
   'reject refuses while a run runs or waits its turn, and leaves no trace': async ({ store, snapshot }) => {
-    const home = await givenAgent(store)
-    const running = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const running = await createRunningRun(store, home)
     const refused = await store.runs.open(openRun(home, { policy: 'reject' }))
     assert.deepEqual(refused, { type: 'refused', refusal: 'busy', runId: running.id })
     assert.equal((await collect(snapshot.runs())).length, 1)
   },
 
   'enqueue keeps the order of arrival up to the bound, and then refuses': async ({ store }) => {
-    const home = await givenAgent(store)
-    const running = await givenRunning(store, home)
-    const requests: OpenRun[] = Array.from({ length: QUEUE_BOUND }, () => openRun(home))
+    const home = await createAgent(store)
+    const running = await createRunningRun(store, home)
+    const requests: OpenRun[] = Array.from({ length: MAX_QUEUED_INPUTS }, () => openRun(home))
     const answers = await Promise.all(requests.map((request) => store.runs.open(request)))
     for (const answer of answers) assert.equal(answer.type, 'opened')
     const oneMore = await store.runs.open(openRun(home))
@@ -90,17 +90,17 @@ export const INTAKE: Promised = {
   },
 
   'interrupt asks the running run to stop and opens the next': async ({ store }) => {
-    const home = await givenAgent(store)
-    const running = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const running = await createRunningRun(store, home)
     const opened = await store.runs.open(openRun(home, { policy: 'interrupt', claimFor: newId.worker() }))
-    assert.equal(mustOpen(opened).status, 'created')
+    assert.equal(requireOpened(opened).status, 'created')
     assert.equal(opened.type === 'opened' && opened.interrupted, running.id)
     assert.deepEqual(typesOf(await store.events.read(running.id, 1)), ['cancel-requested'])
   },
 
   'steer goes into the running run, and opens one where none runs': async ({ store }) => {
-    const home = await givenAgent(store)
-    const running = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const running = await createRunningRun(store, home)
     const steered = await store.runs.open(openRun(home, { policy: 'steer' }))
     assert.deepEqual(steered, { type: 'steered', runId: running.id })
     assert.deepEqual(typesOf(await store.events.read(running.id, 1)), ['input-steered'])
@@ -110,8 +110,8 @@ export const INTAKE: Promised = {
   },
 
   'every policy is refused while an approval is open': async ({ store }) => {
-    const home = await givenAgent(store)
-    const waiting = await givenWaiting(store, home)
+    const home = await createAgent(store)
+    const waiting = await createWaitingRun(store, home)
     for (const policy of ['reject', 'enqueue', 'interrupt', 'steer'] as const) {
       const refused = await store.runs.open(openRun(home, { policy }))
       assert.deepEqual(refused, { type: 'refused', refusal: 'pending-approval', runId: waiting.id })
@@ -119,19 +119,19 @@ export const INTAKE: Promised = {
   },
 
   'a repeated request finds its run, and another body under its key is a conflict': async ({ store }) => {
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const idempotency = { key: 'k', digest: 'd' }
-    const run = mustOpen(await store.runs.open(openRun(home, { run: { idempotency } })))
+    const run = requireOpened(await store.runs.open(openRun(home, { run: { idempotency } })))
     const again = await store.runs.open(openRun(home, { run: { idempotency }, policy: 'reject' }))
     assert.deepEqual(again, { type: 'repeated', runId: run.id })
     const other = await store.runs.open(openRun(home, { run: { idempotency: { key: 'k', digest: 'other' } } }))
     assert.deepEqual(other, { type: 'key-conflict', runId: run.id })
-    assert.equal((await store.runs.open(openRun(await givenAgent(store), { run: { idempotency } }))).type, 'opened')
+    assert.equal((await store.runs.open(openRun(await createAgent(store), { run: { idempotency } }))).type, 'opened')
   },
 
   'a repeated request that had been steered is not steered twice': async ({ store }) => {
-    const home = await givenAgent(store)
-    const running = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const running = await createRunningRun(store, home)
     const request = () => openRun(home, { policy: 'steer', run: { idempotency: { key: 'k', digest: 'd' } } })
     assert.deepEqual(await store.runs.open(request()), { type: 'steered', runId: running.id })
     await finish(store, running)
@@ -140,7 +140,7 @@ export const INTAKE: Promised = {
 
   'the same request sent twice at once opens one run': async ({ store, another }) => {
     const elsewhere = await another()
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const request = () => openRun(home, { run: { idempotency: { key: 'k', digest: 'd' } } })
     const answers = await Promise.all([
       store.runs.open(request()),
@@ -152,7 +152,7 @@ export const INTAKE: Promised = {
 
   'of many that open and claim at once, in two processes, one runs': async ({ store, another, snapshot }) => {
     const elsewhere = await another()
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const stores = [store, elsewhere.store]
     await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
@@ -166,9 +166,9 @@ export const INTAKE: Promised = {
   },
 
   'the run that continues after an approval is opened with its answer and goes first': async ({ store }) => {
-    const home = await givenAgent(store)
-    const waiting = await givenRunning(store, home)
-    const queued = mustOpen(await store.runs.open(openRun(home)))
+    const home = await createAgent(store)
+    const waiting = await createRunningRun(store, home)
+    const queued = requireOpened(await store.runs.open(openRun(home)))
     await stopForApproval(store, waiting)
     assert.equal(await claimNext(store), undefined)
 
@@ -187,8 +187,8 @@ export const INTAKE: Promised = {
   },
 
   'a continuing run can be claimed in the commit that answers': async ({ store }) => {
-    const home = await givenAgent(store)
-    const waiting = await givenWaiting(store, home)
+    const home = await createAgent(store)
+    const waiting = await createWaitingRun(store, home)
     const { run, entry: input } = openRun(home, { run: { continues: waiting.id } })
     const answer = asGuest(waiting, ['waiting'], { intents: [answeredBy(run.id)] })
     const claimFor = newId.worker()

@@ -4,20 +4,29 @@ import type { McpServerId, ToolId } from '../../src/core/id.ts'
 import type { McpServer } from '../../src/core/mcp-server.ts'
 import { planTools } from '../../src/core/mcp-tools.ts'
 import type { PlanTools } from '../../src/ports/mcp-store.ts'
-import type { Promised } from './contract.ts'
-import { AT, givenAgent, ORGANIZATION, OTHER_ORGANIZATION } from './given.ts'
+import type { ContractTests } from './contract.ts'
+import { AT, createAgent, ORGANIZATION, OTHER_ORGANIZATION } from './fixture-storage.ts'
 
 const newServer = (name: string, more: Partial<McpServer> = {}): McpServer => ({
-  ...{ id: `mcp_server-${randomUUID()}` as McpServerId, organizationId: ORGANIZATION, name, revision: 1 },
+  id: `mcp_server-${randomUUID()}` as McpServerId,
+  organizationId: ORGANIZATION,
+  name,
+  revision: 1,
   place: { type: 'streamable_http', url: 'http://127.0.0.1:1/mcp', authHeader: 'x-key' },
-  ...{ contact: { state: 'reached', at: AT }, createdAt: AT, updatedAt: AT, ...more },
+  contact: { state: 'reached', at: AT },
+  createdAt: AT,
+  updatedAt: AT,
+  ...more,
 })
 
-const lists =
+const planFor =
   (server: McpServer, ...names: string[]): PlanTools =>
   ({ known, isTaken }) =>
     planTools({
-      ...{ server, known, isTaken, now: AT },
+      server,
+      known,
+      isTaken,
+      now: AT,
       ids: names.map((): ToolId => `tool-${randomUUID()}`),
       listed: names.map((name) => ({ name, description: name, inputSchema: { type: 'object' }, effects: 'once' })),
     })
@@ -25,10 +34,10 @@ const lists =
 const reached = { revision: 1, contact: { state: 'reached', at: AT }, at: AT } as const
 const names = (tools: { name: string }[]) => tools.map(({ name }) => name).sort()
 
-export const MCP_SERVERS: Promised = {
-  'an MCP server is kept with its tools, and is there for its organisation only': async ({ store }) => {
+export const MCP_SERVERS: ContractTests = {
+  'an MCP server is kept with its tools, and is there for its organization only': async ({ store }) => {
     const server = newServer('files', { sealed: 'ciphertext' })
-    assert.equal(await store.mcpServers.create(server, lists(server, 'read', 'write')), 'created')
+    assert.equal(await store.mcpServers.create(server, planFor(server, 'read', 'write')), 'created')
     assert.deepEqual(await store.mcpServers.get(ORGANIZATION, server.id), server)
     assert.deepEqual(await store.mcpServers.list(ORGANIZATION), [server])
     assert.deepEqual(names(await store.mcpServers.tools(ORGANIZATION, server.id)), ['read', 'write'])
@@ -44,7 +53,7 @@ export const MCP_SERVERS: Promised = {
   'a plan that fails leaves neither the MCP server nor one of its tools': async ({ store }) => {
     const server = newServer('files')
     const twice: PlanTools = (stored) => {
-      const { add, ...plan } = lists(server, 'read', 'write')(stored)
+      const { add, ...plan } = planFor(server, 'read', 'write')(stored)
       return { ...plan, add: add.map((tool) => ({ ...tool, name: 'same' })) }
     }
     await assert.rejects(store.mcpServers.create(server, twice))
@@ -52,11 +61,11 @@ export const MCP_SERVERS: Promised = {
     assert.deepEqual(await store.tools.all(ORGANIZATION), [])
   },
 
-  'a name is given to one MCP server of an organisation, and to one tool': async ({ store }) => {
+  'a name is given to one MCP server of an organization, and to one tool': async ({ store }) => {
     const [one, other] = [newServer('files'), newServer('mail')]
-    await store.mcpServers.create(one, lists(one, 'search'))
+    await store.mcpServers.create(one, planFor(one, 'search'))
     assert.equal(await store.mcpServers.create(newServer('files')), 'name-taken')
-    await store.mcpServers.create(other, lists(other, 'search'))
+    await store.mcpServers.create(other, planFor(other, 'search'))
     assert.deepEqual(names(await store.mcpServers.tools(ORGANIZATION, one.id)), ['search'])
     assert.deepEqual(names(await store.mcpServers.tools(ORGANIZATION, other.id)), ['mail_search'])
     assert.equal(
@@ -69,15 +78,16 @@ export const MCP_SERVERS: Promised = {
 
   'a look at an MCP server as it is now changes its tools in one write: ids stay, what is gone leaves its agents':
     async ({ store }) => {
-      const { agentId } = await givenAgent(store)
+      const { agentId } = await createAgent(store)
       const server = newServer('files')
-      await store.mcpServers.create(server, lists(server, 'read', 'write'))
+      await store.mcpServers.create(server, planFor(server, 'read', 'write'))
       const before = await store.mcpServers.tools(ORGANIZATION, server.id)
       await store.agents.update(ORGANIZATION, agentId, {
         edit: (agent) => ({ ...agent, tools: ['note', 'read', 'write'] }),
       })
       const done = await store.mcpServers.record(ORGANIZATION, server.id, {
-        ...{ ...reached, plan: lists(server, 'write', 'list') },
+        ...reached,
+        plan: planFor(server, 'write', 'list'),
       })
       assert.ok(done && done !== 'moved')
       assert.deepEqual([names(done.add), names(done.change), names(done.remove)], [['list'], [], ['read']])
@@ -88,15 +98,15 @@ export const MCP_SERVERS: Promised = {
       assert.deepEqual((await store.agents.get(ORGANIZATION, agentId))?.tools, ['note', 'write'])
       // What was found before the server was changed is of another server.
       await store.mcpServers.update(ORGANIZATION, server.id, (one) => ({ ...one, revision: 2 }))
-      const late = { ...reached, plan: lists(server) }
+      const late = { ...reached, plan: planFor(server) }
       assert.equal(await store.mcpServers.record(ORGANIZATION, server.id, late), 'moved')
       assert.deepEqual(names(await store.mcpServers.tools(ORGANIZATION, server.id)), ['list', 'write'])
     },
 
   'a renamed MCP server has its new name on its tools; a deleted one takes them with it': async ({ store }) => {
-    const { agentId } = await givenAgent(store)
+    const { agentId } = await createAgent(store)
     const server = newServer('files')
-    await store.mcpServers.create(server, lists(server, 'note', 'read'))
+    await store.mcpServers.create(server, planFor(server, 'note', 'read'))
     await store.mcpServers.update(ORGANIZATION, server.id, (one) => ({ ...one, name: 'papers' }))
     for (const tool of await store.mcpServers.tools(ORGANIZATION, server.id)) {
       assert.deepEqual(tool.tags, ['mcp:papers'])

@@ -8,20 +8,20 @@ import { StaleWrite } from '../../src/ports/stale-write.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { BLOCK, type BlockRow } from '../../src/storage/rows/block-row.ts'
 import { columnsOf } from './columns.ts'
-import type { Promised } from './contract.ts'
+import type { ContractTests } from './contract.ts'
 import {
   AT,
   asHolder,
+  createAgent,
+  createRunningRun,
   entry,
   fault,
   finish,
-  givenAgent,
-  givenRunning,
   newId,
   ORGANIZATION,
   OTHER_ORGANIZATION,
   says,
-} from './given.ts'
+} from './fixture-storage.ts'
 
 const newBlock = (label: string, more: Partial<Block> = {}): Block => ({
   id: `block-${randomUUID()}`,
@@ -47,17 +47,34 @@ function filledBlock({ text, flag, number }: { text: string; flag: number; numbe
 }
 
 const newPassage = (agentId: AgentId, text: string, more: Partial<Passage> = {}): Passage => ({
-  ...{ id: `passage-${randomUUID()}` as PassageId, organizationId: ORGANIZATION, agentId, text, tags: [] },
-  ...{ createdAt: AT, ...more },
+  id: `passage-${randomUUID()}` as PassageId,
+  organizationId: ORGANIZATION,
+  agentId,
+  text,
+  tags: [],
+  createdAt: AT,
+  ...more,
 })
 
 const newTool = (name: string): StoredTool => ({
-  ...{ id: `tool-${randomUUID()}`, organizationId: ORGANIZATION, name, description: 'does it', toolType: 'custom' },
-  ...{ sourceType: 'python', sourceCode: 'def it(): pass', jsonSchema: { name }, tags: ['x'], returnCharLimit: 10 },
-  ...{ needsApproval: false, parallel: false, wire: {}, createdAt: AT, updatedAt: AT },
+  id: `tool-${randomUUID()}`,
+  organizationId: ORGANIZATION,
+  name,
+  description: 'does it',
+  toolType: 'custom',
+  sourceType: 'python',
+  sourceCode: 'def it(): pass',
+  jsonSchema: { name },
+  tags: ['x'],
+  returnCharLimit: 10,
+  needsApproval: false,
+  parallel: false,
+  wire: {},
+  createdAt: AT,
+  updatedAt: AT,
 })
 
-async function givenBlocks(store: Store, ...labels: string[]): Promise<Block[]> {
+async function createBlocks(store: Store, ...labels: string[]): Promise<Block[]> {
   const blocks = labels.map((label) => newBlock(label))
   for (const block of blocks) await store.blocks.create(block)
   return blocks
@@ -76,7 +93,7 @@ async function keptPrompt(
   return typeof opened?.system === 'string' ? opened.system : undefined
 }
 
-export const MEMORY: Promised = {
+export const MEMORY: ContractTests = {
   'every column of a block is read back as it was written, and as it was changed': async ({ store }) => {
     const fixed = { id: `block-${randomUUID()}` as BlockId, organizationId: ORGANIZATION, createdAt: AT }
     const written: Block = { ...filledBlock({ text: 'written', flag: 1, number: 7 }), ...fixed }
@@ -91,7 +108,7 @@ export const MEMORY: Promised = {
 
   'a conversation reads its own copy of a block in the place of the shared one, and takes it along when it goes':
     async ({ store }) => {
-      const { agentId } = await givenAgent(store)
+      const { agentId } = await createAgent(store)
       const [human, rules] = [newBlock('human'), newBlock('rules')]
       for (const block of [human, rules]) {
         await store.blocks.create(block)
@@ -118,7 +135,7 @@ export const MEMORY: Promised = {
     },
 
   'an agent is made with its blocks, tags and prompt in one piece': async ({ store }) => {
-    const [shared] = await givenBlocks(store, 'shared')
+    const [shared] = await createBlocks(store, 'shared')
     const own = newBlock('persona', {
       description: 'who',
       readOnly: true,
@@ -126,7 +143,7 @@ export const MEMORY: Promised = {
       metadata: { a: 1 },
       hidden: true,
     })
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const agent = { ...(await store.agents.get(ORGANIZATION, home.agentId))!, id: newId.agent() }
     const made = { ...agent, settings: { agentType: 'letta_v1_agent', wire: { model_settings: { x: null } } } }
     const parts = { newBlocks: [own], blockIds: [own.id, shared!.id], tags: ['b', 'a', 'b'], prompt: 'You are.' }
@@ -138,7 +155,7 @@ export const MEMORY: Promised = {
     assert.equal(await keptPrompt(store, ORGANIZATION, conversationId), 'You are.')
     const twice = { ...made, id: newId.agent() }
     const labels = { newBlocks: [newBlock('same')], blockIds: [] as BlockId[] }
-    const [same] = await givenBlocks(store, 'same')
+    const [same] = await createBlocks(store, 'same')
     labels.blockIds = [labels.newBlocks[0]!.id, same!.id]
     await assert.rejects(store.agents.create(twice, newId.conversation(), labels))
     assert.equal(await store.agents.get(ORGANIZATION, twice.id), undefined)
@@ -148,7 +165,7 @@ export const MEMORY: Promised = {
   'agents are listed both ways by any mix of name, words, tags, block and last end': async ({ store }) => {
     const made: AgentId[] = []
     for (const [index, tags] of [['a'], ['a', 'b'], ['b'], []].entries()) {
-      const { agentId } = await givenAgent(store)
+      const { agentId } = await createAgent(store)
       const edit = (agent: NonNullable<Awaited<ReturnType<Store['agents']['get']>>>) => ({
         ...agent,
         name: `agent ${index}`,
@@ -177,14 +194,14 @@ export const MEMORY: Promised = {
     assert.deepEqual(await search({ tags: ['a', 'b'] }), [0, 1, 2])
     assert.deepEqual(await search({ tags: ['a', 'b'], allTags: true }), [1])
     assert.deepEqual(await store.agents.search(OTHER_ORGANIZATION, {}, upwards), [])
-    const [block] = await givenBlocks(store, 'shared')
+    const [block] = await createBlocks(store, 'shared')
     await store.blocks.attach(ORGANIZATION, made[3]!, block!.id)
     assert.deepEqual(await search({ blockId: block!.id }), [3])
     const { id } = (await store.conversations.defaultOf(ORGANIZATION, made[1]!))!
-    await finish(store, await givenRunning(store, { agentId: made[1]!, conversationId: id }))
+    await finish(store, await createRunningRun(store, { agentId: made[1]!, conversationId: id }))
     assert.deepEqual(await search({ sortBy: 'last_run_completion' }, { order: 'desc', limit: 1 }), [1])
     assert.deepEqual(await search({ lastStopReason: 'end_turn' }), [1])
-    assert.equal((await store.recall.standing(ORGANIZATION, id))?.lastRun.stopReason, 'end_turn')
+    assert.equal((await store.messageSearch.conversationState(ORGANIZATION, id))?.lastRun.stopReason, 'end_turn')
     assert.equal(await store.agents.count(ORGANIZATION), 4)
     assert.deepEqual(await store.tags.list(ORGANIZATION, upwards), ['a', 'b'])
     assert.deepEqual(await store.tags.list(ORGANIZATION, { limit: 1, order: 'desc' }), ['b'])
@@ -195,12 +212,12 @@ export const MEMORY: Promised = {
     store,
     snapshot,
   }) => {
-    const home = await givenAgent(store)
-    const other = await givenAgent(store)
-    const [block] = await givenBlocks(store, 'shared')
+    const home = await createAgent(store)
+    const other = await createAgent(store)
+    const [block] = await createBlocks(store, 'shared')
     await store.blocks.attach(ORGANIZATION, home.agentId, block!.id)
     await store.passages.insert(newPassage(home.agentId, 'gone'))
-    const run = await givenRunning(store, home)
+    const run = await createRunningRun(store, home)
     await store.events.append(asHolder(run, { facts: [entry(fault('x'), says(run.id, 'hello'))] }))
     assert.equal(await store.agents.delete(OTHER_ORGANIZATION, home.agentId), false)
     assert.equal(await store.agents.delete(ORGANIZATION, home.agentId), true)
@@ -219,18 +236,18 @@ export const MEMORY: Promised = {
   },
 
   'blocks keep the order they were attached in, and no agent has two of one label': async ({ store }) => {
-    const { agentId } = await givenAgent(store)
-    const blocks = await givenBlocks(store, 'c', 'a', 'b', 'a')
+    const { agentId } = await createAgent(store)
+    const blocks = await createBlocks(store, 'c', 'a', 'b', 'a')
     const attach = (index: number) => store.blocks.attach(ORGANIZATION, agentId, blocks[index]!.id)
     assert.deepEqual([await attach(0), await attach(1), await attach(2)], ['attached', 'attached', 'attached'])
     assert.deepEqual([await attach(1), await attach(3)], ['already', 'label-taken'])
     assert.equal(await store.blocks.attach(OTHER_ORGANIZATION, agentId, blocks[3]!.id), 'not-found')
     const labels = async () => (await store.blocks.ofAgent(ORGANIZATION, agentId)).map(({ label }) => label)
     assert.deepEqual(await labels(), ['c', 'a', 'b'])
-    const relabelled = (label: string) =>
+    const relabeled = (label: string) =>
       store.blocks.update(ORGANIZATION, blocks[0]!.id, (block) => ({ ...block, label }))
-    assert.equal(await relabelled('b'), 'label-taken')
-    assert.equal(((await relabelled('d')) as Block).label, 'd')
+    assert.equal(await relabeled('b'), 'label-taken')
+    assert.equal(((await relabeled('d')) as Block).label, 'd')
     assert.equal(await store.blocks.detach(ORGANIZATION, agentId, blocks[1]!.id), true)
     assert.equal(await store.blocks.detach(ORGANIZATION, agentId, blocks[1]!.id), false)
     assert.equal(await attach(3), 'attached')
@@ -249,12 +266,13 @@ export const MEMORY: Promised = {
   },
 
   'a write of a tool is committed with its event, and one that was overtaken leaves no trace': async ({ store }) => {
-    const home = await givenAgent(store)
-    const run = await givenRunning(store, home)
-    const [block] = await givenBlocks(store, 'persona')
+    const home = await createAgent(store)
+    const run = await createRunningRun(store, home)
+    const [block] = await createBlocks(store, 'persona')
     const id = block!.id
     const write = (value: string, version: number) => ({
-      ...{ type: 'carry-out' as const, at: AT + 1 },
+      type: 'carry-out' as const,
+      at: AT + 1,
       write: { type: 'replace-block' as const, blockId: id, value, version },
     })
     const append = (seen: number, ...changes: ReturnType<typeof write>[]) =>
@@ -286,17 +304,17 @@ export const MEMORY: Promised = {
   },
 
   'a prompt that is kept stays until the context moves, and says what it is made of': async ({ store }) => {
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const { conversationId } = home
     assert.equal(await store.prompts.keep(ORGANIZATION, conversationId, 'one'), 'one')
     assert.equal(await store.prompts.keep(ORGANIZATION, conversationId, 'two'), 'one')
     assert.equal(await keptPrompt(store, OTHER_ORGANIZATION, conversationId), undefined)
-    assert.equal(await store.prompts.materials(OTHER_ORGANIZATION, conversationId), undefined)
-    const run = await givenRunning(store, home)
+    assert.equal(await store.prompts.inputs(OTHER_ORGANIZATION, conversationId), undefined)
+    const run = await createRunningRun(store, home)
     await store.events.append(asHolder(run, { facts: [entry(fault('x'), { type: 'move-context', contextStart: 0 })] }))
     assert.equal(await keptPrompt(store, ORGANIZATION, conversationId), undefined)
     await store.passages.insert(newPassage(home.agentId, 'a', { tags: ['t'] }))
-    const materials = await store.prompts.materials(ORGANIZATION, conversationId)
+    const materials = await store.prompts.inputs(ORGANIZATION, conversationId)
     assert.deepEqual([materials?.passageCount, materials?.passageTags, materials?.blocks], [1, ['t'], []])
     assert.equal(materials?.agent.id, home.agentId)
     await store.prompts.replace(ORGANIZATION, conversationId, 'three')
@@ -305,8 +323,8 @@ export const MEMORY: Promised = {
   },
 
   'passages are found by their words, the better match first': async ({ store }) => {
-    const { agentId } = await givenAgent(store)
-    const other = await givenAgent(store)
+    const { agentId } = await createAgent(store)
+    const other = await createAgent(store)
     const texts = ['The red boat sails at dawn', 'A boat', 'red red boat boat sails', 'nothing of the kind']
     const passages = texts.map((text, index) =>
       newPassage(agentId, text, { tags: index % 2 ? ['odd', 'all'] : ['even', 'all'], createdAt: AT + index }),
@@ -336,23 +354,23 @@ export const MEMORY: Promised = {
   },
 
   'what was said is found in every conversation of an agent': async ({ store }) => {
-    const home = await givenAgent(store)
-    const run = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const run = await createRunningRun(store, home)
     const facts = ['the red boat', 'a red house', 'nothing'].map((text) => entry(fault('x'), says(run.id, text)))
     await store.events.append(asHolder(run, { facts }))
     const search = async (words: string[], more = {}) =>
-      (await store.recall.search(ORGANIZATION, home.agentId, { text: words.join(' '), limit: 5, ...more })).map(
+      (await store.messageSearch.search(ORGANIZATION, home.agentId, { text: words.join(' '), limit: 5, ...more })).map(
         ({ position }) => position,
       )
     assert.deepEqual(await search(['red', 'boat']), [0, 1])
     assert.deepEqual(await search([]), [2, 1, 0])
     assert.deepEqual(await search(['red'], { roles: ['assistant'] }), [])
     assert.deepEqual(await search(['red'], { roles: ['user'], limit: 1 }), [1])
-    assert.deepEqual(await store.recall.search(OTHER_ORGANIZATION, home.agentId, { text: '', limit: 5 }), [])
+    assert.deepEqual(await store.messageSearch.search(OTHER_ORGANIZATION, home.agentId, { text: '', limit: 5 }), [])
   },
 
   'a stored tool has one name, and a new name is known to every agent that has it': async ({ store }) => {
-    const { agentId } = await givenAgent(store)
+    const { agentId } = await createAgent(store)
     const tool = newTool('first')
     assert.equal(await store.tools.create(tool), 'created')
     assert.equal(await store.tools.create(newTool('first')), 'name-taken')

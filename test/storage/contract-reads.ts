@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict'
-import type { Promised } from './contract.ts'
+import type { ContractTests } from './contract.ts'
 import {
   AT,
   asGuest,
   asHolder,
   cancelled,
   collect,
+  createAgent,
+  createRunningRun,
+  createWaitingRun,
   entry,
   fault,
   finish,
-  givenAgent,
-  givenRunning,
-  givenWaiting,
-  mustOpen,
   newId,
   ORGANIZATION,
   OTHER_ORGANIZATION,
   openRun,
+  requireOpened,
   says,
-} from './given.ts'
+} from './fixture-storage.ts'
 
-export const READS: Promised = {
+export const READS: ContractTests = {
   'an agent comes back as it was made, with its default conversation': async ({ store }) => {
-    const { agentId, conversationId } = await givenAgent(store)
+    const { agentId, conversationId } = await createAgent(store)
     const agent = await store.agents.get(ORGANIZATION, agentId)
     assert.equal(agent?.name, 'keeper')
     assert.deepEqual(agent?.tools, ['note'])
@@ -38,7 +38,7 @@ export const READS: Promised = {
 
   'lists are newest first, in pages': async ({ store }) => {
     const made = []
-    for (let count = 0; count < 5; count++) made.unshift((await givenAgent(store)).agentId)
+    for (let count = 0; count < 5; count++) made.unshift((await createAgent(store)).agentId)
     const first = await store.agents.list(ORGANIZATION, { limit: 2 })
     const second = await store.agents.list(ORGANIZATION, { limit: 2, before: first[1]!.id })
     const third = await store.agents.list(ORGANIZATION, { limit: 2, before: second[1]!.id })
@@ -50,13 +50,13 @@ export const READS: Promised = {
   },
 
   'runs are listed by any mix of filters, newest first': async ({ store }) => {
-    const home = await givenAgent(store)
-    const elsewhere = await givenAgent(store)
-    const done = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const elsewhere = await createAgent(store)
+    const done = await createRunningRun(store, home)
     await finish(store, done)
-    const running = await givenRunning(store, home)
-    const queued = mustOpen(await store.runs.open(openRun(home)))
-    const waiting = await givenWaiting(store, elsewhere)
+    const running = await createRunningRun(store, home)
+    const queued = requireOpened(await store.runs.open(openRun(home)))
+    const waiting = await createWaitingRun(store, elsewhere)
     const list = async (filter: Parameters<typeof store.runs.list>[1], limit = 10, before?: string) => {
       const page = before ? { limit, before } : { limit }
       return (await store.runs.list(ORGANIZATION, filter, page)).map(({ id }) => id)
@@ -76,20 +76,25 @@ export const READS: Promised = {
     assert.deepEqual(await list({ statuses: [] }), [])
   },
 
-  'what is not over is counted, over all organisations, with the age of the oldest in the queue': async ({ store }) => {
-    assert.deepEqual(await store.runs.census(), { queued: 0, running: 0, waiting: 0 })
-    const home = await givenAgent(store)
-    await finish(store, await givenRunning(store, home))
-    await givenRunning(store, home)
-    const first = mustOpen(await store.runs.open(openRun(home)))
-    mustOpen(await store.runs.open(openRun(home)))
-    await givenWaiting(store, await givenAgent(store))
-    assert.deepEqual(await store.runs.census(), { queued: 2, running: 1, waiting: 1, oldestQueuedAt: first.createdAt })
+  'what is not over is counted, over all organizations, with the age of the oldest in the queue': async ({ store }) => {
+    assert.deepEqual(await store.runs.countActive(), { queued: 0, running: 0, waiting: 0 })
+    const home = await createAgent(store)
+    await finish(store, await createRunningRun(store, home))
+    await createRunningRun(store, home)
+    const first = requireOpened(await store.runs.open(openRun(home)))
+    requireOpened(await store.runs.open(openRun(home)))
+    await createWaitingRun(store, await createAgent(store))
+    assert.deepEqual(await store.runs.countActive(), {
+      queued: 2,
+      running: 1,
+      waiting: 1,
+      oldestQueuedAt: first.createdAt,
+    })
   },
 
   'messages are paged by position from either end': async ({ store }) => {
-    const home = await givenAgent(store)
-    const run = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const run = await createRunningRun(store, home)
     const facts = ['a', 'b', 'c', 'd', 'e'].map((text) => entry(fault(text), says(run.id, text)))
     await store.events.append(asHolder(run, { facts }))
     const page = async (options: { limit: number; after?: number; before?: number }, take: 'oldest' | 'newest') =>
@@ -106,7 +111,7 @@ export const READS: Promised = {
   },
 
   'what the model sees begins at the last compaction': async ({ store }) => {
-    const { agentId } = await givenAgent(store)
+    const { agentId } = await createAgent(store)
     const conversation = {
       id: newId.conversation(),
       organizationId: ORGANIZATION,
@@ -117,7 +122,7 @@ export const READS: Promised = {
       nextPosition: 0,
     }
     await store.conversations.create(conversation)
-    const run = await givenRunning(store, { agentId, conversationId: conversation.id })
+    const run = await createRunningRun(store, { agentId, conversationId: conversation.id })
     const facts = ['old', 'old', 'new', 'new'].map((text) => entry(fault(text), says(run.id, text)))
     await store.events.append(asHolder(run, { facts }))
     const context = await store.messages.context(conversation.id)
@@ -127,9 +132,9 @@ export const READS: Promised = {
     )
   },
 
-  'ids of another organisation look like ids of nothing': async ({ store }) => {
-    const home = await givenAgent(store)
-    const run = await givenRunning(store, home)
+  'ids of another organization look like ids of nothing': async ({ store }) => {
+    const home = await createAgent(store)
+    const run = await createRunningRun(store, home)
     await store.events.append(asHolder(run, { facts: [entry(fault('said'), says(run.id, 'secret'))] }))
     const [message] = await store.messages.context(home.conversationId)
     const theirs = OTHER_ORGANIZATION
@@ -149,7 +154,7 @@ export const READS: Promised = {
   'a snapshot has every run with its events and messages, over all pages': async ({ store, snapshot }) => {
     const expected = []
     for (let count = 0; count < 60; count++) {
-      const run = await givenRunning(store, await givenAgent(store))
+      const run = await createRunningRun(store, await createAgent(store))
       await store.events.append(asHolder(run, { facts: [entry(fault('said'), says(run.id, `number ${count}`))] }))
       expected.push(run.id)
     }
@@ -165,7 +170,7 @@ export const READS: Promised = {
   },
 
   'a snapshot has a long conversation in pieces that lack and repeat nothing': async ({ store, snapshot }) => {
-    const run = await givenRunning(store, await givenAgent(store))
+    const run = await createRunningRun(store, await createAgent(store))
     const many = Array.from({ length: 2_300 }, (_, count) => says(run.id, `number ${count}`))
     await store.events.append(asHolder(run, { facts: [entry(fault('said'), ...many)] }))
     const pieces = await collect(snapshot.conversations())
@@ -193,7 +198,7 @@ export const READS: Promised = {
   },
 
   'a write of another process is noticed': async ({ store, another }) => {
-    const run = await givenRunning(store, await givenAgent(store))
+    const run = await createRunningRun(store, await createAgent(store))
     const noticed = Promise.withResolvers<void>()
     const stop = store.onForeignWrite(() => noticed.resolve())
     const elsewhere = await another()
@@ -205,6 +210,6 @@ export const READS: Promised = {
 
   'a closed store refuses writes and says so': async ({ store }) => {
     await store.close()
-    await assert.rejects(givenAgent(store), { name: 'StorageError' })
+    await assert.rejects(createAgent(store), { name: 'StorageError' })
   },
 }

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import type { Run } from '../../src/core/run.ts'
-import type { Promised } from './contract.ts'
-import { AT, asHolder, entry, fault, finish, givenAgent, givenRunning, newId, ORGANIZATION, says } from './given.ts'
+import type { ContractTests } from './contract.ts'
+import {
+  AT,
+  asHolder,
+  createAgent,
+  createRunningRun,
+  entry,
+  fault,
+  finish,
+  newId,
+  ORGANIZATION,
+  says,
+} from './fixture-storage.ts'
 
 const row = { status: 'failed', waiting: false, deaths: 0, stopReason: 'error', completedAt: AT } as const
 const error = { errorType: 'internal_error', message: 'x' } as const
@@ -11,9 +22,9 @@ const message = ({ id: runId }: Run) => {
   return { id: newId.message(), runId, body, createdAt: AT }
 }
 
-export const REPAIRS: Promised = {
+export const REPAIRS: ContractTests = {
   'a row is rewritten in every field, and its lease is given up': async ({ store }) => {
-    const run = await givenRunning(store, await givenAgent(store))
+    const run = await createRunningRun(store, await createAgent(store))
     await store.workers.leave(run.leaseOwner!)
     assert.equal(await store.repairs.rewriteRun(run, { row: { ...row, error, expiresAt: AT }, nextSeq: 7 }), true)
     const {
@@ -30,7 +41,7 @@ export const REPAIRS: Promised = {
   },
 
   'a row is not rewritten while a live worker holds the run, nor after the run moved': async ({ store }) => {
-    const run = await givenRunning(store, await givenAgent(store))
+    const run = await createRunningRun(store, await createAgent(store))
     assert.equal(await store.repairs.rewriteRun(run, { row, nextSeq: 2 }), false)
     await store.events.append(asHolder(run, { facts: [entry(fault('one'))] }))
     await store.workers.leave(run.leaseOwner!)
@@ -39,10 +50,10 @@ export const REPAIRS: Promised = {
   },
 
   'a row is not rewritten into a second active run of its conversation': async ({ store }) => {
-    const home = await givenAgent(store)
-    const first = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const first = await createRunningRun(store, home)
     await finish(store, first)
-    const second = await givenRunning(store, home)
+    const second = await createRunningRun(store, home)
     const settled = (await store.runs.get(ORGANIZATION, first.id))!
     const revived = { row: { status: 'running', waiting: false, deaths: 0 }, nextSeq: settled.nextSeq } as const
     assert.equal(await store.repairs.rewriteRun(settled, revived), false)
@@ -51,15 +62,15 @@ export const REPAIRS: Promised = {
   },
 
   'a counter of positions is raised and never lowered': async ({ store }) => {
-    const { agentId, conversationId } = await givenAgent(store)
+    const { agentId, conversationId } = await createAgent(store)
     assert.equal(await store.repairs.raiseNextPosition(conversationId, 5), true)
     assert.equal(await store.repairs.raiseNextPosition(conversationId, 4), false)
     assert.equal((await store.conversations.defaultOf(ORGANIZATION, agentId))?.nextPosition, 5)
   },
 
   'a message comes back only to a place that was given out and is free': async ({ store }) => {
-    const home = await givenAgent(store)
-    const run = await givenRunning(store, home)
+    const home = await createAgent(store)
+    const run = await createRunningRun(store, home)
     await store.events.append(asHolder(run, { facts: [entry(fault('one'), says(run.id, 'one'))] }))
     const lost = message(run)
     assert.equal(await store.repairs.insertMessage(run, lost, 0), false)

@@ -1,56 +1,64 @@
 import assert from 'node:assert/strict'
-import type { OpenedRun, RequestMark, Store } from '../../src/ports/store.ts'
-import type { Promised } from './contract.ts'
+import type { OpenedRun, RequestIdentity, Store } from '../../src/ports/store.ts'
+import type { ContractTests } from './contract.ts'
 import {
+  type AgentConversation,
   AT,
   asHolder,
   changes,
+  createAgent,
   ended,
   entry,
-  givenAgent,
-  type Home,
-  mustOpen,
   newId,
   ORGANIZATION,
   OTHER_ORGANIZATION,
   openRun,
+  requireOpened,
   says,
-} from './given.ts'
+} from './fixture-storage.ts'
 
-const mark = (more: Partial<RequestMark> = {}): RequestMark => ({ digest: 'said', otids: [], isRetry: false, ...more })
+const requestIdentity = (more: Partial<RequestIdentity> = {}): RequestIdentity => ({
+  digest: 'said',
+  otids: [],
+  isRetry: false,
+  ...more,
+})
 
-const send = (store: Store, home: Home, request: RequestMark, createdAt = AT): Promise<OpenedRun> =>
+const send = (store: Store, home: AgentConversation, request: RequestIdentity, createdAt = AT): Promise<OpenedRun> =>
   store.runs.open(openRun(home, { run: { request, createdAt } }))
 
 /** Runs it to a failure, with or without a word of the model before. */
-async function failed(store: Store, home: Home, request: RequestMark, hasAnswered: boolean) {
+async function failed(store: Store, home: AgentConversation, request: RequestIdentity, hasAnswered: boolean) {
   const workerId = newId.worker()
   await store.workers.beat(workerId, 60_000)
-  const run = mustOpen(await store.runs.open(openRun(home, { run: { request }, claimFor: workerId })))
+  const run = requireOpened(await store.runs.open(openRun(home, { run: { request }, claimFor: workerId })))
   const fails = changes({ status: 'failed', stopReason: 'error', completedAt: AT, releaseLease: true })
   const said = hasAnswered ? [says(run.id, 'hello')] : []
   await store.events.append(asHolder(run, { intents: [entry(ended, ...said, fails)] }))
   return run
 }
 
-export const REQUESTS: Promised = {
+export const REQUESTS: ContractTests = {
   'an otid belongs to one run of its conversation, and other words under it are a conflict': async ({ store }) => {
-    const home = await givenAgent(store)
-    const { id } = mustOpen(await send(store, home, mark({ otids: ['one', 'two'] })))
-    assert.deepEqual(await send(store, home, mark({ otids: ['one', 'two'] })), { type: 'repeated', runId: id })
+    const home = await createAgent(store)
+    const { id } = requireOpened(await send(store, home, requestIdentity({ otids: ['one', 'two'] })))
+    assert.deepEqual(await send(store, home, requestIdentity({ otids: ['one', 'two'] })), {
+      type: 'repeated',
+      runId: id,
+    })
     const conflict = { type: 'otid-conflict', runId: id }
-    assert.deepEqual(await send(store, home, mark({ otids: ['three', 'two'], digest: 'other' })), conflict)
-    assert.equal(await store.runs.ofOtid(ORGANIZATION, home.conversationId, 'two'), id)
-    assert.equal(await store.runs.ofOtid(ORGANIZATION, home.conversationId, 'three'), undefined)
-    assert.equal(await store.runs.ofOtid(OTHER_ORGANIZATION, home.conversationId, 'two'), undefined)
-    mustOpen(await send(store, await givenAgent(store), mark({ otids: ['one', 'two'] })))
+    assert.deepEqual(await send(store, home, requestIdentity({ otids: ['three', 'two'], digest: 'other' })), conflict)
+    assert.equal(await store.runs.findByOtid(ORGANIZATION, home.conversationId, 'two'), id)
+    assert.equal(await store.runs.findByOtid(ORGANIZATION, home.conversationId, 'three'), undefined)
+    assert.equal(await store.runs.findByOtid(OTHER_ORGANIZATION, home.conversationId, 'two'), undefined)
+    requireOpened(await send(store, await createAgent(store), requestIdentity({ otids: ['one', 'two'] })))
   },
 
   'copies that arrive together open one run': async ({ store, another }) => {
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const { store: other } = await another()
     const copies = Array.from({ length: 10 }, (_, index) =>
-      send(index % 2 === 0 ? store : other, home, mark({ otids: ['one'] })),
+      send(index % 2 === 0 ? store : other, home, requestIdentity({ otids: ['one'] })),
     )
     const opened = await Promise.all(copies)
     assert.equal(opened.filter(({ type }) => type === 'opened').length, 1)
@@ -58,42 +66,42 @@ export const REQUESTS: Promised = {
   },
 
   'a run that failed before its first answer gives its otid up to a person, and not to a retry': async ({ store }) => {
-    const home = await givenAgent(store)
-    const silent = await failed(store, home, mark({ otids: ['one'] }), false)
-    const retried = await send(store, home, mark({ otids: ['one'], isRetry: true }))
+    const home = await createAgent(store)
+    const silent = await failed(store, home, requestIdentity({ otids: ['one'] }), false)
+    const retried = await send(store, home, requestIdentity({ otids: ['one'], isRetry: true }))
     assert.deepEqual(retried, { type: 'repeated', runId: silent.id })
-    const anew = mustOpen(await send(store, home, mark({ otids: ['one'] })))
+    const anew = requireOpened(await send(store, home, requestIdentity({ otids: ['one'] })))
     assert.notEqual(anew.id, silent.id)
-    assert.equal(await store.runs.ofOtid(ORGANIZATION, home.conversationId, 'one'), anew.id)
+    assert.equal(await store.runs.findByOtid(ORGANIZATION, home.conversationId, 'one'), anew.id)
 
-    const elsewhere = await givenAgent(store)
-    const spoken = await failed(store, elsewhere, mark({ otids: ['one'] }), true)
-    const repeat = await send(store, elsewhere, mark({ otids: ['one'] }))
+    const elsewhere = await createAgent(store)
+    const spoken = await failed(store, elsewhere, requestIdentity({ otids: ['one'] }), true)
+    const repeat = await send(store, elsewhere, requestIdentity({ otids: ['one'] }))
     assert.deepEqual(repeat, { type: 'repeated', runId: spoken.id })
   },
 
   'a retry without an otid finds the newest run of its request while that is unanswered and young': async ({
     store,
   }) => {
-    const home = await givenAgent(store)
-    const request = mark({ fingerprint: 'print' })
-    const retry = mark({ fingerprint: 'print', isRetry: true })
-    const first = mustOpen(await send(store, home, request))
-    const second = mustOpen(await send(store, home, request, AT + 1))
+    const home = await createAgent(store)
+    const request = requestIdentity({ fingerprint: 'print' })
+    const retry = requestIdentity({ fingerprint: 'print', isRetry: true })
+    const first = requireOpened(await send(store, home, request))
+    const second = requireOpened(await send(store, home, request, AT + 1))
     assert.notEqual(first.id, second.id)
     assert.deepEqual(await send(store, home, retry, AT + 2), { type: 'repeated', runId: second.id })
     await store.runs.markAnswered(second.id)
     assert.deepEqual(await send(store, home, retry, AT + 3), { type: 'repeated', runId: first.id })
-    mustOpen(await send(store, home, mark({ fingerprint: 'another', isRetry: true }), AT + 4))
-    mustOpen(await send(store, home, retry, AT + 5 * 60_000))
+    requireOpened(await send(store, home, requestIdentity({ fingerprint: 'another', isRetry: true }), AT + 4))
+    requireOpened(await send(store, home, retry, AT + 5 * 60_000))
   },
 
   'runs are listed in both orders, between cursors, and by what they are': async ({ store }) => {
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const ids: string[] = []
     for (let index = 0; index < 5; index++) {
       const run = { background: index === 2, createdAt: AT + index }
-      ids.push(mustOpen(await store.runs.open(openRun(home, { run }))).id)
+      ids.push(requireOpened(await store.runs.open(openRun(home, { run }))).id)
     }
     const list = async (page: object, filter: object = {}) =>
       (await store.runs.list(ORGANIZATION, { agentId: home.agentId, ...filter }, { limit: 10, ...page })).map(

@@ -1,26 +1,30 @@
 import assert from 'node:assert/strict'
 import type { MessageBody } from '../../src/core/message.ts'
-import type { RecallQuery } from '../../src/ports/recall-store.ts'
+import type { MessageSearchQuery } from '../../src/ports/message-search-store.ts'
 import type { Store } from '../../src/ports/store.ts'
-import type { Promised } from './contract.ts'
+import type { ContractTests } from './contract.ts'
 import {
+  type AgentConversation,
   AT,
   asHolder,
+  createAgent,
+  createRunningRun,
   entry,
   fault,
   finish,
-  givenAgent,
-  givenRunning,
-  type Home,
   newId,
   ORGANIZATION,
   OTHER_ORGANIZATION,
   says,
-} from './given.ts'
+} from './fixture-storage.ts'
 
 /** One finished run that says these, each in a message of its own. */
-async function given(store: Store, home: Home, texts: readonly (string | MessageBody)[]): Promise<void> {
-  const run = await givenRunning(store, home)
+async function addMessages(
+  store: Store,
+  home: AgentConversation,
+  texts: readonly (string | MessageBody)[],
+): Promise<void> {
+  const run = await createRunningRun(store, home)
   const facts = texts.map((said) =>
     typeof said === 'string'
       ? entry(fault('x'), says(run.id, said))
@@ -34,20 +38,20 @@ async function given(store: Store, home: Home, texts: readonly (string | Message
 }
 
 const finder =
-  (store: Store, home: Home) =>
-  async (text: string, more: Partial<RecallQuery> = {}): Promise<number[]> =>
-    (await store.recall.search(ORGANIZATION, home.agentId, { text, limit: 10, ...more })).map(
+  (store: Store, home: AgentConversation) =>
+  async (text: string, more: Partial<MessageSearchQuery> = {}): Promise<number[]> =>
+    (await store.messageSearch.search(ORGANIZATION, home.agentId, { text, limit: 10, ...more })).map(
       ({ position }) => position,
     )
 
 const untilDone = async (store: Store): Promise<void> => {
-  while ((await store.recall.catchUp(1_000)) === 'more');
+  while ((await store.messageSearch.catchUp(1_000)) === 'more');
 }
 
-export const SEARCH: Promised = {
+export const SEARCH: ContractTests = {
   'words are found wherever they stand, the rarer the better, and what is equal newest first': async ({ store }) => {
-    const home = await givenAgent(store)
-    await given(store, home, ['The kettle is on', 'a blue kettle', 'blue as the sea', 'nothing here', 'the sea'])
+    const home = await createAgent(store)
+    await addMessages(store, home, ['The kettle is on', 'a blue kettle', 'blue as the sea', 'nothing here', 'the sea'])
     const find = finder(store, home)
     assert.deepEqual(await find('BLUE kettle'), [1, 2, 0])
     assert.deepEqual(await find('nothing'), [3])
@@ -60,11 +64,11 @@ export const SEARCH: Promised = {
   },
 
   'what was said a moment ago is found at once, also where nothing could be indexed': async ({ store, another }) => {
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const other = await another()
-    await given(store, home, ['an old kettle'])
+    await addMessages(store, home, ['an old kettle'])
     await untilDone(store)
-    await given(store, home, ['a new kettle', 'Ein neuer КЕССЕЛЬ', 'role'])
+    await addMessages(store, home, ['a new kettle', 'Ein neuer КЕССЕЛЬ', 'role'])
     for (const one of [store, other.store]) {
       const find = finder(one, home)
       assert.deepEqual(await find('kettle'), [1, 0])
@@ -75,10 +79,16 @@ export const SEARCH: Promised = {
   },
 
   'words of every script and pictures are found': async ({ store }) => {
-    const home = await givenAgent(store)
-    await given(store, home, [
-      ...['我们明天去北京看长城', 'see you 🎉 soon', 'Crème brûlée', 'Übermut tut selten gut', 'сегодня дождь'],
-      ...['สวัสดีชาวโลก', '東京タワー', 'हिन्दी भाषा'],
+    const home = await createAgent(store)
+    await addMessages(store, home, [
+      '我们明天去北京看长城',
+      'see you 🎉 soon',
+      'Crème brûlée',
+      'Übermut tut selten gut',
+      'сегодня дождь',
+      'สวัสดีชาวโลก',
+      '東京タワー',
+      'हिन्दी भाषा',
     ])
     const find = finder(store, home)
     const asked: [string, number][] = [
@@ -103,30 +113,54 @@ export const SEARCH: Promised = {
   },
 
   'no question is refused': async ({ store }) => {
-    const home = await givenAgent(store)
-    await given(store, home, ['the quick "brown" fox', 'and or not near', "it's 100% a_b"])
+    const home = await createAgent(store)
+    await addMessages(store, home, ['the quick "brown" fox', 'and or not near', "it's 100% a_b"])
     const find = finder(store, home)
     const odd = [
-      ...['"', '""', "'", '(', ')*', 'a AND', 'NOT', 'NEAR(', 'AND OR NOT', 'a:b', 'scope:x', '^fox', 'fox*', '-fox'],
-      ...['\0', 'fox\0', '\\', '%', '_', '&', '|', '!', '<->', ':*', "fox' | 'x", '{content}:fox', '\uD83C', '\uFFFF'],
-      ...[
-        'x'.repeat(10_000),
-        '北京长城'.repeat(2_500),
-        '北'.repeat(9_000),
-        '🎉'.repeat(2_000),
-        'word '.repeat(3_000),
-        '👩‍👩‍👧',
-        '؟',
-        '١٢٣',
-        'ﬁ',
-        'the',
-        'i',
-        '--',
-        '/*',
-        ';',
-        '$1',
-        '?',
-      ],
+      '"',
+      '""',
+      "'",
+      '(',
+      ')*',
+      'a AND',
+      'NOT',
+      'NEAR(',
+      'AND OR NOT',
+      'a:b',
+      'scope:x',
+      '^fox',
+      'fox*',
+      '-fox',
+      '\0',
+      'fox\0',
+      '\\',
+      '%',
+      '_',
+      '&',
+      '|',
+      '!',
+      '<->',
+      ':*',
+      "fox' | 'x",
+      '{content}:fox',
+      '\uD83C',
+      '\uFFFF',
+      'x'.repeat(10_000),
+      '北京长城'.repeat(2_500),
+      '北'.repeat(9_000),
+      '🎉'.repeat(2_000),
+      'word '.repeat(3_000),
+      '👩‍👩‍👧',
+      '؟',
+      '١٢٣',
+      'ﬁ',
+      'the',
+      'i',
+      '--',
+      '/*',
+      ';',
+      '$1',
+      '?',
     ]
     for (const text of odd) {
       await find(text)
@@ -137,49 +171,49 @@ export const SEARCH: Promised = {
   },
 
   'several who index at once index everything once': async ({ store, another }) => {
-    const home = await givenAgent(store)
+    const home = await createAgent(store)
     const texts = Array.from({ length: 350 }, (_, index) => `number${index} of many`)
-    await given(store, home, texts)
+    await addMessages(store, home, texts)
     const others = await Promise.all([another(), another()])
     const stores = [store, ...others.map((one) => one.store)]
     await Promise.all(stores.flatMap((one) => [untilDone(one), finder(one, home)('many'), untilDone(one)]))
     const find = finder(store, home)
     assert.equal((await find('many', { limit: 1_000 })).length, 350)
     for (const index of [0, 99, 100, 199, 349]) assert.deepEqual(await find(`number${index}`), [index])
-    assert.equal(await store.recall.catchUp(1_000), 'done')
+    assert.equal(await store.messageSearch.catchUp(1_000), 'done')
     for (const one of others) await one.store.close()
   },
 
   'only what one may see is found, by whom it was said and of whom it was asked': async ({ store }) => {
-    const home = await givenAgent(store)
-    const neighbour = await givenAgent(store)
-    await given(store, home, [
+    const home = await createAgent(store)
+    const neighbor = await createAgent(store)
+    await addMessages(store, home, [
       'a kettle',
       { role: 'assistant', content: [{ type: 'reasoning', text: 'thinking of a kettle' }], calls: [] },
       { role: 'tool', outcomes: [{ callId: 'call-1', status: 'success', output: 'kettle found' } as never] },
       { role: 'approval', decisions: [] },
     ])
-    await given(store, neighbour, ['their kettle'])
+    await addMessages(store, neighbor, ['their kettle'])
     const find = finder(store, home)
     assert.deepEqual((await find('kettle')).sort(), [0, 1, 2])
     assert.deepEqual(await find('kettle', { roles: ['user'] }), [0])
     assert.deepEqual(await find('kettle', { roles: ['tool'] }), [2])
     assert.deepEqual(await find('kettle', { conversationId: home.conversationId, roles: ['assistant'] }), [1])
-    assert.deepEqual(await find('kettle', { conversationId: neighbour.conversationId }), [])
-    const all = await store.recall.search(ORGANIZATION, undefined, { text: 'kettle', limit: 10 })
+    assert.deepEqual(await find('kettle', { conversationId: neighbor.conversationId }), [])
+    const all = await store.messageSearch.search(ORGANIZATION, undefined, { text: 'kettle', limit: 10 })
     assert.equal(all.length, 4)
     for (const agentId of [undefined, home.agentId])
-      assert.deepEqual(await store.recall.search(OTHER_ORGANIZATION, agentId, { text: 'kettle', limit: 10 }), [])
+      assert.deepEqual(await store.messageSearch.search(OTHER_ORGANIZATION, agentId, { text: 'kettle', limit: 10 }), [])
   },
 
   'what is deleted is found no more, and nothing of it stays indexed': async ({ store }) => {
-    const home = await givenAgent(store)
-    const kept = await givenAgent(store)
-    await given(store, home, ['a kettle'])
-    await given(store, kept, ['another kettle'])
+    const home = await createAgent(store)
+    const kept = await createAgent(store)
+    await addMessages(store, home, ['a kettle'])
+    await addMessages(store, kept, ['another kettle'])
     await untilDone(store)
     await store.conversations.delete(ORGANIZATION, kept.conversationId, AT)
-    const everywhere = () => store.recall.search(ORGANIZATION, undefined, { text: 'kettle', limit: 10 })
+    const everywhere = () => store.messageSearch.search(ORGANIZATION, undefined, { text: 'kettle', limit: 10 })
     assert.deepEqual(
       (await everywhere()).map(({ agentId }) => agentId),
       [home.agentId],
@@ -188,6 +222,6 @@ export const SEARCH: Promised = {
     assert.deepEqual(await finder(store, kept)('kettle'), [])
     await store.agents.delete(ORGANIZATION, home.agentId)
     assert.deepEqual(await everywhere(), [])
-    assert.equal(await store.recall.catchUp(1_000), 'done')
+    assert.equal(await store.messageSearch.catchUp(1_000), 'done')
   },
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { RunId } from '../../src/core/id.ts'
 import type { ChunkAppend } from '../../src/ports/chunk-store.ts'
-import type { Promised } from './contract.ts'
-import { AT, newId } from './given.ts'
+import type { ContractTests } from './contract.ts'
+import { AT, newId } from './fixture-storage.ts'
 
 const append = (runId: RunId, bodies: string[], more: Partial<ChunkAppend> = {}): ChunkAppend => ({
   runId,
@@ -14,7 +14,7 @@ const append = (runId: RunId, bodies: string[], more: Partial<ChunkAppend> = {})
   ...more,
 })
 
-export const STREAMS: Promised = {
+export const STREAMS: ContractTests = {
   'chunks are numbered densely from 1, each stream by itself': async ({ chunks }) => {
     const [one, other] = [newId.run(), newId.run()]
     assert.deepEqual(await chunks.open(one, 1), { last: 0, lastEvent: 0, ended: false, mayHaveLost: false })
@@ -54,7 +54,7 @@ export const STREAMS: Promised = {
     )
   },
 
-  'an append that was tried before is recognised by what it says, not by its length': async ({ chunks }) => {
+  'an append that was tried before is recognized by what it says, not by its length': async ({ chunks }) => {
     const id = newId.run()
     await chunks.open(id, 1)
     assert.deepEqual(await chunks.append([append(id, ['"a"', '"b"'], { last: 0 })]), [1])

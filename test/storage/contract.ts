@@ -13,14 +13,14 @@ import { REPAIRS } from './contract-repairs.ts'
 import { REQUESTS } from './contract-requests.ts'
 import { SEARCH } from './contract-search.ts'
 import { STREAMS } from './contract-streams.ts'
-import type { Given } from './given.ts'
+import type { StorageFixture } from './fixture-storage.ts'
 
 /** What every database keeps: the promise in plain words, and how it is tried. */
-export type Promised = Record<string, (given: Given) => Promise<void>>
+export type ContractTests = Record<string, (given: StorageFixture) => Promise<void>>
 
-export type OpenForTest = () => Promise<{ given: Given; close(): Promise<void> }>
+export type OpenFixture = () => Promise<{ given: StorageFixture; close(): Promise<void> }>
 
-const CONTRACT: Promised = {
+const CONTRACT: ContractTests = {
   ...APPENDS,
   ...INTAKE,
   ...CLAIMS,
@@ -38,7 +38,7 @@ const CONTRACT: Promised = {
 }
 
 /** `atOnce`: how many promises are tried side by side, where most of the time is spent waiting for a server. */
-export function keepsTheContract(database: string, open: OpenForTest, atOnce = 1): void {
+export function testContract(database: string, open: OpenFixture, atOnce = 1): void {
   suite(database, { concurrency: atOnce }, () => {
     for (const [promise, attempt] of Object.entries(CONTRACT))
       test(`${database}: ${promise}`, { timeout: 30_000 }, async () => {
@@ -52,4 +52,4 @@ export function keepsTheContract(database: string, open: OpenForTest, atOnce = 1
   })
 }
 
-export const promises = Object.keys(CONTRACT)
+export const contractTitles = Object.keys(CONTRACT)

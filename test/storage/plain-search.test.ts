@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { realClock as clock } from '../../src/config/real-clock.ts'
 import type { Store } from '../../src/ports/store.ts'
-import { catchUpIndex, sweepIndex } from '../../src/storage/conversations/message-words.ts'
-import { recallStore } from '../../src/storage/conversations/recall.ts'
+import { catchUpIndex, sweepIndex } from '../../src/storage/conversations/indexed-messages.ts'
+import { messageSearchStore } from '../../src/storage/conversations/message-search-store.ts'
 import type { Database } from '../../src/storage/database/database.ts'
 import { POSTGRES, SQLITE } from '../../src/storage/database/dialect.ts'
 import { postgresExecutor } from '../../src/storage/database/postgres-connection.ts'
@@ -13,7 +13,18 @@ import { sqliteConnection } from '../../src/storage/database/sqlite-connection.t
 import { openPostgresStore } from '../../src/storage/postgres.ts'
 import { shareSqliteStore } from '../../src/storage/sqlite.ts'
 import { startPostgres } from '../harness/postgres.ts'
-import { AT, asHolder, entry, fault, finish, givenAgent, givenRunning, type Home, ORGANIZATION, says } from './given.ts'
+import {
+  type AgentConversation,
+  AT,
+  asHolder,
+  createAgent,
+  createRunningRun,
+  entry,
+  fault,
+  finish,
+  ORGANIZATION,
+  says,
+} from './fixture-storage.ts'
 
 /** Words themselves are kept beside their places only on SQLite. */
 const TABLES = {
@@ -25,7 +36,7 @@ const refuses: Database['write'] = () => Promise.reject(new Error('the disk is f
 
 test('SQLite: what could not be indexed is found all the same, and beside what was', async (context) => {
   const file = new DatabaseSync(':memory:')
-  const { store } = await shareSqliteStore({ database: file, clock, standing: 'sole' })
+  const { store } = await shareSqliteStore({ database: file, clock, ownership: 'sole' })
   context.after(async () => {
     await store.close()
     file.close()
@@ -33,7 +44,8 @@ test('SQLite: what could not be indexed is found all the same, and beside what w
   const connection = sqliteConnection(file, 'memory')
   const { exclusively: read } = connection
   await findsWithoutIndexing({
-    ...{ store, unwritable: { dialect: SQLITE, write: refuses, read, readAtOnce: read } },
+    store,
+    unwritable: { dialect: SQLITE, write: refuses, read, readSnapshot: read },
     write: ({ work }) => connection.transact(work),
     count: async (table) => Number(file.prepare(`select count(*) as rows from ${table}`).get()?.rows),
   })
@@ -53,28 +65,34 @@ test('PostgreSQL: what could not be indexed is found all the same, and beside wh
   })
   const read: Database['read'] = async (work) => work(postgresExecutor(pool))
   await findsWithoutIndexing({
-    ...{ store, unwritable: { dialect: POSTGRES, write: refuses, read, readAtOnce: read } },
+    store,
+    unwritable: { dialect: POSTGRES, write: refuses, read, readSnapshot: read },
     write: ({ work }) => read(work),
     count: async (table) => Number((await pool.query(`select count(*) as rows from ${table}`)).rows[0].rows),
   })
 })
 
-type Given = { store: Store; unwritable: Database; write: Database['write']; count(table: string): Promise<number> }
+type SearchFixture = {
+  store: Store
+  unwritable: Database
+  write: Database['write']
+  count(table: string): Promise<number>
+}
 
-async function findsWithoutIndexing({ store, unwritable, write, count }: Given): Promise<void> {
-  const home = await givenAgent(store)
-  const say = async (speaker: Home, ...texts: string[]) => {
-    const run = await givenRunning(store, speaker)
+async function findsWithoutIndexing({ store, unwritable, write, count }: SearchFixture): Promise<void> {
+  const home = await createAgent(store)
+  const say = async (speaker: AgentConversation, ...texts: string[]) => {
+    const run = await createRunningRun(store, speaker)
     await store.events.append(asHolder(run, { facts: texts.map((text) => entry(fault('x'), says(run.id, text))) }))
     await finish(store, run)
   }
-  const recall = recallStore(unwritable, clock)
+  const recall = messageSearchStore(unwritable, clock)
   const find = async (text: string, agentId: typeof home.agentId | undefined = home.agentId) =>
     (await recall.search(ORGANIZATION, agentId, { text, limit: 10 })).map(({ position }) => position)
 
   await say(home, 'an old kettle', 'the sea')
   assert.deepEqual(await find('kettle'), [0], 'nothing is indexed yet')
-  await store.recall.catchUp(1_000)
+  await store.messageSearch.catchUp(1_000)
   await say(home, 'a new kettle', 'Привет, МИР', '我们去北京', 'done 🎉', 'a new sea 100%')
   assert.deepEqual((await find('kettle')).sort(), [0, 2])
   assert.deepEqual((await find('kettle', undefined)).sort(), [0, 2])
@@ -84,23 +102,23 @@ async function findsWithoutIndexing({ store, unwritable, write, count }: Given):
   assert.deepEqual(await find('🎉'), [5])
   assert.deepEqual((await find('new kettle'))[0], 2)
   assert.deepEqual(await find('user'), [], 'a word that only the row has')
-  await store.recall.catchUp(1_000)
+  await store.messageSearch.catchUp(1_000)
   assert.deepEqual((await find('kettle')).sort(), [0, 2], 'nothing is found twice')
   assert.deepEqual(await find('北京'), [4])
 
   // Nothing is left of what is deleted, whichever way it goes.
-  const neighbour = await givenAgent(store)
-  await say(neighbour, 'their kettle')
-  await store.recall.catchUp(1_000)
+  const neighbor = await createAgent(store)
+  await say(neighbor, 'their kettle')
+  await store.messageSearch.catchUp(1_000)
   assert.deepEqual(await count('message_index'), 8)
-  await store.conversations.delete(ORGANIZATION, neighbour.conversationId, AT)
+  await store.conversations.delete(ORGANIZATION, neighbor.conversationId, AT)
   await store.agents.delete(ORGANIZATION, home.agentId)
   assert.equal(await count('message_index'), 1)
   for (let sweeps = 0; sweeps < 3; sweeps++) await sweepIndex({ ...unwritable, write })
   for (const table of TABLES[unwritable.dialect.name]) assert.equal(await count(table), 0, table)
 
   // An agent that goes between the reading and the writing of a batch leaves nothing behind.
-  const shortLived = await givenAgent(store)
+  const shortLived = await createAgent(store)
   await say(shortLived, 'a kettle for a moment')
   const late: Database['write'] = async (job) => {
     await store.agents.delete(ORGANIZATION, shortLived.agentId)

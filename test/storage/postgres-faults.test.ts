@@ -14,18 +14,18 @@ import { cuttingProxy } from './cutting-proxy.ts'
 import {
   asHolder,
   claimNext,
+  createAgent,
+  createRunningRun,
   ended,
   entry,
   fault,
-  givenAgent,
-  givenRunning,
-  mustOpen,
   newId,
   ORGANIZATION,
   openRun,
+  requireOpened,
   says,
   typesOf,
-} from './given.ts'
+} from './fixture-storage.ts'
 
 const probe = await startPostgres()
 const skip = 'skip' in probe ? probe.skip : false
@@ -33,9 +33,9 @@ if (!('skip' in probe)) await probe.stop()
 
 for (const when of ['before', 'after'] as const) {
   test(`an append whose line is cut ${when} its commit is written exactly once`, { skip }, async (context) => {
-    const { store, proxy } = await givenProxied(context)
-    const home = await givenAgent(store)
-    const run = await givenRunning(store, home)
+    const { store, proxy } = await openProxied(context)
+    const home = await createAgent(store)
+    const run = await createRunningRun(store, home)
     proxy.cutAtNextCommit(when)
     const append = asHolder(run, { facts: [entry(fault('fact'), says(run.id, 'once'))], intents: [entry(ended)] })
     const appended = await store.events.append(append)
@@ -47,18 +47,18 @@ for (const when of ['before', 'after'] as const) {
   })
 
   test(`a run whose line is cut ${when} its commit is opened exactly once`, { skip }, async (context) => {
-    const { store, proxy } = await givenProxied(context)
-    const home = await givenAgent(store)
+    const { store, proxy } = await openProxied(context)
+    const home = await createAgent(store)
     proxy.cutAtNextCommit(when)
     const workerId = newId.worker()
-    const run = mustOpen(await store.runs.open(openRun(home, { claimFor: workerId })))
+    const run = requireOpened(await store.runs.open(openRun(home, { claimFor: workerId })))
     assert.equal(run.leaseOwner, workerId)
     assert.equal((await store.runs.list(ORGANIZATION, {}, { limit: 10 })).length, 1)
   })
 
   test(`a claim whose line is cut ${when} its commit is not forgotten`, { skip }, async (context) => {
-    const { store, proxy } = await givenProxied(context)
-    const run = mustOpen(await store.runs.open(openRun(await givenAgent(store))))
+    const { store, proxy } = await openProxied(context)
+    const run = requireOpened(await store.runs.open(openRun(await createAgent(store))))
     proxy.cutAtNextCommit(when)
     let claim = await claimNext(store)
     // The server may hold the row for a moment after the line is gone: whoever wants work asks again, as a worker does.
@@ -69,7 +69,7 @@ for (const when of ['before', 'after'] as const) {
   })
 
   test(`chunks whose line is cut ${when} their commit are numbered once`, { skip }, async (context) => {
-    const { chunks, proxy } = await givenProxied(context)
+    const { chunks, proxy } = await openProxied(context)
     const runId = newId.run()
     await chunks.open(runId, 1)
     proxy.cutAtNextCommit(when)
@@ -80,9 +80,9 @@ for (const when of ['before', 'after'] as const) {
 }
 
 test('steering whose line is cut is reported as unknown, never repeated on a guess', { skip }, async (context) => {
-  const { store, proxy } = await givenProxied(context)
-  const home = await givenAgent(store)
-  const run = await givenRunning(store, home)
+  const { store, proxy } = await openProxied(context)
+  const home = await createAgent(store)
+  const run = await createRunningRun(store, home)
   proxy.cutAtNextCommit('after')
   await assert.rejects(store.runs.open(openRun(home, { policy: 'steer' })), isFault('outcome-unknown'))
   assert.deepEqual(typesOf(await store.events.read(run.id, 1)), ['input-steered'])
@@ -91,9 +91,9 @@ test('steering whose line is cut is reported as unknown, never repeated on a gue
 test('while the server is away every call says so, and all goes on when it is back', { skip }, async (context) => {
   const server = await startPostgresServer()
   if ('skip' in server) return context.skip(server.skip)
-  const { store, chunks } = await givenStore(context, server)
-  const home = await givenAgent(store)
-  const run = await givenRunning(store, home)
+  const { store, chunks } = await openStore(context, server)
+  const home = await createAgent(store)
+  const run = await createRunningRun(store, home)
   await chunks.open(run.id, 1)
   await server.crash()
   try {
@@ -142,7 +142,7 @@ test('two processes that start at once migrate once, and a newer database is ref
   await assert.rejects(older, isFault('newer-version'))
 })
 
-async function givenStore(context: TestContext, given?: TestPostgres) {
+async function openStore(context: TestContext, given?: TestPostgres) {
   const server = given ?? (await startPostgres())
   assert.ok(!('skip' in server))
   const opened = await openPostgresStore({ url: server.url, clock, durability: 'strict' })
@@ -154,7 +154,7 @@ async function givenStore(context: TestContext, given?: TestPostgres) {
   return opened
 }
 
-async function givenProxied(context: TestContext) {
+async function openProxied(context: TestContext) {
   const server = await startPostgres()
   assert.ok(!('skip' in server))
   const proxy = await cuttingProxy(server.url)

@@ -3,20 +3,21 @@ import { realClock as clock } from '../../src/config/real-clock.ts'
 import { openPostgresStore } from '../../src/storage/postgres.ts'
 import type { OpenedStore } from '../../src/storage/store.ts'
 import { startPostgres } from '../harness/postgres.ts'
-import { keepsTheContract, promises } from './contract.ts'
-import { emptiedDatabases } from './emptied-postgres.ts'
+import { contractTitles, testContract } from './contract.ts'
+import { newDatabasePool } from './postgres-pool.ts'
 
 /** Migrated once; the databases of the tests are copies of it. */
 const first = await startPostgres()
-if ('skip' in first) for (const promise of promises) test(`PostgreSQL: ${promise}`, { skip: first.skip }, () => {})
+if ('skip' in first)
+  for (const promise of contractTitles) test(`PostgreSQL: ${promise}`, { skip: first.skip }, () => {})
 else {
   await close(await openPostgresStore({ url: first.url, clock, durability: 'strict' }))
-  const databases = await emptiedDatabases(first)
+  const databases = await newDatabasePool(first)
   after(async () => {
     await databases.stop()
     await first.stop()
   })
-  keepsTheContract(
+  testContract(
     'PostgreSQL',
     async () => {
       const database = await databases.take()

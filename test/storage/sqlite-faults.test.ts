@@ -18,22 +18,22 @@ import {
   asHolder,
   cancelled,
   collect,
+  createAgent,
+  createRunningRun,
   entry,
   fault,
-  givenAgent,
-  givenRunning,
   newId,
   ORGANIZATION,
   openRun,
   says,
-} from './given.ts'
+} from './fixture-storage.ts'
 
 test('a full disk fails the write with nothing half-written, and writing goes on when there is space', async (context) => {
   const database = new DatabaseSync(join(newHome(context), 'holdfast.db'))
-  const { store, snapshot } = await shareSqliteStore({ database, clock, standing: 'peer' })
+  const { store, snapshot } = await shareSqliteStore({ database, clock, ownership: 'peer' })
   context.after(() => database.close())
-  const home = await givenAgent(store)
-  const run = await givenRunning(store, home)
+  const home = await createAgent(store)
+  const run = await createRunningRun(store, home)
   const before = JSON.stringify([await collect(snapshot.runs()), await collect(snapshot.conversations())])
 
   const { page_count: pages } = database.prepare('pragma page_count').get() as { page_count: number }
@@ -50,9 +50,12 @@ test('a full disk fails the write with nothing half-written, and writing goes on
 
 test('on a full disk a write that fits still passes beside one that does not', async (context) => {
   const database = new DatabaseSync(join(newHome(context), 'holdfast.db'))
-  const { store } = await shareSqliteStore({ database, clock, standing: 'peer' })
+  const { store } = await shareSqliteStore({ database, clock, ownership: 'peer' })
   context.after(() => database.close())
-  const runs = [await givenRunning(store, await givenAgent(store)), await givenRunning(store, await givenAgent(store))]
+  const runs = [
+    await createRunningRun(store, await createAgent(store)),
+    await createRunningRun(store, await createAgent(store)),
+  ]
   const { page_count: pages } = database.prepare('pragma page_count').get() as { page_count: number }
   database.exec(`pragma max_page_count = ${pages}`)
   const [big, small] = await Promise.allSettled([
@@ -77,9 +80,9 @@ test('a home that cannot be written is refused with its name', async (context) =
 test('a database that has become read-only says so, and a later write passes', async (context) => {
   const file = join(newHome(context), 'holdfast.db')
   const database = new DatabaseSync(file)
-  const { store } = await shareSqliteStore({ database, clock, standing: 'peer' })
+  const { store } = await shareSqliteStore({ database, clock, ownership: 'peer' })
   context.after(() => database.close())
-  const home = await givenAgent(store)
+  const home = await createAgent(store)
   database.exec('pragma query_only = 1')
   await assert.rejects(store.runs.open(openRun(home)), isFault('read-only', new RegExp(file)))
   database.exec('pragma query_only = 0')
@@ -101,7 +104,7 @@ test('a file that is no database is refused, named and left as it is', async (co
 test('a damaged chunk log is set aside and the truth still opens', async (context) => {
   const home = newHome(context)
   const first = await open({ home })
-  const run = await givenRunning(first.store, await givenAgent(first.store))
+  const run = await createRunningRun(first.store, await createAgent(first.store))
   await first.close()
   writeFileSync(join(home, 'chunks.db'), 'damaged '.repeat(1000))
   const second = await open({ home })
@@ -165,7 +168,7 @@ const broken: Migration = {
 test('a copy is taken before a database in use is changed, and a new one needs none', async (context) => {
   const home = newHome(context)
   const first = await open({ home })
-  const { agentId } = await givenAgent(first.store)
+  const { agentId } = await createAgent(first.store)
   await first.close()
   assert.deepEqual(copiesIn(home), [])
 
@@ -220,7 +223,7 @@ test('after kill -9 of the owner the next one may own, and its leases are free a
   context.after(next.close)
   const dead = newId.worker()
   await next.store.workers.beat(dead, 60_000)
-  const run = await givenRunning(next.store, await givenAgent(next.store), dead)
+  const run = await createRunningRun(next.store, await createAgent(next.store), dead)
   const heir = newId.worker()
   await next.store.workers.beat(heir, 60_000)
   const claim = await next.store.runs.takeOver(heir, { quarantine: 'free', quarantineFrom: 2, at: 0 })
@@ -232,7 +235,7 @@ test('the owner notices a guest’s cancel, and its own writes are no news', asy
   const virtual = newVirtualClock()
   const owner = await open({ home, clock: virtual })
   context.after(owner.close)
-  const run = await givenRunning(owner.store, await givenAgent(owner.store))
+  const run = await createRunningRun(owner.store, await createAgent(owner.store))
   let nudges = 0
   context.after(owner.store.onForeignWrite(() => nudges++))
   await owner.store.events.append(asHolder(run, { facts: [entry(fault('own'))] }))
@@ -256,7 +259,7 @@ test('the log file does not grow without bound', async (context) => {
   const home = newHome(context)
   const { store, close } = await open({ home })
   context.after(close)
-  const run = await givenRunning(store, await givenAgent(store))
+  const run = await createRunningRun(store, await createAgent(store))
   const big = 'x'.repeat(1_000_000)
   for (let count = 0; count < 120; count++)
     await store.events.append(asHolder(run, { seen: run.nextSeq + count, facts: [entry(fault(big))] }))

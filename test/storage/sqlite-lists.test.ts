@@ -3,10 +3,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { realClock as clock } from '../../src/config/real-clock.ts'
 import { shareSqliteStore } from '../../src/storage/sqlite.ts'
-import { ORGANIZATION } from './given.ts'
+import { ORGANIZATION } from './fixture-storage.ts'
 
 /** A store, and how its database goes about the last statement that was prepared. */
-async function given(context: TestContext) {
+async function newFixture(context: TestContext) {
   const database = new DatabaseSync(':memory:')
   const prepared: string[] = []
   const prepare = database.prepare.bind(database)
@@ -14,7 +14,7 @@ async function given(context: TestContext) {
     prepared.push(sql)
     return prepare(sql)
   }
-  const { store } = await shareSqliteStore({ database, clock, standing: 'peer' })
+  const { store } = await shareSqliteStore({ database, clock, ownership: 'peer' })
   context.after(async () => {
     await store.close()
     database.close()
@@ -27,7 +27,7 @@ async function given(context: TestContext) {
 }
 
 test('runs that are not over are not looked for among all there ever were', async (context) => {
-  const { store, plan } = await given(context)
+  const { store, plan } = await newFixture(context)
   await store.runs.list(ORGANIZATION, { statuses: ['completed'] }, { limit: 10 })
   assert.ok(plan().includes('SCAN runs'), 'a list of all of them is')
   await store.runs.list(ORGANIZATION, { statuses: ['created', 'running'] }, { limit: 10 })

@@ -15,7 +15,7 @@ const insert = statement<Named>()((db, p) =>
 )
 const names = statement<Record<never, never>>()((db) => db.selectFrom('organizations').select('name').orderBy('id'))
 
-function given(t: TestContext) {
+function newFixture(t: TestContext) {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-reads-'))
   const file = join(home, 'reads.db')
   const open = (readOnly: boolean) => new DatabaseSync(file, { readOnly })
@@ -33,7 +33,7 @@ function given(t: TestContext) {
 }
 
 test('a read beside an open transaction sees nothing of it, and all of it once it is committed', async (t) => {
-  const { writer, seen } = given(t)
+  const { writer, seen } = newFixture(t)
   await writer.transact(async (db) => {
     await db.run(insert, { id: 'org-1', name: 'kept' })
     assert.deepEqual(await seen(), [])
@@ -42,7 +42,7 @@ test('a read beside an open transaction sees nothing of it, and all of it once i
 })
 
 test('a read beside a transaction that fails never sees what was taken back', async (t) => {
-  const { writer, seen } = given(t)
+  const { writer, seen } = newFixture(t)
   const failing = writer.transact(async (db) => {
     await db.run(insert, { id: 'org-1', name: 'lost' })
     assert.deepEqual(await seen(), [])
@@ -53,9 +53,9 @@ test('a read beside a transaction that fails never sees what was taken back', as
 })
 
 test('a read never gets the view of a longer one that began before the last commit', async (t) => {
-  const { writer, reader, seen } = given(t)
+  const { writer, reader, seen } = newFixture(t)
   let waiting: Promise<string[]> | undefined
-  await reader.readAtOnce(async (db) => {
+  await reader.readSnapshot(async (db) => {
     await db.all(names, {})
     await writer.transact((inner) => inner.run(insert, { id: 'org-1', name: 'new' }))
     await writer.transact(async () => {
@@ -68,7 +68,7 @@ test('a read never gets the view of a longer one that began before the last comm
 })
 
 test('what is asked by a read writes nothing', async (t) => {
-  const { read, seen } = given(t)
+  const { read, seen } = newFixture(t)
   await assert.rejects(read((db) => db.run(insert, { id: 'org-1', name: 'smuggled' })))
   assert.deepEqual(await seen(), [])
 })

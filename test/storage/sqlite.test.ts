@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { realClock as clock } from '../../src/config/real-clock.ts'
 import { openSqliteStore, shareSqliteStore } from '../../src/storage/sqlite.ts'
 import type { OpenedStore } from '../../src/storage/store.ts'
-import { keepsTheContract } from './contract.ts'
+import { testContract } from './contract.ts'
 
-keepsTheContract('SQLite', async () => {
+testContract('SQLite', async () => {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-storage-'))
   const opened: OpenedStore[] = []
   const openAs = async (role: 'owner' | 'guest') => {
@@ -28,11 +28,11 @@ keepsTheContract('SQLite', async () => {
   }
 })
 
-keepsTheContract('SQLite in memory, shared by several stores', async () => {
+testContract('SQLite in memory, shared by several stores', async () => {
   const database = new DatabaseSync(':memory:')
   const opened: OpenedStore[] = []
   const share = async () => {
-    const store = await shareSqliteStore({ database, clock, standing: 'peer' })
+    const store = await shareSqliteStore({ database, clock, ownership: 'peer' })
     opened.push(store)
     return store
   }

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Letta } from '@letta-ai/letta-client'
 import { waitForRun } from '../../src/service/runs/watch-run.ts'
-import { lacks } from '../harness/programs.ts'
-import { serveApp, workspaceAgent } from './served-app.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { serveApp, workspaceAgent } from './fixture-served-app.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 
 type Process = { id: string; command: string; ending: { type: string; why?: string; code?: number } | null }
 type Wire = {
@@ -96,7 +96,7 @@ test('what a process wrote is read page by page while it runs, and it is ended w
   assert.deepEqual(after.processes?.find((one) => one.id === id)?.ending, ended.ending)
 })
 
-test('what is another organisation’s looks missing, and each key may do what its scope says', { skip }, async (t) => {
+test('what is another organization’s looks missing, and each key may do what its scope says', { skip }, async (t) => {
   const { ask, call, client } = await serveApp(t)
   const agent = await workspaceAgent(client)
   await call(agent.id, 'shell', { command: 'sleep 1000', background: true })
@@ -153,9 +153,9 @@ test('a deleted conversation and a deleted agent leave nothing running and nothi
   })
   assert.equal((await ask('DELETE', `/v1/agents/${agent.id}`)).status, 200)
   assert.ok(!existsSync(first.folder!), 'with the agent, in the middle of a turn')
-  assert.deepEqual(await app.desk.workspaces?.list(), [])
-  assert.equal(app.desk.engine?.dispatcher.isRunning(runId as `run-${string}`), false, 'which was heard out first')
-  assert.equal(app.desk.world.warm?.state().entries, 0)
+  assert.deepEqual(await app.context.workspaces?.list(), [])
+  assert.equal(app.context.engine?.dispatcher.isRunning(runId as `run-${string}`), false, 'which was heard out first')
+  assert.equal(app.context.deps.historyCache?.state().entries, 0)
 })
 
 test('a conversation that begins anew has no processes any more, and its files', { skip }, async (t) => {
@@ -252,14 +252,14 @@ test('without a sandbox, because the operator said so, each command waits for a 
   const approvals = [{ tool_call_id: open!.tool_calls[0]!.tool_call_id, verdict: 'approve' }]
   const answer = await ask('POST', `/v1/approvals/${open!.run_id}`, { body: { approvals } })
   const { run_id } = answer.body as { run_id: `run-${string}` }
-  assert.equal((await waitForRun(run_id, app.desk)).status, 'completed')
+  assert.equal((await waitForRun(run_id, app.context)).status, 'completed')
   const [after]: Wire[] = (await ask('GET', '/v1/workspaces')).body
   const path = `/v1/workspaces/${after!.conversation_id}/processes/${after!.processes![0]!.id}`
   const { output }: { output: { text: string } } = (await ask('GET', path)).body
   assert.equal(output.text, 'from a person who agreed')
 })
 
-test('without a sandbox, agents of other organisations do nothing on this machine', async (t) => {
+test('without a sandbox, agents of other organizations do nothing on this machine', async (t) => {
   const { ask, client, app } = await serveApp(t, { HOLDFAST_SANDBOX: 'local' })
   const { id: organization_id }: { id: string } = (await ask('POST', '/v1/organizations', { body: { name: 'x' } })).body
   const made = await ask('POST', '/v1/keys', { body: { name: 'theirs', scope: 'admin', organization_id } })
@@ -272,7 +272,7 @@ test('without a sandbox, agents of other organisations do nothing on this machin
   ] as const) {
     const { status, func_return } = (await run(tool, args)) as { status: string; func_return: string }
     assert.equal(status, 'error')
-    assert.match(func_return, /agents of its own organisation only/)
+    assert.match(func_return, /agents of its own organization only/)
   }
-  assert.deepEqual(await app.desk.workspaces?.list(), [])
+  assert.deepEqual(await app.context.workspaces?.list(), [])
 })

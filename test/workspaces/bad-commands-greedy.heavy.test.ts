@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { lacks } from '../harness/programs.ts'
+import { missingProgram } from '../harness/programs.ts'
 import { SLOW } from './escapes/bad-commands.ts'
 import { SLOW_SABOTAGE } from './escapes/sabotage.ts'
 import { tryBadCommand } from './escapes/try-bad-command.ts'
@@ -8,7 +8,7 @@ import { trySabotage } from './escapes/try-sabotage.ts'
 for (const bad of SLOW)
   test(
     `a command that ${bad.does} ends in a clear answer, and nobody else notices`,
-    { skip: lacks('bwrap') },
+    { skip: missingProgram('bwrap') },
     (context) => tryBadCommand(context, bad),
   )
 
@@ -16,7 +16,7 @@ for (const sabotage of SLOW_SABOTAGE)
   test(
     `after a command that ${sabotage.does}, the next one works`,
     {
-      skip: lacks('bwrap'),
+      skip: missingProgram('bwrap'),
     },
     (context) => trySabotage(context, sabotage),
   )

@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { lacks } from '../harness/programs.ts'
+import { missingProgram } from '../harness/programs.ts'
 import { SABOTAGE } from './escapes/sabotage.ts'
 import { trySabotage } from './escapes/try-sabotage.ts'
 
@@ -7,7 +7,7 @@ for (const sabotage of SABOTAGE)
   test(
     `after a command that ${sabotage.does} beneath its supervisor, the next one works`,
     {
-      skip: lacks('bwrap'),
+      skip: missingProgram('bwrap'),
     },
     (context) => trySabotage(context, sabotage),
   )

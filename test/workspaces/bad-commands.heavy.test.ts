@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { lacks } from '../harness/programs.ts'
+import { missingProgram } from '../harness/programs.ts'
 import { QUICK } from './escapes/bad-commands.ts'
 import { tryBadCommand } from './escapes/try-bad-command.ts'
 
@@ -7,6 +7,6 @@ import { tryBadCommand } from './escapes/try-bad-command.ts'
 for (const bad of QUICK)
   test(
     `a command that ${bad.does} ends in a clear answer, and nobody else notices`,
-    { skip: lacks('bwrap') },
+    { skip: missingProgram('bwrap') },
     (context) => tryBadCommand(context, bad),
   )

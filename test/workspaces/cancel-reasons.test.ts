@@ -4,9 +4,9 @@ import type { Verification } from '../../src/ports/tool.ts'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
 import { cancelRun } from '../../src/service/runs/runs.ts'
 import { success } from '../../src/tools/define-tool.ts'
-import { openHouse } from '../harness/house.ts'
+import { openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
-import { outcomesIn } from './turns.ts'
+import { outcomesIn } from './fixture-turns.ts'
 
 const script = scriptOf({ calls: [{ tool: 'work', input: {}, callId: 'a' }] }, { text: 'done' })
 
@@ -32,24 +32,24 @@ function listening(timeoutMs = 60_000) {
 
 test('a tool is told that its run was cancelled', async (context) => {
   const { work, started, reasons } = listening()
-  const house = await openHouse(context, { tools: [work], script })
+  const house = await openHomeFixture(context, { tools: [work], script })
   const runId = await house.send('go')
   await started.promise
-  await cancelRun(runId, house.desk)
+  await cancelRun(runId, house.context)
   await house.wait(runId)
   assert.deepEqual(reasons, ['cancelled'])
 })
 
 test('a tool is told that it took too long', async (context) => {
   const { work, reasons } = listening(50)
-  const house = await openHouse(context, { tools: [work], script })
+  const house = await openHomeFixture(context, { tools: [work], script })
   await house.ask('go')
   assert.deepEqual(reasons, ['timeout'])
 })
 
 test('a tool is told that the process stops, and what it then says is not its result', async (context) => {
   const { work, started, reasons } = listening()
-  const house = await openHouse(context, { tools: [work], script })
+  const house = await openHomeFixture(context, { tools: [work], script })
   const runId = await house.send('go')
   await started.promise
   await house.stop()
@@ -71,7 +71,7 @@ test('a tool that is still being asked when the process stops is asked again by 
     times += 1
     return times === 1 ? new Promise(() => {}) : Promise.resolve({ type: 'done', answer: success('found') })
   }
-  const house = await openHouse(context, { tools: [{ ...work, verify }], script })
+  const house = await openHomeFixture(context, { tools: [{ ...work, verify }], script })
   const runId = await house.send('go')
   await started.promise
   await house.crash()

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cancelRun } from '../../src/service/runs/runs.ts'
-import { lacks } from '../harness/programs.ts'
-import { until } from './house.ts'
-import { BACKGROUND, FOREVER, running, runningOf } from './running.ts'
-import { processIn } from './turns.ts'
-import { openWorkspaceApp } from './workspace-app.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { processIn } from './fixture-turns.ts'
+import { openWorkspaceApp } from './fixture-workspace-app.ts'
+import { until } from './fixture-workspaces.ts'
+import { BACKGROUND, FOREVER, listRunning, listRunningOf } from './running-processes.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 
 test('cancelling a turn ends what it started, in the foreground and behind it, and nothing else', {
   skip,
@@ -15,12 +15,12 @@ test('cancelling a turn ends what it started, in the foreground and behind it, a
   const house = await openWorkspaceApp(context)
   const older = processIn(await house.call(BACKGROUND))
   const runId = await house.begin(BACKGROUND, FOREVER)
-  await until(async () => (await runningOf(house, runId)).filter(({ outputBytes }) => outputBytes > 0).length === 2)
-  await cancelRun(runId, house.app.desk)
+  await until(async () => (await listRunningOf(house, runId)).filter(({ outputBytes }) => outputBytes > 0).length === 2)
+  await cancelRun(runId, house.app.context)
   assert.equal((await house.wait(runId)).stopReason, 'cancelled')
-  await until(async () => (await runningOf(house, runId)).length === 0)
+  await until(async () => (await listRunningOf(house, runId)).length === 0)
   assert.deepEqual(
-    (await running(house)).map(({ processId }) => processId),
+    (await listRunning(house)).map(({ processId }) => processId),
     [older],
   )
   const outcome = (await house.outcomes(runId)).at(-1)

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { holdfast, newHome, startHoldfast, startServing } from '../cli/holdfast.ts'
-import { lacks } from '../harness/programs.ts'
-import { openWorkspaceHouse } from './house.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { openWorkspacesFixture } from './fixture-workspaces.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 
 /** A home whose workspaces are gone before it is. */
 function homeOf(context: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
-  openWorkspaceHouse(context, { folder: join(home, 'workspaces') })
+  openWorkspacesFixture(context, { folder: join(home, 'workspaces') })
   context.after(() => rmSync(home, { recursive: true, force: true }))
   return home
 }
@@ -34,19 +34,19 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     const home = homeOf(t)
     const first = await startServing(home)
     const chat = startHoldfast(['chat'], { home })
-    await chat.saw('write a small web page and serve it')
+    await chat.waitForText('write a small web page and serve it')
     chat.type('write a small web page and serve it\n')
-    await chat.saw('It runs, and it answers.')
-    await chat.saw('Hello from a workspace')
+    await chat.waitForText('It runs, and it answers.')
+    await chat.waitForText('Hello from a workspace')
     first.child.kill('SIGKILL')
     await first.ended
     const second = await startServing(home)
     chat.type('is it still running\n')
-    await chat.saw('It is still running.')
+    await chat.waitForText('It is still running.')
     chat.type('visit it\n')
-    await chat.saw('It answers.')
+    await chat.waitForText('It answers.')
     chat.type('show its log\n')
-    await chat.saw('also while nobody looked')
+    await chat.waitForText('also while nobody looked')
 
     const [workspace]: Shown[] = await jsonOf(['workspaces'], home)
     assert.equal(workspace!.status, 'awake')
@@ -58,7 +58,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     assert.match(logs.stderr, /still running/)
 
     chat.type('stop it\n')
-    await chat.saw('It has ended.')
+    await chat.waitForText('It has ended.')
     chat.child.stdin.end()
     const { code, stdout, stderr } = await chat.ended
     assert.equal(code, 0, stderr)
@@ -78,12 +78,12 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     const home = homeOf(t)
     const chat = startHoldfast(['chat'], { home })
     chat.type('run sleep 1; echo done in the background\n')
-    await chat.saw('It has begun.')
+    await chat.waitForText('It has begun.')
     const isWoken = async () => (await jsonOf<{ status: string }[]>(['runs'], home))[1]?.status === 'completed'
     while (!(await isWoken())) await new Promise((resolve) => setTimeout(resolve, 100))
     chat.type('\n')
-    await chat.saw('Meanwhile (run-')
-    await chat.saw('has ended (exit code 0).')
+    await chat.waitForText('Meanwhile (run-')
+    await chat.waitForText('has ended (exit code 0).')
     chat.child.stdin.end()
     const { stdout, code } = await chat.ended
     assert.equal(code, 0)
@@ -148,7 +148,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     assert.deepEqual([doctor.code, doctor.stderr], [0, ''])
     assert.match(doctor.stdout, /! Workspaces cannot be had here: .*bubblewrap/)
     const server = await startServing(home, { PATH: path })
-    await server.saw('Sandbox')
+    await server.waitForText('Sandbox')
     server.child.kill('SIGTERM')
     assert.match((await server.ended).stdout, /Sandbox none: .*bubblewrap/)
   })

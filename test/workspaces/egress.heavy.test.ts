@@ -3,11 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { isPublicAddress } from '../../src/net/public-address.ts'
-import { isAllowed, parseDomain } from '../../src/workspaces/egress/domains.ts'
-import { lacks } from '../harness/programs.ts'
-import { newConversationId, openWorkspaceHouse, tell } from './house.ts'
+import { isAllowedHost, parseDomain } from '../../src/workspaces/egress/domains.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { newConversationId, openWorkspacesFixture, runCommand } from './fixture-workspaces.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 
 async function website(context: TestContext) {
   const seen: string[] = []
@@ -44,14 +44,14 @@ process.exit()'`
 
 test('only domains on the list are reached, plainly and through a tunnel', { skip }, async (context) => {
   const site = await website(context)
-  const house = openWorkspaceHouse(context, {
+  const house = openWorkspacesFixture(context, {
     sandbox: { egress: [`allowed.test:${site.port}`, `*.wild.test:${site.port}`] },
     isPublicAddress: () => true,
     resolve: async () => [{ address: '127.0.0.1' }],
   })
   const workspace = await house.open()
-  assert.match((await tell(workspace, 'echo $HTTPS_PROXY')).text, /^http:\/\/127\.0\.0\.1:3128/)
-  const reached = (host: string) => tell(workspace, ask(`http://${host}:${site.port}/page`))
+  assert.match((await runCommand(workspace, 'echo $HTTPS_PROXY')).text, /^http:\/\/127\.0\.0\.1:3128/)
+  const reached = (host: string) => runCommand(workspace, ask(`http://${host}:${site.port}/page`))
   assert.equal((await reached('allowed.test')).text, `200 hello from allowed.test:${site.port}\n`.repeat(2))
   assert.equal((await reached('a.b.wild.test')).text, `200 hello from a.b.wild.test:${site.port}\n`.repeat(2))
   const before = site.seen.length
@@ -63,7 +63,7 @@ test('only domains on the list are reached, plainly and through a tunnel', { ski
 test('a domain on the list that leads inside is refused', { skip }, async (context) => {
   const site = await website(context)
   const addresses = ['127.0.0.1', '169.254.169.254', '10.0.0.1', '::1', '::ffff:127.0.0.1']
-  const house = openWorkspaceHouse(context, {
+  const house = openWorkspacesFixture(context, {
     sandbox: { egress: addresses.map((_, place) => `host-${place}.test:${site.port}`) },
     isPublicAddress,
     resolve: async (host) => [{ address: '198.41.0.4' }, { address: addresses[Number(host.match(/\d+/))]! }],
@@ -71,7 +71,7 @@ test('a domain on the list that leads inside is refused', { skip }, async (conte
   const workspace = await house.open()
   for (const place of addresses.keys())
     assert.match(
-      (await tell(workspace, ask(`http://host-${place}.test:${site.port}/`))).text,
+      (await runCommand(workspace, ask(`http://host-${place}.test:${site.port}/`))).text,
       /^403 .*public[\s\S]*403 .*public/,
     )
   assert.deepEqual(site.seen, [])
@@ -79,7 +79,7 @@ test('a domain on the list that leads inside is refused', { skip }, async (conte
 
 test('a process that outlived its server finds the way out of the next one', { skip }, async (context) => {
   const site = await website(context)
-  const house = openWorkspaceHouse(context, {
+  const house = openWorkspacesFixture(context, {
     sandbox: { egress: [`allowed.test:${site.port}`] },
     isPublicAddress: () => true,
     resolve: async () => [{ address: '127.0.0.1' }],
@@ -89,7 +89,7 @@ test('a process that outlived its server finds the way out of the next one', { s
   const next = house.another()
   const workspace = await next.open(conversationId)
   await house.workspaces.close()
-  assert.match((await tell(workspace, ask(`http://allowed.test:${site.port}/`))).text, /^200 hello/)
+  assert.match((await runCommand(workspace, ask(`http://allowed.test:${site.port}/`))).text, /^200 hello/)
   await next.remove(conversationId)
 })
 
@@ -115,7 +115,7 @@ test('a line of the list is a name, one below a name, or one with a port', () =>
       ['api.test', 443, false],
     ] as [string, number, boolean][]),
   ]
-  for (const [host, port, is] of allowed) assert.equal(isAllowed(domains, host, port), is, `${host}:${port}`)
+  for (const [host, port, is] of allowed) assert.equal(isAllowedHost(domains, host, port), is, `${host}:${port}`)
   for (const text of ['', '*', '*.', 'a b', 'http://example.com', 'example.com:0', 'example.com:99999', 'a/b'])
     assert.equal(parseDomain(text), undefined, text)
 })

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createListener, type Server } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { lacks } from '../harness/programs.ts'
+import { missingProgram } from '../harness/programs.ts'
 import { RAW_REQUESTS } from './escapes/raw-requests.ts'
-import { openWorkspaceHouse, tell } from './house.ts'
+import { openWorkspacesFixture, runCommand } from './fixture-workspaces.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 
 /** Sends each of them over a connection of its own and says how each was answered. */
 const SEND = `
@@ -35,7 +35,7 @@ test('whatever is sent to the way out, it reaches nobody but whom the list names
       socket.on('error', () => {}).end('HTTP/1.1 200 OK\r\n\r\ncanary\n')
     }),
   )
-  const house = openWorkspaceHouse(context, {
+  const house = openWorkspacesFixture(context, {
     sandbox: { egress: [`allowed.test:${site}`] },
     isPublicAddress: () => true,
     resolve: async (host) => [{ address: host === 'allowed.test' ? '127.0.0.1' : host }],
@@ -45,7 +45,7 @@ test('whatever is sent to the way out, it reaches nobody but whom the list names
   const sent = [good, ...RAW_REQUESTS.map(({ bytes }) => bytes({ site, secret }))]
   await workspace.files.write('requests.json', JSON.stringify(sent))
   await workspace.files.write('send.cjs', SEND)
-  const { text } = await tell(workspace, '/holdfast/node send.cjs')
+  const { text } = await runCommand(workspace, '/holdfast/node send.cjs')
   const [first, ...others] = JSON.parse(text) as string[]
   assert.match(first!, /^HTTP\/1\.1 200 [\s\S]*hello/)
   for (const [place, { tries }] of RAW_REQUESTS.entries()) assert.ok(!others[place]!.includes('canary'), tries)
@@ -54,7 +54,7 @@ test('whatever is sent to the way out, it reaches nobody but whom the list names
   assert.deepEqual([...new Set(hosts)], [`allowed.test:${site}`])
 
   const swap = 'cd /holdfast/egress && for name in *; do rm $name; ln -s /tmp/mine $name; touch mine; done'
-  const { text: names } = await tell(workspace, `(${swap}) 2> /dev/null; ls /holdfast/egress`)
+  const { text: names } = await runCommand(workspace, `(${swap}) 2> /dev/null; ls /holdfast/egress`)
   assert.match(names, /^[\w-]+\.sock\n$/)
 })
 

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { FileAnswer, WorkspaceFiles } from '../../src/ports/workspace-files.ts'
 import type { Containment } from '../../src/ports/workspaces.ts'
-import { lacks } from '../harness/programs.ts'
+import { missingProgram } from '../harness/programs.ts'
 import { plantOutside } from './escapes/outside.ts'
-import { wishFor } from './house.ts'
+import { newCommand } from './fixture-workspaces.ts'
 
 type Operation = (files: WorkspaceFiles, path: string) => Promise<FileAnswer<object>>
 
@@ -17,7 +17,7 @@ const OPERATIONS: Record<string, Operation> = {
   search: (files, path) => files.search({ pattern: 'canary|root|nobody', path }),
 }
 
-const CONTAINMENTS: Record<Containment, string | false> = { bubblewrap: lacks('bwrap'), local: false }
+const CONTAINMENTS: Record<Containment, string | false> = { bubblewrap: missingProgram('bwrap'), local: false }
 
 for (const [containment, skip] of Object.entries(CONTAINMENTS) as [Containment, string | false][]) {
   test(`no file operation leads out of the folder, by whatever path or link (${containment})`, {
@@ -25,17 +25,37 @@ for (const [containment, skip] of Object.entries(CONTAINMENTS) as [Containment, 
   }, async (context) => {
     const { files, secret, folder } = await withSecret(context, containment)
     const links: Record<string, string> = {
-      ...{ link: secret, 'link-up': '../'.repeat(12) + secret.slice(1), root: '/', chain: 'link', loop: 'loop' },
-      ...{ self: '/proc/self/root', process: '/proc/self/cwd', dangling: `${secret}.new`, users: '/etc/passwd' },
+      link: secret,
+      'link-up': '../'.repeat(12) + secret.slice(1),
+      root: '/',
+      chain: 'link',
+      loop: 'loop',
+      self: '/proc/self/root',
+      process: '/proc/self/cwd',
+      dangling: `${secret}.new`,
+      users: '/etc/passwd',
     }
     for (const [name, target] of Object.entries(links)) symlinkSync(target, join(folder, name))
     // The links do lead there, for whoever follows them.
     for (const name of ['link', 'link-up', 'chain', `root${secret}`])
       assert.match(readFileSync(join(folder, name), 'utf8'), /canary/)
     const ways = [
-      ...[...Object.keys(links), `root${secret}`, `self${secret}`, `process/../../..${secret}`, 'users/'],
-      ...[secret, '../'.repeat(12) + secret.slice(1), `./../files/../..${secret}`, '/etc/passwd', '/proc/self/environ'],
-      ...['/proc/self/root/etc/passwd', '/dev/stdin', '/spool/terminal.json', '../spool/terminal.json', '..', '/'],
+      ...Object.keys(links),
+      `root${secret}`,
+      `self${secret}`,
+      `process/../../..${secret}`,
+      'users/',
+      secret,
+      '../'.repeat(12) + secret.slice(1),
+      `./../files/../..${secret}`,
+      '/etc/passwd',
+      '/proc/self/environ',
+      '/proc/self/root/etc/passwd',
+      '/dev/stdin',
+      '/spool/terminal.json',
+      '../spool/terminal.json',
+      '..',
+      '/',
     ]
     for (const way of ways)
       for (const [name, operation] of Object.entries(OPERATIONS)) {
@@ -53,12 +73,15 @@ for (const [containment, skip] of Object.entries(CONTAINMENTS) as [Containment, 
     await files.write('place/file', 'harmless\n')
     const target = containment === 'bubblewrap' ? '/etc/passwd' : secret
     const swapping = `ln -s ${target} link; mkdir folder; cp place/file folder; ln -s $(dirname ${target}) way; while :; do mv -T link place/file; rm -f place/file; cp folder/file place/file; ln -s ${target} link; mv -T folder aside; mv -T way folder; mv -T folder way; mv -T aside folder; done`
-    await workspace.start(wishFor(swapping, { background: true }))
+    await workspace.start(newCommand(swapping, { background: true }))
     const name = target.slice(target.lastIndexOf('/') + 1)
     for (let round = 0; round < 15; round++) {
       const answers = await Promise.all([
-        ...[files.read('place/file'), files.read(`folder/${name}`), files.write('place/file', 'harmless\n')],
-        ...[files.search({ pattern: 'canary|root|nobody' }), files.write(`folder/${name}`, 'harmless\n')],
+        files.read('place/file'),
+        files.read(`folder/${name}`),
+        files.write('place/file', 'harmless\n'),
+        files.search({ pattern: 'canary|root|nobody' }),
+        files.write(`folder/${name}`, 'harmless\n'),
       ])
       assert.ok(!/canary-\d|nobody:/.test(JSON.stringify(answers)), JSON.stringify(answers))
     }

@@ -3,18 +3,18 @@ import { accessSync, constants, mkdtempSync, rmSync, symlinkSync } from 'node:fs
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { WorkspaceError } from '../../src/ports/workspaces.ts'
-import { lacks } from '../harness/programs.ts'
-import { openWorkspaceHouse } from './house.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { openWorkspacesFixture } from './fixture-workspaces.ts'
 
 const SYSTEM = '/usr/local/share'
 
 test('a home within what every sandbox sees is refused, however it is called', {
-  skip: lacks('bwrap') || isUnwritable(),
+  skip: missingProgram('bwrap') || isUnwritable(),
 }, async (context) => {
   const home = mkdtempSync(join(SYSTEM, 'holdfast-home-'))
   const folder = join(home, 'workspaces')
   for (const named of [folder, join(aliasOf(home), 'workspaces')]) {
-    const house = openWorkspaceHouse(context, { folder: named })
+    const house = openWorkspacesFixture(context, { folder: named })
     await assert.rejects(house.open(), (fault) => {
       assert.ok(fault instanceof WorkspaceError && fault.fault === 'missing-sandbox', String(fault))
       assert.match(fault.message, /cannot lie in \/usr.*HOLDFAST_HOME/)
@@ -24,7 +24,7 @@ test('a home within what every sandbox sees is refused, however it is called', {
   context.after(() => rmSync(home, { recursive: true, force: true }))
 
   function aliasOf(place: string): string {
-    const elsewhere = openWorkspaceHouse(context).folder
+    const elsewhere = openWorkspacesFixture(context).folder
     symlinkSync(place, join(elsewhere, 'alias'))
     return join(elsewhere, 'alias')
   }

@@ -4,10 +4,10 @@ import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSyn
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { lacks } from '../harness/programs.ts'
-import { newConversationId, openWorkspaceHouse, tell, until, wishFor } from './house.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { newCommand, newConversationId, openWorkspacesFixture, runCommand, until } from './fixture-workspaces.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 const SERVER = fileURLToPath(new URL('./survival-server.ts', import.meta.url))
 const CANARY = 'canary-of-the-server'
 
@@ -20,7 +20,7 @@ echo looked`
 test('what a server was started with (environment, parameters, open files and folders) comes along with nothing', {
   skip,
 }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const conversationId = newConversationId()
   const precious = join(house.folder, '.outside')
   mkdirSync(precious)
@@ -40,20 +40,20 @@ test('what a server was started with (environment, parameters, open files and fo
   // The one that serves has them, so that there is something to come along.
   assert.equal(readdirSync(`/proc/${server.pid}/fd`).includes('5'), true)
   const workspace = (await house.workspaces.find(conversationId))!
-  assert.equal((await tell(workspace, `exec 2> /dev/null; ${LOOK}`)).text, 'looked\n')
+  assert.equal((await runCommand(workspace, `exec 2> /dev/null; ${LOOK}`)).text, 'looked\n')
 })
 
 test('nothing outlives its workspace, however it let go of whoever started it', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const workspace = await house.open()
   const { conversationId } = workspace
   const stubborn = 'trap "" TERM INT HUP QUIT USR1 USR2; while :; do sleep 0.05; done'
-  await tell(
+  await runCommand(
     workspace,
     `setsid bash -c '${stubborn}' > /dev/null 2>&1 & disown; (setsid nohup bash -c '${stubborn}' &) > /dev/null 2>&1`,
   )
-  await workspace.start(wishFor(`exec env -i setsid /bin/bash -c '${stubborn}'`, { background: true }))
-  await workspace.start(wishFor('kill -STOP $$', { background: true }))
+  await workspace.start(newCommand(`exec env -i setsid /bin/bash -c '${stubborn}'`, { background: true }))
+  await workspace.start(newCommand('kill -STOP $$', { background: true }))
   await until(() => processesOf(conversationId).length >= 6)
   assert.equal(await house.workspaces.remove(conversationId), true)
   await until(() => processesOf(conversationId).length === 0)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { ConversationId } from '../../src/core/id.ts'
 import { type Workspace, WorkspaceError } from '../../src/ports/workspaces.ts'
-import { newConversationId, openWorkspaceHouse, wishFor } from './house.ts'
+import { newCommand, newConversationId, openWorkspacesFixture } from './fixture-workspaces.ts'
 
 type Answer = string | ((socket: Socket) => void)
 
@@ -33,7 +33,7 @@ const ANSWERS: Record<string, Answer> = {
 }
 
 const QUESTIONS: Record<string, (workspace: Workspace) => Promise<unknown>> = {
-  start: (workspace) => workspace.start(wishFor('true')),
+  start: (workspace) => workspace.start(newCommand('true')),
   processes: (workspace) => workspace.processes(),
   output: (workspace) => workspace.output('process-1', { last: 10 }),
   read: (workspace) => workspace.files.read('a'),
@@ -41,7 +41,7 @@ const QUESTIONS: Record<string, (workspace: Workspace) => Promise<unknown>> = {
 }
 
 test('a supervisor that was taken over cannot make the server believe, fall, hang or grow', async (context) => {
-  const house = openWorkspaceHouse(context, { sandbox: { containment: 'local' } })
+  const house = openWorkspacesFixture(context, { sandbox: { containment: 'local' } })
   for (const [words, answer] of Object.entries(ANSWERS)) {
     const workspace = await house.workspaces.open(await impostor(context, house.folder, answer))
     for (const [name, ask] of Object.entries(QUESTIONS)) {

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Containment, Workspace } from '../../src/ports/workspaces.ts'
-import { lacks } from '../harness/programs.ts'
+import { missingProgram } from '../harness/programs.ts'
 import { ENVIRONMENT_PROBES } from './escapes/environment.ts'
 import { FILE_PROBES } from './escapes/files.ts'
 import { KERNEL_PROBES } from './escapes/kernel.ts'
@@ -11,9 +11,9 @@ import { NETWORK_PROBES } from './escapes/network.ts'
 import { isOpen, plantOutside } from './escapes/outside.ts'
 import type { Area, Outside, Probe } from './escapes/probe.ts'
 import { PROCESS_PROBES } from './escapes/processes.ts'
-import { tell } from './house.ts'
+import { runCommand } from './fixture-workspaces.ts'
 
-const skip = lacks('bwrap') || lacks('perl')
+const skip = missingProgram('bwrap') || missingProgram('perl')
 
 const PROBES: Record<Area, readonly Probe[]> = {
   files: FILE_PROBES,
@@ -25,7 +25,7 @@ const PROBES: Record<Area, readonly Probe[]> = {
 
 const AT_ONCE = 4
 
-type Found = { probe: Probe; said: string }
+type ProbeResult = { probe: Probe; said: string }
 
 test('nothing that is tried from inside a sandbox gets out of it', { skip }, async (context) => {
   const { workspace, outside } = await settle(context, 'bubblewrap')
@@ -59,7 +59,7 @@ async function settle(context: TestContext, containment: Containment) {
   const isHeld = containment === 'bubblewrap'
   const outside: Outside = {
     ...planted,
-    neighbour: { file, socket: join(folder, beside.conversationId, 'supervisor.sock') },
+    neighbor: { file, socket: join(folder, beside.conversationId, 'supervisor.sock') },
     ownSocket: join(folder, workspace.conversationId, 'supervisor.sock'),
     node: isHeld ? '/holdfast/node' : process.execPath,
     watcher: isHeld ? '$PPID' : String(planted.bystander),
@@ -68,14 +68,14 @@ async function settle(context: TestContext, containment: Containment) {
 }
 
 /** Those that got through. */
-async function tryAll(workspace: Workspace, probes: readonly Probe[], outside: Outside): Promise<Found[]> {
-  const through: Found[] = []
+async function tryAll(workspace: Workspace, probes: readonly Probe[], outside: Outside): Promise<ProbeResult[]> {
+  const through: ProbeResult[] = []
   const left = [...probes]
   async function tryOn(): Promise<void> {
     for (let probe = left.shift(); probe; probe = left.shift()) {
       // What a program complains about is no success.
       const command = `exec 2> /dev/null; ${probe.command(outside)}`
-      const { text, ending } = await tell(workspace, command, { background: true })
+      const { text, ending } = await runCommand(workspace, command, { background: true })
       assert.equal(ending?.type, 'exited', `${probe.tries}: ${JSON.stringify(ending)} ${text.slice(-500)}`)
       if (probe.success.test(text)) through.push({ probe, said: text })
     }
@@ -84,4 +84,4 @@ async function tryAll(workspace: Workspace, probes: readonly Probe[], outside: O
   return through
 }
 
-const told = ({ probe, said }: Found): string => `${probe.tries}: ${said.trim().slice(0, 500)}`
+const told = ({ probe, said }: ProbeResult): string => `${probe.tries}: ${said.trim().slice(0, 500)}`

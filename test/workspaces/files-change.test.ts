@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { assertFault, done, openFileHouse, patch } from './file-house.ts'
+import { assertFault, done, openFilesFixture, patch } from './fixture-files.ts'
 
 test('a file is written with the folders on the way, and replaced as a whole', async (t) => {
-  const { files, get, folder } = openFileHouse(t)
+  const { files, get, folder } = openFilesFixture(t)
   assert.deepEqual(done(await files.write('a/b/c.txt', 'long text\n')), { type: 'done', bytes: 10, isNew: true })
   assert.deepEqual(done(await files.write('a/b/c.txt', 'ü')), { type: 'done', bytes: 2, isNew: false })
   assert.equal(get('a/b/c.txt'), 'ü')
@@ -13,7 +13,7 @@ test('a file is written with the folders on the way, and replaced as a whole', a
 })
 
 test('a file keeps its mode, a link that leads to it stays a link', async (t) => {
-  const { files, folder, put, get, replace } = openFileHouse(t)
+  const { files, folder, put, get, replace } = openFilesFixture(t)
   put('run.sh', '#!/bin/sh\n')
   chmodSync(join(folder, 'run.sh'), 0o750)
   symlinkSync('run.sh', join(folder, 'link'))
@@ -28,7 +28,7 @@ test('a file keeps its mode, a link that leads to it stays a link', async (t) =>
 })
 
 test('a folder, a read-only file and too much text are refused, and the old content stays', async (t) => {
-  const { files, folder, put, get } = openFileHouse(t)
+  const { files, folder, put, get } = openFilesFixture(t)
   mkdirSync(join(folder, 'folder'))
   put('locked', 'old')
   chmodSync(join(folder, 'locked'), 0o444)
@@ -45,7 +45,7 @@ test('a folder, a read-only file and too much text are refused, and the old cont
 
 test('what the workspace may still grow by is kept to', async (t) => {
   let left: number | undefined = 10
-  const { files, get, put } = openFileHouse(t, { spaceLeft: () => left })
+  const { files, get, put } = openFilesFixture(t, { spaceLeft: () => left })
   put('a', 'x'.repeat(50))
   done(await files.write('a', 'y'.repeat(60)))
   assertFault(await files.write('a', 'z'.repeat(71)), 'refused', /grow by 10 bytes, and this needs 11/)
@@ -56,7 +56,7 @@ test('what the workspace may still grow by is kept to', async (t) => {
 })
 
 test('an edit changes the one place, keeps encoding and endings, and tells the line', async (t) => {
-  const { files, put, get, folder } = openFileHouse(t)
+  const { files, put, get, folder } = openFilesFixture(t)
   put('a.txt', '\uFEFFone\r\ntwo\r\nthree\r\n')
   const edited = await files.edit('a.txt', { type: 'replace', find: 'one\ntwo', replace: '1\n2', all: false })
   assert.deepEqual(done(edited), { type: 'done', bytes: 16, replacements: 1, line: 1 })
@@ -67,7 +67,7 @@ test('an edit changes the one place, keeps encoding and endings, and tells the l
 })
 
 test('an edit that does not fit changes nothing', async (t) => {
-  const { files, put, get, replace } = openFileHouse(t)
+  const { files, put, get, replace } = openFilesFixture(t)
   put('a.txt', 'one\ntwo\none\n')
   assertFault(await replace('a.txt', 'one', '1'), 'ambiguous', /2 times, in lines 1, 3/)
   assertFault(await replace('a.txt', 'three', '3'), 'not-found-in-file')
@@ -78,7 +78,7 @@ test('an edit that does not fit changes nothing', async (t) => {
 })
 
 test('edits of one file at once, by whatever path, all happen; those of others go on beside them', async (t) => {
-  const { files, folder, put, get, replace } = openFileHouse(t)
+  const { files, folder, put, get, replace } = openFilesFixture(t)
   mkdirSync(join(folder, 'a'))
   symlinkSync('a', join(folder, 'b'))
   const names = Array.from({ length: 60 }, (_, index) => `slot ${index};`)
@@ -101,7 +101,7 @@ test('edits of one file at once, by whatever path, all happen; those of others g
 
 test('what something else writes while an edit is being made is not lost', async (t) => {
   let isFirst = true
-  const { files, folder, get, put } = openFileHouse(t, {
+  const { files, folder, get, put } = openFilesFixture(t, {
     // Asked for after the file was read and before it is written.
     spaceLeft: () => {
       if (isFirst) writeFileSync(join(folder, 'a.txt'), 'one\ntwo\nfrom elsewhere\n')
@@ -116,7 +116,7 @@ test('what something else writes while an edit is being made is not lost', async
 
 test('a file that something else never stops changing is left alone in the end', async (t) => {
   let count = 0
-  const { files, folder, put } = openFileHouse(t, {
+  const { files, folder, put } = openFilesFixture(t, {
     spaceLeft: () => {
       count += 1
       writeFileSync(join(folder, 'a.txt'), `one ${count}\n`)

@@ -11,12 +11,12 @@ import type { FileEdit } from '../../src/ports/workspace-files.ts'
 import { newAppliedKeys } from '../../src/workspaces/supervisor/files/applied-keys.ts'
 import { editFile } from '../../src/workspaces/supervisor/files/change-file.ts'
 import { removeLeftover } from '../../src/workspaces/supervisor/files/replace-file.ts'
-import { assertFault, done, openFileHouse } from './file-house.ts'
+import { assertFault, done, openFilesFixture } from './fixture-files.ts'
 
 const GROW: FileEdit = { type: 'replace', find: '|', replace: 'x|', all: false }
 
 test('an edit that is asked for again gets its first answer and is not made again', async (t) => {
-  const { files, again, get, put } = openFileHouse(t)
+  const { files, again, get, put } = openFilesFixture(t)
   put('a.txt', '|')
   const first = await files.edit('a.txt', GROW, 'one')
   assert.deepEqual(await files.edit('a.txt', GROW, 'one'), first)
@@ -27,7 +27,7 @@ test('an edit that is asked for again gets its first answer and is not made agai
 })
 
 test('the same question asked many times at once is one edit', async (t) => {
-  const { files, get, put } = openFileHouse(t)
+  const { files, get, put } = openFilesFixture(t)
   put('a.txt', '|')
   const answers = await Promise.all(Array.from({ length: 20 }, () => files.edit('a.txt', GROW, 'one')))
   for (const answer of answers) assert.deepEqual(answer, answers[0])
@@ -35,7 +35,7 @@ test('the same question asked many times at once is one edit', async (t) => {
 })
 
 test('a write that is asked for again says what it said first and leaves what came after it', async (t) => {
-  const { files, again, get } = openFileHouse(t)
+  const { files, again, get } = openFilesFixture(t)
   const first = done(await files.write('a.txt', 'mine', 'one'))
   assert.equal(first.isNew, true)
   done(await files.write('a.txt', 'yours', 'two'))
@@ -44,7 +44,7 @@ test('a write that is asked for again says what it said first and leaves what ca
 })
 
 test('a question that was refused is answered anew', async (t) => {
-  const { files, get, put } = openFileHouse(t)
+  const { files, get, put } = openFilesFixture(t)
   assertFault(await files.edit('a.txt', GROW, 'one'), 'missing')
   put('a.txt', '|')
   done(await files.edit('a.txt', GROW, 'one'))
@@ -52,7 +52,7 @@ test('a question that was refused is answered anew', async (t) => {
 })
 
 test('an edit that was recorded and died before it was made is made when it is asked for again', async (t) => {
-  const { again, folder, get, place, put } = openFileHouse(t)
+  const { again, folder, get, place, put } = openFilesFixture(t)
   put('deep/a.txt', '|')
   const keys = newAppliedKeys({
     path: join(place, 'journal'),
@@ -68,7 +68,7 @@ test('an edit that was recorded and died before it was made is made when it is a
     },
     undo: () => Promise.reject(new Error('long dead')),
   }
-  const home = { root: folder, inTurn: newKeyedMutex(), keys: dying, spaceLeft: () => undefined }
+  const home = { root: folder, mutex: newKeyedMutex(), keys: dying, spaceLeft: () => undefined }
   await assert.rejects(editFile(home, { path: 'deep/a.txt', edit: GROW, key: 'one' }), /long dead/)
   rmSync(join(folder, 'deep/a.txt'), { recursive: true })
   put('deep/a.txt', '|')
@@ -82,7 +82,7 @@ test('an edit that was recorded and died before it was made is made when it is a
 })
 
 test('half a line, nonsense and a flood in the journal lose no other key', async (t) => {
-  const { files, again, get, place, put } = openFileHouse(t)
+  const { files, again, get, place, put } = openFilesFixture(t)
   put('a.txt', '|')
   done(await files.edit('a.txt', GROW, 'one'))
   appendFileSync(join(place, 'journal'), 'nonsense\nnull\n{"key":1}\n{"key":"two","temp')
@@ -93,7 +93,7 @@ test('half a line, nonsense and a flood in the journal lose no other key', async
 })
 
 test('a journal that something inside replaced or took away is begun anew', async (t) => {
-  const { again, get, outside, place, put } = openFileHouse(t)
+  const { again, get, outside, place, put } = openFilesFixture(t)
   put('a.txt', '|')
   const journal = join(place, 'journal')
   const replacements = [
@@ -115,8 +115,8 @@ test('a journal that something inside replaced or took away is begun anew', asyn
 })
 
 test('the journal stays small however much is written, and knows the latest', async (t) => {
-  const { place } = openFileHouse(t)
-  const home = { path: join(place, 'journal'), removeLeftover: async () => {}, most: 20 }
+  const { place } = openFilesFixture(t)
+  const home = { path: join(place, 'journal'), removeLeftover: async () => {}, maxKept: 20 }
   const keys = newAppliedKeys(home)
   const answer = { type: 'done', bytes: 1, isNew: true } as const
   for (let count = 0; count < 200; count += 1) await keys.record(`key ${count}`, answer, 'none.tmp')
@@ -127,19 +127,19 @@ test('the journal stays small however much is written, and knows the latest', as
   assert.equal(await later.find('key 5'), undefined)
 })
 
-const DESK = new URL('../../src/workspaces/supervisor/files/answer-files.ts', import.meta.url)
+const HANDLER = new URL('../../src/workspaces/supervisor/files/file-handler.ts', import.meta.url)
 
 /** Answers requests, a line each, until it is killed. */
 const PROGRAM = `
 import { createInterface } from 'node:readline'
-import { newFileDesk } from ${JSON.stringify(DESK.href)}
-const desk = newFileDesk(process.argv[2], { journal: process.argv[3] })
+import { newFileHandler } from ${JSON.stringify(HANDLER.href)}
+const handler = newFileHandler(process.argv[2], { journal: process.argv[3] })
 for await (const line of createInterface({ input: process.stdin }))
-  console.log(JSON.stringify(await desk.answer(JSON.parse(line))))
+  console.log(JSON.stringify(await handler.answer(JSON.parse(line))))
 `
 
 test('whenever whoever answers is killed, each edit is made once', async (t) => {
-  const { folder, place, put, get } = openFileHouse(t)
+  const { folder, place, put, get } = openFilesFixture(t)
   writeFileSync(join(place, 'program.mjs'), PROGRAM)
   put('a.txt', '|')
   const children: ChildProcess[] = []
@@ -150,6 +150,8 @@ test('whenever whoever answers is killed, each edit is made once', async (t) => 
   for (let round = 0; round <= kills; round += 1) {
     const child = spawn(process.execPath, [join(place, 'program.mjs'), folder, join(place, 'journal')])
     children.push(child)
+    // A request may be written to a process that was just killed (EPIPE); the end of its output, read below, tells that.
+    child.stdin.on('error', () => {})
     const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     const isLast = round === kills
     let sinceStart = 0
@@ -181,7 +183,7 @@ const TINY = ['-rm', 'sh', '-c', 'mount -t tmpfs -o size=200k none "$0" && exec 
 const canMount = spawnSync('unshare', [...TINY, tmpdir(), 'true']).status === 0
 
 test('a full disk leaves the old content', { skip: canMount ? false : 'no unshare that may mount here' }, async (t) => {
-  const { place } = openFileHouse(t)
+  const { place } = openFilesFixture(t)
   const folder = join(place, 'tiny')
   mkdirSync(folder)
   writeFileSync(join(place, 'program.mjs'), PROGRAM)
@@ -216,7 +218,7 @@ test('a full disk leaves the old content', { skip: canMount ? false : 'no unshar
 test('what cannot be noted is not written', {
   skip: canMount ? false : 'no unshare that may mount here',
 }, async (t) => {
-  const { folder, place } = openFileHouse(t)
+  const { folder, place } = openFilesFixture(t)
   const spool = join(folder, 'spool')
   mkdirSync(spool)
   writeFileSync(join(place, 'program.mjs'), PROGRAM)

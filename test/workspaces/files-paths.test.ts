@@ -5,32 +5,32 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { assertFault, done, openFileHouse, WAYS } from './file-house.ts'
+import { assertFault, done, FILE_OPERATIONS, openFilesFixture } from './fixture-files.ts'
 
 test('a file has the same content by every path that leads to it', async (t) => {
-  const { files, folder, put } = openFileHouse(t)
+  const { files, folder, put } = openFilesFixture(t)
   put('a/b/c.txt', 'here\n')
   symlinkSync('b', join(folder, 'a/link'))
   symlinkSync(join(folder, 'a/b/c.txt'), join(folder, 'absolute'))
   symlinkSync('../files/a', join(folder, 'around'))
   const paths = [
-    ...[
-      'a/b/c.txt',
-      './a//b/./c.txt',
-      'a/../a/b/c.txt',
-      'a/link/c.txt',
-      'a/link/../b/c.txt',
-      'absolute',
-      'around/b/c.txt',
-    ],
-    ...[join(folder, 'a/b/c.txt'), `${folder}/../files/a/b/c.txt`, '../files/a/b/c.txt'],
+    'a/b/c.txt',
+    './a//b/./c.txt',
+    'a/../a/b/c.txt',
+    'a/link/c.txt',
+    'a/link/../b/c.txt',
+    'absolute',
+    'around/b/c.txt',
+    join(folder, 'a/b/c.txt'),
+    `${folder}/../files/a/b/c.txt`,
+    '../files/a/b/c.txt',
   ]
   for (const path of paths) assert.equal(done(await files.read(path)).text, 'here', path)
 })
 
-for (const [name, ask] of WAYS)
+for (const [name, ask] of FILE_OPERATIONS)
   test(`what leads out of the workspace cannot be reached by ${name}`, async (t) => {
-    const { files, folder, outside, put } = openFileHouse(t)
+    const { files, folder, outside, put } = openFilesFixture(t)
     put('a/b.txt', 'inside\n')
     symlinkSync(outside, join(folder, 'out'))
     symlinkSync('../outside', join(folder, 'relative'))
@@ -39,33 +39,34 @@ for (const [name, ask] of WAYS)
     symlinkSync(join(outside, 'new.txt'), join(folder, 'dangling'))
     symlinkSync('/', join(folder, 'top'))
     const paths = [
-      ...['..', '../outside/secret.txt', 'a/../../outside/secret.txt', '/etc/passwd', '/', join(outside, 'secret.txt')],
-      ...[
-        'out/secret.txt',
-        'out/new.txt',
-        'out/new/new.txt',
-        'relative/secret.txt',
-        'twice/secret.txt',
-        'secret',
-        'dangling',
-      ],
-      ...[
-        'top/etc/passwd',
-        `${folder}-beside/x`,
-        `${folder}/../outside/secret.txt`,
-        '/proc/self/environ',
-        'out',
-        'twice/..',
-      ],
+      '..',
+      '../outside/secret.txt',
+      'a/../../outside/secret.txt',
+      '/etc/passwd',
+      '/',
+      join(outside, 'secret.txt'),
+      'out/secret.txt',
+      'out/new.txt',
+      'out/new/new.txt',
+      'relative/secret.txt',
+      'twice/secret.txt',
+      'secret',
+      'dangling',
+      'top/etc/passwd',
+      `${folder}-beside/x`,
+      `${folder}/../outside/secret.txt`,
+      '/proc/self/environ',
+      'out',
+      'twice/..',
     ]
     for (const path of paths) assertFault(await ask(files, path), 'outside', /leads out of the workspace/)
     assert.deepEqual(readdirSync(outside), ['secret.txt'])
     assert.equal(readFileSync(join(outside, 'secret.txt'), 'utf8'), 'a secret\n')
   })
 
-for (const [name, ask] of WAYS)
+for (const [name, ask] of FILE_OPERATIONS)
   test(`a path that can be none gets a clear sentence from ${name}`, async (t) => {
-    const { files, folder } = openFileHouse(t)
+    const { files, folder } = openFilesFixture(t)
     symlinkSync('loop', join(folder, 'loop'))
     assertFault(await ask(files, ''), 'bad-path', /empty/)
     assertFault(await ask(files, '  '), 'bad-path', /empty/)
@@ -79,7 +80,7 @@ for (const [name, ask] of WAYS)
   })
 
 test('the longest name there may be can be written, edited and read', async (t) => {
-  const { files, get, replace } = openFileHouse(t)
+  const { files, get, replace } = openFilesFixture(t)
   const path = `${'a'.repeat(255)}/${'ä'.repeat(127)}`
   done(await files.write(path, 'one\n'))
   done(await replace(path, 'one', 'two'))
@@ -87,7 +88,7 @@ test('the longest name there may be can be written, edited and read', async (t) 
 })
 
 test('a path with too many folders is refused and leaves nothing open', async (t) => {
-  const { files, folder } = openFileHouse(t)
+  const { files, folder } = openFilesFixture(t)
   const open = () => readdirSync('/proc/self/fd').length
   const before = open()
   assertFault(await files.write('a/'.repeat(200) + 'x', ''), 'bad-path', /128 folders/)
@@ -95,9 +96,9 @@ test('a path with too many folders is refused and leaves nothing open', async (t
   assert.deepEqual(readdirSync(folder), [])
 })
 
-for (const [name, ask] of WAYS)
+for (const [name, ask] of FILE_OPERATIONS)
   test(`pipes and sockets are refused by ${name} without waiting for them`, async (t) => {
-    const { files, folder } = openFileHouse(t)
+    const { files, folder } = openFilesFixture(t)
     execFileSync('mkfifo', [join(folder, 'pipe')])
     const server = createServer().listen(join(folder, 'socket'))
     t.after(() => server.close())
@@ -108,7 +109,7 @@ for (const [name, ask] of WAYS)
   })
 
 test('a pipe among other files does not stop a search', async (t) => {
-  const { again, folder, put } = openFileHouse(t)
+  const { again, folder, put } = openFilesFixture(t)
   execFileSync('mkfifo', [join(folder, 'a-pipe')])
   put('b.txt', 'found\n')
   for (const ripgrep of [undefined, 'none'])
@@ -151,7 +152,7 @@ for (;;) {
 `
 
 test('a link that is swapped in between the look and the opening leads nowhere', async (t) => {
-  const { files, again, folder, outside } = openFileHouse(t)
+  const { files, again, folder, outside } = openFilesFixture(t)
   mkdirSync(join(folder, 'moving'))
   writeFileSync(join(folder, 'moving/secret.txt'), 'plain\n')
   const swapper = new Worker(SWAPPER, { eval: true, workerData: { folder, outside } })

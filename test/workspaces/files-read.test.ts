@@ -3,10 +3,10 @@ import { mkdirSync, symlinkSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { assertFault, done, openFileHouse } from './file-house.ts'
+import { assertFault, done, openFilesFixture } from './fixture-files.ts'
 
 test('lines are read from where one asks, and the answer says where it stands', async (t) => {
-  const { files, put } = openFileHouse(t)
+  const { files, put } = openFilesFixture(t)
   put('a.txt', Array.from({ length: 5_000 }, (_, index) => `line ${index + 1}\n`).join(''))
   const start = done(await files.read('a.txt'))
   assert.equal(start.text.split('\n').length, 2_000)
@@ -17,7 +17,7 @@ test('lines are read from where one asks, and the answer says where it stands', 
 })
 
 test('an answer is bounded, however long the lines and the file', async (t) => {
-  const { files, put } = openFileHouse(t)
+  const { files, put } = openFilesFixture(t)
   put('long.txt', `${'x'.repeat(1_000_000)}\nshort\n`)
   const long = done(await files.read('long.txt'))
   assert.match(long.text, /^x{2000}… \[cut: this line has 998000 more characters\]\nshort$/)
@@ -30,7 +30,7 @@ test('an answer is bounded, however long the lines and the file', async (t) => {
 })
 
 test('a file too large to read is refused with what to do instead', async (t) => {
-  const { files, folder, put } = openFileHouse(t)
+  const { files, folder, put } = openFilesFixture(t)
   put('large.bin', '')
   truncateSync(join(folder, 'large.bin'), 65 * 1024 * 1024)
   assertFault(await files.read('large.bin'), 'too-large', /68157440 bytes.*head, tail or sed/)
@@ -40,7 +40,7 @@ test('a file too large to read is refused with what to do instead', async (t) =>
 })
 
 test('an empty file, one without an ending and one that ends in CRLF are told as what they are', async (t) => {
-  const { files, put } = openFileHouse(t)
+  const { files, put } = openFilesFixture(t)
   put('empty', '')
   put('open', 'a\nb')
   put('crlf', 'a\r\n\r\nb\r\n')
@@ -56,7 +56,7 @@ test('an empty file, one without an ending and one that ends in CRLF are told as
 })
 
 test('text in UTF-8 and in UTF-16 is read, with or without its mark', async (t) => {
-  const { files, put } = openFileHouse(t)
+  const { files, put } = openFilesFixture(t)
   const text = 'Grüße\n😀\n'
   put('plain', text)
   put('marked', `\uFEFF${text}`)
@@ -67,7 +67,7 @@ test('text in UTF-8 and in UTF-16 is read, with or without its mark', async (t) 
 })
 
 test('a character that lies across two pieces of a file is whole', async (t) => {
-  const { files, put } = openFileHouse(t)
+  const { files, put } = openFilesFixture(t)
   const lines = `${'x'.repeat(1_021)}😀😀\n`.repeat(600)
   put('a.txt', lines)
   const { text } = done(await files.read('a.txt', { from: 240, count: 40 }))
@@ -75,7 +75,7 @@ test('a character that lies across two pieces of a file is whole', async (t) => 
 })
 
 test('what is not text is refused with its kind and size, wherever it stops being text', async (t) => {
-  const { files, put } = openFileHouse(t)
+  const { files, put } = openFilesFixture(t)
   const cases: [content: Buffer, words: RegExp][] = [
     [Buffer.from('\x89PNG\r\n\x1a\n\0\0', 'latin1'), /"x" is a PNG image, 10 bytes/],
     [Buffer.from('%PDF-1.7\n\xff', 'latin1'), /a PDF document/],
@@ -95,7 +95,7 @@ test('what is not text is refused with its kind and size, wherever it stops bein
 })
 
 test('a folder is told with what is in it, a missing file with what is beside it', async (t) => {
-  const { files, folder, put } = openFileHouse(t)
+  const { files, folder, put } = openFilesFixture(t)
   put('src/main.ts', '')
   mkdirSync(join(folder, 'src/deep'))
   symlinkSync('nowhere', join(folder, 'src/dangling'))
@@ -113,7 +113,7 @@ test('a folder is told with what is in it, a missing file with what is beside it
 })
 
 test('any text is read line by line exactly as it is', async (t) => {
-  const { files, put } = openFileHouse(t)
+  const { files, put } = openFilesFixture(t)
   const line = fc.string({ unit: fc.constantFrom('a', 'ü', '😀', '\t', ' ', '\u2028'), maxLength: 20 })
   const file = fc.record({
     lines: fc.array(line, { maxLength: 30 }),

@@ -1,30 +1,30 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { lacks } from '../harness/programs.ts'
-import { assertFault, done, patch } from './file-house.ts'
-import { openWorkspaceHouse, tell } from './house.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { assertFault, done, patch } from './fixture-files.ts'
+import { openWorkspacesFixture, runCommand } from './fixture-workspaces.ts'
 import { killSupervisor } from './kill-supervisor.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 
 test('files and commands of a workspace see the same folder', { skip }, async (context) => {
-  const { files, ...workspace } = await openWorkspaceHouse(context).open()
+  const { files, ...workspace } = await openWorkspacesFixture(context).open()
   assert.equal(done(await files.write('src/a.txt', 'one\ntwo\n')).isNew, true)
-  assert.equal((await tell({ files, ...workspace }, 'cat /workspace/src/a.txt')).text, 'one\ntwo\n')
-  await tell({ files, ...workspace }, 'echo three >> src/a.txt; ln -s src link')
+  assert.equal((await runCommand({ files, ...workspace }, 'cat /workspace/src/a.txt')).text, 'one\ntwo\n')
+  await runCommand({ files, ...workspace }, 'echo three >> src/a.txt; ln -s src link')
   assert.equal(done(await files.read('/workspace/link/a.txt')).text, 'one\ntwo\nthree')
   done(await files.edit('link/a.txt', patch('@@ -2,2 +2,2 @@\n-two\n+2\n three\n')))
   assert.deepEqual(done(await files.search({ pattern: '^2$' })).matches, [{ path: 'src/a.txt', line: 2, text: '2' }])
   assert.equal(
-    (await tell({ files, ...workspace }, 'stat -c %a:%u src/a.txt; id -u; ls -A src')).text.includes('a.txt'),
+    (await runCommand({ files, ...workspace }, 'stat -c %a:%u src/a.txt; id -u; ls -A src')).text.includes('a.txt'),
     true,
   )
 })
 
 test('links and paths out of the workspace lead nowhere, in the sandbox too', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  await tell(workspace, 'ln -s /etc etc; ln -s /spool spool; ln -s /proc/1/environ environ; mkfifo pipe')
+  const workspace = await openWorkspacesFixture(context).open()
+  await runCommand(workspace, 'ln -s /etc etc; ln -s /spool spool; ln -s /proc/1/environ environ; mkfifo pipe')
   for (const path of [
     '/etc/passwd',
     'etc/passwd',
@@ -42,7 +42,7 @@ test('links and paths out of the workspace lead nowhere, in the sandbox too', { 
 test('an edit asked for again, by another server and after the supervisor was killed, is not made again', {
   skip,
 }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const workspace = await house.open()
   const grow = { type: 'replace', find: '|', replace: 'x|', all: false } as const
   done(await workspace.files.write('a.txt', '|', 'key of the write'))
@@ -51,26 +51,26 @@ test('an edit asked for again, by another server and after the supervisor was ki
   assert.deepEqual(await other.files.edit('a.txt', grow, 'key of the edit'), first)
   await killSupervisor(join(house.folder, workspace.conversationId))
   assert.deepEqual(await workspace.files.edit('a.txt', grow, 'key of the edit'), first)
-  const { text, ending } = await tell(workspace, 'cat a.txt')
+  const { text, ending } = await runCommand(workspace, 'cat a.txt')
   assert.deepEqual({ text, ending }, { text: 'x|', ending: { type: 'exited', code: 0 } })
 })
 
 test('an expression that takes for ever holds up no command', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
+  const workspace = await openWorkspacesFixture(context).open()
   await workspace.files.write('a.txt', `${'a'.repeat(40)}!\n`)
   // Only our own walker looks around, and then goes on for as long as it may.
   const slow = workspace.files.search({ pattern: '^(?=(a+)+$)' })
-  assert.equal((await tell(workspace, 'echo here')).text, 'here\n')
+  assert.equal((await runCommand(workspace, 'echo here')).text, 'here\n')
   slow.catch(() => {})
 })
 
 test('without a sandbox too, only what is in the folder is reached', async (context) => {
-  const house = openWorkspaceHouse(context, { sandbox: { containment: 'local' } })
+  const house = openWorkspacesFixture(context, { sandbox: { containment: 'local' } })
   const workspace = await house.open()
-  const folder = (await tell(workspace, 'pwd')).text.trim()
+  const folder = (await runCommand(workspace, 'pwd')).text.trim()
   done(await workspace.files.write(`${folder}/a/b.txt`, 'here\n'))
   assert.equal(done(await workspace.files.read('a/b.txt')).text, 'here')
-  await tell(workspace, `ln -s ${house.folder} out`)
+  await runCommand(workspace, `ln -s ${house.folder} out`)
   for (const path of ['/etc/passwd', '../supervisor.json', 'out', `${house.folder}/x`])
     assertFault(await workspace.files.read(path), 'outside')
 })

@@ -3,20 +3,20 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { FileQuestion } from '../../src/ports/workspace-files.ts'
+import type { FileSearchQuery } from '../../src/ports/workspace-files.ts'
 import { findRipgrep } from '../../src/workspaces/supervisor/files/search-by-ripgrep.ts'
-import { lacks } from '../harness/programs.ts'
-import { assertFault, done, openFileHouse } from './file-house.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { assertFault, done, openFilesFixture } from './fixture-files.ts'
 
-const lacking = lacks('rg')
+const lacking = missingProgram('rg')
 const WAYS = [
   { name: 'ripgrep', options: {}, skip: lacking },
   { name: 'our own walker', options: { ripgrep: 'none' }, skip: false },
 ]
 
-type House = ReturnType<typeof openFileHouse>
+type FilesFixture = ReturnType<typeof openFilesFixture>
 
-function furnish({ put, folder, outside }: House): void {
+function furnish({ put, folder, outside }: FilesFixture): void {
   put('a.txt', 'Hello world\nhello again\n\nlast hello')
   put('b/deep/code.ts', 'export const hello = 1\n// HELLO\n\tconst größe = "x.y"\r\nconst z = x.y\r\n')
   put('b/deep/code.test.ts', 'hello test\n')
@@ -43,7 +43,7 @@ function furnish({ put, folder, outside }: House): void {
 }
 
 /** Each with how many lines are found. */
-const CASES: [question: FileQuestion, count: number][] = [
+const CASES: [question: FileSearchQuery, count: number][] = [
   [{ pattern: 'hello' }, 11],
   [{ pattern: 'hello', ignoreCase: true }, 13],
   [{ pattern: '^hello' }, 7],
@@ -74,7 +74,7 @@ const CASES: [question: FileQuestion, count: number][] = [
 ]
 
 test('our own walker finds what is in text files, and only that', async (t) => {
-  const house = openFileHouse(t, { ripgrep: 'none' })
+  const house = openFilesFixture(t, { ripgrep: 'none' })
   furnish(house)
   for (const [question, count] of CASES) {
     const { matches, isCut } = done(await house.files.search(question))
@@ -88,7 +88,7 @@ test('our own walker finds what is in text files, and only that', async (t) => {
 })
 
 test('ripgrep gives the very same answers', { skip: lacking }, async (t) => {
-  const house = openFileHouse(t)
+  const house = openFilesFixture(t)
   furnish(house)
   const walker = house.again({ ripgrep: 'none' })
   for (const [question] of CASES) assert.deepEqual(await house.files.search(question), await walker.search(question))
@@ -117,7 +117,7 @@ const PARTS = [
 const TIMES = ['', '', '', '*', '+', '?', '{2}', '{1,2}']
 
 test('both give the same answers to any ordinary expression', { skip: lacking }, async (t) => {
-  const { files, again, put } = openFileHouse(t)
+  const { files, again, put } = openFilesFixture(t)
   const walker = again({ ripgrep: 'none' })
   const line = fc.string({ unit: fc.constantFrom('a', 'B', 'ü', 'x', ' ', '1', '_', '-', 'é'), maxLength: 12 })
   const part = fc.record({ part: fc.constantFrom(...PARTS), times: fc.constantFrom(...TIMES) })
@@ -136,7 +136,7 @@ test('both give the same answers to any ordinary expression', { skip: lacking },
 
 for (const { name, options, skip } of WAYS) {
   test(`${name} tells what is wrong with a question`, { skip }, async (t) => {
-    const house = openFileHouse(t, options)
+    const house = openFilesFixture(t, options)
     house.put('a.txt', 'hello\n')
     const { files } = house
     assertFault(await files.search({ pattern: '(' }), 'bad-pattern', /not a regular expression: Unterminated group/)
@@ -150,7 +150,7 @@ for (const { name, options, skip } of WAYS) {
   })
 
   test(`${name} stops at the number of matches asked for`, { skip }, async (t) => {
-    const { files, put } = openFileHouse(t, options)
+    const { files, put } = openFilesFixture(t, options)
     for (const path of ['a', 'b', 'c']) put(path, 'x\n'.repeat(100_000))
     const some = done(await files.search({ pattern: 'x', limit: 7 }))
     assert.deepEqual([some.matches.length, some.isCut, some.cutBy], [7, true, 'matches'])
@@ -162,7 +162,7 @@ for (const { name, options, skip } of WAYS) {
 }
 
 test('an expression that would take for ever, and a glob, end with their time and hold up nobody', async (t) => {
-  const { files, put } = openFileHouse(t, { ripgrep: 'none', searchMilliseconds: 1_000 })
+  const { files, put } = openFilesFixture(t, { ripgrep: 'none', searchMilliseconds: 1_000 })
   put('a.txt', 'found\n')
   put('b.txt', `${'a'.repeat(40)}!\n`)
   put(`${'a'.repeat(200)}`, 'x\n')
@@ -184,7 +184,7 @@ test('an expression that would take for ever, and a glob, end with their time an
 })
 
 test('many searches at once are all answered', async (t) => {
-  const { files, put, again } = openFileHouse(t)
+  const { files, put, again } = openFilesFixture(t)
   put('a.txt', 'hello\n')
   const walker = again({ ripgrep: 'none' })
   const answers = await Promise.all(
@@ -194,13 +194,13 @@ test('many searches at once are all answered', async (t) => {
 })
 
 test('a program that cannot be started is done without', async (t) => {
-  const { files, put } = openFileHouse(t, { ripgrep: '/nowhere/rg' })
+  const { files, put } = openFilesFixture(t, { ripgrep: '/nowhere/rg' })
   put('a.txt', 'hello\n')
   assert.equal(done(await files.search({ pattern: 'hello' })).matches.length, 1)
 })
 
 test('a program that is killed under the search is done without', async (t) => {
-  const { place, put, again } = openFileHouse(t)
+  const { place, put, again } = openFilesFixture(t)
   put('a.txt', 'hello\n')
   const program = join(place, 'rg')
   writeFileSync(program, '#!/bin/sh\nkill -9 $$\n', { mode: 0o755 })
@@ -208,7 +208,7 @@ test('a program that is killed under the search is done without', async (t) => {
 })
 
 test('no program out of the workspace itself is ever run', async (t) => {
-  const { folder } = openFileHouse(t)
+  const { folder } = openFilesFixture(t)
   mkdirSync(join(folder, 'bin'))
   writeFileSync(join(folder, 'bin/rg'), '#!/bin/sh\n', { mode: 0o755 })
   assert.equal(findRipgrep(folder, `${folder}/bin:bin:.`), undefined)

@@ -7,9 +7,9 @@ import type { WorkspaceFiles } from '../../src/ports/workspace-files.ts'
 import { type Workspace, WorkspaceError, type Workspaces } from '../../src/ports/workspaces.ts'
 import { toolRegistry } from '../../src/tools/registry.ts'
 import { fileTools } from '../../src/tools/workspace/file-tools.ts'
-import { lacks } from '../harness/programs.ts'
-import { openFileHouse } from './file-house.ts'
-import { newConversationId, openWorkspaceHouse } from './house.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { openFilesFixture } from './fixture-files.ts'
+import { newConversationId, openWorkspacesFixture } from './fixture-workspaces.ts'
 
 type Opening = (conversationId: ConversationId) => Promise<{ files: WorkspaceFiles }>
 
@@ -20,7 +20,7 @@ function toolsOver(open: Opening) {
   let calls = 0
   const call = async (name: string, input: Json, context: Partial<ToolContext> = {}) => {
     const tool = registry.find(name)!
-    const fault = registry.faultOf(tool, input)
+    const fault = registry.inputFault(tool, input)
     if (fault) return { status: 'invalid', output: fault }
     calls += 1
     const ours = {
@@ -45,7 +45,7 @@ test('the tools say what they are', () => {
 })
 
 test('a model writes, reads, edits and searches, and is told so in words', async (t) => {
-  const { files, put } = openFileHouse(t)
+  const { files, put } = openFilesFixture(t)
   const { outputOf } = toolsOver(async () => ({ files }))
   assert.equal(await outputOf('write_file', { path: 'a.txt', content: 'one\ntwo\n' }), 'Made a.txt with 8 bytes.')
   assert.match(
@@ -64,7 +64,7 @@ test('a model writes, reads, edits and searches, and is told so in words', async
 })
 
 test('a file is shown with numbers, and with what a reader must know about it', async (t) => {
-  const { files, put } = openFileHouse(t)
+  const { files, put } = openFilesFixture(t)
   const { outputOf } = toolsOver(async () => ({ files }))
   put('a.txt', Array.from({ length: 12 }, (_, index) => `line ${index + 1}\r\n`).join(''))
   const part = await outputOf('read_file', { path: 'a.txt', from_line: 9, lines: 2 })
@@ -78,7 +78,7 @@ test('a file is shown with numbers, and with what a reader must know about it', 
 })
 
 test('the largest answer fits into what a model is shown', async (t) => {
-  const { files, put } = openFileHouse(t)
+  const { files, put } = openFilesFixture(t)
   const { tools, outputOf } = toolsOver(async () => ({ files }))
   put('a.txt', `${'x'.repeat(11)}\n`.repeat(100_000))
   const { length } = await outputOf('read_file', { path: 'a.txt', lines: 5_000, from_line: 90_000 })
@@ -86,7 +86,7 @@ test('the largest answer fits into what a model is shown', async (t) => {
 })
 
 test('a wrong input gets a sentence that says what to send', async (t) => {
-  const { files, put, get } = openFileHouse(t)
+  const { files, put, get } = openFilesFixture(t)
   const { call, outputOf } = toolsOver(async () => ({ files }))
   put('a.txt', 'one\n')
   assert.match(await outputOf('edit_file', { path: 'a.txt' }), /give "find" and "replace", or "patch"/)
@@ -130,7 +130,7 @@ function breakingOff(files: WorkspaceFiles, times: number): WorkspaceFiles {
 }
 
 test('an answer that got lost is asked for again, and the edit is made once', async (t) => {
-  const { files, put, get } = openFileHouse(t)
+  const { files, put, get } = openFilesFixture(t)
   put('a.txt', '|')
   const flaky = breakingOff(files, 1)
   const { outputOf } = toolsOver(async () => ({ files: flaky }))
@@ -139,7 +139,7 @@ test('an answer that got lost is asked for again, and the edit is made once', as
 })
 
 test('when nobody hears the end of a change it is told as unknown, of a look as an error', async (t) => {
-  const { files } = openFileHouse(t)
+  const { files } = openFilesFixture(t)
   const { call } = toolsOver(async () => ({ files: breakingOff(files, 9) }))
   const written = await call('write_file', { path: 'a.txt', content: 'x' })
   assert.equal(written.status, 'unknown')
@@ -151,7 +151,7 @@ test('when nobody hears the end of a change it is told as unknown, of a look as 
 })
 
 test('whoever stops the run is not kept waiting for a search', async (t) => {
-  const { files, put } = openFileHouse(t, { ripgrep: 'none', searchMilliseconds: 1_500 })
+  const { files, put } = openFilesFixture(t, { ripgrep: 'none', searchMilliseconds: 1_500 })
   put('a.txt', `${'a'.repeat(40)}!\n`)
   let searches = 0
   const search: typeof files.search = (question) => {
@@ -167,8 +167,8 @@ test('whoever stops the run is not kept waiting for a search', async (t) => {
 })
 
 test('an answer that makes no sense is not believed', async (t) => {
-  const { files } = openFileHouse(t)
-  const { filesOver } = await import('../../src/workspaces/files-client.ts')
+  const { files } = openFilesFixture(t)
+  const { newFilesClient } = await import('../../src/workspaces/files-client.ts')
   for (const reply of [
     null,
     1,
@@ -177,15 +177,17 @@ test('an answer that makes no sense is not believed', async (t) => {
     { type: 'done', matches: [1], isCut: false },
     { type: 'fault', fault: 1 },
   ]) {
-    const lying = filesOver(async () => reply as never)
+    const lying = newFilesClient(async () => reply as never)
     for (const ask of [() => lying.read('a'), () => lying.write('a', ''), () => lying.search({ pattern: 'a' })])
       await assert.rejects(ask, (error: unknown) => error instanceof WorkspaceError && error.fault === 'unavailable')
   }
   assert.equal((await files.write('a', '')).type, 'done')
 })
 
-test('through a real sandbox, a repeated call of a turn is one edit', { skip: lacks('bwrap') }, async (context) => {
-  const house = openWorkspaceHouse(context)
+test('through a real sandbox, a repeated call of a turn is one edit', {
+  skip: missingProgram('bwrap'),
+}, async (context) => {
+  const house = openWorkspacesFixture(context)
   const conversationId = newConversationId()
   const { call } = toolsOver((id): Promise<Workspace> => house.workspaces.open(id))
   await call('write_file', { path: '/workspace/a.txt', content: '|\n' }, { conversationId, idempotencyKey: 'w' })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { until } from './house.ts'
+import { until } from './fixture-workspaces.ts'
 
 /** Kills the first process of the sandbox that is kept in this folder, and waits until everything in it is gone. */
 export async function killSupervisor(folder: string): Promise<void> {

@@ -19,7 +19,7 @@ function groups(controllers: string) {
 test('where the controllers are handed down, a sandbox has a group with its limits', (context) => {
   const folder = groups('cpu memory pids')
   context.after(() => rmSync(folder, { recursive: true }))
-  newCgroup('conv-1', QUOTA, folder, join(folder, 'self'))!.hold(4711)
+  newCgroup('conv-1', QUOTA, folder, join(folder, 'self'))!.add(4711)
   const read = (name: string) => readFileSync(join(folder, 'services', 'holdfast-conv-1', name), 'utf8')
   assert.deepEqual([read('cgroup.procs'), read('pids.max')], ['4711', '72'])
   assert.ok(Number(read('memory.max')) > QUOTA.memoryBytes)
@@ -38,7 +38,7 @@ test('in the first version processes alone are limited', (context) => {
   mkdirSync(join(folder, 'pids', 'mine'), { recursive: true })
   writeFileSync(join(folder, 'pids', 'mine', 'cgroup.procs'), '')
   writeFileSync(join(folder, 'self'), '8:pids:/mine\n0::/\n')
-  newCgroup('conv-1', QUOTA, folder, join(folder, 'self'))!.hold(4711)
+  newCgroup('conv-1', QUOTA, folder, join(folder, 'self'))!.add(4711)
   const place = join(folder, 'pids', 'mine', 'holdfast-conv-1')
   assert.deepEqual(readdirSync(place).sort(), ['cgroup.procs', 'pids.max'])
 })

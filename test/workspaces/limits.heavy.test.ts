@@ -1,38 +1,38 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Workspace } from '../../src/ports/workspaces.ts'
-import { lacks } from '../harness/programs.ts'
-import { openWorkspaceHouse, tell, until, wishFor } from './house.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { newCommand, openWorkspacesFixture, runCommand, until } from './fixture-workspaces.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 const MB = 1024 * 1024
 
 /** Something else that runs in the same workspace and must not notice. */
-async function withNeighbour(workspace: Workspace) {
-  const { processId } = await workspace.start(wishFor('echo here; sleep 1000', { background: true }))
+async function withNeighbor(workspace: Workspace) {
+  const { processId } = await workspace.start(newCommand('echo here; sleep 1000', { background: true }))
   return async () => {
     assert.equal((await workspace.process(processId))?.ending, undefined)
-    assert.equal((await tell(workspace, 'echo fine')).text, 'fine\n')
+    assert.equal((await runCommand(workspace, 'echo fine')).text, 'fine\n')
   }
 }
 
-test('a fork bomb ends over its limit, and its neighbour lives on', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  const neighbourIsWell = await withNeighbour(workspace)
+test('a fork bomb ends over its limit, and its neighbor lives on', { skip }, async (context) => {
+  const workspace = await openWorkspacesFixture(context).open()
+  const neighborIsWell = await withNeighbor(workspace)
   const began = performance.now()
-  const { ending } = await tell(workspace, 'bomb() { bomb | bomb & }; bomb; sleep 1000')
+  const { ending } = await runCommand(workspace, 'bomb() { bomb | bomb & }; bomb; sleep 1000')
   assert.deepEqual(ending, { type: 'over-limit', limit: 'processes' })
   assert.ok(performance.now() - began < 10_000)
-  await neighbourIsWell()
-  assert.ok(Number((await tell(workspace, 'ls -d /proc/[0-9]* | wc -l')).text) < 12)
+  await neighborIsWell()
+  assert.ok(Number((await runCommand(workspace, 'ls -d /proc/[0-9]* | wc -l')).text) < 12)
 })
 
 test('a command that takes all memory ends over its limit, wherever it puts it', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context, {
+  const house = openWorkspacesFixture(context, {
     sandbox: { quota: { memoryBytes: 200 * MB, diskBytes: 512 * MB, processes: 64 } },
   })
   const workspace = await house.open()
-  const neighbourIsWell = await withNeighbour(workspace)
+  const neighborIsWell = await withNeighbor(workspace)
   const over = { type: 'over-limit', limit: 'memory' }
   const node = (code: string) => `/holdfast/node -e '${code}'`
   const hogs = [
@@ -41,38 +41,38 @@ test('a command that takes all memory ends over its limit, wherever it puts it',
     `cat /dev/zero > /tmp/full 2>/dev/null; ls -s /tmp/full; ${node('const all = Buffer.alloc(160e6, 1); setTimeout(() => all, 1e6)')}`,
   ]
   for (const hog of hogs) {
-    assert.deepEqual((await tell(workspace, hog)).ending, over, hog)
-    await tell(workspace, 'rm -f /tmp/full')
-    await neighbourIsWell()
+    assert.deepEqual((await runCommand(workspace, hog)).ending, over, hog)
+    await runCommand(workspace, 'rm -f /tmp/full')
+    await neighborIsWell()
   }
 })
 
 test('a file system in memory has an end of its own', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
+  const workspace = await openWorkspacesFixture(context).open()
   for (const place of ['/tmp', '/dev/shm'])
-    assert.match((await tell(workspace, `cat /dev/zero > ${place}/full; rm ${place}/full`)).text, /No space left/)
+    assert.match((await runCommand(workspace, `cat /dev/zero > ${place}/full; rm ${place}/full`)).text, /No space left/)
 })
 
 test('a command that fills the disk ends over its limit, also with what has no name any more', {
   skip,
 }, async (context) => {
-  const house = openWorkspaceHouse(context, {
+  const house = openWorkspacesFixture(context, {
     sandbox: { quota: { memoryBytes: 512 * MB, diskBytes: 40 * MB, processes: 64 } },
   })
   const workspace = await house.open()
-  const neighbourIsWell = await withNeighbour(workspace)
+  const neighborIsWell = await withNeighbor(workspace)
   const over = { type: 'over-limit', limit: 'disk' }
   const fillers = [
     'i=0; while :; do i=$((i + 1)); head -c 1000000 /dev/zero > file-$i; done',
     'exec 5> unlinked; rm unlinked; for i in $(seq 30); do head -c 1000000 /dev/zero >&5; done; exec 6> other; rm other; while :; do head -c 100000 /dev/zero >&6; sleep 0.01; done',
   ]
   for (const filler of fillers) {
-    assert.deepEqual((await tell(workspace, filler)).ending, over, filler)
-    await neighbourIsWell()
+    assert.deepEqual((await runCommand(workspace, filler)).ending, over, filler)
+    await neighborIsWell()
     // What is over its limit can be tidied up.
-    assert.deepEqual((await tell(workspace, 'rm -f file-*')).ending, { type: 'exited', code: 0 })
+    assert.deepEqual((await runCommand(workspace, 'rm -f file-*')).ending, { type: 'exited', code: 0 })
   }
-  const { text } = await tell(
+  const { text } = await runCommand(
     workspace,
     'truncate -s 1T sparse; echo $?; dd if=/dev/zero of=large bs=1M count=100; rm -f large',
   )
@@ -80,21 +80,25 @@ test('a command that fills the disk ends over its limit, also with what has no n
 })
 
 test('output without end is counted, bounded on disk, and does not block the command', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  const { processId } = await workspace.start(wishFor('yes | head -c 100000000; echo end > said', { background: true }))
+  const workspace = await openWorkspacesFixture(context).open()
+  const { processId } = await workspace.start(
+    newCommand('yes | head -c 100000000; echo end > said', { background: true }),
+  )
   const state = await workspace.wait(processId, AbortSignal.timeout(30_000))
   assert.deepEqual(state.ending, { type: 'exited', code: 0 })
   const { total, dropped, text } = await workspace.output(processId, { last: 10 })
   assert.deepEqual([total, dropped, text], [64 * MB, 100_000_000 - 64 * MB, 'y\n'.repeat(5)])
-  const endless = await workspace.start(wishFor('yes', { background: true }))
+  const endless = await workspace.start(newCommand('yes', { background: true }))
   await until(async () => (await workspace.output(endless.processId, { last: 1 })).dropped > 0)
-  assert.equal((await tell(workspace, 'echo fine')).text, 'fine\n')
+  assert.equal((await runCommand(workspace, 'echo fine')).text, 'fine\n')
   assert.equal((await workspace.kill(endless.processId, 'asked')).ending?.type, 'killed')
 })
 
 test('a command that ignores signals ends all the same', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  const stubborn = wishFor('trap "" TERM INT HUP QUIT; echo ready; while :; do sleep 0.1; done', { background: true })
+  const workspace = await openWorkspacesFixture(context).open()
+  const stubborn = newCommand('trap "" TERM INT HUP QUIT; echo ready; while :; do sleep 0.1; done', {
+    background: true,
+  })
   const { processId } = await workspace.start(stubborn)
   await until(async () => (await workspace.output(processId, { last: 10 })).text === 'ready\n')
   const began = performance.now()

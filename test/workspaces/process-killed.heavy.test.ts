@@ -3,12 +3,12 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { ConversationId } from '../../src/core/id.ts'
-import { lacks } from '../harness/programs.ts'
-import { MODEL, openServer, type Server } from '../http/served.ts'
-import { removeAll, until } from './house.ts'
-import { withoutServer } from './workspace-app.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { MODEL, openServer, type Server } from '../http/fixture-server-process.ts'
+import { withoutServer } from './fixture-workspace-app.ts'
+import { removeAll, until } from './fixture-workspaces.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 
 /** A server process, and a model behind it that calls what the last message says. */
 async function serveWorkspaces(context: TestContext) {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lacks } from '../harness/programs.ts'
-import { until } from './house.ts'
-import { openTurns, processIn, type Turns } from './turns.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { openTurns, processIn, type Turns } from './fixture-turns.ts'
+import { until } from './fixture-workspaces.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 
 const ask = ({ call }: Turns, input: object) => call({ tool: 'process', input })
 
@@ -105,7 +105,7 @@ test('processes of another conversation are out of sight', { skip }, async (cont
   const turns = await openTurns(context)
   const process_id = processIn(await turns.shell('sleep 1000', { background: true }))
   const other = `conv-${crypto.randomUUID()}` as const
-  const { store, clock } = turns.house.desk.world
+  const { store, clock } = turns.house.context.deps
   const { organizationId, id: agentId } = turns.house.agent
   const conversation = { id: other, organizationId, agentId, isDefault: false, createdAt: clock.now() }
   await store.conversations.create({ ...conversation, contextStart: 0, nextPosition: 0 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConversationId } from '../../src/core/id.ts'
 import { changeContext } from '../../src/service/conversations/change-context.ts'
-import { openHouse } from '../harness/house.ts'
+import { openHomeFixture } from '../harness/fixture-home.ts'
 
 test('a reset ends processes before anything is forgotten, and again if the server dies in between', async (t) => {
   const asked: ConversationId[] = []
@@ -16,11 +16,11 @@ test('a reset ends processes before anything is forgotten, and again if the serv
     // The first one never comes to its end: its process dies under it.
     return asked.length === 1 ? new Promise(() => {}) : Promise.resolve()
   }
-  const house = await openHouse(t, { script: [{ text: 'Hello.' }], world: { endProcesses } })
+  const house = await openHomeFixture(t, { script: [{ text: 'Hello.' }], deps: { endProcesses } })
   await house.ask('hi')
   const runId = await changeContext(
     { agent: house.agent, conversationId: house.conversationId, task: 'reset' },
-    house.desk,
+    house.context,
   )
   await first
   assert.equal((await house.messages()).length, 2, 'nothing is forgotten yet')

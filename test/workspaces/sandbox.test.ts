@@ -3,16 +3,16 @@ import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { WorkspaceError } from '../../src/ports/workspaces.ts'
-import { refusalOf } from '../../src/workspaces/sandbox/refusal.ts'
 import { REFUSED_CALLS } from '../../src/workspaces/sandbox/refused-calls.ts'
+import { toSandboxError } from '../../src/workspaces/sandbox/sandbox-errors.ts'
 import { seccompFilter } from '../../src/workspaces/sandbox/seccomp.ts'
-import { lacks } from '../harness/programs.ts'
-import { newConversationId, openWorkspaceHouse, tell, until, wishFor } from './house.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { newCommand, newConversationId, openWorkspacesFixture, runCommand, until } from './fixture-workspaces.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 
 test('without bubblewrap a workspace is refused with what to do, and nothing is made', async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const path = process.env.PATH
   context.after(() => {
     process.env.PATH = path
@@ -28,7 +28,7 @@ test('without bubblewrap a workspace is refused with what to do, and nothing is 
 })
 
 test('a bubblewrap that may not make namespaces is refused with what to do', async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const path = process.env.PATH
   context.after(() => {
     process.env.PATH = path
@@ -44,14 +44,14 @@ test('a bubblewrap that may not make namespaces is refused with what to do', asy
     assert.match(fault.message, /user namespaces.*sysctl/)
     return true
   })
-  assert.equal(refusalOf('bwrap: Unknown option --disable-userns').fault, 'missing-sandbox')
+  assert.equal(toSandboxError('bwrap: Unknown option --disable-userns').fault, 'missing-sandbox')
 })
 
 test('inside there is an ordinary user without rights, and of the machine only the system, unwritable', {
   skip,
 }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  const { text } = await tell(
+  const workspace = await openWorkspacesFixture(context).open()
+  const { text } = await runCommand(
     workspace,
     'id -u; id -un; grep -E "^(CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):" /proc/self/status; ls /',
   )
@@ -71,11 +71,11 @@ test('inside there is an ordinary user without rights, and of the machine only t
     '/proc/sys/vm/swappiness',
   ]
   for (const place of writes) {
-    const { ending } = await tell(workspace, `cat /proc/sys/vm/swappiness > ${place}`)
+    const { ending } = await runCommand(workspace, `cat /proc/sys/vm/swappiness > ${place}`)
     assert.notDeepEqual(ending, { type: 'exited', code: 0 }, place)
   }
   for (const place of ['/workspace/x', '/tmp/x', '/dev/shm/x', '/var/tmp/x'])
-    assert.deepEqual((await tell(workspace, `echo > ${place}`)).ending, { type: 'exited', code: 0 }, place)
+    assert.deepEqual((await runCommand(workspace, `echo > ${place}`)).ending, { type: 'exited', code: 0 }, place)
 })
 
 test("nothing of the server's environment is anywhere inside", { skip }, async (context) => {
@@ -83,15 +83,15 @@ test("nothing of the server's environment is anywhere inside", { skip }, async (
   context.after(() => {
     delete process.env.CANARY_KEY
   })
-  const workspace = await openWorkspaceHouse(context).open()
-  const { text } = await tell(workspace, 'env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr "\\0" "\\n"')
+  const workspace = await openWorkspacesFixture(context).open()
+  const { text } = await runCommand(workspace, 'env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr "\\0" "\\n"')
   assert.match(text, /HOME=\/workspace/)
   assert.ok(!text.includes('canary') && !text.includes('CANARY'), text)
 })
 
 test('there is no network but its own', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  const { text } = await tell(
+  const workspace = await openWorkspacesFixture(context).open()
+  const { text } = await runCommand(
     workspace,
     'cat /proc/net/dev | tail -n +3 | cut -d: -f1; (echo > /dev/tcp/1.1.1.1/80) 2>&1; (echo > /dev/tcp/127.0.0.1/22) 2>&1',
   )
@@ -101,10 +101,10 @@ test('there is no network but its own', { skip }, async (context) => {
 })
 
 test('new namespaces, mounts and looks into other processes are refused', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
+  const workspace = await openWorkspacesFixture(context).open()
   for (const command of ['unshare -U true', 'unshare -r true', 'mount -t tmpfs none /tmp', 'chroot / true', 'dmesg'])
     assert.match(
-      (await tell(workspace, `${command} 2>&1; echo $?`)).text,
+      (await runCommand(workspace, `${command} 2>&1; echo $?`)).text,
       /(not permitted|superuser)[\s\S]*\b[1-9]\d*\n$/i,
       command,
     )
@@ -127,28 +127,28 @@ test('the filter is well formed for each architecture, and ends with a verdict',
 })
 
 test('a link planted in the workspace leads the server nowhere', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const workspace = await house.open()
   const outside = join(house.folder, 'outside')
   mkdirSync(outside)
   writeFileSync(join(outside, 'precious'), 'precious')
   symlinkSync(outside, join(house.folder, workspace.conversationId, 'files', 'link'))
-  const { text } = await tell(
+  const { text } = await runCommand(
     workspace,
     `cat link/precious; ln -s ${outside} /spool/processes/process-planted; rm -rf /spool/pipes; ln -s ${outside} /spool/pipes; echo done`,
   )
   assert.match(text, /No such file[\s\S]*done/)
-  await tell(workspace, 'true')
+  await runCommand(workspace, 'true')
   assert.equal(await house.workspaces.remove(workspace.conversationId), true)
   assert.deepEqual(readdirSync(outside), ['precious'])
 })
 
 test('a workspace is listed, inspected and removed with all that runs in it', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const workspace = await house.open()
   const { conversationId } = workspace
-  await tell(workspace, 'head -c 3000000 /dev/zero > file; mkdir -p deep/er; chmod 000 deep')
-  const { processId } = await workspace.start(wishFor('echo ready; sleep 1000', { background: true }))
+  await runCommand(workspace, 'head -c 3000000 /dev/zero > file; mkdir -p deep/er; chmod 000 deep')
+  const { processId } = await workspace.start(newCommand('echo ready; sleep 1000', { background: true }))
   await until(async () => (await workspace.output(processId, { last: 10 })).text === 'ready\n')
   assert.deepEqual(await house.workspaces.list(), [conversationId])
   const state = (await house.workspaces.inspect(conversationId))!
@@ -166,15 +166,15 @@ test('a workspace is listed, inspected and removed with all that runs in it', { 
 })
 
 test('what is no conversation is no part of a path', async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   for (const name of ['conv-../../etc', 'conv-', '..', 'conv-a/b', 'conv-\0'])
     await assert.rejects(house.workspaces.open(name as never), WorkspaceError)
 })
 
 test('a home with a long path has workspaces too', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const folder = join(house.folder, 'long'.repeat(30))
   mkdirSync(folder)
-  const deep = openWorkspaceHouse(context, { folder })
-  assert.equal((await tell(await deep.workspaces.open(newConversationId()), 'echo fine')).text, 'fine\n')
+  const deep = openWorkspacesFixture(context, { folder })
+  assert.equal((await runCommand(await deep.workspaces.open(newConversationId()), 'echo fine')).text, 'fine\n')
 })

@@ -9,18 +9,18 @@ import type { Containment } from '../../src/ports/workspaces.ts'
 import { answerApproval } from '../../src/service/approvals/answer-approval.ts'
 import { toolRegistry } from '../../src/tools/registry.ts'
 import { workspaceTools } from '../../src/tools/workspace/workspace-tools.ts'
-import { lacks } from '../harness/programs.ts'
-import { worldStandIns } from '../harness/stand-ins.ts'
-import { openWorkspaceHouse } from './house.ts'
-import { openTurns, outcomesIn } from './turns.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { stubEngineDeps } from '../harness/stubs.ts'
+import { openTurns, outcomesIn } from './fixture-turns.ts'
+import { openWorkspacesFixture } from './fixture-workspaces.ts'
 
-type Asked = { tool?: string; input: Json; approvals?: Record<string, boolean>; containment?: Containment }
+type ApprovalCase = { tool?: string; input: Json; approvals?: Record<string, boolean>; containment?: Containment }
 
 const HARMLESS = { command: 'ls -la' }
 const DESTRUCTIVE = { command: 'git push --force' }
 
 /** Who is asked about a call, as the engine records it with the answer. */
-const RULES: { what: string; asked: Asked; asks: boolean }[] = [
+const RULES: { what: string; asked: ApprovalCase; asks: boolean }[] = [
   { what: 'a harmless command', asked: { input: HARMLESS }, asks: false },
   { what: 'a command that destroys', asked: { input: DESTRUCTIVE }, asks: true },
   { what: 'a command that cannot be read', asked: { input: { command: "echo 'open" } }, asks: true },
@@ -62,10 +62,10 @@ const RULES: { what: string; asked: Asked; asks: boolean }[] = [
 for (const { what, asked, asks } of RULES)
   test(`${what} ${asks ? 'waits for a person' : 'needs nobody'}`, async (context) => {
     const { tool = 'shell', input, approvals = {}, containment = 'bubblewrap' } = asked
-    const { workspaces } = openWorkspaceHouse(context)
+    const { workspaces } = openWorkspacesFixture(context)
     const all = toolRegistry(workspaceTools({ workspaces, containment, clock: realClock }))
     const agent = { tools: [tool], settings: { approvals } }
-    const tools = await agentTools(agent, { tools: all, stored: async () => [], mcp: worldStandIns().mcp })
+    const tools = await agentTools(agent, { tools: all, stored: async () => [], mcp: stubEngineDeps().mcp })
     const raw = [{ callId: 'a', tool, json: JSON.stringify(input) }]
     const parts = { tools, allowed: [tool], digest: sha256, newCallId: () => 'b' }
     const calls = [1, 2, 3].map(() => resolveCalls(raw, parts)[0])
@@ -76,7 +76,7 @@ for (const { what, asked, asks } of RULES)
   })
 
 test('whoever is asked is told why', async (context) => {
-  const { workspaces } = openWorkspaceHouse(context)
+  const { workspaces } = openWorkspacesFixture(context)
   const why = (containment: Containment, command: string) => {
     const tools = toolRegistry(workspaceTools({ workspaces, containment, clock: realClock }))
     const raw = [{ callId: 'a', tool: 'shell', json: JSON.stringify({ command }) }]
@@ -88,13 +88,15 @@ test('whoever is asked is told why', async (context) => {
   assert.match(why('local', 'rm -rf work') ?? '', /deletes whole folders/)
 })
 
-test('a command that destroys runs once it was approved, and not before', { skip: lacks('bwrap') }, async (context) => {
+test('a command that destroys runs once it was approved, and not before', {
+  skip: missingProgram('bwrap'),
+}, async (context) => {
   const { begin, house, shell, workspace } = await openTurns(context)
   await shell('mkdir precious; echo 1 > precious/file')
   const runId = await begin({ tool: 'shell', input: { command: 'rm -rf precious' }, callId: 'a' })
   assert.equal((await house.wait(runId)).stopReason, 'requires_approval')
   assert.equal((await (await workspace()).files.read('precious/file')).type, 'done')
-  const next = await answerApproval({ runId, verdicts: [{ callId: 'a', verdict: 'approve' }] }, house.desk)
+  const next = await answerApproval({ runId, verdicts: [{ callId: 'a', verdict: 'approve' }] }, house.context)
   await house.wait(next)
   assert.equal(outcomesIn(await house.events(next))[0]?.status, 'success')
   assert.equal((await (await workspace()).files.read('precious/file')).type, 'fault')

@@ -5,12 +5,12 @@ import { test } from 'node:test'
 import type { Workspace } from '../../src/ports/workspaces.ts'
 import { cancelRun } from '../../src/service/runs/runs.ts'
 import { watchRun } from '../../src/service/runs/watch-run.ts'
-import { lacks } from '../harness/programs.ts'
+import { missingProgram } from '../harness/programs.ts'
 import { gate } from '../harness/tools.ts'
-import { until } from './house.ts'
-import { openTurns, outcomesIn, processIn } from './turns.ts'
+import { openTurns, outcomesIn, processIn } from './fixture-turns.ts'
+import { until } from './fixture-workspaces.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 
 test('a command answers with what it printed, its exit code and how long it took', { skip }, async (context) => {
   const { shell } = await openTurns(context)
@@ -70,7 +70,7 @@ test('whoever watches sees the end of the output while the command runs', { skip
     input: { command: 'echo one; echo two; until [ -e go ]; do sleep 0.05; done' },
   })
   const chunks = house.chunks(runId)
-  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(60_000) }, house.desk))
+  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(60_000) }, house.context))
     if (chunk.message_type === 'tool_progress') break
   await (await workspace()).files.write('go', '')
   const told = (await chunks).filter((chunk) => chunk.message_type === 'tool_progress')
@@ -147,7 +147,7 @@ test('a cancel that comes while the next server asks about a command ends it, an
   }
   await house.restart()
   await asked.promise
-  await cancelRun(runId, house.desk)
+  await cancelRun(runId, house.context)
   assert.equal((await house.wait(runId)).stopReason, 'cancelled')
   const outcomes = outcomesIn(await house.events(runId))
   assert.deepEqual([outcomes.length, outcomes[0]?.status], [1, 'error'])
@@ -184,7 +184,8 @@ test('a server that stops leaves the command running and its call open', { skip 
   assert.deepEqual(outcomesIn(recorded), [])
   // And once more, while the call is being asked about.
   await until(
-    async () => (await house.events(runId)).length >= recorded.length && house.desk.engine?.dispatcher.isRunning(runId),
+    async () =>
+      (await house.events(runId)).length >= recorded.length && house.context.engine?.dispatcher.isRunning(runId),
   )
   await house.stop()
   await house.restart()

@@ -1,29 +1,32 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lacks } from '../harness/programs.ts'
-import { newRunId, openWorkspaceHouse, tell, until, wishFor } from './house.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { newCommand, newRunId, openWorkspacesFixture, runCommand, until } from './fixture-workspaces.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 
 test('what a command says and how it ends is told', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  const told = await tell(workspace, 'echo out; echo err >&2; echo named > /dev/stderr; exit 7')
+  const workspace = await openWorkspacesFixture(context).open()
+  const told = await runCommand(workspace, 'echo out; echo err >&2; echo named > /dev/stderr; exit 7')
   assert.deepEqual(told.ending, { type: 'exited', code: 7 })
   assert.equal(told.text, 'out\nerr\nnamed\n')
-  assert.deepEqual((await tell(workspace, 'kill -9 $$')).ending, { type: 'killed', signal: 'SIGKILL' })
+  assert.deepEqual((await runCommand(workspace, 'kill -9 $$')).ending, { type: 'killed', signal: 'SIGKILL' })
   assert.equal((await workspace.processes()).length, 2)
 })
 
 test('the working directory and exported variables are there for the next command', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  await tell(workspace, "mkdir -p 'a b'; cd 'a b'; export WORD=$'two\\nlines ü' LOUD=yes; plain=no; exit 3")
-  assert.equal((await tell(workspace, 'pwd; echo "$WORD:$LOUD:$plain"')).text, '/workspace/a b\ntwo\nlines ü:yes:\n')
-  await tell(workspace, 'set -eu; export LATER=1; unset LOUD; false')
-  assert.equal((await tell(workspace, 'echo "$LATER:$LOUD"')).text, '1:\n')
+  const workspace = await openWorkspacesFixture(context).open()
+  await runCommand(workspace, "mkdir -p 'a b'; cd 'a b'; export WORD=$'two\\nlines ü' LOUD=yes; plain=no; exit 3")
+  assert.equal(
+    (await runCommand(workspace, 'pwd; echo "$WORD:$LOUD:$plain"')).text,
+    '/workspace/a b\ntwo\nlines ü:yes:\n',
+  )
+  await runCommand(workspace, 'set -eu; export LATER=1; unset LOUD; false')
+  assert.equal((await runCommand(workspace, 'echo "$LATER:$LOUD"')).text, '1:\n')
 })
 
 test('a command that breaks the terminal does not break the next one', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
+  const workspace = await openWorkspacesFixture(context).open()
   const breaking = [
     'mkdir gone; cd gone; rmdir /workspace/gone',
     'export PATH= HOME=',
@@ -39,27 +42,27 @@ test('a command that breaks the terminal does not break the next one', { skip },
     'set -C; set -u; IFS=x; readonly PWD; exit 1',
   ]
   for (const command of breaking) {
-    await tell(workspace, command)
-    const { text, ending } = await tell(workspace, 'ls / > /dev/null && echo fine')
+    await runCommand(workspace, command)
+    const { text, ending } = await runCommand(workspace, 'ls / > /dev/null && echo fine')
     assert.deepEqual([text, ending], ['fine\n', { type: 'exited', code: 0 }], command)
   }
 })
 
 test('two foreground commands at once: the one that ends last leaves its place', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  await tell(workspace, 'mkdir one two; mkfifo go')
-  const slow = await workspace.start(wishFor('cd one; export WHO=slow; read line < /workspace/go'))
-  await tell(workspace, 'cd two; export WHO=fast')
-  assert.equal((await tell(workspace, 'echo $PWD $WHO')).text, '/workspace/two fast\n')
-  await tell(workspace, 'echo > /workspace/go', { background: true })
+  const workspace = await openWorkspacesFixture(context).open()
+  await runCommand(workspace, 'mkdir one two; mkfifo go')
+  const slow = await workspace.start(newCommand('cd one; export WHO=slow; read line < /workspace/go'))
+  await runCommand(workspace, 'cd two; export WHO=fast')
+  assert.equal((await runCommand(workspace, 'echo $PWD $WHO')).text, '/workspace/two fast\n')
+  await runCommand(workspace, 'echo > /workspace/go', { background: true })
   await workspace.wait(slow.processId, AbortSignal.timeout(10_000))
-  assert.equal((await tell(workspace, 'echo $PWD $WHO')).text, '/workspace/one slow\n')
+  assert.equal((await runCommand(workspace, 'echo $PWD $WHO')).text, '/workspace/one slow\n')
 })
 
 test('the same key is the same process, also when asked at once and after its end', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const workspace = await house.open()
-  const wish = wishFor('echo run >> runs; cat runs')
+  const wish = newCommand('echo run >> runs; cat runs')
   const started = await Promise.all([1, 2, 3, 4, 5].map(() => workspace.start(wish)))
   assert.equal(new Set(started.map((one) => one.processId)).size, 1)
   await workspace.wait(started[0]!.processId, AbortSignal.timeout(10_000))
@@ -67,12 +70,12 @@ test('the same key is the same process, also when asked at once and after its en
   assert.equal((await later.start(wish)).processId, started[0]!.processId)
   assert.equal((await workspace.findByKey(wish.key))?.processId, started[0]!.processId)
   assert.equal(await workspace.findByKey('another key'), undefined)
-  assert.equal((await tell(workspace, 'cat runs')).text, 'run\n')
+  assert.equal((await runCommand(workspace, 'cat runs')).text, 'run\n')
 })
 
 test('a background process takes input and gives output while it runs', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  const wish = wishFor('while read line; do echo "got $line"; done; echo over', { background: true })
+  const workspace = await openWorkspacesFixture(context).open()
+  const wish = newCommand('while read line; do echo "got $line"; done; echo over', { background: true })
   const { processId } = await workspace.start(wish)
   assert.equal(await workspace.write(processId, { text: 'häl' }), true)
   assert.equal(await workspace.write(processId, { text: 'lo\n' }), true)
@@ -85,8 +88,8 @@ test('a background process takes input and gives output while it runs', { skip }
 })
 
 test('output is read in pieces that never cut a character', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  const { state } = await tell(workspace, "printf 'aé€😀%.0s' $(seq 50)")
+  const workspace = await openWorkspacesFixture(context).open()
+  const { state } = await runCommand(workspace, "printf 'aé€😀%.0s' $(seq 50)")
   const whole = 'aé€😀'.repeat(50)
   for (const limit of [5, 7, 11]) {
     let text = ''
@@ -103,79 +106,79 @@ test('output is read in pieces that never cut a character', { skip }, async (con
 })
 
 test('killing takes what detached itself along, and nobody else', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  const other = await workspace.start(wishFor('echo $$; exec sleep 1000', { background: true }))
-  const daemon = wishFor(
+  const workspace = await openWorkspacesFixture(context).open()
+  const other = await workspace.start(newCommand('echo $$; exec sleep 1000', { background: true }))
+  const daemon = newCommand(
     'setsid sleep 1001 & (setsid sh -c "sleep 1002 & sleep 1003" &); (env -i setsid sleep 1006 > /dev/null 2>&1 &) & trap "" TERM; echo ready; sleep 1004; sleep 1005',
     { background: true },
   )
   const { processId } = await workspace.start(daemon)
   await until(async () => (await workspace.output(processId, { last: 100 })).text === 'ready\n')
-  await until(async () => (await tell(workspace, 'pgrep -c "^sleep$"')).text.trim() >= '6')
+  await until(async () => (await runCommand(workspace, 'pgrep -c "^sleep$"')).text.trim() >= '6')
   const ended = await workspace.kill(processId, 'asked')
   assert.equal(ended.ending?.type, 'killed')
   assert.equal(ended.ending?.type === 'killed' && ended.ending.why, 'asked')
-  assert.equal((await tell(workspace, 'pgrep -a "^sleep$" | cut -d" " -f2-')).text, 'sleep 1000\n')
+  assert.equal((await runCommand(workspace, 'pgrep -a "^sleep$" | cut -d" " -f2-')).text, 'sleep 1000\n')
   assert.equal((await workspace.process(other.processId))?.ending, undefined)
 })
 
 test('the end of a run ends what it started and nothing else', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
+  const workspace = await openWorkspacesFixture(context).open()
   const [mine, others] = [newRunId(), newRunId()]
-  const first = await workspace.start(wishFor('sleep 1000', { background: true, runId: mine }))
-  const second = await workspace.start(wishFor('sleep 1000', { background: true, runId: others }))
-  await tell(workspace, 'setsid sleep 1001 > /dev/null 2>&1 &', { runId: mine })
-  await workspace.endOf(mine, 'cancelled')
+  const first = await workspace.start(newCommand('sleep 1000', { background: true, runId: mine }))
+  const second = await workspace.start(newCommand('sleep 1000', { background: true, runId: others }))
+  await runCommand(workspace, 'setsid sleep 1001 > /dev/null 2>&1 &', { runId: mine })
+  await workspace.endProcessesOfRun(mine, 'cancelled')
   const ending = (await workspace.process(first.processId))?.ending
   assert.deepEqual(ending, { type: 'killed', signal: 'SIGTERM', why: 'cancelled' })
   assert.equal((await workspace.process(second.processId))?.ending, undefined)
-  assert.equal((await tell(workspace, 'pgrep -c "^sleep$"')).text, '1\n')
+  assert.equal((await runCommand(workspace, 'pgrep -c "^sleep$"')).text, '1\n')
 })
 
 test('a foreground command that is detached runs on and leaves the terminal alone', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  await tell(workspace, 'mkdir there; mkfifo go')
-  const { processId } = await workspace.start(wishFor('cd there; read line < /workspace/go; echo done'))
+  const workspace = await openWorkspacesFixture(context).open()
+  await runCommand(workspace, 'mkdir there; mkfifo go')
+  const { processId } = await workspace.start(newCommand('cd there; read line < /workspace/go; echo done'))
   const early = await workspace.wait(processId, AbortSignal.timeout(50))
   assert.equal(early.ending, undefined)
   assert.equal((await workspace.detach(processId)).background, true)
-  await tell(workspace, 'echo > go', { background: true })
+  await runCommand(workspace, 'echo > go', { background: true })
   const state = await workspace.wait(processId, AbortSignal.timeout(10_000))
   assert.deepEqual(state.ending, { type: 'exited', code: 0 })
-  assert.equal((await tell(workspace, 'pwd')).text, '/workspace\n')
+  assert.equal((await runCommand(workspace, 'pwd')).text, '/workspace\n')
 })
 
 test('a command gets its own input and output and no other descriptor', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
+  const workspace = await openWorkspacesFixture(context).open()
   const look = 'ls -1 /proc/self/fd'
   for (const background of [false, true]) {
-    const { text } = await tell(workspace, look, { background })
+    const { text } = await runCommand(workspace, look, { background })
     // The third is the folder that is looked into.
     assert.deepEqual(text.trim().split('\n').slice(0, 4), ['0', '1', '2', '3'])
     assert.ok(text.trim().split('\n').length <= 4, text)
   }
-  assert.equal((await tell(workspace, 'readlink /proc/self/fd/0; cat')).text, '/dev/null\n')
+  assert.equal((await runCommand(workspace, 'readlink /proc/self/fd/0; cat')).text, '/dev/null\n')
 })
 
 test('finished commands are kept up to a number, and the key of a forgotten one still runs nothing', {
   skip,
 }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  const wish = wishFor('echo run >> runs')
-  const first = await tell(workspace, wish.command, wish)
-  for (let count = 0; count < 70; count++) await workspace.start(wishFor('true', { background: true }))
+  const workspace = await openWorkspacesFixture(context).open()
+  const wish = newCommand('echo run >> runs')
+  const first = await runCommand(workspace, wish.command, wish)
+  for (let count = 0; count < 70; count++) await workspace.start(newCommand('true', { background: true }))
   await until(async () => (await workspace.process(first.state.processId)) === undefined)
   assert.equal((await workspace.processes()).filter((state) => state.ending).length, 64)
   assert.deepEqual((await workspace.start(wish)).ending, { type: 'exited', code: 0 })
-  assert.equal((await tell(workspace, 'cat runs')).text, 'run\n')
+  assert.equal((await runCommand(workspace, 'cat runs')).text, 'run\n')
 })
 
 test('a command as long as a file, and one that cannot be started, end like any other', { skip }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  const long = await tell(workspace, `export LONG=yes; # ${'x'.repeat(300_000)}\necho fine; exit 4`)
+  const workspace = await openWorkspacesFixture(context).open()
+  const long = await runCommand(workspace, `export LONG=yes; # ${'x'.repeat(300_000)}\necho fine; exit 4`)
   assert.deepEqual([long.text, long.ending], ['fine\n', { type: 'exited', code: 4 }])
-  assert.equal((await tell(workspace, 'echo $LONG')).text, 'yes\n')
-  const never = await tell(workspace, 'echo \0 nothing')
+  assert.equal((await runCommand(workspace, 'echo $LONG')).text, 'yes\n')
+  const never = await runCommand(workspace, 'echo \0 nothing')
   assert.deepEqual(never.ending, { type: 'exited', code: 126 })
   assert.match(never.text, /could not be started/)
 })

@@ -3,20 +3,20 @@ import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { lacks } from '../harness/programs.ts'
-import { newConversationId, openWorkspaceHouse, tell, until, wishFor } from './house.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { newCommand, newConversationId, openWorkspacesFixture, runCommand, until } from './fixture-workspaces.ts'
 
 const SERVER = fileURLToPath(new URL('./survival-server.ts', import.meta.url))
 const ROUNDS = 12
 
 test('servers killed at any moment of starting a workspace leave one that works, a command that ran once, and nothing stuck', {
-  skip: lacks('bwrap'),
+  skip: missingProgram('bwrap'),
 }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const tookMs = await timeOfOneStart()
   for (let round = 0; round < ROUNDS; round++) {
     const conversationId = newConversationId()
-    const wish = wishFor('echo run >> runs; sleep 1000', { background: true })
+    const wish = newCommand('echo run >> runs; sleep 1000', { background: true })
     const parameters = [SERVER, house.folder, conversationId, JSON.stringify([wish])]
     await Promise.all(
       [0, 1, 2].map(async (place) => {
@@ -30,7 +30,7 @@ test('servers killed at any moment of starting a workspace leave one that works,
     )
     const workspace = await house.workspaces.open(conversationId)
     const { ending } = await workspace.start(wish)
-    const runs = async () => (await tell(workspace, 'cat /workspace/runs 2>/dev/null')).text
+    const runs = async () => (await runCommand(workspace, 'cat /workspace/runs 2>/dev/null')).text
     if (!ending) await until(async () => (await runs()) !== '')
     assert.ok((await runs()) === 'run\n' || (ending?.type === 'lost' && (await runs()) === ''), await runs())
     await house.workspaces.remove(conversationId)
@@ -39,7 +39,7 @@ test('servers killed at any moment of starting a workspace leave one that works,
 
   async function timeOfOneStart(): Promise<number> {
     const began = performance.now()
-    const parameters = [SERVER, house.folder, newConversationId(), JSON.stringify([wishFor('true')])]
+    const parameters = [SERVER, house.folder, newConversationId(), JSON.stringify([newCommand('true')])]
     const server = spawn(process.execPath, parameters, { stdio: ['ignore', 'pipe', 'ignore'] })
     await new Promise<void>((resolve) =>
       server.stdout.on('data', (piece) => String(piece).includes('ready') && resolve()),

@@ -4,13 +4,13 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { CommandWish, ProcessState } from '../../src/ports/workspaces.ts'
+import type { CommandRequest, ProcessState } from '../../src/ports/workspaces.ts'
 import { WorkspaceError } from '../../src/ports/workspaces.ts'
-import { lacks } from '../harness/programs.ts'
-import { newConversationId, openWorkspaceHouse, tell, until, wishFor } from './house.ts'
+import { missingProgram } from '../harness/programs.ts'
+import { newCommand, newConversationId, openWorkspacesFixture, runCommand, until } from './fixture-workspaces.ts'
 import { killSupervisor } from './kill-supervisor.ts'
 
-const skip = lacks('bwrap')
+const skip = missingProgram('bwrap')
 const SERVER = fileURLToPath(new URL('./survival-server.ts', import.meta.url))
 
 type Server = { child: ChildProcess; started: ProcessState[]; kill(): Promise<void> }
@@ -19,7 +19,7 @@ async function serve(
   context: TestContext,
   folder: string,
   conversationId: string,
-  wishes: CommandWish[],
+  wishes: CommandRequest[],
 ): Promise<Server> {
   // A descriptor that a service manager, say, left it with.
   const command = ['exec 200</etc/passwd; exec "$@"', 'bash', process.execPath, SERVER, folder, conversationId]
@@ -45,9 +45,9 @@ async function serve(
 test('a background process outlives kill -9 of its server; the next one reads its output and its end', {
   skip,
 }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const conversationId = newConversationId()
-  const wish = wishFor('echo before; read word; echo "after $word"; exit 5', { background: true })
+  const wish = newCommand('echo before; read word; echo "after $word"; exit 5', { background: true })
   const server = await serve(context, house.folder, conversationId, [wish])
   const { processId } = server.started[0]!
   await server.kill()
@@ -62,9 +62,9 @@ test('a background process outlives kill -9 of its server; the next one reads it
 })
 
 test('one that ended while no server was there is told by its key', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const conversationId = newConversationId()
-  const wish = wishFor('until [ -e go ]; do sleep 0.05; done; echo alone; exit 9', { background: true })
+  const wish = newCommand('until [ -e go ]; do sleep 0.05; done; echo alone; exit 9', { background: true })
   const server = await serve(context, house.folder, conversationId, [wish])
   const { processId } = server.started[0]!
   await server.kill()
@@ -79,18 +79,18 @@ test('one that ended while no server was there is told by its key', { skip }, as
 test('when the supervisor dies, what ran in it is lost, is not run again, and the terminal is where it was', {
   skip,
 }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const workspace = await house.open()
-  await tell(workspace, 'mkdir deep; cd deep; export KEPT=yes')
-  const wish = wishFor('echo run >> /workspace/runs; sleep 1000', { background: true })
+  await runCommand(workspace, 'mkdir deep; cd deep; export KEPT=yes')
+  const wish = newCommand('echo run >> /workspace/runs; sleep 1000', { background: true })
   const { processId } = await workspace.start(wish)
-  await until(async () => (await tell(workspace, 'cat /workspace/runs')).text === 'run\n')
+  await until(async () => (await runCommand(workspace, 'cat /workspace/runs')).text === 'run\n')
   await killSupervisor(join(house.folder, workspace.conversationId))
 
   const again = await workspace.start(wish)
   assert.deepEqual([again.processId, again.ending], [processId, { type: 'lost' }])
   assert.equal(
-    (await tell(workspace, 'pwd; echo $KEPT; cat /workspace/runs; pgrep sleep')).text,
+    (await runCommand(workspace, 'pwd; echo $KEPT; cat /workspace/runs; pgrep sleep')).text,
     '/workspace/deep\nyes\nrun\n',
   )
 })
@@ -98,32 +98,32 @@ test('when the supervisor dies, what ran in it is lost, is not run again, and th
 test('a command that kills its supervisor ends its own workspace, and the next command finds it working', {
   skip,
 }, async (context) => {
-  const workspace = await openWorkspaceHouse(context).open()
-  const { processId } = await workspace.start(wishFor('kill -9 $PPID; sleep 1000', { background: true }))
+  const workspace = await openWorkspacesFixture(context).open()
+  const { processId } = await workspace.start(newCommand('kill -9 $PPID; sleep 1000', { background: true }))
   const state = await workspace.wait(processId, AbortSignal.timeout(20_000))
   assert.deepEqual(state.ending, { type: 'lost' })
-  assert.equal((await tell(workspace, 'echo fine')).text, 'fine\n')
+  assert.equal((await runCommand(workspace, 'echo fine')).text, 'fine\n')
 })
 
 test('a start that was written down and never ran is lost, not run', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const workspace = await house.open()
   await killSupervisor(join(house.folder, workspace.conversationId))
-  const wish = wishFor('echo run >> runs')
+  const wish = newCommand('echo run >> runs')
   const begun = { ...wish, processId: 'process-0000abcd', startedAt: Date.now() }
   const place = join(house.folder, workspace.conversationId, 'spool', 'processes', begun.processId)
   execFileSync('mkdir', ['-p', place])
   writeFileSync(join(place, 'beginning.json'), JSON.stringify(begun))
   assert.deepEqual((await workspace.start(wish)).ending, { type: 'lost' })
-  assert.equal((await tell(workspace, 'ls')).text, '')
+  assert.equal((await runCommand(workspace, 'ls')).text, '')
 })
 
 test('two servers that start one workspace at once end with one supervisor', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const conversationId = newConversationId()
   const servers = await Promise.all([
-    serve(context, house.folder, conversationId, [wishFor('echo one; sleep 1000', { background: true })]),
-    serve(context, house.folder, conversationId, [wishFor('echo two; sleep 1000', { background: true })]),
+    serve(context, house.folder, conversationId, [newCommand('echo one; sleep 1000', { background: true })]),
+    serve(context, house.folder, conversationId, [newCommand('echo two; sleep 1000', { background: true })]),
     house.workspaces.open(conversationId),
     house.workspaces.open(conversationId),
   ])
@@ -137,13 +137,13 @@ test('two servers that start one workspace at once end with one supervisor', { s
 })
 
 test('a workspace that is removed while it is opened is gone or new, never half', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const other = house.another()
   const conversationId = newConversationId()
   for (let round = 0; round < 6; round++) {
-    await tell(await house.workspaces.open(conversationId), 'echo old > file')
+    await runCommand(await house.workspaces.open(conversationId), 'echo old > file')
     const opened = other.open(conversationId).then(
-      async (workspace) => tell(workspace, 'ls; echo .'),
+      async (workspace) => runCommand(workspace, 'ls; echo .'),
       (fault) => fault as WorkspaceError,
     )
     const [told, removed] = await Promise.all([
@@ -162,11 +162,11 @@ test('a workspace that is removed while it is opened is gone or new, never half'
 })
 
 test('a workspace without anything to do goes to sleep and wakes with all it had', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context, { sleepAfterMs: 1_000 })
+  const house = openWorkspacesFixture(context, { sleepAfterMs: 1_000 })
   const conversationId = newConversationId()
   const workspace = await house.workspaces.open(conversationId)
-  const { processId } = await workspace.start(wishFor('sleep 1000', { background: true }))
-  const { state } = await tell(workspace, 'echo kept; export WORD=kept')
+  const { processId } = await workspace.start(newCommand('sleep 1000', { background: true }))
+  const { state } = await runCommand(workspace, 'echo kept; export WORD=kept')
   await house.workspaces.close()
   const busy = house.another()
   const found = (await busy.find(conversationId))!
@@ -180,12 +180,12 @@ test('a workspace without anything to do goes to sleep and wakes with all it had
   await until(() => supervisorsOf(conversationId) === 0)
   const woken = (await later.find(conversationId))!
   assert.equal((await woken.output(state.processId, { last: 100 })).text, 'kept\n')
-  assert.equal((await tell(woken, 'echo $WORD')).text, 'kept\n')
+  assert.equal((await runCommand(woken, 'echo $WORD')).text, 'kept\n')
   await later.remove(conversationId)
 })
 
 test('a process that got the number of a dead supervisor is left alone', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const workspace = await house.open()
   const stranger = spawn('sleep', ['1000'])
   context.after(() => stranger.kill('SIGKILL'))
@@ -193,16 +193,16 @@ test('a process that got the number of a dead supervisor is left alone', { skip 
   const keeper = JSON.parse(readFileSync(file, 'utf8'))
   await killSupervisor(join(house.folder, workspace.conversationId))
   writeFileSync(file, JSON.stringify({ ...keeper, pid: stranger.pid }))
-  assert.equal((await tell(workspace, 'echo fine')).text, 'fine\n')
+  assert.equal((await runCommand(workspace, 'echo fine')).text, 'fine\n')
   assert.equal(stranger.exitCode ?? stranger.signalCode, null)
   assert.notEqual(firstProcess(house.folder, workspace.conversationId), stranger.pid)
 })
 
 test('descriptors the server was started with reach nobody in the sandbox', { skip }, async (context) => {
-  const house = openWorkspaceHouse(context)
+  const house = openWorkspacesFixture(context)
   const conversationId = newConversationId()
   await serve(context, house.folder, conversationId, [])
-  const { text } = await tell(await house.workspaces.open(conversationId), 'ls -l /proc/self/fd /proc/[0-9]*/fd')
+  const { text } = await runCommand(await house.workspaces.open(conversationId), 'ls -l /proc/self/fd /proc/[0-9]*/fd')
   assert.match(text, /socket/)
   assert.ok(!text.includes('passwd') && !/ 200 ->/.test(text), text)
 })

@@ -19,10 +19,10 @@ type Terminal = { input: NodeJS.ReadStream; output: NodeJS.WriteStream; history:
 
 /** A person at a terminal: line editing, history, and what they type ahead is kept for later, unseen. */
 export function terminalKeyboard({ input, output, history }: Terminal): Keyboard {
-  const mouth = mutable(output)
+  const screen = mutableOutput(output)
   const reader = createInterface({
     input,
-    output: mouth.stream,
+    output: screen.stream,
     terminal: true,
     history: history.load(),
     historySize: history.size,
@@ -60,11 +60,11 @@ export function terminalKeyboard({ input, output, history }: Terminal): Keyboard
     return new Promise((resolve) => {
       deliver = (line) => {
         deliver = undefined
-        if (line === undefined) mouth.stream.write('\n')
-        mouth.mute()
+        if (line === undefined) screen.stream.write('\n')
+        screen.mute()
         resolve(line)
       }
-      mouth.open()
+      screen.open()
       reader.setPrompt(prompt)
       reader.prompt(true)
     })
@@ -115,7 +115,7 @@ export function pipedKeyboard(input: NodeJS.ReadableStream, echo: (text: string)
 }
 
 /** What readline writes to. Muted, it draws nothing into the answer that is being streamed. */
-function mutable(output: NodeJS.WriteStream) {
+function mutableOutput(output: NodeJS.WriteStream) {
   let isMuted = true
   const stream = new Writable({
     decodeStrings: false,

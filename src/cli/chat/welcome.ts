@@ -1,7 +1,7 @@
 import type { Agent } from '../../core/agent.ts'
 import type { Look } from '../terminal.ts'
 
-const TO_TRY = [
+const EXAMPLES = [
   ['what time is it in Tokyo', 'uses a tool'],
   ['remember that Ada likes tea', 'then, even after a restart: what do you remember'],
   ['write a small web page and serve it', 'works in a sandbox; the page is served through kill -9'],
@@ -14,7 +14,7 @@ const TO_TRY = [
 /** The first thing a newcomer sees. */
 export function welcome(agent: Agent, { paint }: Look): string[] {
   const { bold, dim } = paint
-  const examples = TO_TRY.map(([say, what]) => `  ${say.padEnd(37)}${dim(what)}`)
+  const examples = EXAMPLES.map(([say, what]) => `  ${say.padEnd(37)}${dim(what)}`)
   const isScripted = agent.model.startsWith('scripted/')
   return [
     `${bold('Holdfast')} ${dim(`· you talk to ${agent.name} (${agent.model})`)}`,
@@ -29,7 +29,7 @@ export const welcomeBack = (agent: Agent, { paint }: Look): string[] => [
 ]
 
 /** For a start without a terminal and without input. */
-export const HOW_TO_TALK = [
+export const NO_INPUT_HELP = [
   'Nothing to answer: there was no input, and no terminal to ask at. To talk, either:',
   '  npm run chat                               in a terminal',
   '  echo "what time is it in Tokyo" | npm run chat',

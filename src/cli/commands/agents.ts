@@ -1,37 +1,38 @@
 import type { Agent } from '../../core/agent.ts'
+import { defined } from '../../core/defined.ts'
 import { listAgents, requireAgent } from '../../service/agents/agents.ts'
-import { type Context, printJson, withApp } from '../context.ts'
+import { type CliContext, printJson, withApp } from '../cli-context.ts'
 import { FIRST_MODEL } from '../first-agent.ts'
-import { withHouse } from '../house.ts'
+import { withHome } from '../home-session.ts'
 import { timeJson } from '../run-json.ts'
 import { safeText } from '../terminal.ts'
 
-type CreateOptions = { model?: string[]; fallback?: string[]; system?: string; tool?: string[] }
+type CreateAgentFlags = { model?: string[]; fallback?: string[]; system?: string; tool?: string[] }
 
-export const listAll = ({ json }: { json?: boolean }, context: Context): Promise<void> =>
-  withApp(context, 'guest', async ({ desk }) => {
-    const { out } = context
-    const agents = await listAgents(desk)
+export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<void> =>
+  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    const { out } = cli
+    const agents = await listAgents(serviceContext)
     if (json) return printJson(out, agents.map(agentJson))
     if (agents.length === 0) out.line('No agents yet. `holdfast chat` makes the first one.')
     for (const { id, name, model, tools } of agents)
       out.line(`${out.look.paint.bold(safeText(name).padEnd(16))} ${id}  ${model}  ${tools.length} tools`)
   })
 
-export const create = (name: string, options: CreateOptions, context: Context): Promise<void> =>
-  withHouse(context, 'rows', async ({ desk, verbs }) => {
-    const [model = desk.defaults.model ?? FIRST_MODEL, ...more] = options.model ?? []
+export const create = (name: string, options: CreateAgentFlags, cli: CliContext): Promise<void> =>
+  withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
+    const [model = serviceContext.defaults.model ?? FIRST_MODEL, ...more] = options.model ?? []
     const { system, tool: tools } = options
     const fallback = [...more, ...(options.fallback ?? [])]
-    const request = { name, model, fallback, ...(system ? { system } : {}), ...(tools ? { tools } : {}) }
+    const request = { name, model, fallback, ...defined({ system: system || undefined, tools }) }
     const agent = await verbs.createAgent(request)
-    context.out.line(`Created ${safeText(agent.name)} (${agent.id}).`)
+    cli.out.line(`Created ${safeText(agent.name)} (${agent.id}).`)
   })
 
-export const show = (idOrName: string, { json }: { json?: boolean }, context: Context): Promise<void> =>
-  withApp(context, 'guest', async ({ desk }) => {
-    const { out } = context
-    const agent = await requireAgent(idOrName, desk)
+export const show = (idOrName: string, { json }: { json?: boolean }, cli: CliContext): Promise<void> =>
+  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    const { out } = cli
+    const agent = await requireAgent(idOrName, serviceContext)
     if (json) return printJson(out, agentJson(agent))
     const { id, name, model, fallback, tools, system, createdAt } = agent
     out.line(`${out.look.paint.bold(safeText(name))} (${id})`)
@@ -42,6 +43,11 @@ export const show = (idOrName: string, { json }: { json?: boolean }, context: Co
   })
 
 const agentJson = ({ id, name, model, fallback, tools, system, createdAt }: Agent) => ({
-  ...{ id, name, model, fallback, tools, system },
+  id,
+  name,
+  model,
+  fallback,
+  tools,
+  system,
   created_at: timeJson(createdAt),
 })

@@ -1,27 +1,28 @@
 import type { Verdict } from '../../core/approval.ts'
+import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ToolCall } from '../../core/tool-call.ts'
 import { listApprovals } from '../../service/approvals/approvals.ts'
-import type { Desk } from '../../service/desk.ts'
-import { type Context, printJson, withApp } from '../context.ts'
-import { withHouse } from '../house.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
+import { type CliContext, printJson, withApp } from '../cli-context.ts'
+import { withHome } from '../home-session.ts'
 import { argumentLines } from '../render/chunk.ts'
 import { ageText } from '../render/run.ts'
 import { timeJson } from '../run-json.ts'
 import { safeText } from '../terminal.ts'
 
-export const listAll = ({ json }: { json?: boolean }, context: Context): Promise<void> =>
-  withApp(context, 'guest', async ({ desk }) => {
-    const { out } = context
+export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<void> =>
+  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    const { out } = cli
     const { bold, dim } = out.look.paint
-    const pending = await listApprovals(desk)
+    const pending = await listApprovals(serviceContext)
     if (json)
       return printJson(
         out,
         pending.map(({ run, calls }) => pendingJson(run, calls)),
       )
     if (pending.length === 0) out.line('Nothing waits for approval.')
-    const now = desk.world.clock.now()
+    const now = serviceContext.deps.clock.now()
     for (const { run, calls } of pending) {
       const lapses = run.expiresAt === undefined ? '' : `, lapses in ${ageText(run.expiresAt - now)}`
       out.line(`${bold(run.id)} ${dim(`asked ${ageText(now - (run.completedAt ?? run.createdAt))} ago${lapses}`)}`)
@@ -34,8 +35,8 @@ export const listAll = ({ json }: { json?: boolean }, context: Context): Promise
   })
 
 /** All open calls of a run are answered together: the ones not named are declined. */
-export const approve = (runId: string, callIds: string[], context: Context): Promise<void> =>
-  answer(runId, context, (calls) => {
+export const approve = (runId: string, callIds: string[], cli: CliContext): Promise<void> =>
+  answer(runId, cli, (calls) => {
     const unknown = callIds.find((id) => !calls.some((call) => call.callId === id))
     if (unknown !== undefined)
       throw new Problem('not-found', `${runId} has no open call "${unknown}". \`holdfast approvals\` lists them.`)
@@ -45,15 +46,15 @@ export const approve = (runId: string, callIds: string[], context: Context): Pro
     })
   })
 
-export const deny = (runId: string, { reason }: { reason?: string }, context: Context): Promise<void> =>
-  answer(runId, context, (calls) =>
-    calls.map(({ callId }) => ({ callId, verdict: 'deny', ...(reason ? { reason } : {}) })),
+export const deny = (runId: string, { reason }: { reason?: string }, cli: CliContext): Promise<void> =>
+  answer(runId, cli, (calls) =>
+    calls.map(({ callId }) => ({ callId, verdict: 'deny', ...defined({ reason: reason || undefined }) })),
   )
 
-const answer = (runId: string, context: Context, decide: (calls: ToolCall[]) => Verdict[]): Promise<void> =>
-  withHouse(context, 'rows', async ({ desk, verbs, server }) => {
-    const { out } = context
-    const verdicts = decide(await openCallsOf(runId, desk))
+const answer = (runId: string, cli: CliContext, decide: (calls: ToolCall[]) => Verdict[]): Promise<void> =>
+  withHome(cli, 'rows', async ({ context: serviceContext, verbs, server }) => {
+    const { out } = cli
+    const verdicts = decide(await openCallsOf(runId, serviceContext))
     const next = await verbs.answer(runId, verdicts)
     for (const { callId, verdict } of verdicts)
       out.line(`${safeText(callId)}: ${verdict === 'deny' ? 'denied' : 'approved'}`)
@@ -62,8 +63,8 @@ const answer = (runId: string, context: Context, decide: (calls: ToolCall[]) => 
     out.line(`${next} carries it out: ${when}.`)
   })
 
-const openCallsOf = async (runId: string, desk: Desk): Promise<ToolCall[]> =>
-  (await listApprovals(desk)).find(({ run }) => run.id === runId)?.calls ?? []
+const openCallsOf = async (runId: string, serviceContext: ServiceContext): Promise<ToolCall[]> =>
+  (await listApprovals(serviceContext)).find(({ run }) => run.id === runId)?.calls ?? []
 
 const pendingJson = (
   { id, agentId, expiresAt }: { id: string; agentId: string; expiresAt?: number },

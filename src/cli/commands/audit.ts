@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../core/audit.ts'
 import { Problem } from '../../core/problem.ts'
 import { listAudit } from '../../service/people/audit.ts'
-import { type Context, printJson, withApp } from '../context.ts'
+import { type CliContext, printJson, withApp } from '../cli-context.ts'
 import { namedOrganization } from '../named-organization.ts'
 import { timeJson } from '../run-json.ts'
 import { safeText } from '../terminal.ts'
@@ -9,12 +9,12 @@ import { safeText } from '../terminal.ts'
 type AuditFlags = { limit: string; organization?: string; json?: boolean }
 
 /** Who did what, the newest last. */
-export const audit = (flags: AuditFlags, context: Context): Promise<void> =>
-  withApp(context, 'guest', async ({ desk }) => {
-    const { out } = context
-    const page = { limit: limitOf(flags.limit), order: 'desc' } as const
-    const where = await namedOrganization(flags.organization, desk)
-    const entries = (await listAudit({ page, ...where }, desk)).reverse()
+export const audit = (flags: AuditFlags, cli: CliContext): Promise<void> =>
+  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    const { out } = cli
+    const page = { limit: parseLimit(flags.limit), order: 'desc' } as const
+    const where = await namedOrganization(flags.organization, serviceContext)
+    const entries = (await listAudit({ page, ...where }, serviceContext)).reverse()
     if (flags.json) return printJson(out, entries.map(entryJson))
     if (entries.length === 0) out.line('Nothing has been done yet that somebody would have to account for.')
     for (const { at, actor, from, verb, object, outcome, status } of entries) {
@@ -24,13 +24,19 @@ export const audit = (flags: AuditFlags, context: Context): Promise<void> =>
     }
   })
 
-function limitOf(text: string): number {
+function parseLimit(text: string): number {
   const limit = Number(text)
   if (Number.isInteger(limit) && limit > 0 && limit <= 10_000) return limit
   throw new Problem('invalid', `--limit is a whole number from 1 to 10000, not "${text}".`)
 }
 
 const entryJson = ({ id, at, organizationId, actor, userId, from, requestId, ...rest }: AuditEntry) => ({
-  ...{ id, at: timeJson(at), organization_id: organizationId, actor, user_id: userId ?? null, from: from ?? null },
-  ...{ ...rest, request_id: requestId ?? null },
+  id,
+  at: timeJson(at),
+  organization_id: organizationId,
+  actor,
+  user_id: userId ?? null,
+  from: from ?? null,
+  ...rest,
+  request_id: requestId ?? null,
 })

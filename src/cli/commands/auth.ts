@@ -1,29 +1,30 @@
 import type { CredentialId } from '../../core/credential.ts'
+import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
-import type { DeviceOutcome } from '../../ports/credential-care.ts'
-import type { Refreshed } from '../../ports/credentials.ts'
+import type { DeviceOutcome } from '../../ports/credential-admin.ts'
+import type { RefreshResult } from '../../ports/credentials.ts'
 import { listCooldowns } from '../../service/credentials/cooldowns.ts'
 import {
   addCredential,
   listCredentials,
-  type Renewed,
+  type RenewedCredential,
   removeCredential,
   renewCredentials,
   requireCredential,
 } from '../../service/credentials/credentials.ts'
 import { rotateSecretKey } from '../../service/credentials/rotate-secret-key.ts'
 import { addToken, signIn } from '../../service/credentials/sign-in.ts'
-import type { Desk } from '../../service/desk.ts'
 import { poolMembers, requireProviderName } from '../../service/providers/providers.ts'
-import { type Context, printJson, withApp } from '../context.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
+import { type CliContext, printJson, withApp } from '../cli-context.ts'
 import { INTERRUPTED } from '../exit-codes.ts'
-import { confirmed, secretFromKeyboard, secretFromPipe } from '../read-secret.ts'
+import { confirm, secretFromKeyboard, secretFromPipe } from '../read-secret.ts'
 import { credentialJson, credentialLine } from '../render/credential.ts'
 import { count } from '../render/run.ts'
 import { stoppable } from '../stoppable.ts'
 import { safeText } from '../terminal.ts'
 
-type AddOptions = {
+type AuthAddFlags = {
   label?: string
   keyStdin?: boolean
   tokenStdin?: boolean
@@ -33,34 +34,31 @@ type AddOptions = {
   replace?: boolean
 }
 
-export const add = (provider: string, options: AddOptions, context: Context): Promise<number> =>
-  withApp(context, 'guest', async ({ desk }) => {
-    requireProviderName(provider, desk)
+export const add = (provider: string, options: AuthAddFlags, cli: CliContext): Promise<number> =>
+  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    requireProviderName(provider, serviceContext)
     if ([options.keyStdin, options.tokenStdin, options.device].filter(Boolean).length > 1)
       throw new Problem('invalid', 'Choose one of --key-stdin, --token-stdin and --device.')
-    if (options.device) return addByDevice(provider, options, { desk, context })
-    const secret = await readSecret(provider, options, context)
+    if (options.device) return addByDevice(provider, options, { context: serviceContext, cli })
+    const secret = await readSecret(provider, options, cli)
     if (secret === undefined) return INTERRUPTED
-    const more = {
-      ...(options.label === undefined ? {} : { label: options.label }),
-      ...(options.replace ? { onSameLabel: 'replace' as const } : {}),
-    }
+    const more = defined({ label: options.label, onSameLabel: options.replace ? ('replace' as const) : undefined })
     const { tokenUrl, clientId } = options
-    const from = { ...(tokenUrl ? { tokenUrl } : {}), ...(clientId ? { clientId } : {}) }
+    const from = defined({ tokenUrl: tokenUrl || undefined, clientId: clientId || undefined })
     const added = options.tokenStdin
-      ? await addToken({ provider, answer: secret, ...more, ...from }, desk)
-      : await addCredential({ provider, secret: plainKey(secret), ...more }, desk)
-    tellAdded({ label: added.label, hint: added.hint ?? '' }, provider, { desk, context })
+      ? await addToken({ provider, tokenResponse: secret, ...more, ...from }, serviceContext)
+      : await addCredential({ provider, secret: plainKey(secret), ...more }, serviceContext)
+    printAdded({ label: added.label, hint: added.hint ?? '' }, provider, { context: serviceContext, cli })
     return 0
   })
 
-export const listAll = ({ json }: { json?: boolean }, context: Context): Promise<void> =>
-  withApp(context, 'guest', async ({ desk }) => {
-    const { out } = context
-    const members = poolMembers(await listCredentials(desk), await listCooldowns(desk))
+export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<void> =>
+  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    const { out } = cli
+    const members = poolMembers(await listCredentials(serviceContext), await listCooldowns(serviceContext))
     if (json) return printJson(out, members.map(credentialJson))
     if (members.length === 0) out.line('No credentials yet. `holdfast auth add PROVIDER` adds one.')
-    const now = desk.world.clock.now()
+    const now = serviceContext.deps.clock.now()
     for (const provider of new Set(members.map((member) => member.provider))) {
       out.line(out.look.paint.bold(safeText(provider)))
       for (const member of members.filter((one) => one.provider === provider)) {
@@ -71,52 +69,52 @@ export const listAll = ({ json }: { json?: boolean }, context: Context): Promise
   })
 
 /** Exit code 1 if one of them could not be renewed. */
-export const refresh = (which: string, context: Context): Promise<number> =>
+export const refresh = (which: string, cli: CliContext): Promise<number> =>
   stoppable((signal) =>
-    withApp(context, 'guest', async ({ desk }) => {
-      const { renewed, variables } = await renewCredentials({ which, signal }, desk)
-      for (const one of renewed) context.out.line(renewalText(one))
+    withApp(cli, 'guest', async ({ context: serviceContext }) => {
+      const { renewed, variables } = await renewCredentials({ which, signal }, serviceContext)
+      for (const renewal of renewed) cli.out.line(renewalText(renewal))
       for (const variable of variables)
-        context.out.line(`${variable} is read from the environment for each attempt: change it there and start again.`)
+        cli.out.line(`${variable} is read from the environment for each attempt: change it there and start again.`)
       return renewed.some(({ refreshed }) => refreshed.type === 'dead' || refreshed.type === 'failed') ? 1 : 0
     }),
   )
 
-export const remove = (idOrLabel: string, { yes }: { yes?: boolean }, context: Context): Promise<number> =>
-  withApp(context, 'guest', async ({ desk }) => {
-    const { provider, label, id } = await requireCredential(idOrLabel, desk)
+export const remove = (idOrLabel: string, { yes }: { yes?: boolean }, cli: CliContext): Promise<number> =>
+  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    const { provider, label, id } = await requireCredential(idOrLabel, serviceContext)
     const what = `${safeText(label)} of ${provider} (${id})`
     if (!yes) {
       const { stdin, stderr } = process
       if (!stdin.isTTY) throw new Problem('invalid', `Nobody is here to ask. Add --yes to remove ${what}.`)
-      if (!(await confirmed(`Remove ${what}? Its secret is gone then. [y/N] `, stdin, stderr))) {
-        context.out.line('Nothing was removed.')
+      if (!(await confirm(`Remove ${what}? Its secret is gone then. [y/N] `, stdin, stderr))) {
+        cli.out.line('Nothing was removed.')
         return 1
       }
     }
-    await removeCredential(id, desk)
-    context.out.line(`Removed ${what}.`)
+    await removeCredential(id, serviceContext)
+    cli.out.line(`Removed ${what}.`)
     return 0
   })
 
-export const rotate = (context: Context): Promise<void> =>
-  withApp(context, 'guest', async ({ desk, settings }) => {
-    if (context.environment.DATABASE_URL)
-      context.notes.line(
+export const rotate = (cli: CliContext): Promise<void> =>
+  withApp(cli, 'guest', async ({ context: serviceContext, settings }) => {
+    if (cli.environment.DATABASE_URL)
+      cli.notes.line(
         `Other machines on this database have copies of secret.key: stop them first, and give them the new one from ${settings.home} before they start.`,
       )
-    const { resealed } = await rotateSecretKey(desk)
-    context.out.line(
+    const { resealed } = await rotateSecretKey(serviceContext)
+    cli.out.line(
       `The key of ${settings.home} is a new one; ${count(resealed, 'credential')} sealed anew, the old key dropped.`,
     )
   })
 
-type At = { desk: Desk; context: Context }
+type AuthDeps = { context: ServiceContext; cli: CliContext }
 
-async function readSecret(provider: string, options: AddOptions, context: Context): Promise<string | undefined> {
+async function readSecret(provider: string, options: AuthAddFlags, cli: CliContext): Promise<string | undefined> {
   const { stdin } = process
   if (options.keyStdin || options.tokenStdin) return secretFromPipe(stdin)
-  if (stdin.isTTY) return secretFromKeyboard(`Key of ${provider} (it is not shown): `, context.notes, stdin)
+  if (stdin.isTTY) return secretFromKeyboard(`Key of ${provider} (it is not shown): `, cli.notes, stdin)
   throw new Problem('invalid', 'There is no terminal to type the key at. Pipe it in and add --key-stdin.')
 }
 
@@ -125,38 +123,50 @@ function plainKey(secret: string): string {
   return secret
 }
 
-function tellAdded(added: { label: string; hint: string }, provider: string, { desk, context }: At): void {
-  const { out } = context
+function printAdded(
+  added: { label: string; hint: string },
+  provider: string,
+  { context: serviceContext, cli }: AuthDeps,
+): void {
+  const { out } = cli
   const what = [safeText(added.label), added.hint].filter(Boolean).join(' ')
   out.line(`Kept ${what} for ${provider}, sealed.`)
-  const hasAddress = desk.directory.list().some(({ name }) => name === provider)
+  const hasAddress = serviceContext.directory.list().some(({ name }) => name === provider)
   if (hasAddress)
     out.line(`\`holdfast providers test ${provider}\` tries it; agents that run already use it from now on.`)
   else
     out.line(`Nothing asks ${provider} yet: give it an address as \`providers.${provider}.base_url\` in config.yaml.`)
 }
 
-const addByDevice = (provider: string, { label }: AddOptions, { desk, context }: At): Promise<number> =>
+const addByDevice = (
+  provider: string,
+  { label }: AuthAddFlags,
+  { context: serviceContext, cli }: AuthDeps,
+): Promise<number> =>
   stoppable(async (signal) => {
-    const { out } = context
-    const flow = await signIn({ provider, signal, ...(label === undefined ? {} : { label }) }, desk)
+    const { out } = cli
+    const flow = await signIn({ provider, signal, ...defined({ label }) }, serviceContext)
     out.line(`Open ${out.look.paint.bold(safeText(flow.verificationUrl))}`)
     out.line(`and enter ${out.look.paint.bold(safeText(flow.userCode))}`)
     out.line('Waiting until that is done; Ctrl-C stops.')
     const outcome = await flow.poll(signal)
     if (outcome.type !== 'stored') {
-      out.line(DEVICE_WORDS[outcome.type](outcome))
+      out.line(DEVICE_OUTCOME_TEXT[outcome.type](outcome))
       return 1
     }
-    tellAdded({ label: await labelOf(outcome.credentialId, desk), hint: '' }, provider, { desk, context })
+    printAdded({ label: await requireLabel(outcome.credentialId, serviceContext), hint: '' }, provider, {
+      context: serviceContext,
+      cli,
+    })
     return 0
   })
 
-const labelOf = async (id: CredentialId, desk: Desk): Promise<string> => (await requireCredential(id, desk)).label
+const requireLabel = async (id: CredentialId, serviceContext: ServiceContext): Promise<string> =>
+  (await requireCredential(id, serviceContext)).label
 
-type Unfinished = Exclude<DeviceOutcome, { type: 'stored' }>
+type UnfinishedLogin = Exclude<DeviceOutcome, { type: 'stored' }>
 
-const DEVICE_WORDS: Record<Unfinished['type'], (outcome: Unfinished) => string> = {
+const DEVICE_OUTCOME_TEXT: Record<UnfinishedLogin['type'], (outcome: UnfinishedLogin) => string> = {
   denied: () => 'The login was declined. Nothing was kept.',
   expired: () => 'Nobody entered the code in time. Nothing was kept.',
   cancelled: () => 'Stopped. Nothing was kept.',
@@ -164,14 +174,14 @@ const DEVICE_WORDS: Record<Unfinished['type'], (outcome: Unfinished) => string> 
     `The login failed: ${outcome.type === 'failed' ? safeText(outcome.detail) : ''}. Nothing was kept.`,
 }
 
-function renewalText({ credential, refreshed }: Renewed): string {
+function renewalText({ credential, refreshed }: RenewedCredential): string {
   const { label, provider, kind, expiresAt } = credential
   const name = `${safeText(label)} of ${provider}`
   const again =
     kind === 'oauth'
       ? `holdfast auth add ${provider} --label ${label} --device`
       : `holdfast auth add ${provider} --label ${label} --replace`
-  const words: Record<Refreshed['type'], string> = {
+  const words: Record<RefreshResult['type'], string> = {
     refreshed: `${name} was renewed${expiresAt === undefined ? '' : `; its token lasts until ${new Date(expiresAt).toISOString()}`}.`,
     unchanged: `${name} has nothing to renew. For a new secret: \`${again}\`.`,
     dead: `${name} is dead: ${detailOf(refreshed)}. Sign in again: \`${again}\`.`,
@@ -180,4 +190,4 @@ function renewalText({ credential, refreshed }: Renewed): string {
   return words[refreshed.type]
 }
 
-const detailOf = (refreshed: Refreshed): string => ('detail' in refreshed ? safeText(refreshed.detail) : '')
+const detailOf = (refreshed: RefreshResult): string => ('detail' in refreshed ? safeText(refreshed.detail) : '')

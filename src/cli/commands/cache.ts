@@ -1,8 +1,8 @@
 import { Problem } from '../../core/problem.ts'
-import { type Context, printJson } from '../context.ts'
-import { findServer, serverLine } from '../server/server-line.ts'
+import { type CliContext, printJson } from '../cli-context.ts'
+import { findServer, newServerConnection } from '../server/server-connection.ts'
 
-type CacheStory = {
+type CacheReport = {
   conversations: number
   bytes: number
   in_a_turn: string[]
@@ -15,14 +15,14 @@ type CacheStory = {
 const MEGABYTE = 1024 * 1024
 
 /** What the running server keeps warm; without a server nothing is. */
-export async function cache(flags: { json?: boolean }, { environment, homeOf, out, notes }: Context): Promise<void> {
+export async function cache(flags: { json?: boolean }, { environment, homeOf, out, notes }: CliContext): Promise<void> {
   const home = homeOf(environment)
   if (!(await findServer(home))) throw new Problem('unavailable', 'No server owns this home, so nothing is kept warm.')
-  const tell = (sentence: string) => notes.line(sentence)
-  const line = serverLine({ home, givenKey: environment.HOLDFAST_API_KEY?.trim(), tell })
-  const told = await line.ask<CacheStory>('GET', '/v1/cache')
-  if (flags.json) return printJson(out, told)
-  const { conversations, bytes, limits, hits, misses, evictions } = told
+  const notify = (sentence: string) => notes.line(sentence)
+  const connection = newServerConnection({ home, givenKey: environment.HOLDFAST_API_KEY?.trim(), notify })
+  const report = await connection.request<CacheReport>('GET', '/v1/cache')
+  if (flags.json) return printJson(out, report)
+  const { conversations, bytes, limits, hits, misses, evictions } = report
   const megabytes = (count: number) => `${(count / MEGABYTE).toFixed(1)} MB`
   const counted = (counts: Record<string, number>) =>
     Object.entries(counts)
@@ -31,7 +31,7 @@ export async function cache(flags: { json?: boolean }, { environment, homeOf, ou
       .join(', ') || 'none'
   out.line(`Warm       ${conversations} of at most ${limits.conversations} conversations`)
   out.line(`Memory     about ${megabytes(bytes)} of at most ${megabytes(limits.bytes)}`)
-  out.line(`In a turn  ${told.in_a_turn.join(', ') || 'none'}`)
+  out.line(`In a turn  ${report.in_a_turn.join(', ') || 'none'}`)
   out.line(`Turns      ${hits} warm; cold: ${counted(misses)}`)
   out.line(`Let go     ${counted(evictions)}`)
 }

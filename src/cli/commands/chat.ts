@@ -2,24 +2,31 @@ import type { RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import { listMessages } from '../../service/messages/messages.ts'
 import { chatHistory } from '../chat/chat-history.ts'
+import {
+  type ChatOutcome,
+  type ChatSession,
+  markRunsShown,
+  resumeUnfinished,
+  sendAndFollow,
+  showNewRuns,
+} from '../chat/chat-loop.ts'
 import { type Keyboard, pipedKeyboard, terminalKeyboard } from '../chat/keyboard.ts'
-import { runSlash } from '../chat/slash-commands.ts'
-import { type After, finishLeftovers, rememberRuns, say, type Talk, tellMeanwhile } from '../chat/talk.ts'
-import { HOW_TO_TALK, welcome, welcomeBack } from '../chat/welcome.ts'
-import type { Context } from '../context.ts'
+import { runSlashCommand } from '../chat/slash-commands.ts'
+import { NO_INPUT_HELP, welcome, welcomeBack } from '../chat/welcome.ts'
+import type { CliContext } from '../cli-context.ts'
 import { TERMINATED } from '../exit-codes.ts'
 import { agentOrFirst } from '../first-agent.ts'
-import { withHouse } from '../house.ts'
+import { withHome } from '../home-session.ts'
 import { lastConversation } from '../pick-conversation.ts'
-import { PERSON, renderMessage } from '../render/message.ts'
-import { tellFault } from '../tell-fault.ts'
+import { printError } from '../print-error.ts'
+import { renderMessage, USER_PROMPT } from '../render/message.ts'
 
 type ChatOptions = { agent?: string; new?: boolean }
 
 /** How much of the past is shown when a conversation is resumed. */
 const SHOWN_MESSAGES = 6
 
-export async function chat(options: ChatOptions, context: Context): Promise<number> {
+export async function chat(options: ChatOptions, cli: CliContext): Promise<number> {
   const leaving = new AbortController()
   let exit = 0
   const terminate = () => {
@@ -29,15 +36,17 @@ export async function chat(options: ChatOptions, context: Context): Promise<numb
   process.on('SIGTERM', terminate)
   process.on('SIGHUP', terminate)
   try {
-    return await withHouse(context, 'turns', async (house) => {
-      const { desk, verbs, settings } = house
-      const agent = await agentOrFirst(options.agent, house)
-      const conversation = await (options.new ? verbs.createConversation(agent) : lastConversation(agent, desk))
-      const keyboard = openKeyboard(settings.home, context)
+    return await withHome(cli, 'turns', async (session) => {
+      const { context: serviceContext, verbs, settings } = session
+      const agent = await agentOrFirst(options.agent, session)
+      const conversation = await (options.new
+        ? verbs.createConversation(agent)
+        : lastConversation(agent, serviceContext))
+      const keyboard = openKeyboard(settings.home, cli)
       leaving.signal.addEventListener('abort', () => keyboard.close())
       try {
-        const talk = { ...house, agent, conversation, keyboard, screen: context.out, told: new Set<RunId>() }
-        await talkOn(talk, leaving, context)
+        const chat = { ...session, agent, conversation, keyboard, screen: cli.out, shownRuns: new Set<RunId>() }
+        await runChatLoop(chat, leaving, cli)
       } finally {
         keyboard.close()
       }
@@ -49,32 +58,32 @@ export async function chat(options: ChatOptions, context: Context): Promise<numb
   }
 }
 
-function openKeyboard(home: string, { out }: Context): Keyboard {
+function openKeyboard(home: string, { out }: CliContext): Keyboard {
   const { stdin, stdout } = process
   if (stdin.isTTY && stdout.isTTY) return terminalKeyboard({ input: stdin, output: stdout, history: chatHistory(home) })
   return pipedKeyboard(stdin, out.write)
 }
 
-async function talkOn(talk: Talk, leaving: AbortController, context: Context): Promise<void> {
-  const { keyboard, screen, server } = talk
-  await tellWhereWeAre(talk)
-  let after: After = await finishLeftovers(talk, leaving)
+async function runChatLoop(chat: ChatSession, leaving: AbortController, cli: CliContext): Promise<void> {
+  const { keyboard, screen, server } = chat
+  await printOpening(chat)
+  let after: ChatOutcome = await resumeUnfinished(chat, leaving)
   let isIdle = after === 'nothing-done'
   if (!isIdle) screen.line()
-  await rememberRuns(talk)
+  await markRunsShown(chat)
   while (after !== 'leave') {
-    const line = await keyboard.readLine(`${screen.look.paint.bold(PERSON)} `)
+    const line = await keyboard.readLine(`${screen.look.paint.bold(USER_PROMPT)} `)
     if (line === undefined) break
     isIdle = false
-    const said = line.trim()
-    after = await tellMeanwhile(talk, leaving)
+    const input = line.trim()
+    after = await showNewRuns(chat, leaving)
     if (after === 'leave') break
-    if (said.startsWith('/')) {
-      if ((await runSlash(said, talk)) === 'quit') break
-    } else if (said !== '') after = await sayOrTell(said, talk, { leaving, context })
-    if (said !== '') screen.line()
+    if (input.startsWith('/')) {
+      if ((await runSlashCommand(input, chat)) === 'quit') break
+    } else if (input !== '') after = await sendOrPrintError(input, chat, { leaving, context: cli })
+    if (input !== '') screen.line()
   }
-  if (!keyboard.isAttended && isIdle) for (const line of HOW_TO_TALK) screen.line(line)
+  if (!keyboard.isAttended && isIdle) for (const line of NO_INPUT_HELP) screen.line(line)
   else if (after === 'leave' && leaving.signal.aborted)
     screen.line(
       `\n  Left in the middle of a turn; the ${server ? 'server goes on with it' : 'next start finishes it'}.`,
@@ -82,22 +91,29 @@ async function talkOn(talk: Talk, leaving: AbortController, context: Context): P
 }
 
 /** At a terminal a refused message is no reason to end the chat; in a script it is. */
-async function sayOrTell(
-  said: string,
-  talk: Talk,
-  { leaving, context }: { leaving: AbortController; context: Context },
-): Promise<After> {
+async function sendOrPrintError(
+  input: string,
+  chat: ChatSession,
+  { leaving, context: cli }: { leaving: AbortController; context: CliContext },
+): Promise<ChatOutcome> {
   try {
-    return await say(said, talk, leaving)
+    return await sendAndFollow(input, chat, leaving)
   } catch (fault) {
-    if (!talk.keyboard.isAttended || !(fault instanceof Problem)) throw fault
-    tellFault(fault, context)
+    if (!chat.keyboard.isAttended || !(fault instanceof Problem)) throw fault
+    printError(fault, cli)
     return 'go-on'
   }
 }
 
-async function tellWhereWeAre({ desk, agent, conversation, screen, keyboard, server }: Talk): Promise<void> {
-  const messages = await listMessages(conversation.id, { limit: SHOWN_MESSAGES, take: 'newest' }, desk)
+async function printOpening({
+  context: serviceContext,
+  agent,
+  conversation,
+  screen,
+  keyboard,
+  server,
+}: ChatSession): Promise<void> {
+  const messages = await listMessages(conversation.id, { limit: SHOWN_MESSAGES, take: 'newest' }, serviceContext)
   const { look } = screen
   const isNew = messages.length === 0
   for (const line of (isNew ? welcome : welcomeBack)(agent, look)) screen.line(line)

@@ -1,27 +1,30 @@
 import type { SandboxCheck } from '../../ports/workspaces.ts'
-import { checkStore, type Report } from '../../service/store/check-store.ts'
+import { checkStore, type StoreReport } from '../../service/store/check-store.ts'
 import { type Repair, repairStore } from '../../service/store/repair-store.ts'
-import { type Context, printJson, withApp } from '../context.ts'
+import { type CliContext, printJson, withApp } from '../cli-context.ts'
 import { count } from '../render/run.ts'
 import { type Paint, safeText } from '../terminal.ts'
 
-type Flags = { json?: boolean; repair?: boolean }
-type Findings = Report & { repairs: Repair[]; sandbox: SandboxCheck }
+type DoctorFlags = { json?: boolean; repair?: boolean }
+type Findings = StoreReport & { repairs: Repair[]; sandbox: SandboxCheck }
 
 /** Exit code 1 when something that must always hold does not, after the repair if there was one. */
-export const doctor = ({ json, repair }: Flags, context: Context): Promise<number> =>
-  withApp(context, repair ? 'caretaker' : 'guest', async ({ desk }) => {
-    const repairs = repair ? await repairStore(desk) : []
-    const sandbox = await desk.workspaces.check()
-    const findings: Findings = { ...(await checkStore(desk)), repairs, sandbox }
-    if (json) printJson(context.out, findings)
-    else tell(findings, { context, hasRepaired: repair === true })
+export const doctor = ({ json, repair }: DoctorFlags, cli: CliContext): Promise<number> =>
+  withApp(cli, repair ? 'caretaker' : 'guest', async ({ context: serviceContext }) => {
+    const repairs = repair ? await repairStore(serviceContext) : []
+    const sandbox = await serviceContext.workspaces.check()
+    const findings: Findings = { ...(await checkStore(serviceContext)), repairs, sandbox }
+    if (json) printJson(cli.out, findings)
+    else printFindings(findings, { context: cli, hasRepaired: repair === true })
     return findings.violations.length > 0 ? 1 : 0
   })
 
-function tell(findings: Findings, { context, hasRepaired }: { context: Context; hasRepaired: boolean }): void {
+function printFindings(
+  findings: Findings,
+  { context: cli, hasRepaired }: { context: CliContext; hasRepaired: boolean },
+): void {
   const { runs, conversations, messages, violations, notices, repairs, sandbox } = findings
-  const { out } = context
+  const { out } = cli
   const { bold, green, red, yellow } = out.look.paint
   for (const { where, did } of repairs) out.line(`${green('✓')} mended ${where}: ${safeText(did)}`)
   if (hasRepaired && repairs.length === 0) out.line('There was nothing to mend.')

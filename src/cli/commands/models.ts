@@ -1,22 +1,23 @@
+import { defined } from '../../core/defined.ts'
 import type { Price } from '../../core/price.ts'
-import { type KnownModel, listModels, type ModelsOfProvider } from '../../service/providers/models.ts'
-import { type Context, printJson, withApp } from '../context.ts'
+import { type KnownModel, listModels, type ProviderModels } from '../../service/providers/models.ts'
+import { type CliContext, printJson, withApp } from '../cli-context.ts'
 import { stoppable } from '../stoppable.ts'
 import { type Look, safeText, shortened } from '../terminal.ts'
 
 type ModelsOptions = { provider?: string; json?: boolean }
 
 /** Aggregators list hundreds; whoever wants them all names the provider. */
-const MOST_SHOWN = 20
+const MAX_SHOWN = 20
 
-export const models = ({ provider, json }: ModelsOptions, context: Context): Promise<number> =>
+export const models = ({ provider, json }: ModelsOptions, cli: CliContext): Promise<number> =>
   stoppable((signal) =>
-    withApp(context, 'guest', async ({ desk }) => {
-      const { out } = context
-      const all = await listModels({ signal, ...(provider === undefined ? {} : { provider }) }, desk)
+    withApp(cli, 'guest', async ({ context: serviceContext }) => {
+      const { out } = cli
+      const all = await listModels({ signal, ...defined({ provider }) }, serviceContext)
       if (json) printJson(out, all.map(providerJson))
       else {
-        const most = provider === undefined ? MOST_SHOWN : Number.POSITIVE_INFINITY
+        const most = provider === undefined ? MAX_SHOWN : Number.POSITIVE_INFINITY
         for (const one of all) for (const line of providerLines(one, most, out.look)) out.line(line)
         out.line()
         out.line(out.look.paint.dim(LEGEND))
@@ -27,10 +28,10 @@ export const models = ({ provider, json }: ModelsOptions, context: Context): Pro
 
 const LEGEND =
   'Windows and outputs in tokens; prices in US dollars for a million tokens. In brackets where a figure is from: the ' +
-  "built-in table with the day of its check, config.yaml, a provider's list (stated), or a failure (learnt)."
+  "built-in table with the day of its check, config.yaml, a provider's list (stated), or a failure (learned)."
 
 function providerLines(
-  { provider, failure, advice, models: known }: ModelsOfProvider,
+  { provider, failure, advice, models: known }: ProviderModels,
   most: number,
   look: Look,
 ): string[] {
@@ -58,7 +59,7 @@ function modelLine(model: KnownModel, width: number, { look, hasList }: { look: 
     window ? `window ${grouped(window.tokens)} ${dim(`(${window.from})`)}` : dim('window unknown'),
     maxOutput === undefined ? dim('output unknown') : `output ${grouped(maxOutput)}`,
     price ? priceText(price, dim) : dim('price unknown'),
-    ...(textOnlyResults ? [dim('no images in tool results (learnt)')] : []),
+    ...(textOnlyResults ? [dim('no images in tool results (learned)')] : []),
     ...(usedBy.length > 0 ? [`used by ${usedBy.map(safeText).join(', ')}`] : []),
     ...(hasList && !isListed ? [yellow('not in its list')] : []),
   ]
@@ -73,19 +74,28 @@ function priceText({ input, output, cachedInput, upTo, asOf }: Price, dim: Look[
 
 const grouped = (tokens: number): string => tokens.toLocaleString('en-US')
 
-const providerJson = ({ provider, failure, advice, models: known }: ModelsOfProvider) => ({
+const providerJson = ({ provider, failure, advice, models: known }: ProviderModels) => ({
   provider,
   failure: failure
     ? { kind: failure.kind, detail: failure.detail, status: failure.status ?? null, advice: advice ?? null }
     : null,
   models: known.map(({ handle, window, maxOutput, price, usedBy, isListed, textOnlyResults }) => ({
-    ...{ handle, window: window?.tokens ?? null, window_from: window?.from ?? null, max_output: maxOutput ?? null },
+    handle,
+    window: window?.tokens ?? null,
+    window_from: window?.from ?? null,
+    max_output: maxOutput ?? null,
     price: price ? priceJson(price) : null,
-    ...{ used_by: usedBy, listed: isListed, text_only_results: textOnlyResults ?? false },
+    used_by: usedBy,
+    listed: isListed,
+    text_only_results: textOnlyResults ?? false,
   })),
 })
 
 const priceJson = ({ input, output, cachedInput, cacheWrite, upTo, asOf }: Price) => ({
-  ...{ input, output, cached_input: cachedInput ?? null, cache_write: cacheWrite ?? null, up_to: upTo ?? null },
+  input,
+  output,
+  cached_input: cachedInput ?? null,
+  cache_write: cacheWrite ?? null,
+  up_to: upTo ?? null,
   as_of: asOf,
 })

@@ -1,4 +1,5 @@
 import type { Cooldown } from '../../core/credential.ts'
+import { defined } from '../../core/defined.ts'
 import { ENDING_OF_FAILURE } from '../../core/failure.ts'
 import { clearCooldowns, listCooldowns } from '../../service/credentials/cooldowns.ts'
 import {
@@ -8,35 +9,38 @@ import {
   requireProvider,
   SCRIPTED,
 } from '../../service/providers/providers.ts'
-import { type TestResult, testProvider } from '../../service/providers/test-provider.ts'
-import { runWords } from '../../service/runs/run-words.ts'
-import { type Context, printJson, withApp } from '../context.ts'
+import { type ProviderTestResult, testProvider } from '../../service/providers/test-provider.ts'
+import { readRunLabels } from '../../service/runs/run-labels.ts'
+import { type CliContext, printJson, withApp } from '../cli-context.ts'
 import { EXIT_OF_STOP } from '../exit-codes.ts'
 import { credentialJson, credentialLine, untilText } from '../render/credential.ts'
 import { timeJson } from '../run-json.ts'
 import { stoppable } from '../stoppable.ts'
 import { type Look, type Screen, safeText, shortened } from '../terminal.ts'
 
-export const listAll = ({ json }: { json?: boolean }, context: Context): Promise<void> =>
-  withApp(context, 'guest', async ({ desk }) => {
-    const { out } = context
-    const providers = await listProviders(desk)
+export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<void> =>
+  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    const { out } = cli
+    const providers = await listProviders(serviceContext)
     if (json) return printJson(out, providers.map(providerJson))
-    const now = desk.world.clock.now()
+    const now = serviceContext.deps.clock.now()
     const { bold, dim, green } = out.look.paint
     const shown = providers.filter(({ state }) => state !== 'not-configured')
     for (const provider of shown) for (const line of providerLines(provider, now, out.look)) out.line(line)
-    out.line(`${bold('scripted'.padEnd(NAME))} ${green('ready')}  ${dim('answers without a key or a network')}`)
-    tellRest(providers, desk.directory.unaddressed(), out)
+    out.line(`${bold('scripted'.padEnd(NAME_WIDTH))} ${green('ready')}  ${dim('answers without a key or a network')}`)
+    printUnconfigured(providers, serviceContext.directory.unaddressed(), out)
   })
 
 /** Exit code 0 if it answered, else the one `holdfast run` has for this failure. */
-export const test = (name: string, { model, json }: { model?: string; json?: boolean }, context: Context) =>
+export const test = (name: string, { model, json }: { model?: string; json?: boolean }, cli: CliContext) =>
   stoppable((signal) =>
-    withApp(context, 'guest', async ({ desk }) => {
-      const { out } = context
-      const result = await testProvider({ provider: name, signal, ...(model ? { model } : {}) }, desk)
-      const words = await runWords(desk)
+    withApp(cli, 'guest', async ({ context: serviceContext }) => {
+      const { out } = cli
+      const result = await testProvider(
+        { provider: name, signal, ...defined({ model: model || undefined }) },
+        serviceContext,
+      )
+      const words = await readRunLabels(serviceContext)
       const who = result.credentialId === undefined ? undefined : words.credential(result.credentialId)
       if (json) printJson(out, testJson(result, who))
       else for (const line of testLines(result, who, out.look)) out.line(line)
@@ -44,25 +48,25 @@ export const test = (name: string, { model, json }: { model?: string; json?: boo
     }),
   )
 
-export const clear = (name: string, { json }: { json?: boolean }, context: Context): Promise<void> =>
-  withApp(context, 'guest', async ({ desk }) => {
-    const { out } = context
-    if (requireProvider(name, desk) === SCRIPTED) return out.line('The scripted model never rests.')
-    const resting = (await listCooldowns(desk)).filter(({ provider }) => provider === name)
-    await clearCooldowns({ provider: name }, desk)
-    if (json) return printJson(out, resting.map(cooldownJson))
-    const words = await runWords(desk)
-    const now = desk.world.clock.now()
-    if (resting.length === 0) return out.line(`Nothing of ${name} rests.`)
-    for (const rest of resting)
+export const clear = (name: string, { json }: { json?: boolean }, cli: CliContext): Promise<void> =>
+  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    const { out } = cli
+    if (requireProvider(name, serviceContext) === SCRIPTED) return out.line('The scripted model never rests.')
+    const cooldowns = (await listCooldowns(serviceContext)).filter(({ provider }) => provider === name)
+    await clearCooldowns({ provider: name }, serviceContext)
+    if (json) return printJson(out, cooldowns.map(cooldownJson))
+    const words = await readRunLabels(serviceContext)
+    const now = serviceContext.deps.clock.now()
+    if (cooldowns.length === 0) return out.line(`Nothing of ${name} rests.`)
+    for (const cooldown of cooldowns)
       out.line(
-        `${restWho(rest, words.credential)} may be asked again; it would have rested ${untilText(rest.until, now)}.`,
+        `${cooldownSubject(cooldown, words.credential)} may be asked again; it would have rested ${untilText(cooldown.until, now)}.`,
       )
   })
 
-const NAME = 16
+const NAME_WIDTH = 16
 
-const COLOUR: Record<ProviderState, keyof Look['paint']> = {
+const COLOR: Record<ProviderState, keyof Look['paint']> = {
   ready: 'green',
   resting: 'yellow',
   dead: 'red',
@@ -81,27 +85,27 @@ function providerLines(provider: ListedProvider, now: number, look: Look): strin
     ? red(`no key: set ${keyVariables.join(' or ')}, or \`holdfast auth add ${name}\``)
     : dim('no key needed')
   return [
-    `${bold(name.padEnd(NAME))} ${look.paint[COLOUR[state]](state)}  ${safeText(baseUrl)}${ADDRESS[provider.addressFrom]}${users}`,
+    `${bold(name.padEnd(NAME_WIDTH))} ${look.paint[COLOR[state]](state)}  ${safeText(baseUrl)}${ADDRESS_SOURCE[provider.addressFrom]}${users}`,
     ...(credentials.length === 0 ? [`  ${keyless}`] : []),
     ...credentials.map((member) => `  ${credentialLine(member, now, look)}`),
     ...cooldowns
       .filter(({ scope }) => scope === 'endpoint')
       .map(
-        (rest) =>
-          `  ${yellow(`the address rests ${untilText(rest.until, now)} (${rest.reason}: ${safeText(rest.detail)})`)}`,
+        (cooldown) =>
+          `  ${yellow(`the address rests ${untilText(cooldown.until, now)} (${cooldown.reason}: ${safeText(cooldown.detail)})`)}`,
       ),
     `  ${dim(`connects within ${seconds(connect)}, first byte ${seconds(firstByte)}, silence ${seconds(stall)}${pool}`)}`,
   ]
 }
 
-const ADDRESS: Record<ListedProvider['addressFrom'], string> = {
+const ADDRESS_SOURCE: Record<ListedProvider['addressFrom'], string> = {
   config: ' (config.yaml)',
   environment: ' (environment)',
   vendor: '',
 }
 
 /** What could be there: one line each, with what it takes. */
-function tellRest(
+function printUnconfigured(
   providers: ListedProvider[],
   unaddressed: readonly { name: string; baseUrlVariable: string }[],
   out: Screen,
@@ -118,10 +122,10 @@ function tellRest(
   const { dim } = out.look.paint
   out.line()
   out.line('Not configured (set the variable, or `holdfast auth add NAME`):')
-  for (const [name = '', variable = ''] of lines) out.line(`  ${name.padEnd(NAME)} ${dim(variable)}`)
+  for (const [name = '', variable = ''] of lines) out.line(`  ${name.padEnd(NAME_WIDTH)} ${dim(variable)}`)
 }
 
-function testLines(result: TestResult, who: string | undefined, { paint }: Look): string[] {
+function testLines(result: ProviderTestResult, who: string | undefined, { paint }: Look): string[] {
   const at = `${result.handle}${result.baseUrl ? ` at ${result.baseUrl}` : ''}${who ? `, asked with ${who}` : ''}`
   const took = `${(result.tookMs / 1_000).toFixed(1)} s`
   switch (result.type) {
@@ -143,7 +147,7 @@ function testLines(result: TestResult, who: string | undefined, { paint }: Look)
   }
 }
 
-function testJson(result: TestResult, who: string | undefined) {
+function testJson(result: ProviderTestResult, who: string | undefined) {
   const { handle, baseUrl, credentialId, tookMs } = result
   const head = { handle, base_url: baseUrl ?? null, credential_id: credentialId ?? null, credential: who ?? null }
   if (result.type === 'answered') {
@@ -156,15 +160,23 @@ function testJson(result: TestResult, who: string | undefined) {
   return { ...head, took_ms: tookMs, ok: false, failure }
 }
 
-const restWho = ({ scope, key, provider }: Cooldown, label: (id: string) => string): string =>
+const cooldownSubject = ({ scope, key, provider }: Cooldown, label: (id: string) => string): string =>
   scope === 'endpoint' ? `The address of ${provider}` : safeText(label(key))
 
 const cooldownJson = ({ scope, key, reason, detail, until, runId }: Cooldown) => ({
-  ...{ scope, key, reason, detail, until: timeJson(until), run_id: runId ?? null },
+  scope,
+  key,
+  reason,
+  detail,
+  until: timeJson(until),
+  run_id: runId ?? null,
 })
 
 const providerJson = (provider: ListedProvider) => ({
-  ...{ name: provider.name, label: provider.label, state: provider.state, dialect: provider.dialect },
+  name: provider.name,
+  label: provider.label,
+  state: provider.state,
+  dialect: provider.dialect,
   base_url: provider.baseUrl,
   address_from: provider.addressFrom,
   base_url_variable: provider.baseUrlVariable,

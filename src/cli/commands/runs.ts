@@ -1,10 +1,10 @@
 import { Problem } from '../../core/problem.ts'
 import { isSettled } from '../../core/run.ts'
 import { requireAgent } from '../../service/agents/agents.ts'
-import { runWords } from '../../service/runs/run-words.ts'
+import { readRunLabels } from '../../service/runs/run-labels.ts'
 import { listRuns, showRun } from '../../service/runs/runs.ts'
-import { type Context, printJson, withApp } from '../context.ts'
-import { withHouse } from '../house.ts'
+import { type CliContext, printJson, withApp } from '../cli-context.ts'
+import { withHome } from '../home-session.ts'
 import { billOf } from '../render/bill.ts'
 import { runLine } from '../render/run.ts'
 import { renderStory } from '../render/story.ts'
@@ -12,22 +12,22 @@ import { messageJson, runJson, stepJson } from '../run-json.ts'
 
 type ListOptions = { agent?: string; limit: string; json?: boolean }
 
-export const listAll = ({ agent, limit, json }: ListOptions, context: Context): Promise<void> =>
-  withApp(context, 'guest', async ({ desk }) => {
-    const { out } = context
-    const filter = agent === undefined ? {} : { agentId: (await requireAgent(agent, desk)).id }
-    const runs = await listRuns(filter, wholeNumber(limit), desk)
+export const listAll = ({ agent, limit, json }: ListOptions, cli: CliContext): Promise<void> =>
+  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    const { out } = cli
+    const filter = agent === undefined ? {} : { agentId: (await requireAgent(agent, serviceContext)).id }
+    const runs = await listRuns(filter, parseLimit(limit), serviceContext)
     if (json) return printJson(out, runs.map(runJson))
     if (runs.length === 0) out.line('No runs yet.')
-    const now = desk.world.clock.now()
+    const now = serviceContext.deps.clock.now()
     for (const run of runs) out.line(runLine(run, now, out.look))
   })
 
-export const show = (id: string, { json }: { json?: boolean }, context: Context): Promise<void> =>
-  withApp(context, 'guest', async ({ desk }) => {
-    const { out } = context
-    const story = await showRun(id, desk)
-    const words = await runWords(desk)
+export const show = (id: string, { json }: { json?: boolean }, cli: CliContext): Promise<void> =>
+  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    const { out } = cli
+    const story = await showRun(id, serviceContext)
+    const words = await readRunLabels(serviceContext)
     if (!json) return renderStory(story, words, out.look).forEach((line) => void out.line(line))
     const { run, events, steps, messages } = story
     const { cost, hasUnknown } = billOf(story, words)
@@ -41,16 +41,16 @@ export const show = (id: string, { json }: { json?: boolean }, context: Context)
     })
   })
 
-export const cancel = (id: string, context: Context): Promise<void> =>
-  withHouse(context, 'rows', async ({ desk, verbs }) => {
-    const before = (await showRun(id, desk)).run
+export const cancel = (id: string, cli: CliContext): Promise<void> =>
+  withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
+    const before = (await showRun(id, serviceContext)).run
     if (isSettled(before)) throw new Problem('conflict', `${id} is already over: ${before.status}.`)
     const run = await verbs.cancel(id)
     const isDone = isSettled(run)
-    context.out.line(isDone ? `${id} is ${run.status}.` : `${id} was told to stop; it ends within seconds.`)
+    cli.out.line(isDone ? `${id} is ${run.status}.` : `${id} was told to stop; it ends within seconds.`)
   })
 
-function wholeNumber(text: string): number {
+function parseLimit(text: string): number {
   const value = Number(text)
   if (Number.isInteger(value) && value >= 1 && value <= 1_000) return value
   throw new Problem('invalid', `--limit is "${text}"; it must be a whole number from 1 to 1000.`)

@@ -1,41 +1,46 @@
+import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
-import { type Context, type Served, withApp } from '../context.ts'
+import { type CliContext, type ServerHandle, withApp } from '../cli-context.ts'
 import { INTERRUPTED } from '../exit-codes.ts'
+import { bannerLines } from '../server/print-banner.ts'
+import { findServer } from '../server/server-connection.ts'
 import { removeServerNote, writeServerNote } from '../server/server-file.ts'
-import { findServer } from '../server/server-line.ts'
-import { tellServer } from '../server/tell-server.ts'
 import { onSignals } from '../signals.ts'
 
 type ServeFlags = { host: string; port: string; accessLog?: boolean }
 
 /** Serves a home until somebody ends it. */
-export async function serve(flags: ServeFlags, context: Context): Promise<number> {
-  const port = portOf(flags.port)
-  await requireFree(context)
-  return withApp(context, 'owner', async (app) => {
-    const { environment, out, notes } = context
+export async function serve(flags: ServeFlags, cli: CliContext): Promise<number> {
+  const port = parsePort(flags.port)
+  await requireUnserved(cli)
+  return withApp(cli, 'owner', async (app) => {
+    const { environment, out, notes } = cli
     const { home } = app.settings
-    const givenKey = environment.HOLDFAST_API_KEY?.trim()
+    const environmentKey = environment.HOLDFAST_API_KEY?.trim()
     const server = await listening({
-      ...{ desk: app.desk, home, host: flags.host, port, version: context.version },
-      ...(givenKey ? { givenKey } : {}),
-      report: (fault, where) => app.desk.world.report(fault, where),
-      ...(flags.accessLog ? { log: (line: string) => notes.line(line) } : {}),
+      context: app.context,
+      home,
+      host: flags.host,
+      port,
+      version: cli.version,
+      ...defined({ environmentKey: environmentKey || undefined }),
+      report: (fault, where) => app.context.deps.report(fault, where),
+      ...defined({ log: flags.accessLog ? (line: string) => notes.line(line) : undefined }),
     })
-    const url = reachable(server.url)
+    const url = reachableUrl(server.url)
     writeServerNote(home, { url, pid: process.pid, started: new Date().toISOString() })
-    const asked = nextSignal()
-    for (const line of await tellServer({ ...server, url }, app, context)) out.line(line)
-    await asked
+    const stopRequested = nextSignal()
+    for (const line of await bannerLines({ ...server, url }, app, cli)) out.line(line)
+    await stopRequested
     notes.line('Stopping: turns are handed back and go on at the next start. Once more hurries.')
     removeServerNote(home, process.pid)
-    await drain(server, app.desk.engine)
+    await drain(server, app.context.engine)
     return 0
   })
 
-  async function listening(options: Parameters<Context['serve']>[0]): Promise<Served> {
+  async function listening(options: Parameters<CliContext['serve']>[0]): Promise<ServerHandle> {
     try {
-      return await context.serve(options)
+      return await cli.serve(options)
     } catch (fault) {
       const reason = PORT_FAULTS[(fault as NodeJS.ErrnoException).code ?? '']
       if (reason === undefined) throw fault
@@ -44,14 +49,14 @@ export async function serve(flags: ServeFlags, context: Context): Promise<number
   }
 }
 
-type Engine = { stop(options?: { toolGraceMs?: number }): Promise<void> }
+type StoppableEngine = { stop(options?: { toolGraceMs?: number }): Promise<void> }
 
 /**
  * Nothing new is accepted, tools finish or are aborted, leases go back; only then do the streams end, so that whoever
  * reads has seen all there was. The second signal aborts the tools at once, the third ends the process as it is: nothing
  * that was accepted is lost either way.
  */
-async function drain(server: Served, engine: Engine | undefined): Promise<void> {
+async function drain(server: ServerHandle, engine: StoppableEngine | undefined): Promise<void> {
   let signals = 0
   const hurry = () => {
     signals += 1
@@ -71,20 +76,20 @@ const PORT_FAULTS: Record<string, string> = {
   EADDRNOTAVAIL: 'is not an address of this machine',
 }
 
-function portOf(flag: string): number {
+function parsePort(flag: string): number {
   const port = Number(flag)
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return port
   throw new Problem('invalid', `--port, or PORT, is a number from 0 to 65535, not "${flag}".`)
 }
 
 /** On PostgreSQL a second server may share the home; on SQLite the lock refuses it. This says where the first one is. */
-async function requireFree({ environment, homeOf }: Context): Promise<void> {
+async function requireUnserved({ environment, homeOf }: CliContext): Promise<void> {
   const url = environment.DATABASE_URL ? undefined : await findServer(homeOf(environment))
   if (url) throw new Problem('home-owned', `This home is served already, at ${url}.`)
 }
 
 /** An address that stands for all of them is none to go to. */
-const reachable = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
+const reachableUrl = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 
 const nextSignal = () =>
   new Promise<void>((resolve) => {

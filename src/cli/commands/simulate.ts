@@ -1,25 +1,26 @@
 import { readFileSync } from 'node:fs'
+import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
-import type { Context, SimulatedRequest } from '../context.ts'
+import type { CliContext, SimulatedRequest } from '../cli-context.ts'
 import { onSignals } from '../signals.ts'
 import { type Screen, safeText, shortened } from '../terminal.ts'
 
 type SimulateFlags = { port: string; script?: string; key?: string[]; verbose?: boolean }
 
 /** Plays the providers until somebody ends it. */
-export async function simulate(flags: SimulateFlags, context: Pick<Context, 'simulate' | 'out'>): Promise<number> {
-  const { out } = context
-  const served = await context.simulate({
-    port: portOf(flags.port),
-    keys: Object.fromEntries((flags.key ?? []).map(keyAndState)),
-    ...(flags.script === undefined ? {} : { source: sourceOf(flags.script) }),
-    onEnded: (request) => tellRequest(request, out, flags),
+export async function simulate(flags: SimulateFlags, cli: Pick<CliContext, 'simulate' | 'out'>): Promise<number> {
+  const { out } = cli
+  const served = await cli.simulate({
+    port: parsePort(flags.port),
+    keys: Object.fromEntries((flags.key ?? []).map(parseKeyFlag)),
+    ...defined({ source: flags.script === undefined ? undefined : readScriptFile(flags.script) }),
+    onEnded: (request) => printRequest(request, out, flags),
   })
   if (served.type === 'refused') {
     const heading = served.because === 'script' ? [`The script ${flags.script} cannot be played:`] : []
     throw new Problem('invalid', [...heading, ...served.reasons].join('\n  '))
   }
-  introduce(served, out)
+  printIntroduction(served, out)
   await new Promise<void>((resolve) => {
     const stop = onSignals({ interrupt: end, terminate: end })
     function end() {
@@ -31,19 +32,19 @@ export async function simulate(flags: SimulateFlags, context: Pick<Context, 'sim
   return 0
 }
 
-function portOf(flag: string): number {
+function parsePort(flag: string): number {
   const port = Number(flag)
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return port
   throw new Problem('invalid', `--port is a number from 0 to 65535, not "${flag}".`)
 }
 
-function keyAndState(flag: string): [string, string] {
+function parseKeyFlag(flag: string): [string, string] {
   const at = flag.lastIndexOf('=')
   if (at > 0) return [flag.slice(0, at), flag.slice(at + 1)]
   throw new Problem('invalid', '--key is written name=state, for example --key sk-test=revoked.')
 }
 
-function sourceOf(path: string): string {
+function readScriptFile(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (fault) {
@@ -52,7 +53,7 @@ function sourceOf(path: string): string {
   }
 }
 
-function introduce({ url, rules }: { url: string; rules: number }, out: Screen): void {
+function printIntroduction({ url, rules }: { url: string; rules: number }, out: Screen): void {
   const { bold, dim } = out.look.paint
   const what = rules === 0 ? 'every message is echoed' : `${rules} rule${rules === 1 ? '' : 's'}, then echoes`
   out.line(`${bold(`The simulator listens at ${url}`)} ${dim(`(${what}; Ctrl-C ends it)`)}`)
@@ -73,9 +74,9 @@ function introduce({ url, rules }: { url: string; rules: number }, out: Screen):
   out.line()
 }
 
-const BODY_SHOWN = 2000
+const MAX_BODY_CHARACTERS = 2000
 
-function tellRequest(request: SimulatedRequest, out: Screen, { verbose }: SimulateFlags): void {
+function printRequest(request: SimulatedRequest, out: Screen, { verbose }: SimulateFlags): void {
   const { dim } = out.look.paint
   const { number, method, path, protocol, model, key, status, ended, arrivedAt, body } = request
   // Only the end of a key: somebody may have pointed a real one here.
@@ -83,5 +84,5 @@ function tellRequest(request: SimulatedRequest, out: Screen, { verbose }: Simula
   const took = ended ? `${ended.how} after ${ended.at - arrivedAt} ms` : ''
   const target = model === '' ? `${method} ${path.split('?')[0]}` : model
   out.line(safeText(`#${number} ${protocol} ${target}, ${who}: ${status ?? 'no answer'}, ${took}`))
-  if (verbose) out.line(dim(safeText(shortened(JSON.stringify(body), BODY_SHOWN))))
+  if (verbose) out.line(dim(safeText(shortened(JSON.stringify(body), MAX_BODY_CHARACTERS))))
 }

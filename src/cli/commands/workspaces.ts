@@ -1,27 +1,28 @@
+import { defined } from '../../core/defined.ts'
 import { type ConversationId, parseId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import { requireAgent } from '../../service/agents/agents.ts'
-import type { Desk } from '../../service/desk.ts'
-import { type Context, printJson } from '../context.ts'
-import { withHouse } from '../house.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
+import { type CliContext, printJson } from '../cli-context.ts'
+import { withHome } from '../home-session.ts'
 import { lastConversation } from '../pick-conversation.ts'
-import { confirmed } from '../read-secret.ts'
+import { confirm } from '../read-secret.ts'
 import { endingText, processJson, workspaceJson, workspaceLine, workspaceLines } from '../render/workspace.ts'
 import { safeText } from '../terminal.ts'
 import type { ShownWorkspace } from '../workspace-verbs.ts'
 
-type Json = { json?: boolean }
+type JsonFlag = { json?: boolean }
 
 const PAGE = 100
 /** How much of a log is fetched at once. */
 const PAGE_BYTES = 262_144
 
-export const listAll = ({ json }: Json, context: Context): Promise<void> =>
-  withHouse(context, 'rows', async ({ verbs }) => {
-    const { out } = context
+export const listAll = ({ json }: JsonFlag, cli: CliContext): Promise<void> =>
+  withHome(cli, 'rows', async ({ verbs }) => {
+    const { out } = cli
     const all: ShownWorkspace[] = []
     for (let last: ConversationId | undefined; ; last = all.at(-1)?.state.conversationId) {
-      const page = await verbs.workspaces.list({ limit: PAGE, ...(last ? { after: last } : {}) })
+      const page = await verbs.workspaces.list({ limit: PAGE, ...defined({ after: last || undefined }) })
       all.push(...page)
       if (page.length < PAGE) break
     }
@@ -31,24 +32,24 @@ export const listAll = ({ json }: Json, context: Context): Promise<void> =>
     for (const one of all) out.line(workspaceLine(one, out.look))
   })
 
-export const show = (which: string, { json }: Json, context: Context): Promise<void> =>
-  withHouse(context, 'rows', async ({ desk, verbs }) => {
-    const { out } = context
-    const found = await verbs.workspaces.show(await conversationNamed(which, desk))
+export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promise<void> =>
+  withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
+    const { out } = cli
+    const found = await verbs.workspaces.show(await requireConversationId(which, serviceContext))
     if (json) return printJson(out, workspaceJson(found))
-    for (const line of workspaceLines(found, desk.world.clock.now(), out.look)) out.line(line)
+    for (const line of workspaceLines(found, serviceContext.deps.clock.now(), out.look)) out.line(line)
   })
 
 /** What a process wrote: all that is kept of it, or its end. */
 export const logs = (
   which: string,
   processId: string,
-  { flags, context }: { flags: { last?: string }; context: Context },
+  { flags, context: cli }: { flags: { last?: string }; context: CliContext },
 ): Promise<void> =>
-  withHouse(context, 'rows', async ({ desk, verbs }) => {
-    const { out, notes } = context
-    const conversationId = await conversationNamed(which, desk)
-    const last = flags.last === undefined ? undefined : bytesOf(flags.last)
+  withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
+    const { out, notes } = cli
+    const conversationId = await requireConversationId(which, serviceContext)
+    const last = flags.last === undefined ? undefined : parseBytes(flags.last)
     // Somebody's terminal obeys codes that a file only keeps.
     const write = (text: string) => out.write(out.look.canRedraw ? safeText(text) : text)
     for (let from = 0; ; ) {
@@ -65,18 +66,22 @@ export const logs = (
     }
   })
 
-export const kill = (which: string, processId: string, { json, context }: Json & { context: Context }): Promise<void> =>
-  withHouse(context, 'rows', async ({ desk, verbs }) => {
-    const conversationId = await conversationNamed(which, desk)
+export const kill = (
+  which: string,
+  processId: string,
+  { json, context: cli }: JsonFlag & { context: CliContext },
+): Promise<void> =>
+  withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
+    const conversationId = await requireConversationId(which, serviceContext)
     const ended = await verbs.workspaces.end({ conversationId, processId })
-    if (json) return printJson(context.out, processJson(ended))
-    context.out.line(`${processId}: ${ended.ending ? endingText(ended.ending) : 'still running'}.`)
+    if (json) return printJson(cli.out, processJson(ended))
+    cli.out.line(`${processId}: ${ended.ending ? endingText(ended.ending) : 'still running'}.`)
   })
 
-export const remove = (which: string, { yes }: { yes?: boolean }, context: Context): Promise<number> =>
-  withHouse(context, 'rows', async ({ desk, verbs }) => {
-    const { out } = context
-    const id = await conversationNamed(which, desk)
+export const remove = (which: string, { yes }: { yes?: boolean }, cli: CliContext): Promise<number> =>
+  withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
+    const { out } = cli
+    const id = await requireConversationId(which, serviceContext)
     const { agent, state } = await verbs.workspaces.show(id)
     const what = `the workspace of ${safeText(agent.name)} (${id})`
     if (!yes) {
@@ -84,7 +89,7 @@ export const remove = (which: string, { yes }: { yes?: boolean }, context: Conte
       if (!stdin.isTTY) throw new Problem('invalid', `Nobody is here to ask. Add --yes to remove ${what}.`)
       const running = (state.processes ?? []).filter(({ ending }) => ending === undefined).length
       const question = `Remove ${what}? Its files are gone then${running > 0 ? `, and ${running} of its processes end` : ''}. [y/N] `
-      if (!(await confirmed(question, stdin, stderr))) {
+      if (!(await confirm(question, stdin, stderr))) {
         out.line('Nothing was removed.')
         return 1
       }
@@ -95,11 +100,13 @@ export const remove = (which: string, { yes }: { yes?: boolean }, context: Conte
   })
 
 /** By the id of the conversation, or by an agent: then where the talk with it stopped. */
-async function conversationNamed(which: string, desk: Desk): Promise<ConversationId> {
-  return parseId('conv', which) ?? (await lastConversation(await requireAgent(which, desk), desk)).id
+async function requireConversationId(which: string, serviceContext: ServiceContext): Promise<ConversationId> {
+  return (
+    parseId('conv', which) ?? (await lastConversation(await requireAgent(which, serviceContext), serviceContext)).id
+  )
 }
 
-function bytesOf(text: string): number {
+function parseBytes(text: string): number {
   const value = Number(text)
   if (Number.isInteger(value) && value >= 1 && value <= 1_048_576) return value
   throw new Problem('invalid', `--last is "${text}"; it must be a whole number of bytes from 1 to 1048576.`)

@@ -3,14 +3,17 @@ import type { Stage } from './stage.ts'
 
 type ChildEnd = { code: number | null; signal: NodeJS.Signals | null; output: string }
 
-type Play = {
+type PlayChatOptions = {
   input: string
   /** Given all output so far after each piece of it; kills the child when it answers true. */
   isTimeToKill?(output: string): boolean
 }
 
 /** Runs `holdfast chat` as a process of its own on the demo's home and shows what it says, set off by a bar. */
-export function playChat({ home, environment, out }: Stage, { input, isTimeToKill }: Play): Promise<ChildEnd> {
+export function playChat(
+  { home, environment, out }: Stage,
+  { input, isTimeToKill }: PlayChatOptions,
+): Promise<ChildEnd> {
   const script = process.argv[1]!
   const child = spawn(process.execPath, [...process.execArgv, script, 'chat'], {
     env: { ...environment, HOLDFAST_HOME: home },
@@ -19,7 +22,7 @@ export function playChat({ home, environment, out }: Stage, { input, isTimeToKil
   const { dim } = out.look.paint
   let output = ''
   let isLineStart = true
-  const hear = (text: string) => {
+  const show = (text: string) => {
     if (child.killed) return
     for (const line of text.split(/(?<=\n)/)) {
       out.write(isLineStart ? `${dim('│')} ${line}` : line)
@@ -28,8 +31,8 @@ export function playChat({ home, environment, out }: Stage, { input, isTimeToKil
     output += text
     if (isTimeToKill?.(output)) child.kill('SIGKILL')
   }
-  child.stdout.setEncoding('utf8').on('data', hear)
-  child.stderr.setEncoding('utf8').on('data', hear)
+  child.stdout.setEncoding('utf8').on('data', show)
+  child.stderr.setEncoding('utf8').on('data', show)
   // A killed child does not read the rest of its input.
   child.stdin.on('error', () => {})
   child.stdin.end(input)

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Context } from '../context.ts'
+import type { CliContext } from '../cli-context.ts'
 
 /** Something the demo promised to show did not happen. */
 export class NotSeen extends Error {}
 
 /** What a scene plays on: a context whose home is temporary, and a narrator. */
-export type Stage = Context & { home: string; isFast: boolean; tell: Narrator }
+export type Stage = CliContext & { home: string; isFast: boolean; narrator: Narrator }
 
 type Narrator = {
   scene(title: string): void
@@ -19,7 +19,7 @@ type Narrator = {
 /** About the time it takes to read a line. */
 const READING_MS = 1_600
 
-export function newNarrator({ out }: Context, isFast: boolean): Narrator {
+export function newNarrator({ out }: CliContext, isFast: boolean): Narrator {
   const { bold, cyan, green } = out.look.paint
   const pause = () => (isFast ? Promise.resolve() : sleep(READING_MS))
   let scenes = 0

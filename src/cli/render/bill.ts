@@ -1,9 +1,10 @@
 import { summaryTargets } from '../../core/compaction.ts'
+import { defined } from '../../core/defined.ts'
 import type { TurnEvent, Usage } from '../../core/event.ts'
 import { costOf, type Price } from '../../core/price.ts'
 import type { RunSettings } from '../../core/run.ts'
-import type { RunWords } from '../../service/runs/run-words.ts'
-import type { RunStory } from '../../service/runs/runs.ts'
+import type { RunLabels } from '../../service/runs/run-labels.ts'
+import type { RunDetails } from '../../service/runs/runs.ts'
 
 /** One request that used tokens, whatever came of it. */
 type Charge = { handle: string; usage: Usage; isFailed: boolean }
@@ -18,13 +19,13 @@ type Bill = {
 }
 
 /** What a run used, failed attempts and summaries included. */
-export function billOf({ events }: Pick<RunStory, 'events'>, { price }: Pick<RunWords, 'price'>): Bill {
+export function billOf({ events }: Pick<RunDetails, 'events'>, { price }: Pick<RunLabels, 'price'>): Bill {
   const settings = settingsIn(events)
   const charges = events.flatMap(({ event }) => chargeOf(event, settings) ?? [])
   const costs = charges.map(({ handle, usage }) => chargedCost(usage, handle, price))
   return {
     charges,
-    usage: charges.reduce<Usage>((sum, { usage }) => added(sum, usage), { promptTokens: 0, completionTokens: 0 }),
+    usage: charges.reduce<Usage>((sum, { usage }) => addUsage(sum, usage), { promptTokens: 0, completionTokens: 0 }),
     cost: costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0),
     hasUnknown: costs.includes(undefined),
   }
@@ -44,7 +45,7 @@ function chargeOf(event: TurnEvent, settings: RunSettings | undefined): Charge |
   return { handle: handleOf(event.target, settings, event.purpose), usage: event.usage, isFailed: true }
 }
 
-export function settingsIn(events: RunStory['events']): RunSettings | undefined {
+export function settingsIn(events: RunDetails['events']): RunSettings | undefined {
   const first = events[0]?.event
   return first?.type === 'input-accepted' ? first.settings : undefined
 }
@@ -59,7 +60,7 @@ export function handleOf(index: number, settings: RunSettings | undefined, purpo
   return targets[index] ?? `target ${index}`
 }
 
-function added(sum: Usage, more: Usage): Usage {
+function addUsage(sum: Usage, more: Usage): Usage {
   const both = (one: number | undefined, other: number | undefined) =>
     one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0)
   const cachedTokens = both(sum.cachedTokens, more.cachedTokens)
@@ -68,20 +69,18 @@ function added(sum: Usage, more: Usage): Usage {
   return {
     promptTokens: sum.promptTokens + more.promptTokens,
     completionTokens: sum.completionTokens + more.completionTokens,
-    ...(cachedTokens === undefined ? {} : { cachedTokens }),
-    ...(cacheWriteTokens === undefined ? {} : { cacheWriteTokens }),
-    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+    ...defined({ cachedTokens, cacheWriteTokens, reasoningTokens }),
   }
 }
 
 /** `812 + 40 tokens (600 from the cache, 20 thought)` */
 export function usageText({ promptTokens, completionTokens, ...parts }: Usage): string {
-  const said = [
+  const details = [
     parts.cachedTokens ? `${parts.cachedTokens} from the cache` : '',
     parts.cacheWriteTokens ? `${parts.cacheWriteTokens} written to it` : '',
     parts.reasoningTokens ? `${parts.reasoningTokens} thought` : '',
   ].filter(Boolean)
-  return `${promptTokens} + ${completionTokens} tokens${said.length > 0 ? ` (${said.join(', ')})` : ''}`
+  return `${promptTokens} + ${completionTokens} tokens${details.length > 0 ? ` (${details.join(', ')})` : ''}`
 }
 
 /** The cost of one request, or nothing where it has no known price. */

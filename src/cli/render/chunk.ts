@@ -6,96 +6,100 @@ import { CLEAR_LINE, indented, type Look, safeText, shortened } from '../termina
 export type Piece = { to: 'answer' | 'note'; text: string }
 
 /** Where the telling of a run stands: what the line that is still open holds, and which call is which tool. */
-type Telling = { open: 'nothing' | 'answer' | 'thought' | 'progress'; tools: Readonly<Record<string, string>> }
+type RenderState = { open: 'nothing' | 'answer' | 'thought' | 'progress'; tools: Readonly<Record<string, string>> }
 
-export const NEW_TELLING: Telling = { open: 'nothing', tools: {} }
+export const NEW_RENDER_STATE: RenderState = { open: 'nothing', tools: {} }
 
 /** Results are for the model; a person gets enough to follow. */
-const MOST_RESULT_LINES = 12
-const MOST_ARGUMENT_CHARACTERS = 400
+const MAX_RESULT_LINES = 12
+const MAX_ARGUMENT_CHARACTERS = 400
 const FIRST_LINE_CHARACTERS = 40
 
 /** One chunk as text for people. Pure: the same chunks give the same screen. */
-export function renderChunk(telling: Telling, chunk: Chunk, look: Look): { telling: Telling; pieces: Piece[] } {
+export function renderChunk(state: RenderState, chunk: Chunk, look: Look): RenderedChunk {
   const { paint } = look
   switch (chunk.message_type) {
     case 'assistant_message':
-      return text(telling, chunk.content)
+      return text(state, chunk.content)
     case 'reasoning_message':
-      return thought(telling, chunk.reasoning, look)
+      return thought(state, chunk.reasoning, look)
     case 'tool_call_message': {
       const lines = chunk.tool_calls.map((call) => `  ${paint.cyan('→')} ${callText(call, look)}`)
-      return note({ ...telling, tools: named(telling, chunk.tool_calls) }, lines)
+      return note({ ...state, tools: withToolNames(state, chunk.tool_calls) }, lines)
     }
     case 'approval_request_message': {
       const lines = chunk.tool_calls.map((call) => `  ${paint.yellow('?')} ${guardedText(call, look)}`)
-      return note({ ...telling, tools: named(telling, chunk.tool_calls) }, lines)
+      return note({ ...state, tools: withToolNames(state, chunk.tool_calls) }, lines)
     }
     case 'tool_return_message':
-      return note(telling, [resultText(chunk.name, chunk.tool_return, look)])
+      return note(state, [resultText(chunk.name, chunk.tool_return, look)])
     case 'tool_progress':
-      return progress(telling, chunk, look)
+      return progress(state, chunk, look)
     case 'attempt_failed': {
       const what = `${safeText(chunk.target) || 'The model'} failed (${chunk.kind}): ${sentence(chunk.detail)}`
-      return note(telling, [`  ${paint.yellow(`! ${what}`)} ${remedyText(chunk.remedy, chunk.next_target)}`])
+      return note(state, [`  ${paint.yellow(`! ${what}`)} ${remedyText(chunk.remedy, chunk.next_target)}`])
     }
     case 'summary_message':
-      return note(telling, [`  ${paint.yellow('≡ What came before was summarised')} to make room.`])
+      return note(state, [`  ${paint.yellow('≡ What came before was summarized')} to make room.`])
     case 'message_reset': {
-      const why = RESET_WORDS[chunk.reason] ?? `the model failed: ${safeText(chunk.reason)}`
-      return note(telling, [`  ${paint.yellow('↺ The text above was abandoned')}: ${why}.`])
+      const why = RESET_TEXT[chunk.reason] ?? `the model failed: ${safeText(chunk.reason)}`
+      return note(state, [`  ${paint.yellow('↺ The text above was abandoned')}: ${why}.`])
     }
     case 'worker_lost': {
       const again = chunk.deaths > 1 ? ` (${chunk.deaths} times at this step)` : ''
-      return note(telling, [`  ${paint.yellow('↺ The process running this turn died')}${again}; another one goes on.`])
+      return note(state, [`  ${paint.yellow('↺ The process running this turn died')}${again}; another one goes on.`])
     }
     case 'stop_reason': {
-      const sentence = STOP_WORDS[chunk.stop_reason]
-      return note(telling, sentence ? [`  ${paint.yellow(`■ ${sentence}`)}`] : [])
+      const sentence = STOP_TEXT[chunk.stop_reason]
+      return note(state, sentence ? [`  ${paint.yellow(`■ ${sentence}`)}`] : [])
     }
     case 'error_message': {
       const detail = chunk.detail ? ` (${safeText(chunk.detail)})` : ''
-      return note(telling, [`  ${paint.red('✗')} ${safeText(chunk.message)}${detail}`])
+      return note(state, [`  ${paint.red('✗')} ${safeText(chunk.message)}${detail}`])
     }
     case 'usage_statistics':
     case 'done':
-      return note(telling, [])
+      return note(state, [])
   }
 }
 
-type Told = { telling: Telling; pieces: Piece[] }
+type RenderedChunk = { state: RenderState; pieces: Piece[] }
 
 /** Text of an answer goes on where it stopped; anything else on the open line is closed first. */
-function text(telling: Telling, content: string): Told {
-  if (content === '') return { telling, pieces: [] }
-  const before = telling.open === 'answer' ? [] : closing(telling)
+function text(state: RenderState, content: string): RenderedChunk {
+  if (content === '') return { state, pieces: [] }
+  const before = state.open === 'answer' ? [] : closing(state)
   const open = content.endsWith('\n') ? 'nothing' : 'answer'
-  return { telling: { ...telling, open }, pieces: [...before, { to: 'answer', text: safeText(content) }] }
+  return { state: { ...state, open }, pieces: [...before, { to: 'answer', text: safeText(content) }] }
 }
 
-function thought(telling: Telling, reasoning: string, look: Look): Told {
-  if (reasoning === '') return { telling, pieces: [] }
+function thought(state: RenderState, reasoning: string, look: Look): RenderedChunk {
+  if (reasoning === '') return { state, pieces: [] }
   const { dim } = look.paint
-  const before = telling.open === 'thought' ? [] : [...closing(telling), piece(dim('thinking: '))]
-  return { telling: { ...telling, open: 'thought' }, pieces: [...before, piece(dim(safeText(reasoning)))] }
+  const before = state.open === 'thought' ? [] : [...closing(state), piece(dim('thinking: '))]
+  return { state: { ...state, open: 'thought' }, pieces: [...before, piece(dim(safeText(reasoning)))] }
 }
 
-function note(telling: Telling, lines: string[]): Told {
-  const pieces = [...closing(telling), ...lines.map((line) => piece(`${line}\n`))]
-  return { telling: { ...telling, open: 'nothing' }, pieces }
+function note(state: RenderState, lines: string[]): RenderedChunk {
+  const pieces = [...closing(state), ...lines.map((line) => piece(`${line}\n`))]
+  return { state: { ...state, open: 'nothing' }, pieces }
 }
 
 /** One line that is written over where the screen can do that; otherwise a line each. */
-function progress(telling: Telling, chunk: Extract<Chunk, { message_type: 'tool_progress' }>, look: Look): Told {
-  const name = telling.tools[chunk.tool_call_id]
+function progress(
+  state: RenderState,
+  chunk: Extract<Chunk, { message_type: 'tool_progress' }>,
+  look: Look,
+): RenderedChunk {
+  const name = state.tools[chunk.tool_call_id]
   const words = shortened(`${name ? `${name}: ` : ''}${safeText(chunk.text).replaceAll('\n', ' ')}`, look.width - 6)
   const line = `  ${look.paint.dim(`… ${words}`)}`
-  if (!look.canRedraw) return note(telling, [line])
-  return { telling: { ...telling, open: 'progress' }, pieces: [...closing(telling), piece(line)] }
+  if (!look.canRedraw) return note(state, [line])
+  return { state: { ...state, open: 'progress' }, pieces: [...closing(state), piece(line)] }
 }
 
 /** Ends the open line on the side it was written to. */
-function closing({ open }: Telling): Piece[] {
+function closing({ open }: RenderState): Piece[] {
   switch (open) {
     case 'nothing':
       return []
@@ -110,13 +114,13 @@ function closing({ open }: Telling): Piece[] {
 
 const piece = (words: string): Piece => ({ to: 'note', text: words })
 
-const named = (telling: Telling, calls: WireCall[]): Telling['tools'] => ({
-  ...telling.tools,
+const withToolNames = (state: RenderState, calls: WireCall[]): RenderState['tools'] => ({
+  ...state.tools,
   ...Object.fromEntries(calls.map((call) => [call.tool_call_id, safeText(call.name)])),
 })
 
 function callText({ name, arguments: json }: WireCall, { paint }: Look): string {
-  const shown = json === '{}' ? '' : ` ${paint.dim(shortened(safeText(inBrief(json)), MOST_ARGUMENT_CHARACTERS))}`
+  const shown = json === '{}' ? '' : ` ${paint.dim(shortened(safeText(inBrief(json)), MAX_ARGUMENT_CHARACTERS))}`
   return `${paint.bold(safeText(name))}${shown}`
 }
 
@@ -160,20 +164,20 @@ function resultText(name: string, { status, tool_return }: WireReturn, { paint }
 
 export function fewLines(output: string): string {
   const lines = output.trimEnd().split('\n')
-  if (lines.length <= MOST_RESULT_LINES) return lines.join('\n')
-  return [...lines.slice(0, MOST_RESULT_LINES), `… and ${lines.length - MOST_RESULT_LINES} more lines`].join('\n')
+  if (lines.length <= MAX_RESULT_LINES) return lines.join('\n')
+  return [...lines.slice(0, MAX_RESULT_LINES), `… and ${lines.length - MAX_RESULT_LINES} more lines`].join('\n')
 }
 
 const sentence = (text: string): string => `${safeText(text).trimEnd().replace(/\.$/, '')}.`
 
 /** What is done about a failed attempt, with the name of who is asked now. */
 export function remedyText(remedy: string, nextTarget?: string): string {
-  const words = REMEDY_WORDS[remedy] ?? remedy
+  const words = REMEDY_TEXT[remedy] ?? remedy
   return nextTarget === undefined ? words : `${words.replace(/\.$/, '')}: ${safeText(nextTarget)}.`
 }
 
 /** What is done about a failed attempt. */
-const REMEDY_WORDS: Record<string, string> = {
+const REMEDY_TEXT: Record<string, string> = {
   wait: 'Waiting a moment, then trying again.',
   'retry-credential': 'Trying once more with the same key.',
   'refresh-credential': 'Renewing the credential.',
@@ -191,20 +195,20 @@ const REMEDY_WORDS: Record<string, string> = {
   nudge: 'Asking again.',
   continue: 'Letting it go on where it stopped.',
   'adopt-window': 'Taking the smaller context window it states.',
-  compact: 'Summarising what came before.',
+  compact: 'Summarizing what came before.',
   'rebuild-transport': 'Making new connections.',
   'next-target': 'Going on with the next model of the chain.',
   'give-up': 'Nothing is left to try.',
 }
 
-const RESET_WORDS: Record<string, string> = {
+const RESET_TEXT: Record<string, string> = {
   interrupted: 'the process that was writing it stopped. It is told again from here',
   'numbers-lost': 'a part of this stream was lost. The messages are whole',
   'time-limit': 'the run reached its time limit',
 }
 
 /** Only where the stream does not say it otherwise. */
-const STOP_WORDS: Record<StopReason, string> = {
+const STOP_TEXT: Record<StopReason, string> = {
   end_turn: '',
   tool_rule: '',
   requires_approval: '',

@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import type { CredentialState, PoolMember } from '../../service/providers/providers.ts'
 import { timeJson } from '../run-json.ts'
 import { type Look, safeText } from '../terminal.ts'
@@ -44,7 +45,12 @@ const expiryText = (expiresAt: number, now: number): string =>
 export const credentialJson = (member: PoolMember & { provider?: string }) => {
   const { id, provider, label, source, kind, hint, state, useCount, lastUsedAt, expiresAt, refreshFailure } = member
   return {
-    ...{ id, ...(provider === undefined ? {} : { provider }), label, source, kind, hint: hint ?? null },
+    id,
+    ...defined({ provider }),
+    label,
+    source,
+    kind,
+    hint: hint ?? null,
     state: state.type,
     until: state.type === 'resting' ? timeJson(state.until) : null,
     reason: state.type === 'ok' ? null : state.reason,

@@ -3,13 +3,13 @@ import type { Decision, ToolOutcome } from '../../core/tool-call.ts'
 import { indented, type Look, safeText, shortened } from '../terminal.ts'
 import { fewLines } from './chunk.ts'
 
-export const PERSON = 'you ›'
+export const USER_PROMPT = 'you ›'
 
 /** A message of the history, as the chat showed it when it was new. */
 export function renderMessage({ body }: Message, { paint, width }: Look): string[] {
   switch (body.role) {
     case 'user':
-      return [`${paint.bold(PERSON)} ${safeText(textOf(body.content)) || '(an image)'}`]
+      return [`${paint.bold(USER_PROMPT)} ${safeText(textOf(body.content)) || '(an image)'}`]
     case 'system':
       return [paint.dim(`system: ${safeText(textOf(body.content))}`)]
     case 'assistant': {
@@ -22,7 +22,7 @@ export function renderMessage({ body }: Message, { paint, width }: Look): string
     }
     case 'tool':
       return body.outcomes.map(
-        (outcome) => `  ${OUTCOME_MARK(outcome, paint)} ${indented(fewLines(safeText(outcome.output)), '    ')}`,
+        (outcome) => `  ${outcomeMark(outcome, paint)} ${indented(fewLines(safeText(outcome.output)), '    ')}`,
       )
     case 'approval':
       return body.decisions.map((decision) => `  ${paint.yellow('?')} ${decisionText(decision)}`)
@@ -31,7 +31,7 @@ export function renderMessage({ body }: Message, { paint, width }: Look): string
   }
 }
 
-const OUTCOME_MARK = ({ status }: ToolOutcome, paint: Look['paint']): string =>
+const outcomeMark = ({ status }: ToolOutcome, paint: Look['paint']): string =>
   status === 'success' ? paint.green('✓') : paint.red('✗')
 
 export function decisionText(decision: Decision): string {

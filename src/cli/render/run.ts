@@ -1,7 +1,7 @@
 import { phaseOf, type Run, type RunPhase } from '../../core/run.ts'
 import type { Look } from '../terminal.ts'
 
-const COLOUR: Record<RunPhase, keyof Look['paint']> = {
+const COLOR: Record<RunPhase, keyof Look['paint']> = {
   created: 'dim',
   running: 'cyan',
   waiting: 'yellow',
@@ -13,7 +13,7 @@ const COLOUR: Record<RunPhase, keyof Look['paint']> = {
 /** One run on one line: which, how it stands, why it ended, how long ago it began. */
 export function runLine(run: Run, now: number, { paint }: Look): string {
   const phase = phaseOf(run)
-  const status = paint[COLOUR[phase]](phase.padEnd(10))
+  const status = paint[COLOR[phase]](phase.padEnd(10))
   const deaths = run.deaths > 0 ? paint.yellow(`  ${count(run.deaths, 'death')}`) : ''
   const reason = (run.stopReason ?? '').padEnd(17)
   return `${run.id}  ${status} ${reason} ${paint.dim(`${ageText(now - run.createdAt)} ago`)}${deaths}`.trimEnd()

@@ -3,8 +3,8 @@ import { type Input, textOf } from '../../core/message.ts'
 import type { NewStep } from '../../core/projection.ts'
 import { phaseOf, type Run, type RunSettings } from '../../core/run.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
-import type { RunWords } from '../../service/runs/run-words.ts'
-import type { RunStory } from '../../service/runs/runs.ts'
+import type { RunLabels } from '../../service/runs/run-labels.ts'
+import type { RunDetails } from '../../service/runs/runs.ts'
 import { type Look, safeText, shortened } from '../terminal.ts'
 import { attemptLines } from './attempt.ts'
 import { billOf, costText, dollars, handleOf, settingsIn, usageText } from './bill.ts'
@@ -12,11 +12,11 @@ import { decisionText } from './message.ts'
 import { count } from './run.ts'
 
 /** Everything that is known of a run, as lines: what it is, what happened when, what it cost. */
-export function renderStory(story: RunStory, words: RunWords, look: Look): string[] {
+export function renderStory(story: RunDetails, words: RunLabels, look: Look): string[] {
   const { run, events, steps } = story
   const { bold, dim } = look.paint
   const start = events[0]?.at ?? run.createdAt
-  const scene: Scene = { names: namesIn(events), settings: settingsIn(events), words, width: look.width, look }
+  const scene: StoryContext = { names: namesIn(events), settings: settingsIn(events), words, width: look.width, look }
   return [
     ...headLines(run, look),
     '',
@@ -34,7 +34,7 @@ export function renderStory(story: RunStory, words: RunWords, look: Look): strin
 }
 
 /** How many requests it took, who answered in the end, and what all of it cost. */
-function billLines(story: RunStory, words: RunWords, { paint }: Look): string[] {
+function billLines(story: RunDetails, words: RunLabels, { paint }: Look): string[] {
   const { events } = story
   const failures = events.filter(({ event }) => event.type === 'attempt-failed').length
   const answers = events.flatMap(({ event }) => (event.type === 'answer-received' ? [event] : []))
@@ -71,16 +71,16 @@ function headLines(run: Run, { paint }: Look): string[] {
   ]
 }
 
-type Scene = {
+type StoryContext = {
   names: Record<string, string>
   settings: RunSettings | undefined
-  words: RunWords
+  words: RunLabels
   width: number
   look: Look
 }
 
 /** What happened, then details. */
-function describe(event: TurnEvent, scene: Scene): string[] {
+function describe(event: TurnEvent, scene: StoryContext): string[] {
   const { names, settings, words, width, look } = scene
   const { red, green, yellow } = look.paint
   const tool = (callId: string) => names[callId] ?? callId
@@ -105,7 +105,7 @@ function describe(event: TurnEvent, scene: Scene): string[] {
       if (event.text === '') return [`forgot ${range}; they stay readable, the model starts anew`]
       const by = handleOf(event.target, settings, 'summary')
       return [
-        `summarised ${range}: about ${tokensBefore} tokens before, ${tokensAfter} after`,
+        `summarized ${range}: about ${tokensBefore} tokens before, ${tokensAfter} after`,
         `by ${by}: ${usageText(usage)}${costText(usage, words.price(by))}`,
         quote(event.text),
       ]
@@ -119,8 +119,8 @@ function describe(event: TurnEvent, scene: Scene): string[] {
         ...(credentialId ? [`asked with ${safeText(words.credential(credentialId))}`] : []),
         ...(event.clearsCooldown ? ['it rested before; it no longer does'] : []),
         ...(event.isRest ? ['the rest of the text that was kept; both are one message'] : []),
-        ...(notes?.window ? [`learnt: its window is ${notes.window} tokens`] : []),
-        ...(notes?.textOnlyResults ? ['learnt: it takes no images in tool results'] : []),
+        ...(notes?.window ? [`learned: its window is ${notes.window} tokens`] : []),
+        ...(notes?.textOnlyResults ? ['learned: it takes no images in tool results'] : []),
         ...(text ? [quote(text)] : []),
         ...event.calls.map(
           (call) =>
@@ -134,8 +134,8 @@ function describe(event: TurnEvent, scene: Scene): string[] {
       return [`tool started: ${tool(event.callId)} (by worker ${event.fence} of this run)`]
     case 'tool-ended': {
       const { callId, status, output } = event.outcome
-      const colour = status === 'success' ? green : red
-      return [`tool ended: ${tool(callId)}, ${colour(OUTCOME_WORDS[status])}`, quote(output)]
+      const color = status === 'success' ? green : red
+      return [`tool ended: ${tool(callId)}, ${color(OUTCOME_TEXT[status])}`, quote(output)]
     }
     case 'approval-answered':
       return [
@@ -143,7 +143,7 @@ function describe(event: TurnEvent, scene: Scene): string[] {
         `carried out by ${event.continuedBy}`,
       ]
     case 'cancel-requested':
-      return [yellow(`cancel requested ${CANCEL_WORDS[event.cause]}`)]
+      return [yellow(`cancel requested ${CANCEL_TEXT[event.cause]}`)]
     case 'worker-lost':
       return [red(`worker ${event.fence} died in the middle of this run; another one took over`)]
     case 'fault-met':
@@ -156,14 +156,14 @@ function describe(event: TurnEvent, scene: Scene): string[] {
   }
 }
 
-const OUTCOME_WORDS: Record<ToolOutcome['status'], string> = {
+const OUTCOME_TEXT: Record<ToolOutcome['status'], string> = {
   success: 'success',
   error: 'error',
   denied: 'denied, it did not run',
   unknown: 'unknown whether it took effect',
 }
 
-const CANCEL_WORDS: Record<Extract<TurnEvent, { type: 'cancel-requested' }>['cause'], string> = {
+const CANCEL_TEXT: Record<Extract<TurnEvent, { type: 'cancel-requested' }>['cause'], string> = {
   person: 'by a person',
   interrupt: 'by a newer message',
   expiry: 'because nobody answered the approval in time',

@@ -45,7 +45,7 @@ function processLine(process: ProcessState, now: number, { paint }: Look): strin
   return `${paint.bold(processId)}  ${paintedHow} ${words} ${paint.dim(`(${count(outputBytes, 'byte')} of output)`)}`
 }
 
-const LIMIT_WORDS: Record<LimitName, string> = { processes: 'too many processes', memory: 'memory', disk: 'disk' }
+const LIMIT_TEXT: Record<LimitName, string> = { processes: 'too many processes', memory: 'memory', disk: 'disk' }
 
 export function endingText(ending: ProcessEnding): string {
   switch (ending.type) {
@@ -54,28 +54,40 @@ export function endingText(ending: ProcessEnding): string {
     case 'killed':
       return ending.why ? `ended (${ending.why})` : `ended by ${ending.signal}`
     case 'over-limit':
-      return `over its limit: ${LIMIT_WORDS[ending.limit]}`
+      return `over its limit: ${LIMIT_TEXT[ending.limit]}`
     case 'lost':
       return 'lost with its sandbox'
   }
 }
 
 export const workspaceJson = ({ agent, state }: ShownWorkspace) => ({
-  ...{ conversation_id: state.conversationId, agent_id: agent.id, agent_name: agent.name, status: state.status },
-  ...{ containment: state.containment, folder: state.folder, created_at: timeJson(state.createdAt) },
-  ...{ quota: amountsJson(state.quota), usage: state.usage ? amountsJson(state.usage) : null },
+  conversation_id: state.conversationId,
+  agent_id: agent.id,
+  agent_name: agent.name,
+  status: state.status,
+  containment: state.containment,
+  folder: state.folder,
+  created_at: timeJson(state.createdAt),
+  quota: amountsJson(state.quota),
+  usage: state.usage ? amountsJson(state.usage) : null,
   processes: state.processes?.map(processJson) ?? null,
 })
 
 const amountsJson = (amounts: { diskBytes: number; memoryBytes: number; processes: number }) => ({
-  ...{ disk_bytes: amounts.diskBytes, memory_bytes: amounts.memoryBytes, processes: amounts.processes },
+  disk_bytes: amounts.diskBytes,
+  memory_bytes: amounts.memoryBytes,
+  processes: amounts.processes,
 })
 
 export const processJson = (process: ProcessState) => ({
-  ...{ id: process.processId, command: process.command, run_id: process.runId, background: process.background },
+  id: process.processId,
+  command: process.command,
+  run_id: process.runId,
+  background: process.background,
   started_at: timeJson(process.startedAt),
   ended_at: process.endedAt === undefined ? null : timeJson(process.endedAt),
-  ...{ ending: process.ending ?? null, output_bytes: process.outputBytes },
+  ending: process.ending ?? null,
+  output_bytes: process.outputBytes,
 })
 
 const megabytes = (bytes: number): string => `${(bytes / MEGABYTE).toFixed(bytes < 10 * MEGABYTE ? 1 : 0)} MB`

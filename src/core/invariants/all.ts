@@ -1,3 +1,4 @@
+import { defined } from '../defined.ts'
 import { errorText } from '../error-text.ts'
 import type { MessageId } from '../id.ts'
 import { foldTurn } from '../turn.ts'
@@ -72,24 +73,24 @@ export const STREAM_INVARIANTS: readonly Invariant<StreamRecord>[] = [streamNumb
 export const STORE_INVARIANTS: readonly Invariant<StoreRecord>[] = [exactlyOnceIntake, oneActiveRun, approvalHandedOver]
 
 /** Every record may be left out; a big store is checked in pages, record by record. */
-type Records = {
+type CheckedRecords = {
   runs?: readonly RunRecord[]
   conversations?: readonly ConversationRecord[]
   streams?: readonly StreamRecord[]
 }
 
 /** Everything at once, what spans runs included: for tests and for stores that fit in memory. */
-export function check({ runs = [], conversations = [], streams = [] }: Records): Violation[] {
+export function check({ runs = [], conversations = [], streams = [] }: CheckedRecords): Violation[] {
   return [
     ...runs.flatMap(checkRun),
     ...conversations.flatMap(checkConversation),
     ...streams.flatMap(checkStream),
-    ...checkTogether({ runs: runs.map(summarize) }),
+    ...checkAcrossRuns({ runs: runs.map(summarize) }),
   ]
 }
 
 export function checkRun(record: RunRecord): Violation[] {
-  return reading(record.run.id, singleTruth, () => {
+  return reportingUnreadable(record.run.id, singleTruth, () => {
     if (record.unreadable !== undefined) throw new Error(record.unreadable)
     const trace = traceRun(record)
     if (!trace) return [violation(singleTruth, record.run.id, 'its log does not begin with an accepted input')]
@@ -98,15 +99,17 @@ export function checkRun(record: RunRecord): Violation[] {
 }
 
 export const checkConversation = (record: ConversationRecord): Violation[] =>
-  reading(record.conversation.id, providerValid, () => {
+  reportingUnreadable(record.conversation.id, providerValid, () => {
     if (record.unreadable !== undefined) throw new Error(record.unreadable)
     return apply(CONVERSATION_INVARIANTS, record, record.conversation.id)
   })
 
 export const checkStream = (record: StreamRecord): Violation[] =>
-  reading(record.run.id, streamNumbers, () => apply(STREAM_INVARIANTS, record, `stream of ${record.run.id}`))
+  reportingUnreadable(record.run.id, streamNumbers, () =>
+    apply(STREAM_INVARIANTS, record, `stream of ${record.run.id}`),
+  )
 
-export const checkTogether = (record: StoreRecord): Violation[] => apply(STORE_INVARIANTS, record, 'all runs')
+export const checkAcrossRuns = (record: StoreRecord): Violation[] => apply(STORE_INVARIANTS, record, 'all runs')
 
 /** What the checks that span runs need of one. */
 export function summarize({ run, events }: RunRecord): RunSummary {
@@ -127,14 +130,17 @@ export function summarize({ run, events }: RunRecord): RunSummary {
           ? 'queued'
           : 'settled',
     inputs: inputs.map((input) => input.messageId),
-    ...(answer?.type === 'approval-answered'
-      ? { answered: { continuedBy: answer.continuedBy, decisions: answer.decisions, unread: unreadOf(events) } }
-      : {}),
-    ...(continues ? { inherited: { from: continues.runId, decisions: continues.decisions } } : {}),
+    ...defined({
+      answered:
+        answer?.type === 'approval-answered'
+          ? { continuedBy: answer.continuedBy, decisions: answer.decisions, unread: unreadInputs(events) }
+          : undefined,
+      inherited: continues ? { from: continues.runId, decisions: continues.decisions } : undefined,
+    }),
   }
 }
 
-function unreadOf(events: RunRecord['events']): MessageId[] {
+function unreadInputs(events: RunRecord['events']): MessageId[] {
   try {
     return foldTurn(events.map(({ event }) => event)).pending.map((input) => input.messageId)
   } catch {
@@ -153,7 +159,11 @@ const violation = <Subject>(
 ): Violation => ({ invariant: id, sentence, promise, where, detail })
 
 /** A record that cannot even be read (a damaged row, a newer format) is a finding, not the end of the check. */
-function reading<Subject>(where: string, invariant: Invariant<Subject>, check: () => Violation[]): Violation[] {
+function reportingUnreadable<Subject>(
+  where: string,
+  invariant: Invariant<Subject>,
+  check: () => Violation[],
+): Violation[] {
   try {
     return check()
   } catch (fault) {

@@ -1,7 +1,7 @@
 import { type CallState, isUndecided, type Turn } from '../turn.ts'
 import { isSame } from './log.ts'
 import type { Invariant, StoreRecord } from './record.ts'
-import { findAt, type RunTrace } from './trace.ts'
+import { faultsByEvent, type RunTrace } from './trace.ts'
 
 export const cancelStopsWork: Invariant<RunTrace> = {
   id: 'I18',
@@ -10,11 +10,11 @@ export const cancelStopsWork: Invariant<RunTrace> = {
   promise: 'nothing is stuck',
   check(trace) {
     let attempts = 0
-    return findAt(trace, (event, before) => {
+    return faultsByEvent(trace, (event, before) => {
       if (!before.cancel) return undefined
       if (event.type === 'tool-started') return `${event.callId} started after the cancel`
       const isAttempt =
-        (event.type === 'answer-received' && !isRemainder(event)) ||
+        (event.type === 'answer-received' && !isKeptTextAnswer(event)) ||
         event.type === 'answer-cut' ||
         event.type === 'attempt-failed'
       if (isAttempt) attempts++
@@ -24,8 +24,15 @@ export const cancelStopsWork: Invariant<RunTrace> = {
 }
 
 /** What was kept of a text becomes an answer with the failure that leaves nothing to try: one attempt, two events. */
-const isRemainder = ({ isRest, finish, content }: { isRest?: true; finish: string; content: readonly unknown[] }) =>
-  isRest === true && finish === 'length' && content.length === 0
+const isKeptTextAnswer = ({
+  isRest,
+  finish,
+  content,
+}: {
+  isRest?: true
+  finish: string
+  content: readonly unknown[]
+}) => isRest === true && finish === 'length' && content.length === 0
 
 export const honestOutcomes: Invariant<RunTrace> = {
   id: 'I19',
@@ -34,10 +41,10 @@ export const honestOutcomes: Invariant<RunTrace> = {
   promise: 'nothing is hidden',
   check(trace) {
     const { final } = trace
-    const lies = findAt(trace, (event, before) => {
+    const lies = faultsByEvent(trace, (event, before) => {
       if (event.type !== 'tool-ended') return undefined
-      const call = callOf(before, event.outcome.callId)
-      return call && lieOf(call, event.outcome.status)
+      const call = findCall(before, event.outcome.callId)
+      return call && outcomeFault(call, event.outcome.status)
     })
     const open = final.phase === 'ended' && !final.continuedBy ? (final.step?.calls ?? []) : []
     const unsettled = open.filter((call) => !call.outcome)
@@ -65,12 +72,12 @@ export const approvalBinding: Invariant<RunTrace> = {
   promise: 'nothing happens twice',
   check(trace) {
     const answers = trace.events.filter(({ event }) => event.type === 'approval-answered')
-    const starts = findAt(trace, (event, before) => {
+    const starts = faultsByEvent(trace, (event, before) => {
       if (event.type === 'approval-answered') return answerFault(before, event.decisions)
       if (event.type !== 'tool-started') return undefined
       const undecided = (before.step?.calls ?? []).filter((call) => isUndecided(call) && !call.outcome)
       if (undecided.length > 0) return `it started while [${undecided.map((call) => call.callId)}] waited for a person`
-      const call = callOf(before, event.callId)
+      const call = findCall(before, event.callId)
       return call && startFault(call)
     })
     return [...starts, ...(answers.length > 1 ? [`its approval was answered ${answers.length} times`] : [])]
@@ -120,10 +127,10 @@ export const approvalsExpire: Invariant<RunTrace> = {
   },
 }
 
-const callOf = (turn: Turn, callId: string): CallState | undefined =>
+const findCall = (turn: Turn, callId: string): CallState | undefined =>
   turn.step?.calls.find((call) => call.callId === callId)
 
-function lieOf(call: CallState, status: 'success' | 'error' | 'denied' | 'unknown'): string | undefined {
+function outcomeFault(call: CallState, status: 'success' | 'error' | 'denied' | 'unknown'): string | undefined {
   const hasStarted = call.startedBy !== undefined
   switch (status) {
     case 'denied':

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkTogether } from './all.ts'
-import { newLinks } from './links.ts'
+import { checkAcrossRuns } from './all.ts'
+import { newRunLinks } from './links.ts'
 import type { RunSummary } from './record.ts'
 
 const settled = (id: RunSummary['id'], more: Partial<RunSummary> = {}): RunSummary => ({
-  ...{ id, conversationId: 'conv-1', phase: 'settled', inputs: [] },
+  id,
+  conversationId: 'conv-1',
+  phase: 'settled',
+  inputs: [],
   ...more,
 })
 const decisions = [{ callId: 'c1', verdict: 'approve' as const, digest: 'd' }]
@@ -13,9 +16,9 @@ const answered = (continuedBy: RunSummary['id']) => ({ answered: { continuedBy, 
 const inherited = (from: RunSummary['id']) => ({ inherited: { from, decisions } })
 
 function left(...runs: RunSummary[]): RunSummary[] {
-  const links = newLinks()
+  const links = newRunLinks()
   for (const run of runs) links.add(run)
-  return links.left()
+  return links.unresolved()
 }
 
 test('settled runs without a link are never kept, and a chain of answers is let go link by link', () => {
@@ -36,15 +39,15 @@ test('a run that goes on after an answer is kept without it, and is no finding',
     kept.map(({ id }) => id),
     ['run-2'],
   )
-  assert.deepEqual(checkTogether({ runs: kept }), [])
+  assert.deepEqual(checkAcrossRuns({ runs: kept }), [])
 })
 
 test('what does not agree is kept and found', () => {
   const lost = left(settled('run-1', answered('run-2')))
-  assert.equal(checkTogether({ runs: lost }).length, 1)
+  assert.equal(checkAcrossRuns({ runs: lost }).length, 1)
   const other = { from: 'run-1' as const, decisions: [] }
   const unfaithful = left(settled('run-1', answered('run-2')), settled('run-2', { inherited: other }))
-  assert.equal(checkTogether({ runs: unfaithful }).length, 1)
+  assert.equal(checkAcrossRuns({ runs: unfaithful }).length, 1)
   const invented = left(settled('run-2', inherited('run-1')))
-  assert.equal(checkTogether({ runs: invented }).length, 1)
+  assert.equal(checkAcrossRuns({ runs: invented }).length, 1)
 })

@@ -1,18 +1,18 @@
 import type { RunId } from '../id.ts'
-import { checkTogether } from './all.ts'
+import { checkAcrossRuns } from './all.ts'
 import type { RunSummary } from './record.ts'
 
-type Links = {
+type RunLinks = {
   add(summary: RunSummary): void
   /** What must still be looked at together, when every run has been added. */
-  left(): RunSummary[]
+  unresolved(): RunSummary[]
 }
 
 /**
  * Runs that other runs may contradict. A run that was answered and the one that carries the answer out are let go as
  * soon as both are known and agree, so that a store of many years is checked in little memory.
  */
-export function newLinks(): Links {
+export function newRunLinks(): RunLinks {
   const open = new Map<RunId, RunSummary>()
   return {
     add(summary) {
@@ -21,7 +21,7 @@ export function newLinks(): Links {
       if (summary.inherited) letGo(summary.inherited.from, summary.id)
       if (summary.answered) letGo(summary.id, summary.answered.continuedBy)
     },
-    left: () => [...open.values()],
+    unresolved: () => [...open.values()],
   }
 
   function letGo(askerId: RunId, heirId: RunId): void {
@@ -30,7 +30,7 @@ export function newLinks(): Links {
     if (!asker || !heir) return
     const { inherited: _, ...askedOnly } = asker
     const { answered: __, ...heirOnly } = heir
-    if (checkTogether({ runs: [askedOnly, heirOnly] }).length > 0) return
+    if (checkAcrossRuns({ runs: [askedOnly, heirOnly] }).length > 0) return
     const { answered: ___, ...askerLeft } = asker
     const { inherited: ____, ...heirLeft } = heir
     // Together they excuse each other: what they have in common is no double as long as neither stands alone.

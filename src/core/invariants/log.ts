@@ -3,9 +3,9 @@ import { canonicalJson, type Json } from '../json.ts'
 import type { Message, MessageBody, NewMessage } from '../message.ts'
 import { isSettled } from '../run.ts'
 import { openCalls } from '../turn.ts'
+import { type ExpectedRow, expectedMessages, expectedRow, ROW_FIELDS } from './expected-row.ts'
 import type { ConversationRecord, Invariant, StoreRecord } from './record.ts'
-import { messagesOfLog, ROW_FIELDS, type RowOfLog, rowOfLog } from './row-of-log.ts'
-import { findAt, type RunTrace } from './trace.ts'
+import { faultsByEvent, type RunTrace } from './trace.ts'
 
 export const callResultBijection: Invariant<RunTrace> = {
   id: 'I1',
@@ -60,7 +60,7 @@ export const durableBeforeDispatch: Invariant<RunTrace> = {
   sentence: 'A tool starts only after the answer that calls it is in the log, and ends at most once.',
   promise: 'nothing is lost',
   check: (trace) =>
-    findAt(trace, (event, { step }) => {
+    faultsByEvent(trace, (event, { step }) => {
       if (event.type !== 'tool-started' && event.type !== 'tool-ended') return undefined
       const callId = event.type === 'tool-started' ? event.callId : event.outcome.callId
       const call = step?.calls.find((one) => one.callId === callId)
@@ -77,7 +77,7 @@ export const resultBeforeNext: Invariant<RunTrace> = {
     'Calls that run in order start one by one, each after the result of the one before; so does the next answer.',
   promise: 'nothing is lost',
   check: (trace) =>
-    findAt(trace, (event, before) => {
+    faultsByEvent(trace, (event, before) => {
       const calls = before.step?.calls ?? []
       if (event.type === 'answer-received' || event.type === 'answer-cut') {
         const open = openCalls(before)
@@ -188,18 +188,18 @@ export function isSame(one: unknown, other: unknown): boolean {
 }
 
 function rowFaults(trace: RunTrace): string[] {
-  const row = rowOfLog(trace)
-  return (Object.keys(ROW_FIELDS) as (keyof RowOfLog)[]).flatMap((field) => {
+  const row = expectedRow(trace)
+  return (Object.keys(ROW_FIELDS) as (keyof ExpectedRow)[]).flatMap((field) => {
     const actual = trace.run[field]
     if (isSame(actual, row[field])) return []
-    return [`${ROW_FIELDS[field]} is ${told(actual)}, the log says ${told(row[field])}`]
+    return [`${ROW_FIELDS[field]} is ${showValue(actual)}, the log says ${showValue(row[field])}`]
   })
 }
 
-export const told = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value))
+export const showValue = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value))
 
 function messageFaults(trace: RunTrace): string[] {
-  const projected = messagesOfLog(trace)
+  const projected = expectedMessages(trace)
   const { messages } = trace
   const faults: string[] = []
   for (let index = 0; index < Math.max(projected.length, messages.length); index++) {

@@ -51,14 +51,14 @@ export type RunSummary = {
 export type StoreRecord = { runs: RunSummary[] }
 
 /** The four things Holdfast promises; each invariant is a part of one of them. */
-type Vow = 'nothing is lost' | 'nothing is stuck' | 'nothing happens twice' | 'nothing is hidden'
+type ProductPromise = 'nothing is lost' | 'nothing is stuck' | 'nothing happens twice' | 'nothing is hidden'
 
 /** Something that holds at every commit. `check` answers with what is wrong, in words; nothing is good. */
 export type Invariant<Subject> = {
   id: `I${number}`
   name: string
   sentence: string
-  promise: Vow
+  promise: ProductPromise
   check(subject: Subject): string[]
 }
 

@@ -5,8 +5,8 @@ import type { Message, MessageBody } from '../message.ts'
 import type { ToolCall } from '../tool-call.ts'
 import {
   CONVERSATION_INVARIANTS,
+  checkAcrossRuns,
   checkConversation,
-  checkTogether,
   RUN_INVARIANTS,
   STORE_INVARIANTS,
   STREAM_INVARIANTS,
@@ -14,8 +14,13 @@ import {
 import type { ConversationRecord, RunSummary } from './record.ts'
 
 const call: ToolCall = {
-  ...{ callId: 'c1', tool: 'thing', input: {}, digest: 'd' },
-  ...{ needsApproval: true, effects: 'once', parallel: false },
+  callId: 'c1',
+  tool: 'thing',
+  input: {},
+  digest: 'd',
+  needsApproval: true,
+  effects: 'once',
+  parallel: false,
 }
 const asks: MessageBody = { role: 'assistant', content: [], calls: [call] }
 const says: MessageBody = { role: 'assistant', content: [{ type: 'text', text: 'well' }], calls: [] }
@@ -27,8 +32,13 @@ function conversationOf(bodies: MessageBody[], more: Partial<Conversation> = {})
   const place = { conversationId: 'conv-1', runId: 'run-1', createdAt: 1 } as const
   const messages = bodies.map((body, position): Message => ({ id: `message-${position}`, body, position, ...place }))
   const conversation: Conversation = {
-    ...{ id: 'conv-1', organizationId: 'org-1', agentId: 'agent-1', isDefault: true, createdAt: 1 },
-    ...{ contextStart: 0, nextPosition: bodies.length },
+    id: 'conv-1',
+    organizationId: 'org-1',
+    agentId: 'agent-1',
+    isDefault: true,
+    createdAt: 1,
+    contextStart: 0,
+    nextPosition: bodies.length,
     ...more,
   }
   return { conversation, messages }
@@ -61,11 +71,14 @@ test('I6 sees a gap, a repetition and a wrong count', () => {
 })
 
 const summary = (id: `run-${string}`, more: Partial<RunSummary> = {}): RunSummary => ({
-  ...{ id, conversationId: 'conv-1', phase: 'settled', inputs: [] },
+  id,
+  conversationId: 'conv-1',
+  phase: 'settled',
+  inputs: [],
   ...more,
 })
 const decisions = [{ callId: 'c1', verdict: 'deny' as const }]
-const together = (...runs: RunSummary[]) => checkTogether({ runs }).map((violation) => violation.invariant)
+const together = (...runs: RunSummary[]) => checkAcrossRuns({ runs }).map((violation) => violation.invariant)
 
 test('I8 sees an input that two runs accepted, and knows one that was handed on', () => {
   const first = summary('run-1', { inputs: ['message-1'], answered: { continuedBy: 'run-2', decisions, unread: [] } })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defined } from '../defined.ts'
 import type { TurnEvent } from '../event.ts'
 import type { Message } from '../message.ts'
 import { project } from '../projection.ts'
@@ -18,8 +19,13 @@ const settings: RunSettings = {
   approvalTtlMs: 1_000,
 }
 const call = (callId: string, more: Partial<ToolCall> = {}): ToolCall => ({
-  ...{ callId, tool: 'thing', input: {}, digest: `digest of ${callId}` },
-  ...{ needsApproval: false, effects: 'once', parallel: false },
+  callId,
+  tool: 'thing',
+  input: {},
+  digest: `digest of ${callId}`,
+  needsApproval: false,
+  effects: 'once',
+  parallel: false,
   ...more,
 })
 const accepted = (more: Partial<Extract<TurnEvent, { type: 'input-accepted' }>> = {}): TurnEvent => ({
@@ -93,14 +99,24 @@ function recordOf(log: TurnEvent[], row: Partial<Run> = {}): RunRecord {
   }
   const completedAt = events.findLast(({ event }) => event.type === 'turn-ended')?.at
   const run: Run = {
-    ...{ id: 'run-1', organizationId: 'org-1', agentId: 'agent-1', conversationId: 'conv-1' },
-    ...{ background: false, metadata: {}, createdAt: 1, chunkBound: 0, fence, nextSeq: events.length + 1 },
+    id: 'run-1',
+    organizationId: 'org-1',
+    agentId: 'agent-1',
+    conversationId: 'conv-1',
+    background: false,
+    metadata: {},
+    createdAt: 1,
+    chunkBound: 0,
+    fence,
+    nextSeq: events.length + 1,
     status: turn.ended ? STATUS_OF_STOP[turn.ended.stopReason] : 'running',
     waiting: turn.phase === 'waiting',
     deaths: turn.deaths,
     ...turn.ended,
-    ...(completedAt === undefined ? {} : { completedAt }),
-    ...(turn.phase === 'waiting' ? { expiresAt: completedAt! + turn.settings.approvalTtlMs } : {}),
+    ...defined({
+      completedAt,
+      expiresAt: turn.phase === 'waiting' ? completedAt! + turn.settings.approvalTtlMs : undefined,
+    }),
     ...row,
   }
   return { run, events, messages }
@@ -262,7 +278,7 @@ const BAD_RECORDS: BadRecord[] = [
   bad('I19', 'the run ended and a call is open', [accepted(), answer(1, [call('c1')]), started('c1'), end()]),
   bad('I20', 'a cancelled run ended as if nobody had cancelled', [accepted(), cancel, answer(1), end()]),
   bad('I21', 'a guarded call started without approval', [accepted(), answer(1, [guarded]), started('c1')]),
-  bad('I21', 'a call started while its neighbour waited for a person', [
+  bad('I21', 'a call started while its neighbor waited for a person', [
     accepted(),
     answer(1, [call('c0'), guarded]),
     started('c0'),
@@ -270,7 +286,11 @@ const BAD_RECORDS: BadRecord[] = [
   bad('I21', 'a call started on the approval of other arguments', [
     accepted({
       continues: {
-        ...{ runId: 'run-0', stepId: 'step-0', answerId: 'message-a', resultsId: 'message-r', calls: [guarded] },
+        runId: 'run-0',
+        stepId: 'step-0',
+        answerId: 'message-a',
+        resultsId: 'message-r',
+        calls: [guarded],
         decisions: [{ callId: 'c1', verdict: 'approve', digest: 'another digest' }],
       },
     }),

@@ -1,11 +1,11 @@
+import { spentWithCredential } from '../attempt-state.ts'
 import { summaryTargets } from '../compaction.ts'
 import type { EventType, Purpose } from '../event.ts'
 import { LADDER, type Remedy } from '../recovery.ts'
 import { isSettled, phaseOf, type RunPhase, type RunSettings, STATUS_OF_STOP, TRANSITIONS } from '../run.ts'
 import { POISON_DEATHS } from '../turn.ts'
-import { spentWith } from '../way.ts'
 import type { Invariant, StoreRecord } from './record.ts'
-import { findAt, type RunTrace } from './trace.ts'
+import { faultsByEvent, type RunTrace } from './trace.ts'
 
 export const oneActiveRun: Invariant<StoreRecord> = {
   id: 'I10',
@@ -30,7 +30,7 @@ export const fencing: Invariant<RunTrace> = {
   promise: 'nothing happens twice',
   check(trace) {
     let lowest = 0
-    return findAt(trace, (event) => {
+    return faultsByEvent(trace, (event) => {
       if (event.type !== 'tool-started' && event.type !== 'worker-lost') return undefined
       const { fence } = event
       if (fence > trace.run.fence) return `fence ${fence} is above the run's, ${trace.run.fence}`
@@ -87,9 +87,9 @@ export const recoveryProgress: Invariant<RunTrace> = {
     const { final } = trace
     // Once it is poisoned it stays so: denying what it left open must not count as a step that went well.
     let isPoisoned = false
-    const went = findAt(trace, (event, before) => {
+    const went = faultsByEvent(trace, (event, before) => {
       isPoisoned ||= before.deaths >= POISON_DEATHS
-      return isPoisoned && BEGINNINGS.includes(event.type) ? 'it went on after too many deaths' : undefined
+      return isPoisoned && PROGRESS_EVENTS.includes(event.type) ? 'it went on after too many deaths' : undefined
     })
     isPoisoned ||= final.deaths >= POISON_DEATHS
     const error = final.ended?.error?.errorType
@@ -105,7 +105,7 @@ export const recoveryProgress: Invariant<RunTrace> = {
 }
 
 /** What only a turn that goes on does. */
-const BEGINNINGS: readonly EventType[] = ['tool-started', 'answer-received', 'attempt-failed']
+const PROGRESS_EVENTS: readonly EventType[] = ['tool-started', 'answer-received', 'attempt-failed']
 
 export const turnIsolation: Invariant<RunTrace> = {
   id: 'I16',
@@ -114,17 +114,17 @@ export const turnIsolation: Invariant<RunTrace> = {
     'A run starts at its first target, moves only by a recorded failure, and no remedy is used beyond its ladder.',
   promise: 'nothing is hidden',
   check: (trace) =>
-    findAt(trace, (event, before) => {
+    faultsByEvent(trace, (event, before) => {
       if (event.type !== 'attempt-failed' && event.type !== 'answer-received' && event.type !== 'answer-cut')
         return undefined
-      const way = before.ways[event.type === 'attempt-failed' ? (event.purpose ?? 'answer') : 'answer']
+      const way = before.attempts[event.type === 'attempt-failed' ? (event.purpose ?? 'answer') : 'answer']
       if (event.target !== way.target) return `target ${event.target} while the turn was at ${way.target}`
       if (event.type !== 'attempt-failed' || event.remedy === 'give-up') return undefined
       const ladder = LADDER[event.failure.kind]
       const next = event.nextTarget ?? event.target + 1
-      const isChainOver = event.remedy === 'next-target' && next >= chainOf(event, before.settings).length
+      const isChainOver = event.remedy === 'next-target' && next >= targetsFor(event, before.settings).length
       if (isChainOver) return 'there is no next target'
-      if (count(spentWith(way, event.credentialId), event.remedy) >= count(ladder, event.remedy))
+      if (count(spentWithCredential(way, event.credentialId), event.remedy) >= count(ladder, event.remedy))
         return `${event.remedy} was used up for ${event.failure.kind}`
       return undefined
     }),
@@ -145,7 +145,7 @@ export const effectOnce: Invariant<RunTrace> = {
   sentence: 'A call whose effect must happen once starts once, and no worker starts the same call twice.',
   promise: 'nothing happens twice',
   check: (trace) =>
-    findAt(trace, (event, { step }) => {
+    faultsByEvent(trace, (event, { step }) => {
       if (event.type !== 'tool-started') return undefined
       const call = step?.calls.find((one) => one.callId === event.callId)
       if (call?.startedBy === undefined) return undefined
@@ -154,7 +154,7 @@ export const effectOnce: Invariant<RunTrace> = {
     }),
 }
 
-const chainOf = ({ purpose }: { purpose?: Purpose }, settings: RunSettings): readonly string[] =>
+const targetsFor = ({ purpose }: { purpose?: Purpose }, settings: RunSettings): readonly string[] =>
   purpose === 'summary' ? summaryTargets(settings) : settings.targets
 
 const count = (remedies: readonly Remedy[], wanted: Remedy) => remedies.filter((remedy) => remedy === wanted).length
@@ -174,7 +174,7 @@ function pathFaults({ run, moments }: RunTrace): string[] {
 
 /** A waiting run is left by one answer, or by one cancel that settles its calls and ends it. Nothing else comes after. */
 function afterEnd(trace: RunTrace): string[] {
-  return findAt(trace, (event, { phase, cancel }) => {
+  return faultsByEvent(trace, (event, { phase, cancel }) => {
     if (phase === 'ended') return 'the run had ended'
     if (phase === 'going') return event.type === 'approval-answered' ? 'the run did not wait for it' : undefined
     const isExit = event.type === 'approval-answered' || event.type === 'cancel-requested'

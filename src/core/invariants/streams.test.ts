@@ -7,25 +7,46 @@ import { checkStream } from './all.ts'
 import type { StreamRecord } from './record.ts'
 
 const run: Run = {
-  ...{ id: 'run-1', organizationId: 'org-1', agentId: 'agent-1', conversationId: 'conv-1' },
-  ...{ status: 'completed', waiting: false, stopReason: 'end_turn', background: false, metadata: {} },
-  ...{ createdAt: 1, completedAt: 2, fence: 1, nextSeq: 4, deaths: 0, chunkBound: 10_000 },
+  id: 'run-1',
+  organizationId: 'org-1',
+  agentId: 'agent-1',
+  conversationId: 'conv-1',
+  status: 'completed',
+  waiting: false,
+  stopReason: 'end_turn',
+  background: false,
+  metadata: {},
+  createdAt: 1,
+  completedAt: 2,
+  fence: 1,
+  nextSeq: 4,
+  deaths: 0,
+  chunkBound: 10_000,
 }
 const answer: TurnEvent = {
-  ...{ type: 'answer-received', v: 1, stepId: 'step-1', answerId: 'message-1', resultsId: 'message-2', target: 0 },
-  ...{
-    content: [
-      { type: 'reasoning', text: 'hm' },
-      { type: 'text', text: 'Hello' },
-    ],
-    calls: [],
-    finish: 'stop',
-  },
-  ...{ usage: { promptTokens: 1, completionTokens: 1 }, inputsRead: 1, streamedTo: 3 },
+  type: 'answer-received',
+  v: 1,
+  stepId: 'step-1',
+  answerId: 'message-1',
+  resultsId: 'message-2',
+  target: 0,
+  content: [
+    { type: 'reasoning', text: 'hm' },
+    { type: 'text', text: 'Hello' },
+  ],
+  calls: [],
+  finish: 'stop',
+  usage: { promptTokens: 1, completionTokens: 1 },
+  inputsRead: 1,
+  streamedTo: 3,
 }
 const settings = {
-  ...{ targets: ['a/1' as const], maxSteps: 1, maxDurationMs: 1, streamTokens: true },
-  ...{ onGuarded: 'ask' as const, approvalTtlMs: 1 },
+  targets: ['a/1' as const],
+  maxSteps: 1,
+  maxDurationMs: 1,
+  streamTokens: true,
+  onGuarded: 'ask' as const,
+  approvalTtlMs: 1,
 }
 const log: TurnEvent[] = [
   { type: 'input-accepted', v: 1, inputs: [], settings },
@@ -112,8 +133,13 @@ const at = (event: TurnEvent, index: number) => ({ seq: index + 1, at: 1, event 
 test('a text that was continued is streamed once, from its beginning to its end', () => {
   const kept = { answerId: 'message-1' as const, content: [{ type: 'text' as const, text: 'Hel' }], streamedTo: 1 }
   const cut: TurnEvent = {
-    ...{ type: 'attempt-failed', v: 1, target: 0, failure: { kind: 'text-truncated', detail: '' } },
-    ...{ remedy: 'continue', retryAt: 0, kept },
+    type: 'attempt-failed',
+    v: 1,
+    target: 0,
+    failure: { kind: 'text-truncated', detail: '' },
+    remedy: 'continue',
+    retryAt: 0,
+    kept,
   }
   const rest: TurnEvent = { ...answer, content: [{ type: 'text', text: 'lo' }], isRest: true, streamedTo: 0 }
   const continued = [log[0]!, cut, rest, log[2]!].map((event, index) => ({ seq: index + 1, at: 1, event }))

@@ -13,7 +13,7 @@ export const streamNumbers: Invariant<StreamRecord> = {
     let last = { number: 0, event: 0 }
     for (const { number, event, body } of chunks) {
       const isNext = number === last.number + 1
-      if (!isNext && !(number > last.number && isLossMark(read(body))))
+      if (!isNext && !(number > last.number && isLossMark(decodeChunk(body))))
         faults.push(`chunk ${number} follows chunk ${last.number}`)
       if (event > 0 && event < last.event) faults.push(`chunk ${number} renders event ${event} after ${last.event}`)
       if (event > events.length) faults.push(`chunk ${number} renders event ${event}, the log has ${events.length}`)
@@ -30,7 +30,7 @@ export const oneTerminal: Invariant<StreamRecord> = {
   promise: 'nothing is stuck',
   check({ run, events, chunks, ended }) {
     const end = events.find(({ event }) => event.type === 'turn-ended')?.event
-    const told = chunks.map(({ body }) => read(body))
+    const told = chunks.map(({ body }) => decodeChunk(body))
     const places = told.flatMap((chunk, index) => (chunk.message_type === 'done' ? [index] : []))
     const stops = told.flatMap((chunk) => (chunk.message_type === 'stop_reason' ? [chunk.stop_reason] : []))
     if (!ended) {
@@ -84,18 +84,18 @@ export const tokensReconcile: Invariant<StreamRecord> = {
   },
 }
 
-type Streamed = { text: string; reasoning: string; mayBeShort: boolean }
+type StreamedText = { text: string; reasoning: string; mayBeShort: boolean }
 
 /** What a reader holds of each message at the end, resets carried out. */
-function streamedTexts(chunks: StreamRecord['chunks']): Map<string, Streamed> {
-  const texts = new Map<string, Streamed>()
-  const at = (id: string): Streamed => {
+function streamedTexts(chunks: StreamRecord['chunks']): Map<string, StreamedText> {
+  const texts = new Map<string, StreamedText>()
+  const at = (id: string): StreamedText => {
     const text = texts.get(id) ?? { text: '', reasoning: '', mayBeShort: false }
     texts.set(id, text)
     return text
   }
   for (const { body } of chunks) {
-    const chunk = read(body)
+    const chunk = decodeChunk(body)
     if (chunk.message_type === 'assistant_message') at(chunk.id).text += chunk.content
     if (chunk.message_type === 'reasoning_message') at(chunk.id).reasoning += chunk.reasoning
     if (chunk.message_type !== 'message_reset') continue
@@ -106,7 +106,7 @@ function streamedTexts(chunks: StreamRecord['chunks']): Map<string, Streamed> {
   return texts
 }
 
-const read = (body: string): Chunk => JSON.parse(body) as Chunk
+const decodeChunk = (body: string): Chunk => JSON.parse(body) as Chunk
 
 const isLossMark = (chunk: Chunk): boolean => chunk.message_type === 'message_reset' && chunk.id === null
 

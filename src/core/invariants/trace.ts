@@ -6,17 +6,17 @@ import type { RunRecord } from './record.ts'
 export type RunTrace = RunRecord & {
   accepted: Extract<TurnEvent, { type: 'input-accepted' }>
   /** Everything after the accepted input. */
-  moments: Moment[]
+  moments: TracedEvent[]
   final: Turn
 }
 
-type Moment = LoggedEvent & { before: Turn }
+type TracedEvent = LoggedEvent & { before: Turn }
 
 /** Undefined: the log does not begin as every log must, and nothing else can be said about it. */
 export function traceRun(record: RunRecord): RunTrace | undefined {
   const accepted = record.events[0]?.event
   if (accepted?.type !== 'input-accepted') return undefined
-  const moments: Moment[] = []
+  const moments: TracedEvent[] = []
   let turn = newTurn(accepted)
   for (let index = 1; index < record.events.length; index++) {
     const logged = record.events[index]!
@@ -27,7 +27,10 @@ export function traceRun(record: RunRecord): RunTrace | undefined {
 }
 
 /** What is wrong at each moment of the log, led by the event's number. */
-export const findAt = (trace: RunTrace, fault: (event: TurnEvent, before: Turn) => string | undefined): string[] =>
+export const faultsByEvent = (
+  trace: RunTrace,
+  fault: (event: TurnEvent, before: Turn) => string | undefined,
+): string[] =>
   trace.moments.flatMap(({ seq, event, before }) => {
     const found = fault(event, before)
     return found === undefined ? [] : [`event ${seq} (${event.type}): ${found}`]

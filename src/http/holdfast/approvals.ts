@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { Verdict } from '../../core/approval.ts'
+import { defined } from '../../core/defined.ts'
 import { answerApproval } from '../../service/approvals/answer-approval.ts'
 import { listApprovals } from '../../service/approvals/approvals.ts'
-import { requireRun, runPath } from '../letta/addressed.ts'
+import { requireRun, runPath } from '../letta/path-params.ts'
 import { operation } from '../operation.ts'
 import { answeredSchema, approvalSchema, wireApproval } from './wire/approval.ts'
 
@@ -34,7 +35,7 @@ const listApprovalsOperation = operation({
   scope: 'read',
   summary: 'Lists what waits for a person, oldest first',
   answer: z.array(approvalSchema),
-  handle: async (_, desk) => (await listApprovals(desk)).map(wireApproval),
+  handle: async (_, context) => (await listApprovals(context)).map(wireApproval),
 })
 
 const answerApprovalOperation = operation({
@@ -46,9 +47,9 @@ const answerApprovalOperation = operation({
   body: answerBody,
   example: { approvals: [{ tool_call_id: 'call-1', verdict: 'approve' }] },
   answer: answeredSchema,
-  async handle({ params, body: { approvals } }, desk) {
-    const { id: runId } = await requireRun(params.run_id, desk)
-    return { run_id: await answerApproval({ runId, verdicts: approvals.map(verdictOf) }, desk) }
+  async handle({ params, body: { approvals } }, context) {
+    const { id: runId } = await requireRun(params.run_id, context)
+    return { run_id: await answerApproval({ runId, verdicts: approvals.map(verdictOf) }, context) }
   },
 })
 
@@ -56,6 +57,6 @@ export const approvalOperations = [listApprovalsOperation, answerApprovalOperati
 
 function verdictOf({ tool_call_id, ...answer }: z.output<typeof answerBody>['approvals'][number]): Verdict {
   if (answer.verdict === 'deny')
-    return { callId: tool_call_id, verdict: 'deny', ...(answer.reason ? { reason: answer.reason } : {}) }
-  return { callId: tool_call_id, verdict: 'approve', ...(answer.digest ? { digest: answer.digest } : {}) }
+    return { callId: tool_call_id, verdict: 'deny', ...defined({ reason: answer.reason || undefined }) }
+  return { callId: tool_call_id, verdict: 'approve', ...defined({ digest: answer.digest || undefined }) }
 }

@@ -3,7 +3,7 @@ import { listAudit } from '../../service/people/audit.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
 import { organizationIn, organizationQuery } from './organization.ts'
-import { auditEntrySchema, wireEntry } from './wire/audit.ts'
+import { auditEntrySchema, wireAuditEntry } from './wire/audit.ts'
 
 const listAuditOperation = operation({
   route: 'GET /v1/audit',
@@ -11,8 +11,8 @@ const listAuditOperation = operation({
   summary: 'Lists who did what, when, from where, and with which outcome; newest first',
   query: listQuery(100).extend(organizationQuery.shape),
   answer: z.array(auditEntrySchema),
-  handle: async ({ query }, desk) =>
-    (await listAudit({ page: pageOf(query), ...organizationIn(query) }, desk)).map(wireEntry),
+  handle: async ({ query }, context) =>
+    (await listAudit({ page: pageOf(query), ...organizationIn(query) }, context)).map(wireAuditEntry),
 })
 
 export const auditOperations = [listAuditOperation]

@@ -6,7 +6,7 @@ const showCache = operation({
   scope: 'operator',
   summary: 'Shows how many conversations this process keeps warm, with hits and misses',
   answer: cacheSchema,
-  handle: (_, { world }) => wireCache(world.warm.state()),
+  handle: (_, { deps }) => wireCache(deps.historyCache.state()),
 })
 
 export const cacheOperations = [showCache]

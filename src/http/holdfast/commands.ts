@@ -1,13 +1,14 @@
 import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
 import { createAgent } from '../../service/agents/create-agent.ts'
 import { requireConversationAndAgent } from '../../service/conversations/conversations.ts'
 import { sendMessage } from '../../service/messages/send-message.ts'
 import { id } from '../field.ts'
-import { requireRun, runPath } from '../letta/addressed.ts'
+import { requireRun, runPath } from '../letta/path-params.ts'
 import { streamRun } from '../letta/stream.ts'
 import { operation } from '../operation.ts'
 import { chunkSchema } from './wire/chunk.ts'
-import { madeAgentSchema, sentSchema } from './wire/command.ts'
+import { createdAgentSchema, sentSchema } from './wire/command.ts'
 
 /** What the command line asks of the server that owns its home, where the official client has no words for it. */
 const createAgentWithChain = operation({
@@ -27,10 +28,10 @@ const createAgentWithChain = operation({
     tools: z.array(z.string()).max(1000).optional().describe('Names of tools.'),
   }),
   example: { name: 'ada', model: 'scripted/friendly' },
-  answer: madeAgentSchema,
-  async handle({ body: { system, tools, ...rest } }, desk) {
-    const request = { ...rest, ...(system ? { system } : {}), ...(tools ? { tools } : {}) }
-    const agent = await createAgent(request, desk)
+  answer: createdAgentSchema,
+  async handle({ body: { system, tools, ...rest } }, context) {
+    const request = { ...rest, ...defined({ system: system || undefined, tools }) }
+    const agent = await createAgent(request, context)
     return { id: agent.id, name: agent.name }
   },
 })
@@ -51,19 +52,17 @@ const sendText = operation({
   }),
   example: { text: 'Hello' },
   answer: sentSchema,
-  async handle({ params, body: { text, otid, on_guarded, stream_tokens } }, desk) {
-    const { agent, conversation } = await requireConversationAndAgent(params.conversation_id, desk)
+  async handle({ params, body: { text, otid, on_guarded, stream_tokens } }, context) {
+    const { agent, conversation } = await requireConversationAndAgent(params.conversation_id, context)
     const { type, runId } = await sendMessage(
       {
         agent,
         conversationId: conversation.id,
         content: [{ type: 'text', text }],
         metadata: { run_type: 'command' },
-        ...(otid ? { otid } : {}),
-        ...(on_guarded ? { onGuarded: on_guarded } : {}),
-        ...(stream_tokens === undefined ? {} : { streamTokens: stream_tokens }),
+        ...defined({ otid: otid || undefined, onGuarded: on_guarded, streamTokens: stream_tokens }),
       },
-      desk,
+      context,
     )
     return { type, run_id: runId }
   },
@@ -85,9 +84,9 @@ const streamChunks = operation({
   }),
   answer: chunkSchema,
   streams: 'always',
-  async handle({ params, query, reply }, desk) {
-    const { id: runId } = await requireRun(params.run_id, desk)
-    await streamRun(reply, { runId, after: query.starting_after, view: 'chunks', pings: false }, desk)
+  async handle({ params, query, reply }, context) {
+    const { id: runId } = await requireRun(params.run_id, context)
+    await streamRun(reply, { runId, after: query.starting_after, view: 'chunks', pings: false }, context)
     return reply
   },
 })

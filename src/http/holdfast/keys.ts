@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
 import { SCOPES } from '../../core/people.ts'
 import { createKey, listKeys, requireKey, revokeKey } from '../../service/people/keys.ts'
 import { operation } from '../operation.ts'
@@ -21,16 +22,15 @@ const createKeyOperation = operation({
   }),
   example: { name: 'laptop', scope: 'agent' },
   answer: newKeySchema,
-  async handle({ body: { name, scope, user_id, expires_at, ...rest }, reply }, desk) {
+  async handle({ body: { name, scope, user_id, expires_at, ...rest }, reply }, context) {
     const { key, secret } = await createKey(
       {
         name,
         scope,
         ...organizationIn(rest),
-        ...(user_id ? { userId: user_id } : {}),
-        ...(expires_at ? { expiresAt: Date.parse(expires_at) } : {}),
+        ...defined({ userId: user_id || undefined, expiresAt: expires_at ? Date.parse(expires_at) : undefined }),
       },
-      desk,
+      context,
     )
     reply.header('cache-control', 'no-store')
     return wireNewKey(key, secret)
@@ -43,7 +43,7 @@ const listKeysOperation = operation({
   summary: 'Lists all keys, newest first, revoked ones included',
   query: organizationQuery,
   answer: z.array(keySchema),
-  handle: async ({ query }, desk) => (await listKeys(organizationIn(query), desk)).map(wireKey),
+  handle: async ({ query }, context) => (await listKeys(organizationIn(query), context)).map(wireKey),
 })
 
 const showKey = operation({
@@ -53,8 +53,8 @@ const showKey = operation({
   params: keyPath,
   query: organizationQuery,
   answer: keySchema,
-  handle: async ({ params, query }, desk) =>
-    wireKey(await requireKey({ id: params.key_id, ...organizationIn(query) }, desk)),
+  handle: async ({ params, query }, context) =>
+    wireKey(await requireKey({ id: params.key_id, ...organizationIn(query) }, context)),
 })
 
 const revokeKeyOperation = operation({
@@ -65,8 +65,8 @@ const revokeKeyOperation = operation({
   params: keyPath,
   query: organizationQuery,
   answer: keySchema,
-  async handle({ params, query, request }, desk) {
-    const key = await revokeKey({ id: params.key_id, ...organizationIn(query) }, desk)
+  async handle({ params, query, request }, context) {
+    const key = await revokeKey({ id: params.key_id, ...organizationIn(query) }, context)
     await request.server.serving.recheckKeys()
     return wireKey(key)
   },

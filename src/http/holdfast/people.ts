@@ -20,7 +20,7 @@ const createOrganizationOperation = operation({
   body: nameBody,
   example: { name: 'acme' },
   answer: organizationSchema,
-  handle: async ({ body }, desk) => wireOrganization(await createOrganization(body, desk)),
+  handle: async ({ body }, context) => wireOrganization(await createOrganization(body, context)),
 })
 
 const listOrganizationsOperation = operation({
@@ -28,7 +28,7 @@ const listOrganizationsOperation = operation({
   scope: 'admin',
   summary: 'Lists the organizations the caller may manage',
   answer: z.array(organizationSchema),
-  handle: async (_, desk) => (await listOrganizations(desk)).map(wireOrganization),
+  handle: async (_, context) => (await listOrganizations(context)).map(wireOrganization),
 })
 
 const createUserOperation = operation({
@@ -39,7 +39,8 @@ const createUserOperation = operation({
   body: nameBody.extend({ organization_id: z.string().nullish().describe('Another organization, for operators.') }),
   example: { name: 'Ada' },
   answer: userSchema,
-  handle: async ({ body }, desk) => wireUser(await createUser({ name: body.name, ...organizationIn(body) }, desk)),
+  handle: async ({ body }, context) =>
+    wireUser(await createUser({ name: body.name, ...organizationIn(body) }, context)),
 })
 
 const listUsersOperation = operation({
@@ -48,7 +49,7 @@ const listUsersOperation = operation({
   summary: 'Lists the users of an organization',
   query: organizationQuery,
   answer: z.array(userSchema),
-  handle: async ({ query }, desk) => (await listUsers(organizationIn(query), desk)).map(wireUser),
+  handle: async ({ query }, context) => (await listUsers(organizationIn(query), context)).map(wireUser),
 })
 
 const removeUser = operation({
@@ -59,8 +60,8 @@ const removeUser = operation({
   params: { user_id: z.string().describe('The id of a user.') },
   query: organizationQuery,
   answer: z.null(),
-  async handle({ params, query, request }, desk) {
-    await deleteUser({ id: params.user_id, ...organizationIn(query) }, desk)
+  async handle({ params, query, request }, context) {
+    await deleteUser({ id: params.user_id, ...organizationIn(query) }, context)
     await request.server.serving.recheckKeys()
     return null
   },

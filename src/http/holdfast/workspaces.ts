@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
 import type { OutputRange } from '../../ports/workspaces.ts'
 import {
   endProcess,
@@ -19,8 +20,8 @@ import {
 } from './wire/workspace.ts'
 
 /** A page of output; the next one begins at `next`. */
-const USUAL_BYTES = 65_536
-const MOST_BYTES = 1_048_576
+const DEFAULT_BYTES = 65_536
+const MAX_BYTES = 1_048_576
 
 const workspacePath = { conversation_id: id('conv').describe('The conversation whose workspace it is.') }
 const processPath = { ...workspacePath, process_id: z.string().describe('The id of a process.') }
@@ -35,9 +36,9 @@ const listWorkspacesOperation = operation({
     limit: limit(50),
   }),
   answer: z.array(workspaceSchema),
-  async handle({ query: { agent_id, after, limit: size } }, desk) {
-    const asked = { limit: size, ...(agent_id ? { agentId: agent_id } : {}), ...(after ? { after } : {}) }
-    return (await listWorkspaces(asked, desk)).map((one) => wireWorkspace(one, desk))
+  async handle({ query: { agent_id, after, limit: size } }, context) {
+    const asked = { limit: size, ...defined({ agentId: agent_id || undefined, after: after || undefined }) }
+    return (await listWorkspaces(asked, context)).map((one) => wireWorkspace(one, context))
   },
 })
 
@@ -47,7 +48,7 @@ const showWorkspaceOperation = operation({
   summary: 'Shows a workspace: its state, use, limits and processes',
   params: workspacePath,
   answer: workspaceSchema,
-  handle: async ({ params }, desk) => wireWorkspace(await showWorkspace(params.conversation_id, desk), desk),
+  handle: async ({ params }, context) => wireWorkspace(await showWorkspace(params.conversation_id, context), context),
 })
 
 /** An administrator's, because the files cannot be recovered. */
@@ -58,8 +59,8 @@ const removeWorkspaceOperation = operation({
   audit: 'by-verb',
   params: workspacePath,
   answer: z.null(),
-  async handle({ params }, desk) {
-    await removeWorkspace(params.conversation_id, desk)
+  async handle({ params }, context) {
+    await removeWorkspace(params.conversation_id, context)
     return null
   },
 })
@@ -72,8 +73,8 @@ const outputQuery = z.object({
     .max(Number.MAX_SAFE_INTEGER)
     .optional()
     .describe('Where the page begins, in bytes from 0.'),
-  limit: limit(USUAL_BYTES, MOST_BYTES),
-  last: z.coerce.number().int().min(1).max(MOST_BYTES).optional().describe('Instead of `from`: the last bytes.'),
+  limit: limit(DEFAULT_BYTES, MAX_BYTES),
+  last: z.coerce.number().int().min(1).max(MAX_BYTES).optional().describe('Instead of `from`: the last bytes.'),
 })
 
 const showProcessOperation = operation({
@@ -83,9 +84,9 @@ const showProcessOperation = operation({
   params: processPath,
   query: outputQuery,
   answer: processPageSchema,
-  async handle({ params: { conversation_id, process_id }, query }, desk) {
+  async handle({ params: { conversation_id, process_id }, query }, context) {
     const asked = { conversationId: conversation_id, processId: process_id, range: rangeOf(query) }
-    return wireProcessPage(await showProcess(asked, desk))
+    return wireProcessPage(await showProcess(asked, context))
   },
 })
 
@@ -96,8 +97,8 @@ const endProcessOperation = operation({
   audit: 'by-verb',
   params: processPath,
   answer: processSchema,
-  handle: async ({ params: { conversation_id, process_id } }, desk) =>
-    wireProcess(await endProcess({ conversationId: conversation_id, processId: process_id }, desk)),
+  handle: async ({ params: { conversation_id, process_id } }, context) =>
+    wireProcess(await endProcess({ conversationId: conversation_id, processId: process_id }, context)),
 })
 
 export const workspaceOperations = [

@@ -3,9 +3,9 @@ import { attachBlock, blocksOf, detachBlock, requireBlockOf } from '../../servic
 import { updateBlock } from '../../service/memory/blocks.ts'
 import { operation } from '../operation.ts'
 import { ownedQuery, paged } from '../paging.ts'
-import { agentPath, blockPath, requireAgent } from './addressed.ts'
+import { agentPath, blockPath, requireAgent } from './path-params.ts'
 import { agentSchema, memorySchema } from './wire/agent-schema.ts'
-import { agentState, EVERYTHING } from './wire/agent-state.ts'
+import { ALL_PARTS, agentState } from './wire/agent-state.ts'
 import { blockChangeBody, blockSchema, changeFrom, wireBlock } from './wire/block.ts'
 
 const labelPath = { ...agentPath, label: z.string().describe('The label of the block, such as `human`.') }
@@ -17,8 +17,8 @@ const listAgentBlocks = operation({
   params: agentPath,
   query: ownedQuery,
   answer: z.array(blockSchema),
-  async handle({ params, query }, desk) {
-    const blocks = await blocksOf(await requireAgent(params.agent_id, desk), desk)
+  async handle({ params, query }, context) {
+    const blocks = await blocksOf(await requireAgent(params.agent_id, context), context)
     return paged(blocks, query).map(wireBlock)
   },
 })
@@ -29,8 +29,8 @@ const showAgentBlock = operation({
   summary: 'Shows a memory block of an agent by its label',
   params: labelPath,
   answer: blockSchema,
-  handle: async ({ params }, desk) =>
-    wireBlock(await requireBlockOf(await requireAgent(params.agent_id, desk), params.label, desk)),
+  handle: async ({ params }, context) =>
+    wireBlock(await requireBlockOf(await requireAgent(params.agent_id, context), params.label, context)),
 })
 
 const changeAgentBlock = operation({
@@ -41,9 +41,9 @@ const changeAgentBlock = operation({
   body: blockChangeBody,
   example: { value: 'The user is called Ada and likes coffee.' },
   answer: blockSchema,
-  async handle({ params, body }, desk) {
-    const block = await requireBlockOf(await requireAgent(params.agent_id, desk), params.label, desk)
-    return wireBlock(await updateBlock(block.id, changeFrom(body), desk))
+  async handle({ params, body }, context) {
+    const block = await requireBlockOf(await requireAgent(params.agent_id, context), params.label, context)
+    return wireBlock(await updateBlock(block.id, changeFrom(body), context))
   },
 })
 
@@ -53,10 +53,10 @@ const attachAgentBlock = operation({
   summary: 'Attaches a block to an agent',
   params: { ...agentPath, ...blockPath },
   answer: agentSchema,
-  async handle({ params }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
-    await attachBlock(agent, params.block_id, desk)
-    return agentState(await requireAgent(agent.id, desk), EVERYTHING, desk)
+  async handle({ params }, context) {
+    const agent = await requireAgent(params.agent_id, context)
+    await attachBlock(agent, params.block_id, context)
+    return agentState(await requireAgent(agent.id, context), ALL_PARTS, context)
   },
 })
 
@@ -66,10 +66,10 @@ const detachAgentBlock = operation({
   summary: 'Detaches a block from an agent',
   params: { ...agentPath, ...blockPath },
   answer: agentSchema,
-  async handle({ params }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
-    await detachBlock(agent, params.block_id, desk)
-    return agentState(await requireAgent(agent.id, desk), EVERYTHING, desk)
+  async handle({ params }, context) {
+    const agent = await requireAgent(params.agent_id, context)
+    await detachBlock(agent, params.block_id, context)
+    return agentState(await requireAgent(agent.id, context), ALL_PARTS, context)
   },
 })
 
@@ -79,8 +79,8 @@ const showMemory = operation({
   summary: 'Shows the memory of an agent',
   params: agentPath,
   answer: memorySchema,
-  handle: async ({ params }, desk) =>
-    (await agentState(await requireAgent(params.agent_id, desk), EVERYTHING, desk)).memory,
+  handle: async ({ params }, context) =>
+    (await agentState(await requireAgent(params.agent_id, context), ALL_PARTS, context)).memory,
 })
 
 export const agentBlockOperations = [

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { AgentSettings } from '../../core/agent.ts'
+import { defined } from '../../core/defined.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { parseTarget } from '../../core/target.ts'
 import { id, record } from '../field.ts'
-import { saidInput } from './send-body.ts'
+import { plainInput } from './send-body.ts'
 import { toolRuleBody } from './tool-rule-body.ts'
 import { newBlockBody } from './wire/block.ts'
 
@@ -32,7 +33,7 @@ const compaction = z.looseObject({
 })
 
 /** Kept and given back; some of it does nothing here yet. */
-const WIRE = {
+const STORED_FIELDS = {
   model_settings: record.nullish().describe('Accepted and ignored. Returned as sent.'),
   compaction_settings: record
     .and(compaction)
@@ -105,12 +106,19 @@ const COMMON = {
     .record(z.string(), z.string())
     .nullish()
     .describe('Deprecated spelling of `secrets`.'),
-  ...WIRE,
+  ...STORED_FIELDS,
 }
 
 const AGENT_TYPES = [
-  ...['letta_v1_agent', 'memgpt_agent', 'memgpt_v2_agent', 'react_agent', 'workflow_agent', 'split_thread_agent'],
-  ...['sleeptime_agent', 'voice_convo_agent', 'voice_sleeptime_agent'],
+  'letta_v1_agent',
+  'memgpt_agent',
+  'memgpt_v2_agent',
+  'react_agent',
+  'workflow_agent',
+  'split_thread_agent',
+  'sleeptime_agent',
+  'voice_convo_agent',
+  'voice_sleeptime_agent',
 ] as const
 
 export const newAgentBody = z.object({
@@ -129,7 +137,7 @@ export const newAgentBody = z.object({
     .describe('Names of tools. A name that does not exist is listed in `metadata.missing_tools`.'),
   include_base_tools: z.boolean().nullish().describe('Whether the agent gets the base tools, too. True without it.'),
   initial_message_sequence: z
-    .array(saidInput)
+    .array(plainInput)
     .max(10_000)
     .nullish()
     .describe('Messages that the default conversation begins with.'),
@@ -139,37 +147,39 @@ export const newAgentBody = z.object({
 export const agentChangeBody = z.object({ name: name.nullish(), ...COMMON })
 
 /** What an agent file may say, too: there, ids are names that hold only inside the file. */
-type Change = Omit<z.output<typeof agentChangeBody>, 'tool_ids' | 'block_ids'>
+type AgentFields = Omit<z.output<typeof agentChangeBody>, 'tool_ids' | 'block_ids'>
 
 /** The settings after this request; what it leaves out or says null for stays as it is. */
-export function settingsFrom(body: Change, before: AgentSettings): AgentSettings {
+export function settingsFrom(body: AgentFields, before: AgentSettings): AgentSettings {
   const { description, metadata, timezone, hidden, tool_rules } = body
   const said: JsonObject = {}
-  for (const key of Object.keys(WIRE) as (keyof typeof WIRE)[]) {
+  for (const key of Object.keys(STORED_FIELDS) as (keyof typeof STORED_FIELDS)[]) {
     const value = body[key]
     if (value !== null && value !== undefined) said[key] = value as Json
   }
   const { approvals, others } = splitRules((tool_rules ?? []) as JsonObject[])
-  const wire = { ...before.wire, ...said, ...(tool_rules ? { tool_rules: others } : {}) }
+  const wire = { ...before.wire, ...said, ...defined({ tool_rules: tool_rules ? others : undefined }) }
   return {
     ...before,
-    ...(description === null || description === undefined ? {} : { description }),
-    ...(metadata ? { metadata } : {}),
-    ...(timezone ? { timezone } : {}),
-    ...(hidden === null || hidden === undefined ? {} : { hidden }),
-    ...(tool_rules ? { approvals: { ...withoutGrants(before.approvals), ...approvals } } : {}),
+    ...defined({
+      description: description === null || description === undefined ? undefined : description,
+      metadata: metadata ?? undefined,
+      timezone: timezone || undefined,
+      hidden: hidden === null || hidden === undefined ? undefined : hidden,
+      approvals: tool_rules ? { ...withoutRequired(before.approvals), ...approvals } : undefined,
+    }),
     wire,
   }
 }
 
 /** All the secrets of a request, where it says any; the second spelling is deprecated. */
-export function secretsIn(body: Pick<Change, 'secrets' | 'tool_exec_environment_variables'>) {
+export function requestedSecrets(body: Pick<AgentFields, 'secrets' | 'tool_exec_environment_variables'>) {
   const { secrets, tool_exec_environment_variables: variables } = body
   return secrets || variables ? { ...variables, ...secrets } : undefined
 }
 
 /** A list of rules is the whole list: who is not in it needs no approval of its own. */
-const withoutGrants = (approvals: AgentSettings['approvals'] = {}): Record<string, boolean> =>
+const withoutRequired = (approvals: AgentSettings['approvals'] = {}): Record<string, boolean> =>
   Object.fromEntries(Object.entries(approvals).filter(([, isRequired]) => !isRequired))
 
 /** Approval is ours to enforce; the other rules are kept as they came, each once. */
@@ -184,7 +194,7 @@ function splitRules(all: readonly JsonObject[]): { approvals: Record<string, boo
 }
 
 /** The deprecated spelling of a model. */
-export function modelIn({ model, llm_config }: Pick<Change, 'model' | 'llm_config'>): string | undefined {
+export function requestedModel({ model, llm_config }: Pick<AgentFields, 'model' | 'llm_config'>): string | undefined {
   if (model) return model
   if (!llm_config) return undefined
   if (typeof llm_config.handle === 'string') return llm_config.handle

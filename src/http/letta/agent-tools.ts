@@ -3,15 +3,15 @@ import { z } from 'zod'
 import type { AgentId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import { attachTool, detachTool, setApproval, toolsOf } from '../../service/agents/agent-tools.ts'
-import type { Desk } from '../../service/desk.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
 import { runAgentTool } from '../../service/tools/run-tool.ts'
 import { flag } from '../field.ts'
 import { operation } from '../operation.ts'
 import { ownedQuery, paged } from '../paging.ts'
-import { agentPath, requireAgent, toolPath } from './addressed.ts'
-import { runAsked, runBody } from './run-tool.ts'
+import { agentPath, requireAgent, toolPath } from './path-params.ts'
+import { runBody, toRunToolRequest } from './run-tool.ts'
 import { agentSchema } from './wire/agent-schema.ts'
-import { agentState, EVERYTHING, isSdk } from './wire/agent-state.ts'
+import { ALL_PARTS, agentState, isSdk } from './wire/agent-state.ts'
 import { ranToolSchema, wireRan } from './wire/ran-tool.ts'
 import { toolSchema, wireTool } from './wire/tool.ts'
 
@@ -27,8 +27,8 @@ const listAgentTools = operation({
   params: agentPath,
   query: ownedQuery,
   answer: z.array(toolSchema),
-  async handle({ params, query }, desk) {
-    const tools = await toolsOf(await requireAgent(params.agent_id, desk), desk)
+  async handle({ params, query }, context) {
+    const tools = await toolsOf(await requireAgent(params.agent_id, context), context)
     return paged(tools, query).map(wireTool)
   },
 })
@@ -39,10 +39,10 @@ const attachAgentTool = operation({
   summary: 'Attaches a tool to an agent',
   params: { ...agentPath, ...toolPath },
   answer: changedSchema,
-  async handle({ params, request }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
-    await attachTool(agent, params.tool_id, desk)
-    return changed(agent.id, request, desk)
+  async handle({ params, request }, context) {
+    const agent = await requireAgent(params.agent_id, context)
+    await attachTool(agent, params.tool_id, context)
+    return changedAgent(agent.id, request, context)
   },
 })
 
@@ -52,10 +52,10 @@ const detachAgentTool = operation({
   summary: 'Detaches a tool from an agent',
   params: { ...agentPath, ...toolPath },
   answer: changedSchema,
-  async handle({ params, request }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
-    await detachTool(agent, params.tool_id, desk)
-    return changed(agent.id, request, desk)
+  async handle({ params, request }, context) {
+    const agent = await requireAgent(params.agent_id, context)
+    await detachTool(agent, params.tool_id, context)
+    return changedAgent(agent.id, request, context)
   },
 })
 
@@ -67,10 +67,10 @@ const runAgentToolOperation = operation({
   body: runBody,
   example: { args: {} },
   answer: ranToolSchema,
-  async handle({ params, body, request, reply }, desk) {
-    const asked = runAsked(body, { headers: request.headers, raw: reply.raw })
-    const agent = await requireAgent(params.agent_id, desk)
-    return wireRan(await runAgentTool(agent, params.tool_name, { ...asked, desk }))
+  async handle({ params, body, request, reply }, context) {
+    const asked = toRunToolRequest(body, { headers: request.headers, raw: reply.raw })
+    const agent = await requireAgent(params.agent_id, context)
+    return wireRan(await runAgentTool(agent, params.tool_name, { ...asked, context }))
   },
 })
 
@@ -86,12 +86,12 @@ const setToolApproval = operation({
   }),
   example: { requires_approval: true },
   answer: changedSchema,
-  async handle({ params, query, body, request }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
+  async handle({ params, query, body, request }, context) {
+    const agent = await requireAgent(params.agent_id, context)
     const isRequired = body.requires_approval ?? body.body_requires_approval ?? query.requires_approval
     if (isRequired === undefined) throw new Problem('invalid', 'body.requires_approval: must be true or false')
-    await setApproval({ agent, tool: params.tool_name, isRequired }, desk)
-    return changed(agent.id, request, desk)
+    await setApproval({ agent, tool: params.tool_name, isRequired }, context)
+    return changedAgent(agent.id, request, context)
   },
 })
 
@@ -103,6 +103,6 @@ export const agentToolOperations = [
   setToolApproval,
 ]
 
-async function changed(agentId: AgentId, { headers }: FastifyRequest, desk: Desk) {
-  return isSdk(headers) ? null : agentState(await requireAgent(agentId, desk), EVERYTHING, desk)
+async function changedAgent(agentId: AgentId, { headers }: FastifyRequest, context: ServiceContext) {
+  return isSdk(headers) ? null : agentState(await requireAgent(agentId, context), ALL_PARTS, context)
 }

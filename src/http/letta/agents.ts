@@ -1,23 +1,24 @@
 import { z } from 'zod'
 import { BASE_TOOLS } from '../../core/base-tools.ts'
+import { defined } from '../../core/defined.ts'
 import type { ToolId } from '../../core/id.ts'
 import type { AgentFilter } from '../../ports/agent-store.ts'
 import { countAgents, deleteAgent, searchAgents, updateAgent } from '../../service/agents/agents.ts'
 import { createAgent } from '../../service/agents/create-agent.ts'
 import { requireConversation } from '../../service/conversations/conversations.ts'
 import { recompilePrompt } from '../../service/conversations/prompt.ts'
-import type { Desk } from '../../service/desk.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
 import { requireTool } from '../../service/tools/tools.ts'
 import { flag, listOf } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
-import { agentPath, requireAgent } from './addressed.ts'
-import { agentChangeBody, modelIn, newAgentBody, secretsIn, settingsFrom } from './agent-body.ts'
+import { agentChangeBody, newAgentBody, requestedModel, requestedSecrets, settingsFrom } from './agent-body.ts'
 import { CANCEL_WAIT_MS } from './cancel.ts'
 import { requireModel } from './model-handle.ts'
-import { newInput } from './send-body.ts'
+import { agentPath, requireAgent } from './path-params.ts'
+import { toNewInput } from './send-body.ts'
 import { agentSchema } from './wire/agent-schema.ts'
-import { agentState, agentStates, EVERYTHING, includeOnly, includesOf } from './wire/agent-state.ts'
+import { ALL_PARTS, agentState, agentStates, includeQuery, includesOf } from './wire/agent-state.ts'
 import { newBlockFrom } from './wire/block.ts'
 import { contextOverview, contextSchema } from './wire/context.ts'
 import { deletedSchema } from './wire/deleted.ts'
@@ -25,7 +26,7 @@ import { deletedSchema } from './wire/deleted.ts'
 const SORTS = ['created_at', 'updated_at', 'last_run_completion'] as const
 
 const agentListQuery = listQuery().extend({
-  ...includeOnly.shape,
+  ...includeQuery.shape,
   name: z.string().optional().describe('Agents of exactly this name.'),
   query_text: z.string().optional().describe('Agents whose name contains this text.'),
   tags: listOf(z.string(), 16).optional().describe('Agents with any of these tags.'),
@@ -51,27 +52,27 @@ const createAgentOperation = operation({
     memory_blocks: [{ label: 'human', value: 'The user is called Ada and likes tea.' }],
   },
   answer: agentSchema,
-  async handle({ body }, desk) {
+  async handle({ body }, context) {
     const base = body.include_base_tools === false ? [] : BASE_TOOLS
-    const chosen = await toolNames(body.tool_ids ?? [], desk)
-    const secrets = secretsIn(body)
+    const chosen = await toolNames(body.tool_ids ?? [], context)
+    const secrets = requestedSecrets(body)
     const agent = await createAgent(
       {
-        name: body.name ?? `agent-${desk.world.randomness.uuid().slice(0, 8)}`,
-        model: requireModel(modelIn(body), desk),
-        ...(body.system ? { system: body.system } : {}),
+        name: body.name ?? `agent-${context.deps.randomness.uuid().slice(0, 8)}`,
+        model: requireModel(requestedModel(body), context),
+        ...defined({ system: body.system || undefined }),
         tools: [...base, ...(body.tools ?? []), ...chosen],
         unknownTools: 'note',
         settings: { ...settingsFrom(body, {}), agentType: body.agent_type ?? 'letta_v1_agent' },
         blocks: (body.memory_blocks ?? []).map(newBlockFrom),
         blockIds: body.block_ids ?? [],
         tags: body.tags ?? [],
-        messages: (body.initial_message_sequence ?? []).map(newInput),
-        ...(secrets ? { secrets } : {}),
+        messages: (body.initial_message_sequence ?? []).map(toNewInput),
+        ...defined({ secrets }),
       },
-      desk,
+      context,
     )
-    return agentState(agent, EVERYTHING, desk)
+    return agentState(agent, ALL_PARTS, context)
   },
 })
 
@@ -81,9 +82,9 @@ const listAgentsOperation = operation({
   summary: 'Lists agents',
   query: agentListQuery,
   answer: z.array(agentSchema),
-  async handle({ query, request }, desk) {
-    const agents = await searchAgents(filterOf(query), pageOf(query), desk)
-    return agentStates(agents, includesOf(query, request.headers), desk)
+  async handle({ query, request }, context) {
+    const agents = await searchAgents(filterOf(query), pageOf(query), context)
+    return agentStates(agents, includesOf(query, request.headers), context)
   },
 })
 
@@ -92,7 +93,7 @@ const countAgentsOperation = operation({
   scope: 'read',
   summary: 'Counts agents',
   answer: z.int(),
-  handle: (_, desk) => countAgents(desk),
+  handle: (_, context) => countAgents(context),
 })
 
 const showAgent = operation({
@@ -100,10 +101,10 @@ const showAgent = operation({
   scope: 'read',
   summary: 'Shows an agent, with the parts that are asked for',
   params: agentPath,
-  query: includeOnly,
+  query: includeQuery,
   answer: agentSchema,
-  handle: async ({ params, query, request }, desk) =>
-    agentState(await requireAgent(params.agent_id, desk), includesOf(query, request.headers), desk),
+  handle: async ({ params, query, request }, context) =>
+    agentState(await requireAgent(params.agent_id, context), includesOf(query, request.headers), context),
 })
 
 const changeAgent = operation({
@@ -114,25 +115,27 @@ const changeAgent = operation({
   body: agentChangeBody,
   example: { description: 'Answers questions about tea.' },
   answer: agentSchema,
-  async handle({ params, body }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
-    const model = modelIn(body)
-    const secrets = secretsIn(body)
+  async handle({ params, body }, context) {
+    const agent = await requireAgent(params.agent_id, context)
+    const model = requestedModel(body)
+    const secrets = requestedSecrets(body)
     const updated = await updateAgent(
       {
         agent,
-        ...(body.name ? { name: body.name } : {}),
-        ...(body.system === null || body.system === undefined ? {} : { system: body.system }),
-        ...(model === undefined ? {} : { model: requireModel(model, desk) }),
-        ...(body.tool_ids ? { tools: await toolNames(body.tool_ids, desk) } : {}),
-        ...(body.tags ? { tags: body.tags } : {}),
-        ...(body.block_ids ? { blockIds: body.block_ids } : {}),
+        ...defined({
+          name: body.name || undefined,
+          system: body.system === null || body.system === undefined ? undefined : body.system,
+          model: model === undefined ? undefined : requireModel(model, context),
+          tools: body.tool_ids ? await toolNames(body.tool_ids, context) : undefined,
+          tags: body.tags ?? undefined,
+          blockIds: body.block_ids ?? undefined,
+        }),
         settings: (before) => settingsFrom(body, before),
-        ...(secrets ? { secrets } : {}),
+        ...defined({ secrets }),
       },
-      desk,
+      context,
     )
-    return agentState(updated, EVERYTHING, desk)
+    return agentState(updated, ALL_PARTS, context)
   },
 })
 
@@ -142,9 +145,9 @@ const removeAgent = operation({
   summary: 'Cancels the runs of an agent and deletes it with its conversations',
   params: agentPath,
   answer: deletedSchema,
-  async handle({ params }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
-    await deleteAgent(agent, desk, AbortSignal.timeout(CANCEL_WAIT_MS))
+  async handle({ params }, context) {
+    const agent = await requireAgent(params.agent_id, context)
+    await deleteAgent(agent, context, AbortSignal.timeout(CANCEL_WAIT_MS))
     return { message: `Agent id=${agent.id} successfully deleted` }
   },
 })
@@ -155,7 +158,7 @@ const showContext = operation({
   summary: 'Shows what the model sees now, and how large it is',
   params: agentPath,
   answer: contextSchema,
-  handle: async ({ params }, desk) => contextOverview(await requireAgent(params.agent_id, desk), desk),
+  handle: async ({ params }, context) => contextOverview(await requireAgent(params.agent_id, context), context),
 })
 
 const recompile = operation({
@@ -165,10 +168,10 @@ const recompile = operation({
   params: agentPath,
   query: recompileQuery,
   answer: z.string().describe('The system prompt.'),
-  async handle({ params, query }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
-    const { id: conversationId } = await requireConversation(agent, undefined, desk)
-    return recompilePrompt({ conversationId, dryRun: query.dry_run }, desk)
+  async handle({ params, query }, context) {
+    const agent = await requireAgent(params.agent_id, context)
+    const { id: conversationId } = await requireConversation(agent, undefined, context)
+    return recompilePrompt({ conversationId, dryRun: query.dry_run }, context)
   },
 })
 
@@ -185,19 +188,20 @@ export const agentOperations = [
 
 function filterOf(query: z.output<typeof agentListQuery>): AgentFilter {
   const sortBy = query.order_by ?? query.sort_by
-  return {
-    ...(query.name ? { name: query.name } : {}),
-    ...(query.query_text ? { text: query.query_text } : {}),
-    ...(query.tags ? { tags: query.tags, allTags: query.match_all_tags ?? false } : {}),
-    ...(query.last_stop_reason
-      ? { lastStopReason: query.last_stop_reason as NonNullable<AgentFilter['lastStopReason']> }
-      : {}),
-    ...(sortBy ? { sortBy } : {}),
-  }
+  return defined({
+    name: query.name || undefined,
+    text: query.query_text || undefined,
+    tags: query.tags,
+    allTags: query.tags ? (query.match_all_tags ?? false) : undefined,
+    lastStopReason: query.last_stop_reason
+      ? (query.last_stop_reason as NonNullable<AgentFilter['lastStopReason']>)
+      : undefined,
+    sortBy,
+  })
 }
 
-async function toolNames(ids: readonly ToolId[], desk: Desk): Promise<string[]> {
+async function toolNames(ids: readonly ToolId[], context: ServiceContext): Promise<string[]> {
   const names: string[] = []
-  for (const id of ids) names.push((await requireTool(id, desk)).name)
+  for (const id of ids) names.push((await requireTool(id, context)).name)
   return names
 }

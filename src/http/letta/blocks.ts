@@ -1,12 +1,13 @@
 import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
 import { searchAgents } from '../../service/agents/agents.ts'
 import { createBlock, deleteBlock, listBlocks, requireBlock, updateBlock } from '../../service/memory/blocks.ts'
 import { flag, listOf } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
-import { blockPath } from './addressed.ts'
+import { blockPath } from './path-params.ts'
 import { agentSchema } from './wire/agent-schema.ts'
-import { agentStates, includeOnly, includesOf } from './wire/agent-state.ts'
+import { agentStates, includeQuery, includesOf } from './wire/agent-state.ts'
 import { blockChangeBody, blockSchema, changeFrom, newBlockBody, newBlockFrom, wireBlock } from './wire/block.ts'
 
 const blockListQuery = listQuery().extend({
@@ -29,7 +30,7 @@ const createBlockOperation = operation({
   body: newBlockBody,
   example: { label: 'human', value: 'Ada likes tea.' },
   answer: blockSchema,
-  handle: async ({ body }, desk) => wireBlock(await createBlock(newBlockFrom(body), desk)),
+  handle: async ({ body }, context) => wireBlock(await createBlock(newBlockFrom(body), context)),
 })
 
 const listBlocksOperation = operation({
@@ -38,7 +39,7 @@ const listBlocksOperation = operation({
   summary: 'Lists blocks',
   query: blockListQuery,
   answer: z.array(blockSchema),
-  handle: async ({ query }, desk) => (await listBlocks(filterOf(query), pageOf(query), desk)).map(wireBlock),
+  handle: async ({ query }, context) => (await listBlocks(filterOf(query), pageOf(query), context)).map(wireBlock),
 })
 
 const showBlock = operation({
@@ -47,7 +48,7 @@ const showBlock = operation({
   summary: 'Shows a block',
   params: blockPath,
   answer: blockSchema,
-  handle: async ({ params }, desk) => wireBlock(await requireBlock(params.block_id, desk)),
+  handle: async ({ params }, context) => wireBlock(await requireBlock(params.block_id, context)),
 })
 
 const changeBlock = operation({
@@ -58,7 +59,7 @@ const changeBlock = operation({
   body: blockChangeBody,
   example: { value: 'Ada likes coffee.' },
   answer: blockSchema,
-  handle: async ({ params, body }, desk) => wireBlock(await updateBlock(params.block_id, changeFrom(body), desk)),
+  handle: async ({ params, body }, context) => wireBlock(await updateBlock(params.block_id, changeFrom(body), context)),
 })
 
 const removeBlock = operation({
@@ -67,8 +68,8 @@ const removeBlock = operation({
   summary: 'Deletes a block and takes it from all agents',
   params: blockPath,
   answer: z.null(),
-  async handle({ params }, desk) {
-    await deleteBlock(params.block_id, desk)
+  async handle({ params }, context) {
+    await deleteBlock(params.block_id, context)
     return null
   },
 })
@@ -78,12 +79,12 @@ const listAgentsOfBlock = operation({
   scope: 'read',
   summary: 'Lists the agents that have a block',
   params: blockPath,
-  query: listQuery().extend(includeOnly.shape),
+  query: listQuery().extend(includeQuery.shape),
   answer: z.array(agentSchema),
-  async handle({ params, query, request }, desk) {
-    const block = await requireBlock(params.block_id, desk)
-    const agents = await searchAgents({ blockId: block.id }, pageOf(query), desk)
-    return agentStates(agents, includesOf(query, request.headers), desk)
+  async handle({ params, query, request }, context) {
+    const block = await requireBlock(params.block_id, context)
+    const agents = await searchAgents({ blockId: block.id }, pageOf(query), context)
+    return agentStates(agents, includesOf(query, request.headers), context)
   },
 })
 
@@ -98,15 +99,16 @@ export const blockOperations = [
 
 function filterOf(query: z.output<typeof blockListQuery>) {
   const { label, name, tags } = query
-  return {
-    ...(label ? { label } : {}),
-    ...(name ? { name } : {}),
-    ...(query.label_search ? { labelText: query.label_search } : {}),
-    ...(query.value_search ? { valueText: query.value_search } : {}),
-    ...(query.description_search ? { descriptionText: query.description_search } : {}),
-    ...(query.templates_only ? { isTemplate: true } : {}),
-    ...(tags ? { tags, allTags: query.match_all_tags ?? false } : {}),
-    ...(query.connected_to_agents_count_gt === undefined ? {} : { agentsOver: query.connected_to_agents_count_gt }),
-    ...(query.connected_to_agents_count_lt === undefined ? {} : { agentsUnder: query.connected_to_agents_count_lt }),
-  }
+  return defined({
+    label: label || undefined,
+    name: name || undefined,
+    labelText: query.label_search || undefined,
+    valueText: query.value_search || undefined,
+    descriptionText: query.description_search || undefined,
+    isTemplate: query.templates_only ? true : undefined,
+    tags,
+    allTags: tags ? (query.match_all_tags ?? false) : undefined,
+    agentsOver: query.connected_to_agents_count_gt,
+    agentsUnder: query.connected_to_agents_count_lt,
+  })
 }

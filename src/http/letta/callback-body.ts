@@ -1,9 +1,9 @@
-import type { RunStory } from '../../service/runs/runs.ts'
+import type { RunDetails } from '../../service/runs/runs.ts'
 import { typesOf, wireRun } from './wire/run.ts'
 import { runResponse } from './wire/run-response.ts'
 
 /** What is sent to whoever asked to be called back: how the run ended, and all of what came of it. */
-export function callbackBody(story: RunStory): string {
+export function callbackBody(story: RunDetails): string {
   const { id: run_id, status, completed_at, metadata } = wireRun(story.run)
   const result = runResponse(story, typesOf(story.run))
   return JSON.stringify({ run_id, status, completed_at, metadata: { ...metadata, result } })

@@ -1,14 +1,15 @@
 import { z } from 'zod'
 import type { Agent } from '../../core/agent.ts'
 import type { CompactionSettings } from '../../core/compaction.ts'
+import { defined } from '../../core/defined.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import { changeContext } from '../../service/conversations/change-context.ts'
-import { countContext } from '../../service/conversations/conversations.ts'
-import type { Desk } from '../../service/desk.ts'
+import { countContextMessages } from '../../service/conversations/conversations.ts'
 import { showRun } from '../../service/runs/runs.ts'
 import { waitForRun } from '../../service/runs/watch-run.ts'
-import { failedRun } from './errors.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
+import { runFailedProblem } from './errors.ts'
 
 export const compactBody = z.object({
   compaction_settings: z
@@ -26,21 +27,23 @@ export const compactBody = z.object({
     .describe('How to summarize, for this request only.'),
 })
 
-export function compactionOf(
+export function toCompactionSettings(
   settings: z.output<typeof compactBody>['compaction_settings'],
 ): Partial<CompactionSettings> {
   const { mode, model, prompt, clip_chars, sliding_window_percentage } = settings ?? {}
   return {
-    ...(mode ? { mode } : {}),
+    ...defined({ mode: mode ?? undefined }),
     // The vendor's name for "you choose": the agent's own model.
-    ...(model && model !== 'letta/auto' ? { model } : {}),
-    ...(prompt ? { prompt } : {}),
-    ...(clip_chars ? { clipChars: clip_chars } : {}),
-    ...(sliding_window_percentage ? { slidingWindowPercentage: sliding_window_percentage } : {}),
+    ...defined({
+      model: model && model !== 'letta/auto' ? model : undefined,
+      prompt: prompt || undefined,
+      clipChars: clip_chars || undefined,
+      slidingWindowPercentage: sliding_window_percentage || undefined,
+    }),
   }
 }
 
-type Compacting = {
+type CompactRequest = {
   agent: Agent
   conversationId: ConversationId
   compaction?: Partial<CompactionSettings>
@@ -51,15 +54,15 @@ type Compacting = {
 const SYSTEM_MESSAGE = 1
 
 /** Makes room in a conversation and tells how much; 400 where there is nothing to be gained. */
-export async function compactNow(compacting: Compacting, desk: Desk) {
+export async function compactNow(compacting: CompactRequest, context: ServiceContext) {
   const { conversationId } = compacting
-  const before = await countContext(conversationId, desk)
+  const before = await countContextMessages(conversationId, context)
   if (before === 0) throw new Problem('invalid-argument', 'there is nothing to summarize in this conversation')
-  const runId = await changeContext({ ...compacting, task: 'compact' }, desk)
-  await endOf(runId, desk)
-  const { events } = await showRun(runId, desk)
+  const runId = await changeContext({ ...compacting, task: 'compact' }, context)
+  await waitForSuccess(runId, context)
+  const { events } = await showRun(runId, context)
   const compacted = events.find(({ event }) => event.type === 'context-compacted')?.event
-  const after = await countContext(conversationId, desk)
+  const after = await countContextMessages(conversationId, context)
   if (compacted?.type !== 'context-compacted' || after >= before)
     throw new Problem('invalid-argument', 'summarizing did not make this conversation shorter')
   return {
@@ -69,11 +72,11 @@ export async function compactNow(compacting: Compacting, desk: Desk) {
   }
 }
 
-export async function resetNow(compacting: Compacting, desk: Desk): Promise<void> {
-  await endOf(await changeContext({ ...compacting, task: 'reset' }, desk), desk)
+export async function resetNow(compacting: CompactRequest, context: ServiceContext): Promise<void> {
+  await waitForSuccess(await changeContext({ ...compacting, task: 'reset' }, context), context)
 }
 
-async function endOf(runId: RunId, desk: Desk): Promise<void> {
-  const { status, error, stopReason } = await waitForRun(runId, desk)
-  if (status === 'failed' && error) throw failedRun(error, { runId, stopReason: stopReason ?? 'error' })
+async function waitForSuccess(runId: RunId, context: ServiceContext): Promise<void> {
+  const { status, error, stopReason } = await waitForRun(runId, context)
+  if (status === 'failed' && error) throw runFailedProblem(error, { runId, stopReason: stopReason ?? 'error' })
 }

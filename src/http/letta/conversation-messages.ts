@@ -2,16 +2,16 @@ import { z } from 'zod'
 import type { Conversation } from '../../core/agent.ts'
 import { parseId, type RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import type { Desk } from '../../service/desk.ts'
 import { findRun, findRunByOtid, listRuns } from '../../service/runs/runs.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
 import { operation } from '../operation.ts'
-import { agentQuery, conversationPath, requireConversation } from './addressed.ts'
-import { compactBody, compactionOf, compactNow } from './compact.ts'
-import { newestFirst } from './message-history.ts'
+import { compactBody, compactNow, toCompactionSettings } from './compact.ts'
+import { listNewestFirst } from './message-history.ts'
 import { messageQuery } from './message-page.ts'
+import { agentQuery, conversationPath, requireConversation } from './path-params.ts'
 import { resumeBody, resumeOptions } from './resume.ts'
 import { sendAndStream, sendAndWait } from './send.ts'
-import { sendBody, withModelOf } from './send-body.ts'
+import { sendBody, withConversationModel } from './send-body.ts'
 import { streamRun } from './stream.ts'
 import { compactedSchema } from './wire/compacted.ts'
 import { ofTypes } from './wire/message.ts'
@@ -30,9 +30,9 @@ const sendToConversation = operation({
   example: { input: 'Hello' },
   answer: responseSchema,
   streams: 'on-request',
-  async handle({ params, query, body, request, reply }, desk) {
+  async handle({ params, query, body, request, reply }, context) {
     const agentId = body.agent_id ?? query.agent_id
-    const { agent, conversation } = await requireConversation(params.conversation_id, agentId, desk)
+    const { agent, conversation } = await requireConversation(params.conversation_id, agentId, context)
     const answer = (body.streaming ?? true) ? sendAndStream : sendAndWait
     return answer(
       { request, reply },
@@ -40,10 +40,10 @@ const sendToConversation = operation({
         agent,
         conversationId: conversation.id,
         policy: 'reject',
-        body: withModelOf(conversation, body),
+        body: withConversationModel(conversation, body),
         runType: conversation.isDefault ? 'send_message' : 'send_conversation_message',
       },
-      desk,
+      context,
     )
   },
 })
@@ -55,9 +55,9 @@ const listConversationMessages = operation({
   params: conversationPath,
   query: messageQuery.extend(agentQuery.shape),
   answer: z.array(messageSchema),
-  async handle({ params, query }, desk) {
-    const { conversation } = await requireConversation(params.conversation_id, query.agent_id, desk)
-    const messages = await newestFirst(conversation, query, desk)
+  async handle({ params, query }, context) {
+    const { conversation } = await requireConversation(params.conversation_id, query.agent_id, context)
+    const messages = await listNewestFirst(conversation, query, context)
     return messages.filter(ofTypes(query.include_return_message_types))
   },
 })
@@ -72,11 +72,11 @@ const resumeConversation = operation({
   example: { starting_after: 0 },
   answer: streamEventSchema,
   streams: 'always',
-  async handle({ params, query, body, reply }, desk) {
+  async handle({ params, query, body, reply }, context) {
     const agentId = body.agent_id ?? query.agent_id
-    const { conversation } = await requireConversation(params.conversation_id, agentId, desk)
-    const runId = await runToResume(conversation, body, desk)
-    await streamRun(reply, { runId, ...resumeOptions(body) }, desk)
+    const { conversation } = await requireConversation(params.conversation_id, agentId, context)
+    const runId = await runToResume(conversation, body, context)
+    await streamRun(reply, { runId, ...resumeOptions(body) }, context)
     return reply
   },
 })
@@ -89,11 +89,11 @@ const compactConversation = operation({
   query: agentQuery,
   body: compactBody.extend(agentQuery.shape),
   answer: compactedSchema,
-  async handle({ params, query, body }, desk) {
+  async handle({ params, query, body }, context) {
     const agentId = body.agent_id ?? query.agent_id
-    const { agent, conversation } = await requireConversation(params.conversation_id, agentId, desk)
-    const compaction = compactionOf(body.compaction_settings)
-    return compactNow({ agent, conversationId: conversation.id, compaction, policy: 'reject' }, desk)
+    const { agent, conversation } = await requireConversation(params.conversation_id, agentId, context)
+    const compaction = toCompactionSettings(body.compaction_settings)
+    return compactNow({ agent, conversationId: conversation.id, compaction, policy: 'reject' }, context)
   },
 })
 
@@ -111,23 +111,23 @@ const OTID_WAITS_MS = [0, 250, 500, 1_000]
 async function runToResume(
   { id: conversationId }: Conversation,
   { run_id, otid }: z.output<typeof resumeBody>,
-  desk: Desk,
+  context: ServiceContext,
 ): Promise<RunId> {
   if (run_id) {
     const runId = parseId('run', run_id)
-    const run = runId && (await findRun(runId, desk))
+    const run = runId && (await findRun(runId, context))
     if (run?.conversationId === conversationId) return run.id
     throw new Problem('not-found', `there is no run ${run_id.slice(0, 80)} in this conversation`)
   }
   if (otid) {
     for (const wait of OTID_WAITS_MS) {
       if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
-      const runId = await findRunByOtid(conversationId, otid, desk)
+      const runId = await findRunByOtid(conversationId, otid, context)
       if (runId) return runId
     }
     throw new Problem('not-found', `no run of this conversation was told "${otid.slice(0, 80)}"`)
   }
-  const [active] = await listRuns({ conversationId, statuses: ['created', 'running'] }, 1, desk)
+  const [active] = await listRuns({ conversationId, statuses: ['created', 'running'] }, 1, context)
   if (active) return active.id
   throw new Problem('invalid-argument', 'No active runs found for this conversation.')
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ConversationDetails } from '../../core/agent.ts'
+import { defined } from '../../core/defined.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import type { TargetHandle } from '../../core/target.ts'
@@ -8,19 +9,19 @@ import {
   createConversation,
   deleteConversation,
   forkConversation,
+  readConversationState,
   searchConversations,
-  standingOf,
   updateConversation,
 } from '../../service/conversations/conversations.ts'
 import { recompilePrompt } from '../../service/conversations/prompt.ts'
-import type { Desk } from '../../service/desk.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
 import { date, flag, record } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
-import { agentQuery, conversationPath, requireAgentNamed, requireConversation } from './addressed.ts'
 import { activeRuns, CANCEL_WAIT_MS, cancelAll } from './cancel.ts'
-import { positionOf } from './message-page.ts'
+import { requirePosition } from './message-page.ts'
 import { requireModel } from './model-handle.ts'
+import { agentQuery, conversationPath, requireAgentNamed, requireConversation } from './path-params.ts'
 import { cancelledSchema } from './wire/cancelled.ts'
 import { conversationSchema, wireConversation } from './wire/conversation.ts'
 
@@ -76,12 +77,12 @@ const createConversationOperation = operation({
   body: newBody,
   example: { summary: 'About tea' },
   answer: conversationSchema,
-  async handle({ query, body }, desk) {
+  async handle({ query, body }, context) {
     if (!query.agent_id) throw new Problem('invalid', 'query.agent_id: a conversation needs the agent it is with')
-    const agent = await requireAgentNamed(query.agent_id, desk)
-    const details = { ...detailsFrom(body, {}, desk), ...(body.hidden ? { hidden: true } : {}) }
+    const agent = await requireAgentNamed(query.agent_id, context)
+    const details = { ...detailsFrom(body, {}, context), ...defined({ hidden: body.hidden ? true : undefined }) }
     const ownLabels = body.isolated_block_labels ?? []
-    return shown(await createConversation(agent, desk, { ...details, ownLabels }), desk)
+    return showWithState(await createConversation(agent, context, { ...details, ownLabels }), context)
   },
 })
 
@@ -91,16 +92,18 @@ const listConversationsOperation = operation({
   summary: 'Lists conversations',
   query: conversationListQuery,
   answer: z.array(conversationSchema),
-  async handle({ query }, desk) {
-    const agent = query.agent_id ? await requireAgentNamed(query.agent_id, desk) : undefined
+  async handle({ query }, context) {
+    const agent = query.agent_id ? await requireAgentNamed(query.agent_id, context) : undefined
     const filter: ConversationFilter = {
-      ...(agent ? { agentId: agent.id } : {}),
-      ...(query.summary_search ? { text: query.summary_search } : {}),
-      ...(query.order_by ? { sortBy: query.order_by } : {}),
+      ...defined({
+        agentId: agent ? agent.id : undefined,
+        text: query.summary_search || undefined,
+        sortBy: query.order_by,
+      }),
       archived: ARCHIVED[query.archive_status ?? 'unarchived'],
     }
-    const found = await searchConversations(filter, pageOf(query), desk)
-    return Promise.all(found.map((conversation) => shown(conversation, desk)))
+    const found = await searchConversations(filter, pageOf(query), context)
+    return Promise.all(found.map((conversation) => showWithState(conversation, context)))
   },
 })
 
@@ -111,9 +114,9 @@ const showConversation = operation({
   params: conversationPath,
   query: agentQuery,
   answer: conversationSchema,
-  async handle({ params, query }, desk) {
-    const { conversation } = await requireConversation(params.conversation_id, query.agent_id, desk)
-    return shown(conversation, desk)
+  async handle({ params, query }, context) {
+    const { conversation } = await requireConversation(params.conversation_id, query.agent_id, context)
+    return showWithState(conversation, context)
   },
 })
 
@@ -126,20 +129,22 @@ const changeConversation = operation({
   body: changeBody.extend(agentQuery.shape),
   example: { summary: 'About tea' },
   answer: conversationSchema,
-  async handle({ params, query, body }, desk) {
+  async handle({ params, query, body }, context) {
     const agentId = query.agent_id ?? body.agent_id
-    const { conversation } = await requireConversation(params.conversation_id, agentId, desk)
+    const { conversation } = await requireConversation(params.conversation_id, agentId, context)
     const { archived, last_message_at } = body
     const updated = await updateConversation(
       conversation.id,
       {
-        details: (before) => detailsFrom(body, before, desk),
-        ...(typeof archived === 'boolean' ? { isArchived: archived } : {}),
-        ...(last_message_at ? { lastMessageAt: Date.parse(last_message_at) } : {}),
+        details: (before) => detailsFrom(body, before, context),
+        ...defined({
+          isArchived: typeof archived === 'boolean' ? archived : undefined,
+          lastMessageAt: last_message_at ? Date.parse(last_message_at) : undefined,
+        }),
       },
-      desk,
+      context,
     )
-    return shown(updated, desk)
+    return showWithState(updated, context)
   },
 })
 
@@ -150,9 +155,9 @@ const removeConversation = operation({
   params: conversationPath,
   query: agentQuery,
   answer: z.null(),
-  async handle({ params, query }, desk) {
-    const { conversation } = await requireConversation(params.conversation_id, query.agent_id, desk)
-    await deleteConversation(conversation, desk, AbortSignal.timeout(CANCEL_WAIT_MS))
+  async handle({ params, query }, context) {
+    const { conversation } = await requireConversation(params.conversation_id, query.agent_id, context)
+    await deleteConversation(conversation, context, AbortSignal.timeout(CANCEL_WAIT_MS))
     return null
   },
 })
@@ -165,10 +170,10 @@ const cancelConversation = operation({
   query: agentQuery,
   body: agentQuery,
   answer: cancelledSchema,
-  async handle({ params, query, body }, desk) {
+  async handle({ params, query, body }, context) {
     const agentId = query.agent_id ?? body.agent_id
-    const { conversation } = await requireConversation(params.conversation_id, agentId, desk)
-    return cancelAll(await activeRuns({ conversationId: conversation.id }, desk), desk)
+    const { conversation } = await requireConversation(params.conversation_id, agentId, context)
+    return cancelAll(await activeRuns({ conversationId: conversation.id }, context), context)
   },
 })
 
@@ -180,19 +185,18 @@ const forkConversationOperation = operation({
   query: agentQuery.extend({ ...FORK, hidden: flag.optional().describe(FORK_HIDDEN) }),
   body: agentQuery.extend({ ...FORK, hidden: z.union([flag, z.boolean()]).optional().describe(FORK_HIDDEN) }),
   answer: conversationSchema,
-  async handle({ params, query, body }, desk) {
+  async handle({ params, query, body }, context) {
     const asked = { ...body, ...query }
-    const { conversation } = await requireConversation(params.conversation_id, asked.agent_id, desk)
-    const upTo = asked.message_id ? await positionOf(asked.message_id, conversation.id, desk) : undefined
+    const { conversation } = await requireConversation(params.conversation_id, asked.agent_id, context)
+    const upTo = asked.message_id ? await requirePosition(asked.message_id, conversation.id, context) : undefined
     const fork = await forkConversation(
       {
         source: conversation,
-        ...(upTo === undefined ? {} : { upTo }),
-        ...(asked.hidden === undefined ? {} : { isHidden: asked.hidden }),
+        ...defined({ upTo, isHidden: asked.hidden }),
       },
-      desk,
+      context,
     )
-    return shown(fork, desk)
+    return showWithState(fork, context)
   },
 })
 
@@ -206,10 +210,10 @@ const recompileConversation = operation({
   }),
   body: agentQuery,
   answer: z.string().describe('The system prompt.'),
-  async handle({ params, query, body }, desk) {
+  async handle({ params, query, body }, context) {
     const agentId = query.agent_id ?? body.agent_id
-    const { conversation } = await requireConversation(params.conversation_id, agentId, desk)
-    return recompilePrompt({ conversationId: conversation.id, dryRun: query.dry_run }, desk)
+    const { conversation } = await requireConversation(params.conversation_id, agentId, context)
+    return recompilePrompt({ conversationId: conversation.id, dryRun: query.dry_run }, context)
   },
 })
 
@@ -224,13 +228,17 @@ export const conversationOperations = [
   recompileConversation,
 ]
 
-const shown = async (conversation: Parameters<typeof wireConversation>[0], desk: Desk) =>
-  wireConversation(conversation, await standingOf(conversation.id, desk))
+const showWithState = async (conversation: Parameters<typeof wireConversation>[0], context: ServiceContext) =>
+  wireConversation(conversation, await readConversationState(conversation.id, context))
 
-type Common = z.output<z.ZodObject<typeof COMMON>>
+type ConversationFields = z.output<z.ZodObject<typeof COMMON>>
 
 /** What is left out stays; null takes it away. */
-function detailsFrom(asked: Common, before: ConversationDetails, desk: Desk): ConversationDetails {
+function detailsFrom(
+  asked: ConversationFields,
+  before: ConversationDetails,
+  context: ServiceContext,
+): ConversationDetails {
   const wire: JsonObject = { ...before.wire }
   for (const key of ['model_settings', 'context_window_limit'] as const) {
     const value = asked[key]
@@ -239,23 +247,23 @@ function detailsFrom(asked: Common, before: ConversationDetails, desk: Desk): Co
   }
   const { ownBlocks } = before
   const { summary, description, model, hidden } = {
-    summary: changed(asked.summary, before.summary),
-    description: changed(asked.description, before.description),
-    model: changed(asked.model === undefined ? undefined : modelOf(asked.model, desk), before.model),
+    summary: merged(asked.summary, before.summary),
+    description: merged(asked.description, before.description),
+    model: merged(asked.model === undefined ? undefined : requireModelOrNull(asked.model, context), before.model),
     hidden: before.hidden,
   }
-  return {
-    ...(summary === undefined ? {} : { summary }),
-    ...(description === undefined ? {} : { description }),
-    ...(hidden === undefined ? {} : { hidden }),
-    ...(ownBlocks ? { ownBlocks } : {}),
-    ...(model === undefined ? {} : { model }),
-    ...(Object.keys(wire).length > 0 ? { wire } : {}),
-  }
+  return defined({
+    summary,
+    description,
+    hidden,
+    ownBlocks,
+    model,
+    wire: Object.keys(wire).length > 0 ? wire : undefined,
+  })
 }
 
-const changed = <T>(said: T | null | undefined, before: T | undefined): T | undefined =>
+const merged = <T>(said: T | null | undefined, before: T | undefined): T | undefined =>
   said === undefined ? before : (said ?? undefined)
 
-const modelOf = (handle: string | null, desk: Desk): TargetHandle | null =>
-  handle === null ? null : (requireModel(handle, desk) as TargetHandle)
+const requireModelOrNull = (handle: string | null, context: ServiceContext): TargetHandle | null =>
+  handle === null ? null : (requireModel(handle, context) as TargetHandle)

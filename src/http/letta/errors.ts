@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import type { MessageId, RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ErrorType, RunError, StopReason } from '../../core/run.ts'
@@ -37,7 +38,7 @@ function plain(status: number, headers?: Record<string, string>) {
   return ({ message }: Problem): ErrorAnswer => ({
     status,
     body: { detail: message },
-    ...(headers ? { headers } : {}),
+    ...defined({ headers }),
   })
 }
 
@@ -93,7 +94,15 @@ function failedRunAnswer({ message, details }: Problem): ErrorAnswer {
 }
 
 /** How a request that waited for a run tells that the run failed. */
-export function failedRun(error: RunError, { runId, stopReason }: { runId: RunId; stopReason: StopReason }): Problem {
+export function runFailedProblem(
+  error: RunError,
+  { runId, stopReason }: { runId: RunId; stopReason: StopReason },
+): Problem {
   const { errorType, message, detail } = error
-  return new Problem('run-failed', message, { errorType, runId, stopReason, ...(detail ? { detail } : {}) })
+  return new Problem('run-failed', message, {
+    errorType,
+    runId,
+    stopReason,
+    ...defined({ detail: detail || undefined }),
+  })
 }

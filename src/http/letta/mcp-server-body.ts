@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { McpPlace } from '../../core/mcp-server.ts'
+import { defined } from '../../core/defined.ts'
+import type { McpTransport } from '../../core/mcp-server.ts'
 import type { McpServerChange, NewMcpServer, ShownMcpServer } from '../../service/tools/mcp-servers.ts'
 
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/, 'is not the name of a header')
@@ -21,7 +22,7 @@ const command = z.string().min(1).describe('Program that is the server. Holdfast
 const args = z.array(z.string()).describe('Arguments of the program.')
 
 /** Clients may leave the type out: whoever names a command means a program. */
-const typed = (value: unknown): unknown => {
+const withServerType = (value: unknown): unknown => {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return value
   const { mcp_server_type: type, ...rest } = value as Record<string, unknown>
   return { ...rest, mcp_server_type: type ?? ('command' in rest ? 'stdio' : 'streamable_http') }
@@ -30,7 +31,7 @@ const typed = (value: unknown): unknown => {
 const kind = <T extends string>(type: T) => ({ mcp_server_type: z.literal(type) })
 
 const newConfig = z.preprocess(
-  typed,
+  withServerType,
   z.discriminatedUnion('mcp_server_type', [
     z.object({ ...kind('stdio'), command, args, env: variables.nullish() }),
     z.object({ ...kind('sse'), server_url: url, ...addressFields }),
@@ -61,14 +62,14 @@ export const serverChangeBody = z.object({ server_name: serverName.nullish(), co
 
 export function newServerFrom({ server_name, config }: z.output<typeof newServerBody>): NewMcpServer {
   if (config.mcp_server_type === 'stdio') {
-    const place: McpPlace = { type: 'stdio', command: config.command, args: config.args }
+    const place: McpTransport = { type: 'stdio', command: config.command, args: config.args }
     return { name: server_name, place, secrets: config.env ? { env: config.env } : {} }
   }
   const { server_url, auth_header, auth_token, custom_headers } = config
   return {
     name: server_name,
-    place: { type: config.mcp_server_type, url: server_url, ...(auth_header ? { authHeader: auth_header } : {}) },
-    secrets: { ...(auth_token ? { token: auth_token } : {}), ...(custom_headers ? { headers: custom_headers } : {}) },
+    place: { type: config.mcp_server_type, url: server_url, ...defined({ authHeader: auth_header || undefined }) },
+    secrets: defined({ token: auth_token || undefined, headers: custom_headers ?? undefined }),
   }
 }
 
@@ -76,16 +77,17 @@ export function serverChangeFrom(
   { server_name, config }: z.output<typeof serverChangeBody>,
   { place }: ShownMcpServer,
 ): McpServerChange {
-  return {
-    ...(server_name ? { name: server_name } : {}),
-    ...(config ? { place: changedPlace(config, place), secrets: changedSecrets(config, place.type) } : {}),
-  }
+  return defined({
+    name: server_name || undefined,
+    place: config ? changedPlace(config, place) : undefined,
+    secrets: config ? changedSecrets(config, place.type) : undefined,
+  })
 }
 
 type ChangedConfig = z.output<typeof changedConfig>
 
 /** A type that is another is handed on, for the verb to refuse. */
-function changedPlace(config: ChangedConfig, place: McpPlace): McpPlace {
+function changedPlace(config: ChangedConfig, place: McpTransport): McpTransport {
   const type = config.mcp_server_type ?? place.type
   if (type === 'stdio') {
     const before = place.type === 'stdio' ? place : { command: '', args: [] }
@@ -94,12 +96,12 @@ function changedPlace(config: ChangedConfig, place: McpPlace): McpPlace {
   const before = place.type === 'stdio' ? { url: config.server_url ?? '' } : place
   const { authHeader, ...rest } = { authHeader: undefined, ...before }
   const header = config.auth_header === undefined ? authHeader : (config.auth_header ?? undefined)
-  return { ...rest, type, url: config.server_url ?? before.url, ...(header ? { authHeader: header } : {}) }
+  return { ...rest, type, url: config.server_url ?? before.url, ...defined({ authHeader: header || undefined }) }
 }
 
 function changedSecrets(
   { auth_token, custom_headers, env }: ChangedConfig,
-  type: McpPlace['type'],
+  type: McpTransport['type'],
 ): NonNullable<McpServerChange['secrets']> {
   const said = type === 'stdio' ? { env } : { token: auth_token === '' ? null : auth_token, headers: custom_headers }
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))

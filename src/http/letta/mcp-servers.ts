@@ -4,8 +4,8 @@ import {
   createMcpServer,
   deleteMcpServer,
   listMcpServers,
+  type McpRefreshResult,
   mcpServerTools,
-  type Refreshed,
   refreshMcpServer,
   requireMcpServerTool,
   showMcpServer,
@@ -13,9 +13,9 @@ import {
 } from '../../service/tools/mcp-servers.ts'
 import { runStoredTool } from '../../service/tools/run-tool.ts'
 import { nothing, operation } from '../operation.ts'
-import { mcpServerPath, toolPath } from './addressed.ts'
 import { newServerBody, newServerFrom, serverChangeBody, serverChangeFrom } from './mcp-server-body.ts'
-import { runAsked, runBody } from './run-tool.ts'
+import { mcpServerPath, toolPath } from './path-params.ts'
+import { runBody, toRunToolRequest } from './run-tool.ts'
 import { mcpServerSchema, NO_SANDBOX_YET, refreshedSchema, wireMcpServer } from './wire/mcp-server.ts'
 import { ranToolSchema, wireRan } from './wire/ran-tool.ts'
 import { toolSchema, wireTool } from './wire/tool.ts'
@@ -35,7 +35,7 @@ const createServer = operation({
     config: { mcp_server_type: 'streamable_http', server_url: 'https://mcp.example.com/mcp' },
   },
   answer: mcpServerSchema,
-  handle: async ({ body }, desk) => wireMcpServer(await createMcpServer(newServerFrom(body), desk)),
+  handle: async ({ body }, context) => wireMcpServer(await createMcpServer(newServerFrom(body), context)),
 })
 
 const listServers = operation({
@@ -43,7 +43,7 @@ const listServers = operation({
   scope: 'read',
   summary: 'Lists MCP servers',
   answer: z.array(mcpServerSchema),
-  handle: async (_, desk) => (await listMcpServers(desk)).map(wireMcpServer),
+  handle: async (_, context) => (await listMcpServers(context)).map(wireMcpServer),
 })
 
 const showServer = operation({
@@ -52,7 +52,7 @@ const showServer = operation({
   summary: 'Shows an MCP server',
   params: mcpServerPath,
   answer: mcpServerSchema,
-  handle: async ({ params }, desk) => wireMcpServer(await showMcpServer(params.mcp_server_id, desk)),
+  handle: async ({ params }, context) => wireMcpServer(await showMcpServer(params.mcp_server_id, context)),
 })
 
 const changeServer = operation({
@@ -64,9 +64,9 @@ const changeServer = operation({
   body: serverChangeBody,
   example: { server_name: 'search' },
   answer: mcpServerSchema,
-  async handle({ params: { mcp_server_id }, body }, desk) {
-    const before = await showMcpServer(mcp_server_id, desk)
-    return wireMcpServer(await updateMcpServer(mcp_server_id, serverChangeFrom(body, before), desk))
+  async handle({ params: { mcp_server_id }, body }, context) {
+    const before = await showMcpServer(mcp_server_id, context)
+    return wireMcpServer(await updateMcpServer(mcp_server_id, serverChangeFrom(body, before), context))
   },
 })
 
@@ -76,8 +76,8 @@ const removeServer = operation({
   summary: 'Removes an MCP server and its tools',
   params: mcpServerPath,
   answer: nothing,
-  async handle({ params }, desk) {
-    await deleteMcpServer(params.mcp_server_id, desk)
+  async handle({ params }, context) {
+    await deleteMcpServer(params.mcp_server_id, context)
     return undefined
   },
 })
@@ -89,7 +89,7 @@ const refreshServer = operation({
   audit: 'by-request',
   params: mcpServerPath,
   answer: refreshedSchema,
-  handle: async ({ params }, desk) => answerTo(await refreshMcpServer(params.mcp_server_id, desk)),
+  handle: async ({ params }, context) => answerTo(await refreshMcpServer(params.mcp_server_id, context)),
 })
 
 const listServerTools = operation({
@@ -98,7 +98,7 @@ const listServerTools = operation({
   summary: 'Lists the tools of an MCP server',
   params: mcpServerPath,
   answer: z.array(toolSchema),
-  handle: async ({ params }, desk) => (await mcpServerTools(params.mcp_server_id, desk)).map(wireTool),
+  handle: async ({ params }, context) => (await mcpServerTools(params.mcp_server_id, context)).map(wireTool),
 })
 
 const showServerTool = operation({
@@ -107,7 +107,8 @@ const showServerTool = operation({
   summary: 'Shows a tool of an MCP server',
   params: { ...mcpServerPath, ...toolPath },
   answer: toolSchema,
-  handle: async ({ params }, desk) => wireTool(await requireMcpServerTool(params.mcp_server_id, params.tool_id, desk)),
+  handle: async ({ params }, context) =>
+    wireTool(await requireMcpServerTool(params.mcp_server_id, params.tool_id, context)),
 })
 
 const runServerTool = operation({
@@ -119,10 +120,10 @@ const runServerTool = operation({
   body: runBody,
   example: { args: {} },
   answer: ranToolSchema,
-  async handle({ params, body, request, reply }, desk) {
-    const asked = runAsked(body, { headers: request.headers, raw: reply.raw })
-    const tool = await requireMcpServerTool(params.mcp_server_id, params.tool_id, desk)
-    return wireRan(await runStoredTool(tool, { ...asked, desk }))
+  async handle({ params, body, request, reply }, context) {
+    const asked = toRunToolRequest(body, { headers: request.headers, raw: reply.raw })
+    const tool = await requireMcpServerTool(params.mcp_server_id, params.tool_id, context)
+    return wireRan(await runStoredTool(tool, { ...asked, context }))
   },
 })
 
@@ -139,7 +140,7 @@ export const mcpServerOperations = [
 ]
 
 /** The client would repeat 408 and 502: what did not answer for half a minute will not in the next second. */
-function answerTo(refreshed: Refreshed) {
+function answerTo(refreshed: McpRefreshResult) {
   switch (refreshed.type) {
     case 'refreshed':
       return refreshed.tools

@@ -3,8 +3,8 @@ import { type ConversationId, type MessageId, parseId } from '../../core/id.ts'
 import { systemMessageId } from '../../core/memory-prompt.ts'
 import type { Message } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
-import type { Desk } from '../../service/desk.ts'
 import { findMessage } from '../../service/messages/messages.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
 import { limit, texts } from '../field.ts'
 import { cursors } from '../paging.ts'
 import { answerOfRequest } from './slice-ids.ts'
@@ -22,29 +22,29 @@ export type MessageQuery = z.output<typeof messageQuery>
 export const SYSTEM_POSITION = -1
 
 /** A message by an id of its own or by that of its request for approval; in one conversation where that is said. */
-export const messageNamed = (
+export const findMessageByAnyId = (
   id: MessageId,
-  desk: Desk,
+  context: ServiceContext,
   conversationId?: ConversationId,
-): Promise<Message | undefined> => findMessage([id, answerOfRequest(id)], desk, conversationId)
+): Promise<Message | undefined> => findMessage([id, answerOfRequest(id)], context, conversationId)
 
 /** Where a cursor stands in a conversation. */
-export async function positionOf(
+export async function requirePosition(
   cursor: string | undefined,
   conversationId: ConversationId,
-  desk: Desk,
+  context: ServiceContext,
 ): Promise<number | undefined> {
   if (cursor === undefined) return undefined
   const id = parseId('message', cursor)
   if (!id) throw new Problem('invalid', `query: "${cursor.slice(0, 80)}" is not the id of a message`)
   if (id === systemMessageId(conversationId)) return SYSTEM_POSITION
-  const message = await messageNamed(id, desk, conversationId)
+  const message = await findMessageByAnyId(id, context, conversationId)
   if (message) return message.position
   throw new Problem('not-found', `there is no message ${id} in this conversation`)
 }
 
 /** A page of messages that are all at hand: those of one run or one step. Cursors are in the order of time. */
-export function pageOf(messages: readonly Message[], query: MessageQuery): Message[] {
+export function pageOfMessages(messages: readonly Message[], query: MessageQuery): Message[] {
   const place = (cursor: string | undefined) => {
     if (cursor === undefined) return undefined
     const id = parseId('message', cursor)

@@ -1,22 +1,23 @@
 import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
 import { DAY_MS } from '../../core/duration.ts'
 import { parseId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ListPage } from '../../ports/list-page.ts'
 import { requireConversationById } from '../../service/conversations/conversations.ts'
-import type { Desk } from '../../service/desk.ts'
 import { listAllMessages, searchMessages } from '../../service/messages/messages.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
 import { date } from '../field.ts'
 import { operation } from '../operation.ts'
-import { requireAgentNamed } from './addressed.ts'
-import { messageNamed, messageQuery } from './message-page.ts'
+import { findMessageByAnyId, messageQuery } from './message-page.ts'
 import { EMBED_WAIT_MS } from './passages.ts'
+import { requireAgentNamed } from './path-params.ts'
 import { messageSearchSchema, resultOf } from './wire/found-message.ts'
 import { ofTypes, wireMessages } from './wire/message.ts'
 import { messageSchema } from './wire/message-schema.ts'
 
-const USUAL_RESULTS = 50
-const MOST_RESULTS = 100
+const DEFAULT_RESULTS = 50
+const MAX_RESULTS = 100
 
 const MODES = { fts: 'words', vector: 'meaning', hybrid: 'both' } as const
 
@@ -26,16 +27,18 @@ const listAllMessagesOperation = operation({
   summary: 'Lists the messages of all agents',
   query: messageQuery,
   answer: z.array(messageSchema),
-  async handle({ query }, desk) {
+  async handle({ query }, context) {
     const order = query.order ?? 'desc'
-    const conversation = await conversationIn(query.conversation_id, desk)
+    const conversation = await requireConversationId(query.conversation_id, context)
     const page: ListPage = {
       limit: query.limit,
       order,
-      ...(query.after ? { after: await cursorOf(query.after, desk) } : {}),
-      ...(query.before ? { before: await cursorOf(query.before, desk) } : {}),
+      ...defined({
+        after: query.after ? await requireCursor(query.after, context) : undefined,
+        before: query.before ? await requireCursor(query.before, context) : undefined,
+      }),
     }
-    const found = await listAllMessages({ ...page, ...(conversation ? { conversationId: conversation } : {}) }, desk)
+    const found = await listAllMessages({ ...page, ...defined({ conversationId: conversation || undefined }) }, context)
     const messages = wireMessages(order === 'asc' ? found : found.toReversed())
     return (order === 'asc' ? messages : messages.reverse()).filter(ofTypes(query.include_return_message_types))
   },
@@ -53,27 +56,29 @@ const searchMessagesOperation = operation({
       .describe('By meaning, by words, or by both; meaning needs an embedding model.'),
     agent_id: z.string().nullish().describe('Messages of this agent only.'),
     conversation_id: z.string().nullish().describe('Messages of this conversation only.'),
-    limit: z.int().min(1).max(MOST_RESULTS).nullish().describe('The most results; usually 50.'),
+    limit: z.int().min(1).max(MAX_RESULTS).nullish().describe('The most results; usually 50.'),
     start_date: date.nullish().describe('Messages of this time or later.'),
     end_date: date.nullish().describe('Messages of this time or earlier; a day counts as a whole.'),
   }),
   example: { query: 'tea' },
   answer: messageSearchSchema,
-  async handle({ body }, desk) {
-    const agent = body.agent_id ? await requireAgentNamed(body.agent_id, desk) : undefined
-    const conversationId = await conversationIn(body.conversation_id ?? undefined, desk)
+  async handle({ body }, context) {
+    const agent = body.agent_id ? await requireAgentNamed(body.agent_id, context) : undefined
+    const conversationId = await requireConversationId(body.conversation_id ?? undefined, context)
     const found = await searchMessages(
       {
         text: body.query,
-        limit: body.limit ?? USUAL_RESULTS,
+        limit: body.limit ?? DEFAULT_RESULTS,
         by: MODES[body.search_mode ?? 'hybrid'],
         signal: AbortSignal.timeout(EMBED_WAIT_MS),
-        ...(agent ? { agentId: agent.id } : {}),
-        ...(conversationId ? { conversationId } : {}),
-        ...(body.start_date ? { from: timeOf(body.start_date, 'start') } : {}),
-        ...(body.end_date ? { to: timeOf(body.end_date, 'end') } : {}),
+        ...defined({
+          agentId: agent ? agent.id : undefined,
+          conversationId: conversationId || undefined,
+          from: body.start_date ? timeOf(body.start_date, 'start') : undefined,
+          to: body.end_date ? timeOf(body.end_date, 'end') : undefined,
+        }),
       },
-      desk,
+      context,
     )
     return found.map(resultOf)
   },
@@ -87,17 +92,17 @@ function timeOf(text: string, side: 'start' | 'end'): number {
   return side === 'end' && /^\d{4}-\d{2}-\d{2}$/.test(text) ? at + DAY_MS - 1 : at
 }
 
-async function conversationIn(text: string | undefined, desk: Desk) {
+async function requireConversationId(text: string | undefined, context: ServiceContext) {
   if (text === undefined) return undefined
   const id = parseId('conv', text)
   if (!id) throw new Problem('invalid', `conversation_id: "${text.slice(0, 80)}" is not the id of a conversation`)
-  return (await requireConversationById(id, desk)).id
+  return (await requireConversationById(id, context)).id
 }
 
-async function cursorOf(text: string, desk: Desk): Promise<string> {
+async function requireCursor(text: string, context: ServiceContext): Promise<string> {
   const id = parseId('message', text)
   if (!id) throw new Problem('invalid', `query: "${text.slice(0, 80)}" is not the id of a message`)
-  const message = await messageNamed(id, desk)
+  const message = await findMessageByAnyId(id, context)
   if (message) return message.id
   throw new Problem('not-found', `there is no message ${id}`)
 }

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { type AgentId, parseId, type RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import type { Desk } from '../../service/desk.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
 import { operation } from '../operation.ts'
-import { agentPath, conversationOf, messagePath, requireAgent } from './addressed.ts'
 import { activeRuns, cancelAll } from './cancel.ts'
-import { compactBody, compactionOf, compactNow, resetNow } from './compact.ts'
-import { chronological, systemMessage } from './message-history.ts'
-import { messageNamed, messageQuery } from './message-page.ts'
-import { type Sending, sendAndStream, sendAndWait, sendInBackground } from './send.ts'
-import { type SendBody, sendBody, withModelOf } from './send-body.ts'
+import { compactBody, compactNow, resetNow, toCompactionSettings } from './compact.ts'
+import { listChronological, systemMessage } from './message-history.ts'
+import { findMessageByAnyId, messageQuery } from './message-page.ts'
+import { agentPath, messagePath, requireAgent, requireAgentConversation } from './path-params.ts'
+import { type SendRequest, sendAndStream, sendAndWait, sendInBackground } from './send.ts'
+import { type SendBody, sendBody, withConversationModel } from './send-body.ts'
 import { cancelledSchema } from './wire/cancelled.ts'
 import { compactedSchema } from './wire/compacted.ts'
 import { ofTypes, wireMessages } from './wire/message.ts'
@@ -29,10 +29,10 @@ const send = operation({
   example: EXAMPLE,
   answer: responseSchema,
   streams: 'on-request',
-  async handle({ params, body, request, reply }, desk) {
-    const sending = await sendingTo(params.agent_id, body, 'send_message', desk)
+  async handle({ params, body, request, reply }, context) {
+    const sending = await toSendRequest(params.agent_id, body, 'send_message', context)
     const answer = body.streaming ? sendAndStream : sendAndWait
-    return answer({ request, reply }, sending, desk)
+    return answer({ request, reply }, sending, context)
   },
 })
 
@@ -45,8 +45,12 @@ const sendStreaming = operation({
   example: EXAMPLE,
   answer: streamEventSchema,
   streams: 'always',
-  handle: async ({ params, body, request, reply }, desk) =>
-    sendAndStream({ request, reply }, await sendingTo(params.agent_id, body, 'send_message_streaming', desk), desk),
+  handle: async ({ params, body, request, reply }, context) =>
+    sendAndStream(
+      { request, reply },
+      await toSendRequest(params.agent_id, body, 'send_message_streaming', context),
+      context,
+    ),
 })
 
 const sendAsync = operation({
@@ -57,8 +61,12 @@ const sendAsync = operation({
   body: sendBody,
   example: EXAMPLE,
   answer: runSchema,
-  handle: async ({ params, body, request, reply }, desk) =>
-    sendInBackground({ request, reply }, await sendingTo(params.agent_id, body, 'send_message_async', desk), desk),
+  handle: async ({ params, body, request, reply }, context) =>
+    sendInBackground(
+      { request, reply },
+      await toSendRequest(params.agent_id, body, 'send_message_async', context),
+      context,
+    ),
 })
 
 const listAgentMessages = operation({
@@ -68,10 +76,10 @@ const listAgentMessages = operation({
   params: agentPath,
   query: messageQuery,
   answer: z.array(messageSchema),
-  async handle({ params, query }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
-    const conversation = await conversationOf(agent, query.conversation_id, desk)
-    const messages = await chronological(conversation, query, desk)
+  async handle({ params, query }, context) {
+    const agent = await requireAgent(params.agent_id, context)
+    const conversation = await requireAgentConversation(agent, query.conversation_id, context)
+    const messages = await listChronological(conversation, query, context)
     return messages.filter(ofTypes(query.include_return_message_types))
   },
 })
@@ -85,10 +93,10 @@ const cancelAgentRuns = operation({
     run_ids: z.array(z.string()).nullish().describe('These runs only; usually all that are active.'),
   }),
   answer: cancelledSchema,
-  async handle({ params, body: { run_ids } }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
-    const active = run_ids?.length ? run_ids.map(requireRunId) : await activeRuns({ agentId: agent.id }, desk)
-    return cancelAll(active, desk)
+  async handle({ params, body: { run_ids } }, context) {
+    const agent = await requireAgent(params.agent_id, context)
+    const active = run_ids?.length ? run_ids.map(requireRunId) : await activeRuns({ agentId: agent.id }, context)
+    return cancelAll(active, context)
   },
 })
 
@@ -98,9 +106,9 @@ const resetMessages = operation({
   summary: 'Empties the context of the default conversation',
   params: agentPath,
   answer: z.null(),
-  async handle({ params }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
-    await resetNow({ agent, conversationId: (await conversationOf(agent, undefined, desk)).id }, desk)
+  async handle({ params }, context) {
+    const agent = await requireAgent(params.agent_id, context)
+    await resetNow({ agent, conversationId: (await requireAgentConversation(agent, undefined, context)).id }, context)
     return null
   },
 })
@@ -112,10 +120,10 @@ const summarize = operation({
   params: agentPath,
   body: compactBody,
   answer: compactedSchema,
-  async handle({ params, body }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
-    const { id: conversationId } = await conversationOf(agent, undefined, desk)
-    return compactNow({ agent, conversationId, compaction: compactionOf(body.compaction_settings) }, desk)
+  async handle({ params, body }, context) {
+    const agent = await requireAgent(params.agent_id, context)
+    const { id: conversationId } = await requireAgentConversation(agent, undefined, context)
+    return compactNow({ agent, conversationId, compaction: toCompactionSettings(body.compaction_settings) }, context)
   },
 })
 
@@ -136,10 +144,10 @@ const showMessage = operation({
   summary: 'Shows a message, which may have several parts',
   params: messagePath,
   answer: z.array(messageSchema),
-  async handle({ params: { message_id } }, desk) {
-    const message = await messageNamed(message_id, desk)
+  async handle({ params: { message_id } }, context) {
+    const message = await findMessageByAnyId(message_id, context)
     if (message) return wireMessages([message])
-    const system = await systemMessage(message_id, desk)
+    const system = await systemMessage(message_id, context)
     if (system) return [system]
     throw new Problem('not-found', `there is no message ${message_id}`)
   },
@@ -158,13 +166,18 @@ export const messageOperations = [
 ]
 
 /** A message to an agent goes to its default conversation; behind others it waits for its turn. */
-async function sendingTo(agentId: AgentId, body: SendBody, runType: string, desk: Desk): Promise<Sending> {
-  const agent = await requireAgent(agentId, desk)
-  const conversation = await conversationOf(agent, undefined, desk)
+async function toSendRequest(
+  agentId: AgentId,
+  body: SendBody,
+  runType: string,
+  context: ServiceContext,
+): Promise<SendRequest> {
+  const agent = await requireAgent(agentId, context)
+  const conversation = await requireAgentConversation(agent, undefined, context)
   return {
     agent,
     conversationId: conversation.id,
-    body: withModelOf(conversation, body),
+    body: withConversationModel(conversation, body),
     policy: 'enqueue',
     runType,
   }

@@ -16,8 +16,8 @@ const listModelsOperation = operation({
     provider_category: texts.optional().describe('Accepted and ignored.'),
   }),
   answer: z.array(modelSchema),
-  async handle({ query: { provider_name } }, desk) {
-    const all = await listModels({ signal: AbortSignal.timeout(LIST_WAIT_MS) }, desk)
+  async handle({ query: { provider_name } }, context) {
+    const all = await listModels({ signal: AbortSignal.timeout(LIST_WAIT_MS) }, context)
     const wanted = all.filter(({ provider }) => provider_name === undefined || provider === provider_name)
     return wanted.flatMap(({ models }) => models.map(wireModel))
   },
@@ -28,9 +28,9 @@ const listEmbeddingModels = operation({
   scope: 'read',
   summary: 'Lists the embedding model of this server, if it has one; without one, search goes by words',
   answer: z.array(embeddingModelSchema),
-  async handle(_, desk) {
-    const { usual } = desk.embeddings
-    return usual ? [wireEmbedding(usual, desk)] : []
+  async handle(_, context) {
+    const { defaultModel } = context.embeddings
+    return defaultModel ? [wireEmbedding(defaultModel, context)] : []
   },
 })
 

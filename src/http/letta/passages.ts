@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
 import { deletePassage, insertPassage, listPassages, searchPassages } from '../../service/memory/passages.ts'
 import { date, flag, id, limit, listOf } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
-import { agentPath, requireAgent, requireAgentNamed } from './addressed.ts'
+import { agentPath, requireAgent, requireAgentNamed } from './path-params.ts'
 import { deletedSchema } from './wire/deleted.ts'
 import {
   passageSchema,
@@ -32,11 +33,11 @@ const createPassage = operation({
   }),
   example: { text: 'Ada likes tea.', tags: ['ada'] },
   answer: z.array(passageSchema),
-  async handle({ params, body }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
+  async handle({ params, body }, context) {
+    const agent = await requireAgent(params.agent_id, context)
     const { text, tags: given, created_at: createdAt } = body
-    const passage = { agent, text, ...(given ? { tags: given } : {}), ...(createdAt ? { createdAt } : {}) }
-    return [wirePassage(await insertPassage(passage, desk))]
+    const passage = { agent, text, ...defined({ tags: given ?? undefined, createdAt: createdAt || undefined }) }
+    return [wirePassage(await insertPassage(passage, context))]
   },
 })
 
@@ -50,10 +51,10 @@ const listPassagesOperation = operation({
     ascending: flag.default(true).describe('Oldest first; `order` wins over it.'),
   }),
   answer: z.array(passageSchema),
-  async handle({ params, query }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
-    const page = { ...pageOf(query), ...(query.search ? { text: query.search } : {}) }
-    return (await listPassages(agent, page, desk)).map(wirePassage)
+  async handle({ params, query }, context) {
+    const agent = await requireAgent(params.agent_id, context)
+    const page = { ...pageOf(query), ...defined({ text: query.search || undefined }) }
+    return (await listPassages(agent, page, context)).map(wirePassage)
   },
 })
 
@@ -71,18 +72,16 @@ const searchAgentPassages = operation({
     end_datetime: moment.optional().describe('Passages of this time or earlier.'),
   }),
   answer: passageSearchSchema,
-  async handle({ params, query }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
+  async handle({ params, query }, context) {
+    const agent = await requireAgent(params.agent_id, context)
     const search = {
       signal: AbortSignal.timeout(EMBED_WAIT_MS),
       text: query.query,
       limit: query.top_k,
       tagMatch: query.tag_match_mode ?? 'any',
-      ...(query.tags ? { tags: query.tags } : {}),
-      ...(query.start_datetime === undefined ? {} : { from: query.start_datetime }),
-      ...(query.end_datetime === undefined ? {} : { to: query.end_datetime }),
+      ...defined({ tags: query.tags, from: query.start_datetime, to: query.end_datetime }),
     }
-    return wirePassageSearch(await searchPassages(agent, search, desk))
+    return wirePassageSearch(await searchPassages(agent, search, context))
   },
 })
 
@@ -102,9 +101,9 @@ const searchAllPassages = operation({
   }),
   example: { query: 'tea' },
   answer: passagesSearchSchema,
-  async handle({ body }, desk) {
+  async handle({ body }, context) {
     const agentId = body.agent_id ?? body.archive_id?.replace(/^archive-/, 'agent-')
-    const agent = agentId ? await requireAgentNamed(agentId, desk) : undefined
+    const agent = agentId ? await requireAgentNamed(agentId, context) : undefined
     const result = await searchPassages(
       agent,
       {
@@ -112,11 +111,13 @@ const searchAllPassages = operation({
         text: body.query ?? '',
         limit: body.limit ?? 50,
         tagMatch: body.tag_match_mode ?? 'any',
-        ...(body.tags ? { tags: body.tags } : {}),
-        ...(body.start_date ? { from: body.start_date } : {}),
-        ...(body.end_date ? { to: body.end_date } : {}),
+        ...defined({
+          tags: body.tags ?? undefined,
+          from: body.start_date || undefined,
+          to: body.end_date || undefined,
+        }),
       },
-      desk,
+      context,
     )
     return wireFoundPassages(result)
   },
@@ -128,8 +129,8 @@ const removePassage = operation({
   summary: 'Deletes a passage',
   params: { ...agentPath, memory_id: id('passage').describe('The id of a passage.') },
   answer: deletedSchema,
-  async handle({ params }, desk) {
-    await deletePassage(await requireAgent(params.agent_id, desk), params.memory_id, desk)
+  async handle({ params }, context) {
+    await deletePassage(await requireAgent(params.agent_id, context), params.memory_id, context)
     return { message: `Memory id=${params.memory_id} successfully deleted` }
   },
 })

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { RunTool } from '../../service/tools/run-tool.ts'
+import type { RunToolRequest } from '../../service/tools/run-tool.ts'
 import { record } from '../field.ts'
 
 export const runBody = z.object({
@@ -8,10 +8,10 @@ export const runBody = z.object({
 })
 
 /** What a request to run a tool asks for. Whoever hangs up stops it. */
-export function runAsked(
+export function toRunToolRequest(
   { args }: z.output<typeof runBody>,
   { headers, raw }: Pick<FastifyRequest, 'headers'> & Pick<FastifyReply, 'raw'>,
-): RunTool {
+): RunToolRequest {
   const gone = new AbortController()
   raw.once('close', () => gone.abort())
   return {

@@ -1,19 +1,20 @@
 import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
 import type { AgentId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import { isSettled, type Run, type RunStatus, STATUS_OF_STOP, type StopReason } from '../../core/run.ts'
 import type { RunFilter } from '../../ports/store.ts'
-import type { Desk } from '../../service/desk.ts'
 import { listAttempts } from '../../service/runs/attempts.ts'
 import { listRunPage, showRun } from '../../service/runs/runs.ts'
 import { listSteps } from '../../service/runs/steps.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
 import { flag, id, listOf } from '../field.ts'
 import { operation } from '../operation.ts'
-import { requireRun, runPath } from './addressed.ts'
 import { cancelAndWait } from './cancel.ts'
-import { messageQuery, pageOf } from './message-page.ts'
+import { messageQuery, pageOfMessages } from './message-page.ts'
+import { requireRun, runPath } from './path-params.ts'
 import { resumeBody, resumeOptions } from './resume.ts'
-import { chronological, inOrder, requireRunCursors, requireStepCursors, stepQuery } from './run-page.ts'
+import { inOrder, requireRunCursors, requireStepCursors, stepQuery, toRunPage } from './run-page.ts'
 import { streamRun } from './stream.ts'
 import { attemptSchema, wireAttempt } from './wire/attempt.ts'
 import { ofTypes, wireMessages } from './wire/message.ts'
@@ -51,9 +52,9 @@ const listRunsOperation = operation({
   summary: 'Lists runs',
   query: runQuery,
   answer: z.array(runSchema),
-  async handle({ query }, desk) {
-    await requireRunCursors(query, desk)
-    return (await listFor(query, desk)).map(wireRun)
+  async handle({ query }, context) {
+    await requireRunCursors(query, context)
+    return (await listFor(query, context)).map(wireRun)
   },
 })
 
@@ -63,7 +64,7 @@ const showRunOperation = operation({
   summary: 'Shows a run',
   params: runPath,
   answer: runSchema,
-  handle: async ({ params }, desk) => wireRun(await requireRun(params.run_id, desk)),
+  handle: async ({ params }, context) => wireRun(await requireRun(params.run_id, context)),
 })
 
 /** A run is part of the history and stays; what can be undone is what it would still do. */
@@ -73,15 +74,15 @@ const cancelRunOperation = operation({
   summary: 'Cancels a run that is not over',
   params: runPath,
   answer: runSchema,
-  async handle({ params }, desk) {
-    const { id: runId, ...run } = await requireRun(params.run_id, desk)
+  async handle({ params }, context) {
+    const { id: runId, ...run } = await requireRun(params.run_id, context)
     if (isSettled(run))
       throw new Problem(
         'conflict',
         `${runId} is over (${run.status}) and runs are kept. Only an active run can be cancelled.`,
         { runId },
       )
-    return wireRun(await cancelAndWait(runId, desk))
+    return wireRun(await cancelAndWait(runId, context))
   },
 })
 
@@ -92,9 +93,11 @@ const listRunMessages = operation({
   params: runPath,
   query: messageQuery,
   answer: z.array(messageSchema),
-  async handle({ params, query }, desk) {
-    const { run, messages } = await showRun((await requireRun(params.run_id, desk)).id, desk)
-    return wireMessages(pageOf(messages, query)).filter(ofTypes(query.include_return_message_types ?? typesOf(run)))
+  async handle({ params, query }, context) {
+    const { run, messages } = await showRun((await requireRun(params.run_id, context)).id, context)
+    return wireMessages(pageOfMessages(messages, query)).filter(
+      ofTypes(query.include_return_message_types ?? typesOf(run)),
+    )
   },
 })
 
@@ -105,10 +108,10 @@ const listRunSteps = operation({
   params: runPath,
   query: stepQuery,
   answer: z.array(stepSchema),
-  async handle({ params, query }, desk) {
-    const { id: runId } = await requireRun(params.run_id, desk)
-    await requireStepCursors(query, desk)
-    return inOrder(await listSteps({ runId }, chronological(query), desk), query).map(wireStep)
+  async handle({ params, query }, context) {
+    const { id: runId } = await requireRun(params.run_id, context)
+    await requireStepCursors(query, context)
+    return inOrder(await listSteps({ runId }, toRunPage(query), context), query).map(wireStep)
   },
 })
 
@@ -118,8 +121,8 @@ const showRunUsage = operation({
   summary: 'Shows the tokens a run used',
   params: runPath,
   answer: usageDetailsSchema,
-  handle: async ({ params }, desk) =>
-    usageDetails((await showRun((await requireRun(params.run_id, desk)).id, desk)).steps),
+  handle: async ({ params }, context) =>
+    usageDetails((await showRun((await requireRun(params.run_id, context)).id, context)).steps),
 })
 
 const listRunAttempts = operation({
@@ -128,8 +131,8 @@ const listRunAttempts = operation({
   summary: 'Lists every attempt at a model: failures, remedies, failover, tokens and cost',
   params: runPath,
   answer: z.array(attemptSchema),
-  handle: async ({ params }, desk) =>
-    (await listAttempts((await requireRun(params.run_id, desk)).id, desk)).map(wireAttempt),
+  handle: async ({ params }, context) =>
+    (await listAttempts((await requireRun(params.run_id, context)).id, context)).map(wireAttempt),
 })
 
 const listRunEvents = operation({
@@ -138,8 +141,8 @@ const listRunEvents = operation({
   summary: 'Lists the event log of a run; everything else that is shown of a run follows from it',
   params: runPath,
   answer: z.array(runEventSchema),
-  handle: async ({ params }, desk) =>
-    (await showRun((await requireRun(params.run_id, desk)).id, desk)).events.map(wireRunEvent),
+  handle: async ({ params }, context) =>
+    (await showRun((await requireRun(params.run_id, context)).id, context)).events.map(wireRunEvent),
 })
 
 const resumeRun = operation({
@@ -151,9 +154,9 @@ const resumeRun = operation({
   example: { starting_after: 0 },
   answer: streamEventSchema,
   streams: 'always',
-  async handle({ params, body, reply }, desk) {
-    const { id: runId } = await requireRun(params.run_id, desk)
-    await streamRun(reply, { runId, ...resumeOptions(body) }, desk)
+  async handle({ params, body, reply }, context) {
+    const { id: runId } = await requireRun(params.run_id, context)
+    await streamRun(reply, { runId, ...resumeOptions(body) }, context)
     return reply
   },
 })
@@ -170,20 +173,20 @@ export const runOperations = [
   resumeRun,
 ]
 
-async function listFor(query: RunQuery, desk: Desk): Promise<Run[]> {
+async function listFor(query: RunQuery, context: ServiceContext): Promise<Run[]> {
   const { active, background, conversation_id: conversationId, statuses, stop_reason: stopReason } = query
   const wanted: RunStatus[] | undefined = active ? ['created', 'running'] : statuses
-  const filter: RunFilter = {
-    ...(conversationId ? { conversationId } : {}),
-    ...(wanted ? { statuses: wanted } : {}),
-    ...(background === undefined ? {} : { background }),
-    ...(stopReason === undefined ? {} : { stopReason }),
-  }
+  const filter: RunFilter = defined({
+    conversationId: conversationId || undefined,
+    statuses: wanted,
+    background,
+    stopReason,
+  })
   const ordered = { ...query, order: query.order ?? (query.ascending ? ('asc' as const) : ('desc' as const)) }
-  const page = chronological(ordered)
+  const page = toRunPage(ordered)
   const agentIds = [...new Set<AgentId>([...(query.agent_id ? [query.agent_id] : []), ...(query.agent_ids ?? [])])]
   const filters = agentIds.length === 0 ? [filter] : agentIds.map((agentId) => ({ ...filter, agentId }))
-  const found = (await Promise.all(filters.map((one) => listRunPage(one, page, desk)))).flat()
+  const found = (await Promise.all(filters.map((one) => listRunPage(one, page, context)))).flat()
   const sign = page.order === 'oldest-first' ? 1 : -1
   if (filters.length > 1) found.sort((one, other) => sign * (one.createdAt - other.createdAt))
   return inOrder(found.slice(0, page.limit), ordered)

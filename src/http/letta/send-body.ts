@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Conversation } from '../../core/agent.ts'
 import type { Verdict } from '../../core/approval.ts'
+import { defined } from '../../core/defined.ts'
 import type { InputPart } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ClientTool } from '../../core/run.ts'
@@ -17,7 +18,7 @@ const imagePart = z.object({
 })
 const content = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart])).min(1)])
 
-const said = z.object({
+const plainMessage = z.object({
   type: z.literal('message'),
   role: z
     .enum(['user', 'system', 'assistant'])
@@ -32,19 +33,19 @@ const said = z.object({
   name: z.string().nullish().describe('Name of the sender, passed on to models that take names.'),
 })
 
-const result = z.object({
+const clientResult = z.object({
   tool_call_id: z.string().describe('Id of the call.'),
   tool_return: z
     .union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart]))])
     .describe('Result of the call: text, or a list of texts and images.'),
   status: z.enum(['success', 'error']).default('success').describe('Whether the call succeeded.'),
 })
-const word = z.object({ tool_call_id: z.string(), approve: z.boolean(), reason: z.string().nullish() })
+const decision = z.object({ tool_call_id: z.string(), approve: z.boolean(), reason: z.string().nullish() })
 
 /** Clients leave the type out; what an entry carries tells it. */
 const approvalEntry = z.union([
-  result.extend({ type: z.literal('tool').default('tool') }),
-  word.extend({ type: z.literal('approval').default('approval') }),
+  clientResult.extend({ type: z.literal('tool').default('tool') }),
+  decision.extend({ type: z.literal('approval').default('approval') }),
 ])
 
 const approval = z.object({
@@ -55,14 +56,14 @@ const approval = z.object({
   approval_request_id: z.string().nullish().describe('Deprecated: the request or call that `approve` answers.'),
   reason: z.string().nullish().describe('Deprecated: why `approve` is false; the model reads it.'),
 })
-const toolReturn = z.object({ type: z.literal('tool_return'), tool_returns: z.array(result).min(1) })
+const toolReturn = z.object({ type: z.literal('tool_return'), tool_returns: z.array(clientResult).min(1) })
 
-const input = z.preprocess(typed, z.discriminatedUnion('type', [said, approval, toolReturn]))
+const input = z.preprocess(withInputType, z.discriminatedUnion('type', [plainMessage, approval, toolReturn]))
 
 /** A message that is no answer to anything. */
-export const saidInput = z.preprocess(typed, said)
+export const plainInput = z.preprocess(withInputType, plainMessage)
 
-function typed(value: unknown): unknown {
+function withInputType(value: unknown): unknown {
   if (value === null || typeof value !== 'object' || 'type' in value) return value
   const isApproval = 'approvals' in value || 'approve' in value || 'approval_request_id' in value
   return { ...value, type: isApproval ? 'approval' : 'tool_returns' in value ? 'tool_return' : 'message' }
@@ -141,67 +142,74 @@ export const sendBody = z.object({
 export type SendBody = z.output<typeof sendBody>
 
 /** A conversation may have a model of its own; a request may have another. */
-export function withModelOf({ details }: Pick<Conversation, 'details'>, body: SendBody): SendBody {
+export function withConversationModel({ details }: Pick<Conversation, 'details'>, body: SendBody): SendBody {
   return details?.model && !body.override_model ? { ...body, override_model: details.model } : body
 }
 
 /** What a request says: something new, or a word on what waits, perhaps followed by something new. */
-export type Said =
+export type ParsedSend =
   | { type: 'inputs'; inputs: NewInput[] }
-  | { type: 'answer'; verdicts: Verdict[]; wholesale?: Wholesale; followUps: NewInput[] }
+  | { type: 'answer'; verdicts: Verdict[]; wholesale?: BlanketDecision; followUps: NewInput[] }
 
 /** The old form: one word for whatever waits. */
-type Wholesale = { approve: boolean; reason?: string; requestId?: string }
+type BlanketDecision = { approve: boolean; reason?: string; requestId?: string }
 
-export function saidIn({ messages, input: short }: SendBody): Said {
+export function parseSend({ messages, input: short }: SendBody): ParsedSend {
   const hasShort = short !== undefined && short !== null
   if (hasShort === Array.isArray(messages))
     throw new Problem('invalid', 'body: send either `input` or `messages`, and not both of them')
-  if (hasShort) return { type: 'inputs', inputs: [{ role: 'user', content: partsOf(short) }] }
+  if (hasShort) return { type: 'inputs', inputs: [{ role: 'user', content: toInputParts(short) }] }
   const [first, ...rest] = messages ?? []
   if (!first) throw new Problem('invalid', 'body.messages: must hold at least one message')
-  if (first.type === 'message') return { type: 'inputs', inputs: [first, ...rest].map(newInput) }
-  const followUps = rest.map(newInput)
-  if (first.type === 'tool_return') return { type: 'answer', verdicts: first.tool_returns.map(resultOf), followUps }
-  return { type: 'answer', ...answersOf(first), followUps }
+  if (first.type === 'message') return { type: 'inputs', inputs: [first, ...rest].map(toNewInput) }
+  const followUps = rest.map(toNewInput)
+  if (first.type === 'tool_return')
+    return { type: 'answer', verdicts: first.tool_returns.map(toResultVerdict), followUps }
+  return { type: 'answer', ...parseApproval(first), followUps }
 }
 
-export function newInput(one: z.output<typeof input>, index: number): NewInput {
+export function toNewInput(one: z.output<typeof input>, index: number): NewInput {
   if (one.type !== 'message')
     throw new Problem('invalid', `body.messages.${index}: only the first message may be an approval`)
   const { role, otid, name } = one
-  const parts = partsOf(one.content)
+  const parts = toInputParts(one.content)
   if (role === 'assistant' && parts.some(({ type }) => type === 'image'))
     throw new Problem('invalid', `body.messages.${index}.content: what an assistant said is text`)
-  return { role, content: parts, ...(otid ? { otid } : {}), ...(name ? { name } : {}) }
+  return { role, content: parts, ...defined({ otid: otid || undefined, name: name || undefined }) }
 }
 
-function answersOf({ approvals, approve, approval_request_id, reason }: z.output<typeof approval>) {
-  if (approvals && approvals.length > 0) return { verdicts: approvals.map(verdictOf) }
+function parseApproval({ approvals, approve, approval_request_id, reason }: z.output<typeof approval>) {
+  if (approvals && approvals.length > 0) return { verdicts: approvals.map(toVerdict) }
   if (typeof approve !== 'boolean') throw new Problem('invalid', 'body.messages.0: an approval needs `approvals`')
-  const wholesale: Wholesale = {
+  const wholesale: BlanketDecision = {
     approve,
-    ...(reason ? { reason } : {}),
-    ...(approval_request_id ? { requestId: approval_request_id } : {}),
+    ...defined({ reason: reason || undefined, requestId: approval_request_id || undefined }),
   }
   return { verdicts: [], wholesale }
 }
 
-function verdictOf(entry: z.output<typeof approvalEntry>): Verdict {
-  if (entry.type === 'tool') return resultOf(entry)
+function toVerdict(entry: z.output<typeof approvalEntry>): Verdict {
+  if (entry.type === 'tool') return toResultVerdict(entry)
   const { tool_call_id: callId, reason } = entry
   if (entry.approve) return { callId, verdict: 'approve' }
-  return { callId, verdict: 'deny', ...(reason ? { reason } : {}) }
+  return { callId, verdict: 'deny', ...defined({ reason: reason || undefined }) }
 }
 
-function resultOf({ tool_call_id, tool_return, status }: z.output<typeof result>): Verdict {
-  const parts = typeof tool_return === 'string' ? [{ type: 'text' as const, text: tool_return }] : partsOf(tool_return)
+function toResultVerdict({ tool_call_id, tool_return, status }: z.output<typeof clientResult>): Verdict {
+  const parts =
+    typeof tool_return === 'string' ? [{ type: 'text' as const, text: tool_return }] : toInputParts(tool_return)
   const output = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   const images = parts.filter((part) => part.type === 'image')
-  return { callId: tool_call_id, verdict: 'result', status, output, ...(images.length > 0 ? { images } : {}) }
+  return {
+    callId: tool_call_id,
+    verdict: 'result',
+    status,
+    output,
+    ...defined({ images: images.length > 0 ? images : undefined }),
+  }
 }
 
-function partsOf(given: z.output<typeof content>): InputPart[] {
+function toInputParts(given: z.output<typeof content>): InputPart[] {
   if (typeof given === 'string') return [{ type: 'text', text: given }]
   return given.map((part): InputPart => {
     if (part.type === 'text') return part
@@ -212,7 +220,7 @@ function partsOf(given: z.output<typeof content>): InputPart[] {
 }
 
 /** What the model is told of skills that its caller has; it is for this request only. */
-export function skillsIn({ client_skills }: SendBody): string | undefined {
+export function skillsPrompt({ client_skills }: SendBody): string | undefined {
   if (!client_skills || client_skills.length === 0) return undefined
   const each = client_skills.map(({ name, description, location }) =>
     [`- ${name}`, ...(description ? [`: ${description}`] : []), ...(location ? [` (${location})`] : [])].join(''),
@@ -220,7 +228,7 @@ export function skillsIn({ client_skills }: SendBody): string | undefined {
   return ['<available_skills>', ...each, '</available_skills>'].join('\n')
 }
 
-export const clientToolsOf = ({ client_tools }: SendBody): ClientTool[] | undefined =>
+export const toClientTools = ({ client_tools }: SendBody): ClientTool[] | undefined =>
   client_tools?.map(({ name, description, parameters }) => ({
     name,
     description: description ?? '',

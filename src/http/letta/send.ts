@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AdmissionPolicy } from '../../core/admission.ts'
 import type { Agent } from '../../core/agent.ts'
 import type { Verdict } from '../../core/approval.ts'
+import { defined } from '../../core/defined.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { Input } from '../../core/message.ts'
@@ -10,13 +11,13 @@ import { isOver } from '../../core/run.ts'
 import { parseTarget, type TargetHandle } from '../../core/target.ts'
 import { answerApproval } from '../../service/approvals/answer-approval.ts'
 import { findAnsweredApproval, findOpenApproval } from '../../service/approvals/approvals.ts'
-import type { Desk } from '../../service/desk.ts'
 import { acceptCallback } from '../../service/messages/callbacks.ts'
-import { type NewInput, sendInputs, type Wishes } from '../../service/messages/send-message.ts'
+import { type NewInput, type SendOptions, sendInputs } from '../../service/messages/send-message.ts'
 import { cancelRun, markAnswered, showRun } from '../../service/runs/runs.ts'
 import { waitForRun } from '../../service/runs/watch-run.ts'
-import { failedRun } from './errors.ts'
-import { clientToolsOf, type Said, type SendBody, saidIn, skillsIn } from './send-body.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
+import { runFailedProblem } from './errors.ts'
+import { type ParsedSend, parseSend, type SendBody, skillsPrompt, toClientTools } from './send-body.ts'
 import { approvalRequestId } from './slice-ids.ts'
 import { streamRun } from './stream.ts'
 import { wireRun } from './wire/run.ts'
@@ -25,7 +26,7 @@ import { runResponse } from './wire/run-response.ts'
 /** How a request is answered; whatever it is, the run goes on without the caller. */
 type SendMode = 'blocking' | 'async' | 'stream'
 
-export type Sending = {
+export type SendRequest = {
   agent: Agent
   conversationId: ConversationId
   body: SendBody
@@ -35,13 +36,17 @@ export type Sending = {
   runType: string
 }
 
-type Exchange = { request: FastifyRequest; reply: FastifyReply }
+type HttpExchange = { request: FastifyRequest; reply: FastifyReply }
 
 /** Sends and answers with the events of the run. */
-export async function sendAndStream(exchange: Exchange, sending: Sending, desk: Desk): Promise<FastifyReply> {
+export async function sendAndStream(
+  exchange: HttpExchange,
+  sending: SendRequest,
+  context: ServiceContext,
+): Promise<FastifyReply> {
   const { reply } = exchange
   const { body } = sending
-  const { runId, onSent } = await accept(exchange, { ...sending, mode: 'stream' }, desk)
+  const { runId, onSent } = await accept(exchange, { ...sending, mode: 'stream' }, context)
   await streamRun(
     reply,
     {
@@ -49,30 +54,30 @@ export async function sendAndStream(exchange: Exchange, sending: Sending, desk: 
       onSent,
       pings: body.include_pings ?? true,
       compactions: body.include_compaction_messages ?? false,
-      ...(body.include_return_message_types ? { types: body.include_return_message_types } : {}),
+      ...defined({ types: body.include_return_message_types ?? undefined }),
       cancelOnDisconnect: body.cancel_on_disconnect ?? false,
     },
-    desk,
+    context,
   )
   return reply
 }
 
 /** Sends and answers at once with the run. */
-export async function sendInBackground(exchange: Exchange, sending: Sending, desk: Desk) {
-  const { runId, onSent } = await accept(exchange, { ...sending, mode: 'async' }, desk)
-  const run = wireRun((await showRun(runId, desk)).run)
+export async function sendInBackground(exchange: HttpExchange, sending: SendRequest, context: ServiceContext) {
+  const { runId, onSent } = await accept(exchange, { ...sending, mode: 'async' }, context)
+  const run = wireRun((await showRun(runId, context)).run)
   // Only a whole answer counts as one: a caller that was told to come back finds this run again.
   exchange.reply.raw.once('finish', onSent)
   return run
 }
 
 /** Sends and answers with all that the run brought about, when it is over. */
-export async function sendAndWait(exchange: Exchange, sending: Sending, desk: Desk) {
+export async function sendAndWait(exchange: HttpExchange, sending: SendRequest, context: ServiceContext) {
   const { body } = sending
   if (body.stream_tokens || body.background)
     throw new Problem('invalid', 'body: `stream_tokens` and `background` need `streaming: true`')
-  const { runId, onSent } = await accept(exchange, { ...sending, mode: 'blocking' }, desk)
-  const response = await wholeResponse({ reply: exchange.reply, runId, body }, desk)
+  const { runId, onSent } = await accept(exchange, { ...sending, mode: 'blocking' }, context)
+  const response = await waitForResponse({ reply: exchange.reply, runId, body }, context)
   exchange.reply.raw.once('finish', onSent)
   return response
 }
@@ -80,80 +85,85 @@ export async function sendAndWait(exchange: Exchange, sending: Sending, desk: De
 type Accepted = { runId: RunId; onSent(): void }
 
 /** Every route that sends comes here. When it resolves, the message is on disk. */
-async function accept({ request, reply }: Exchange, sending: Moded, desk: Desk): Promise<Accepted> {
-  const runId = await openRun(request, sending, desk)
+async function accept(
+  { request, reply }: HttpExchange,
+  sending: SendRequestInMode,
+  context: ServiceContext,
+): Promise<Accepted> {
+  const runId = await openRun(request, sending, context)
   reply.header('x-run-id', runId)
-  return { runId, onSent: () => void markAnswered(runId, desk) }
+  return { runId, onSent: () => void markAnswered(runId, context) }
 }
 
-type Moded = Sending & { mode: SendMode }
+type SendRequestInMode = SendRequest & { mode: SendMode }
 
-async function openRun(request: FastifyRequest, sending: Moded, desk: Desk): Promise<RunId> {
-  const said = saidIn(sending.body)
-  const wishes = wishesOf(sending, desk)
-  if (said.type === 'answer') return answer({ said, sending, wishes }, desk)
+async function openRun(request: FastifyRequest, sending: SendRequestInMode, context: ServiceContext): Promise<RunId> {
+  const parsed = parseSend(sending.body)
+  const options = toSendOptions(sending, context)
+  if (parsed.type === 'answer') return answerOpenApproval({ said: parsed, sending, wishes: options }, context)
   const { agent, conversationId, policy } = sending
   const retries = Number(request.headers['x-stainless-retry-count'] ?? 0)
   const sent = await sendInputs(
     {
-      ...wishes,
+      ...options,
       agent,
       conversationId,
       policy,
-      inputs: said.inputs,
-      request: { isRetry: retries > 0, fingerprint: fingerprintOf(request, desk) },
+      inputs: parsed.inputs,
+      request: { isRetry: retries > 0, fingerprint: fingerprintOf(request, context) },
     },
-    desk,
+    context,
   )
   return sent.runId
 }
 
 /** Who asked, where, and what: all that a retry has in common with its first try. */
-function fingerprintOf(request: FastifyRequest, { world }: Desk): string {
+function fingerprintOf(request: FastifyRequest, { deps }: ServiceContext): string {
   const key = request.server.serving.keyOf(request.headers.authorization)
   const path = request.url.split('?')[0]!.replace(/\/$/, '')
-  return world.digest([key, path, canonicalJson((request.body ?? {}) as Json)].join('\n'))
+  return deps.digest([key, path, canonicalJson((request.body ?? {}) as Json)].join('\n'))
 }
 
-function wishesOf({ body, mode, runType }: Moded, desk: Desk): Wishes {
+function toSendOptions({ body, mode, runType }: SendRequestInMode, context: ServiceContext): SendOptions {
   const { max_steps, override_model, override_system, background, callback_url } = body
-  const clientTools = clientToolsOf(body)
-  const addendum = skillsIn(body)
+  const clientTools = toClientTools(body)
+  const addendum = skillsPrompt(body)
   const types = body.include_return_message_types
   return {
     streamTokens: mode === 'stream' && (body.stream_tokens ?? false),
     background: mode === 'async' || (mode === 'stream' && (background ?? false)),
-    metadata: { run_type: runType, ...(types ? { include_return_message_types: types } : {}) },
-    ...(max_steps ? { maxSteps: max_steps } : {}),
-    ...(override_model ? { model: requireModel(override_model, desk) } : {}),
-    ...(override_system ? { system: override_system } : {}),
-    ...(addendum ? { addendum } : {}),
-    ...(clientTools ? { clientTools } : {}),
-    ...(typeof callback_url === 'string' ? { callback: acceptCallback(callback_url, desk) } : {}),
+    metadata: { run_type: runType, ...defined({ include_return_message_types: types ?? undefined }) },
+    ...defined({
+      maxSteps: max_steps || undefined,
+      model: override_model ? requireOverrideModel(override_model, context) : undefined,
+      system: override_system || undefined,
+      addendum: addendum || undefined,
+      clientTools,
+      callback: typeof callback_url === 'string' ? acceptCallback(callback_url, context) : undefined,
+    }),
   }
 }
 
-function requireModel(handle: string, { world }: Desk): TargetHandle {
+function requireOverrideModel(handle: string, { deps }: ServiceContext): TargetHandle {
   const target = parseTarget(handle)
   if (!target) throw new Problem('invalid-argument', `override_model must be provider/model, not "${handle}"`)
-  if (!world.models.find(target.provider))
-    throw new Problem('not-found', `Handle ${handle} not found: no such provider`)
+  if (!deps.models.find(target.provider)) throw new Problem('not-found', `Handle ${handle} not found: no such provider`)
   return handle as TargetHandle
 }
 
-type Answering = { said: Extract<Said, { type: 'answer' }>; sending: Sending; wishes: Wishes }
+type AnswerRequest = { said: Extract<ParsedSend, { type: 'answer' }>; sending: SendRequest; wishes: SendOptions }
 
 const NOTHING_WAITS =
   'Cannot process approval response: No tool call is currently awaiting approval. ' +
   'Please send a regular message to interact with the agent.'
 
-async function answer({ said, sending, wishes }: Answering, desk: Desk): Promise<RunId> {
+async function answerOpenApproval({ said, sending, wishes }: AnswerRequest, context: ServiceContext): Promise<RunId> {
   const { conversationId } = sending
-  const open = await findOpenApproval(conversationId, desk)
+  const open = await findOpenApproval(conversationId, context)
   const verdicts = open ? verdictsFor(open, said) : said.verdicts
   const callIds = verdicts.map(({ callId }) => callId)
   const isOfOpen = open?.calls.some(({ callId }) => callIds.includes(callId))
-  const earlier = isOfOpen ? undefined : await findAnsweredApproval(conversationId, callIds, desk)
+  const earlier = isOfOpen ? undefined : await findAnsweredApproval(conversationId, callIds, context)
   const runId = earlier ?? open?.runId
   if (!runId) throw new Problem('invalid-argument', NOTHING_WAITS)
   const { streamTokens, background, maxSteps, clientTools, metadata, callback } = wishes
@@ -162,18 +172,11 @@ async function answer({ said, sending, wishes }: Answering, desk: Desk): Promise
       {
         runId,
         verdicts,
-        followUps: inputsOf(said.followUps, desk),
-        reminder: [keepAlive(desk)],
-        wishes: {
-          ...(streamTokens === undefined ? {} : { streamTokens }),
-          ...(background === undefined ? {} : { background }),
-          ...(maxSteps === undefined ? {} : { maxSteps }),
-          ...(clientTools === undefined ? {} : { clientTools }),
-          ...(metadata === undefined ? {} : { metadata }),
-          ...(callback === undefined ? {} : { callback }),
-        },
+        followUps: withMessageIds(said.followUps, context),
+        reminder: [resumeReminder(context)],
+        options: defined({ streamTokens, background, maxSteps, clientTools, metadata, callback }),
       },
-      desk,
+      context,
     )
   } catch (fault) {
     if (!(fault instanceof Problem)) throw fault
@@ -183,10 +186,10 @@ async function answer({ said, sending, wishes }: Answering, desk: Desk): Promise
   }
 }
 
-type Open = NonNullable<Awaited<ReturnType<typeof findOpenApproval>>>
+type WaitingApproval = NonNullable<Awaited<ReturnType<typeof findOpenApproval>>>
 
 /** The old form is one word for all that waits; it may name the request, or a call. */
-function verdictsFor({ answerId, calls }: Open, { verdicts, wholesale }: Answering['said']): Verdict[] {
+function verdictsFor({ answerId, calls }: WaitingApproval, { verdicts, wholesale }: AnswerRequest['said']): Verdict[] {
   if (!wholesale) return verdicts
   const { approve, reason, requestId } = wholesale
   const known = [approvalRequestId(answerId), answerId, ...calls.map(({ callId }) => callId)]
@@ -194,35 +197,35 @@ function verdictsFor({ answerId, calls }: Open, { verdicts, wholesale }: Answeri
     throw new Problem('invalid-argument', `Invalid tool call IDs. Expected '${known[0]}', but received '${requestId}'.`)
   return calls.map(({ callId }): Verdict => {
     if (approve) return { callId, verdict: 'approve' }
-    return { callId, verdict: 'deny', ...(reason ? { reason } : {}) }
+    return { callId, verdict: 'deny', ...defined({ reason: reason || undefined }) }
   })
 }
 
-const inputsOf = (inputs: NewInput[], { world }: Desk): Input[] =>
-  inputs.map((input) => ({ ...input, messageId: `message-${world.randomness.uuid()}` }))
+const withMessageIds = (inputs: NewInput[], { deps }: ServiceContext): Input[] =>
+  inputs.map((input) => ({ ...input, messageId: `message-${deps.randomness.uuid()}` }))
 
 /** What the model is told when an approval is sent again and its results are already there. */
-function keepAlive({ world }: Desk): Input {
+function resumeReminder({ deps }: ServiceContext): Input {
   const message =
     'Automated message: the results of your last tool calls are above, and the turn was interrupted after them. Go on from there.'
-  const text = JSON.stringify({ type: 'system_alert', message, time: new Date(world.clock.now()).toISOString() })
-  return { messageId: `message-${world.randomness.uuid()}`, role: 'user', content: [{ type: 'text', text }] }
+  const text = JSON.stringify({ type: 'system_alert', message, time: new Date(deps.clock.now()).toISOString() })
+  return { messageId: `message-${deps.randomness.uuid()}`, role: 'user', content: [{ type: 'text', text }] }
 }
 
 /** Waits for the end of a run and answers with what this request brought about. */
-async function wholeResponse(
+async function waitForResponse(
   { reply, runId, body }: { reply: FastifyReply; runId: RunId; body: SendBody },
-  desk: Desk,
+  context: ServiceContext,
 ) {
   const gone = new AbortController()
   const leave = () => {
     if (!reply.raw.writableFinished) gone.abort()
   }
   reply.raw.once('close', leave)
-  const run = await waitForRun(runId, desk, AbortSignal.any([gone.signal, reply.server.serving.closing]))
+  const run = await waitForRun(runId, context, AbortSignal.any([gone.signal, reply.server.serving.closing]))
   reply.raw.off('close', leave)
   if (gone.signal.aborted) {
-    if (body.cancel_on_disconnect) await cancelRun(runId, desk)
+    if (body.cancel_on_disconnect) await cancelRun(runId, context)
     throw new Problem('caller-left', 'Client disconnected')
   }
   if (!isOver(run)) {
@@ -233,6 +236,6 @@ async function wholeResponse(
   }
   const stopReason = run.stopReason ?? 'error'
   if (run.status === 'failed' && run.error && stopReason !== 'max_tokens_exceeded')
-    throw failedRun(run.error, { runId, stopReason })
-  return runResponse(await showRun(runId, desk), body.include_return_message_types ?? undefined)
+    throw runFailedProblem(run.error, { runId, stopReason })
+  return runResponse(await showRun(runId, context), body.include_return_message_types ?? undefined)
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
 import { listSteps, measureStep, messagesOfStep, rateStep } from '../../service/runs/steps.ts'
 import { id } from '../field.ts'
 import { operation } from '../operation.ts'
-import { requireStep, stepPath } from './addressed.ts'
-import { messageQuery, pageOf } from './message-page.ts'
-import { chronological, inOrder, requireStepCursors, stepQuery } from './run-page.ts'
+import { messageQuery, pageOfMessages } from './message-page.ts'
+import { requireStep, stepPath } from './path-params.ts'
+import { inOrder, requireStepCursors, stepQuery, toRunPage } from './run-page.ts'
 import { ofTypes, wireMessages } from './wire/message.ts'
 import { messageSchema } from './wire/message-schema.ts'
 import { stepMetricsSchema, stepSchema, wireStep, wireStepMetrics } from './wire/step.ts'
@@ -16,9 +17,9 @@ const listStepsOperation = operation({
   summary: 'Lists steps',
   query: stepQuery.extend({ agent_id: id('agent').optional().describe('Steps of this agent only.') }),
   answer: z.array(stepSchema),
-  async handle({ query }, desk) {
-    await requireStepCursors(query, desk)
-    const steps = await listSteps(query.agent_id ? { agentId: query.agent_id } : {}, chronological(query), desk)
+  async handle({ query }, context) {
+    await requireStepCursors(query, context)
+    const steps = await listSteps(query.agent_id ? { agentId: query.agent_id } : {}, toRunPage(query), context)
     return inOrder(steps, query).map(wireStep)
   },
 })
@@ -29,7 +30,7 @@ const showStep = operation({
   summary: 'Shows a step',
   params: stepPath,
   answer: stepSchema,
-  handle: async ({ params }, desk) => wireStep(await requireStep(params.step_id, desk)),
+  handle: async ({ params }, context) => wireStep(await requireStep(params.step_id, context)),
 })
 
 const listStepMessages = operation({
@@ -39,9 +40,9 @@ const listStepMessages = operation({
   params: stepPath,
   query: messageQuery,
   answer: z.array(messageSchema),
-  async handle({ params, query }, desk) {
-    const messages = await messagesOfStep(await requireStep(params.step_id, desk), desk)
-    return wireMessages(pageOf(messages, query)).filter(ofTypes(query.include_return_message_types))
+  async handle({ params, query }, context) {
+    const messages = await messagesOfStep(await requireStep(params.step_id, context), context)
+    return wireMessages(pageOfMessages(messages, query)).filter(ofTypes(query.include_return_message_types))
   },
 })
 
@@ -51,9 +52,9 @@ const showStepMetrics = operation({
   summary: 'Shows how long a step took, and what of it was the model and the tools',
   params: stepPath,
   answer: stepMetricsSchema,
-  async handle({ params }, desk) {
-    const step = await requireStep(params.step_id, desk)
-    return wireStepMetrics(step, await measureStep(step, desk))
+  async handle({ params }, context) {
+    const step = await requireStep(params.step_id, context)
+    return wireStepMetrics(step, await measureStep(step, context))
   },
 })
 
@@ -64,8 +65,8 @@ const showStepTrace = operation({
     'Answers with null: requests to providers are not kept; `runs/{id}/attempts` and `/events` tell what happened',
   params: stepPath,
   answer: z.null(),
-  async handle({ params }, desk) {
-    await requireStep(params.step_id, desk)
+  async handle({ params }, context) {
+    await requireStep(params.step_id, context)
     return null
   },
 })
@@ -81,9 +82,9 @@ const rateStepOperation = operation({
   }),
   example: { feedback: 'positive' },
   answer: stepSchema,
-  async handle({ params, body: { feedback, tags } }, desk) {
-    const { id: stepId } = await requireStep(params.step_id, desk)
-    const rated = await rateStep(stepId, { ...(feedback ? { feedback } : {}), ...(tags ? { tags } : {}) }, desk)
+  async handle({ params, body: { feedback, tags } }, context) {
+    const { id: stepId } = await requireStep(params.step_id, context)
+    const rated = await rateStep(stepId, defined({ feedback: feedback ?? undefined, tags: tags ?? undefined }), context)
     if (!rated) throw new Problem('not-found', `there is no step ${stepId}`)
     return wireStep(rated)
   },

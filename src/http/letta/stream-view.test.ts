@@ -21,7 +21,9 @@ function seen(chunks: Chunk[], more: Partial<ViewOptions> = {}): StreamEvent[] {
 const text = (content: string): Chunk => ({ message_type: 'assistant_message', id: ANSWER, content })
 const thought = (reasoning: string): Chunk => ({ message_type: 'reasoning_message', id: ANSWER, reasoning })
 const returned = (id: string): Chunk => ({
-  ...{ message_type: 'tool_return_message', id: RESULTS, name: id },
+  message_type: 'tool_return_message',
+  id: RESULTS,
+  name: id,
   tool_return: { tool_call_id: id, status: 'success', tool_return: `${id} done` },
 })
 
@@ -34,7 +36,13 @@ test('slices are named by their number in the low seven bits, and a request for 
 
 test('an answer is told with the names its history has, in pieces or whole', () => {
   const chunks: Chunk[] = [
-    ...[thought(' '), thought('I '), thought('think'), text('Hel'), text('lo'), thought('more'), text('!')],
+    thought(' '),
+    thought('I '),
+    thought('think'),
+    text('Hel'),
+    text('lo'),
+    thought('more'),
+    text('!'),
     {
       message_type: 'tool_call_message',
       id: ANSWER,
@@ -44,7 +52,11 @@ test('an answer is told with the names its history has, in pieces or whole', () 
   ]
   const kept = wireMessages([
     {
-      ...{ id: ANSWER, runId: RUN, stepId: 'step-3c6a1fb0-2222-4222-8222-2222222222ff', createdAt: 0, position: 0 },
+      id: ANSWER,
+      runId: RUN,
+      stepId: 'step-3c6a1fb0-2222-4222-8222-2222222222ff',
+      createdAt: 0,
+      position: 0,
       conversationId: 'conv-3c6a1fb0-4444-4444-8444-444444444444',
       body: {
         role: 'assistant',
@@ -57,7 +69,11 @@ test('an answer is told with the names its history has, in pieces or whole', () 
         ],
         calls: [
           {
-            ...{ callId: 'a', tool: 'tool', input: {}, digest: '', needsApproval: false },
+            callId: 'a',
+            tool: 'tool',
+            input: {},
+            digest: '',
+            needsApproval: false,
             effects: 'none',
             parallel: true,
           },
@@ -92,7 +108,9 @@ test('results are told together, in the order of their calls, when the last one 
   const calls = ['a', 'b'].map((id) => ({ tool_call_id: id, name: id, arguments: '{}' }))
   const events = seen([
     { message_type: 'tool_call_message', id: ANSWER, tool_calls: calls },
-    ...[returned('b'), returned('a'), text('next')],
+    returned('b'),
+    returned('a'),
+    text('next'),
   ])
   assert.deepEqual(
     events.map(({ seq }) => seq),

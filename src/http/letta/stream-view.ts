@@ -1,4 +1,5 @@
 import type { Chunk, NumberedChunk } from '../../core/chunk.ts'
+import { defined } from '../../core/defined.ts'
 import { type MessageId, type RunId, stepOfAnswer } from '../../core/id.ts'
 import { wireDate } from '../wire-date.ts'
 import { sliceOtid } from './slice-ids.ts'
@@ -40,12 +41,16 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
   let stopReason: string | undefined
 
   const origin = (seq: number): Origin => ({
-    ...{ at: options.now(), runId, seq },
-    ...(answerId ? { stepId: stepOfAnswer(answerId) } : {}),
+    at: options.now(),
+    runId,
+    seq,
+    ...defined({ stepId: answerId ? stepOfAnswer(answerId) : undefined }),
   })
   const event = (seq: number, data: StreamEvent['data'], name?: string): StreamEvent => ({
-    ...{ seq, data, isTerminal: false },
-    ...(name ? { name } : {}),
+    seq,
+    data,
+    isTerminal: false,
+    ...defined({ name: name || undefined }),
   })
 
   /** Another answer begins: its slices are counted anew. */
@@ -105,7 +110,10 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
     const ordered = calls.length > 0 ? calls.map(({ callId }) => given.get(callId)!) : returns
     returns = []
     const results = ordered.map(({ name, tool_return: { tool_call_id, status, tool_return } }) => ({
-      ...{ callId: tool_call_id, status, output: tool_return, tool: name || undefined },
+      callId: tool_call_id,
+      status,
+      output: tool_return,
+      tool: name || undefined,
     }))
     return [event(seq, returnSlice(chunk.id, results, origin(seq)))]
   }
@@ -122,7 +130,9 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
         turnTo(chunk.id)
         calls = [...calls, ...chunk.tool_calls.map(({ tool_call_id, name }) => ({ callId: tool_call_id, tool: name }))]
         const wire = chunk.tool_calls.map(({ name, arguments: text, tool_call_id }) => ({
-          ...{ name, arguments: text, tool_call_id },
+          name,
+          arguments: text,
+          tool_call_id,
         }))
         if (chunk.message_type === 'approval_request_message')
           return [...before, event(seq, requestSlice(chunk.id, wire, origin(seq)))]

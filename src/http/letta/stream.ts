@@ -1,14 +1,15 @@
 import type { FastifyReply } from 'fastify'
+import { defined } from '../../core/defined.ts'
 import type { RunId } from '../../core/id.ts'
-import type { Desk } from '../../service/desk.ts'
 import { cancelRun } from '../../service/runs/runs.ts'
 import { type OpenedStream, openStream, watchOpened } from '../../service/runs/watch-run.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
 import { type EventStream, openEventStream } from '../event-stream.ts'
 import { wireDate } from '../wire-date.ts'
 import { newStreamView, type StreamEvent } from './stream-view.ts'
 import { ofTypes } from './wire/message.ts'
 
-export type StreamOptions = {
+type StreamOptions = {
   /** The number of the last event the client has. */
   after?: number
   pings?: boolean
@@ -25,29 +26,29 @@ export type StreamOptions = {
 export async function streamRun(
   reply: FastifyReply,
   { runId: named, ...options }: StreamOptions & { runId: string },
-  desk: Desk,
+  context: ServiceContext,
 ): Promise<void> {
-  const opened = await openStream(named, desk)
+  const opened = await openStream(named, context)
   const { runId } = opened
   const progress = { last: options.after ?? 0 }
   const keepAlive = () => ((options.pings ?? true) ? pingText({ runId, seq: progress.last }) : ': still here\n\n')
   const stream = openEventStream(reply, { keepAlive })
   try {
     const showing = { opened, options, stream, progress }
-    const ending = await (options.view === 'chunks' ? showChunks(showing, desk) : showEvents(showing, desk))
+    const ending = await (options.view === 'chunks' ? showChunks(showing, context) : showEvents(showing, context))
     if (ending === 'done') await stream.end('data: [DONE]\n\n', options.onSent)
     // Without `[DONE]` a client knows that there is more, and asks for it.
-    else stream.leave()
+    else stream.disconnect()
   } catch (fault) {
-    desk.world.report(fault, `stream of ${runId}`)
+    context.deps.report(fault, `stream of ${runId}`)
     stream.destroy()
   } finally {
     stream.close()
-    if (stream.isAbandoned() && options.cancelOnDisconnect) await cancel(runId, desk)
+    if (stream.isAbandoned() && options.cancelOnDisconnect) await cancelAfterDisconnect(runId, context)
   }
 }
 
-type Showing = {
+type StreamSession = {
   opened: OpenedStream
   options: StreamOptions
   stream: EventStream
@@ -55,19 +56,22 @@ type Showing = {
   progress: { last: number }
 }
 
-async function showEvents({ opened, options, stream, progress }: Showing, desk: Desk): Promise<'done' | 'left'> {
+async function showEvents(
+  { opened, options, stream, progress }: StreamSession,
+  context: ServiceContext,
+): Promise<'done' | 'left'> {
   const { runId, streamTokens, continues } = opened
   const { after = 0 } = options
   const view = newStreamView({
     runId,
     detail: streamTokens ? 'tokens' : 'steps',
-    ...(continues ? { inherited: continues } : {}),
-    now: () => desk.world.clock.now(),
+    ...defined({ inherited: continues }),
+    now: () => context.deps.clock.now(),
   })
   const isWanted = ofTypes(options.types)
   if (after === 0) stream.keepAlive()
   // From the beginning, whatever the client has: the names of slices follow from what came before them.
-  for await (const numbered of await watchOpened(opened, { after: 0, signal: stream.signal }, desk)) {
+  for await (const numbered of await watchOpened(opened, { after: 0, signal: stream.signal }, context)) {
     const events = view.take(numbered)
     if (events === 'done') return 'done'
     for (const event of events) {
@@ -82,8 +86,11 @@ async function showEvents({ opened, options, stream, progress }: Showing, desk: 
   return 'left'
 }
 
-async function showChunks({ opened, options, stream }: Showing, desk: Desk): Promise<'done' | 'left'> {
-  const chunks = await watchOpened(opened, { after: options.after ?? 0, signal: stream.signal }, desk)
+async function showChunks(
+  { opened, options, stream }: StreamSession,
+  context: ServiceContext,
+): Promise<'done' | 'left'> {
+  const chunks = await watchOpened(opened, { after: options.after ?? 0, signal: stream.signal }, context)
   try {
     for (;;) {
       const next = await chunks.next()
@@ -113,10 +120,10 @@ function pingText({ runId, seq }: { runId: RunId; seq: number }): string {
   return `data: ${JSON.stringify(data)}\n\n`
 }
 
-async function cancel(runId: RunId, desk: Desk): Promise<void> {
+async function cancelAfterDisconnect(runId: RunId, context: ServiceContext): Promise<void> {
   try {
-    await cancelRun(runId, desk)
+    await cancelRun(runId, context)
   } catch (fault) {
-    desk.world.report(fault, `cancelling ${runId} after its reader left`)
+    context.deps.report(fault, `cancelling ${runId} after its reader left`)
   }
 }

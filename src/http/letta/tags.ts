@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
 import { listTags } from '../../service/agents/agents.ts'
 import { limit } from '../field.ts'
 import { operation } from '../operation.ts'
@@ -16,11 +17,11 @@ const listTagsOperation = operation({
     name: z.string().optional().describe('The older spelling of `query_text`.'),
   }),
   answer: z.array(z.string()),
-  handle({ query: { query_text, name, after, before, ...page } }, desk) {
+  handle({ query: { query_text, name, after, before, ...page } }, context) {
     const text = query_text || name
     return listTags(
-      { ...page, ...(text ? { text } : {}), ...(after ? { after } : {}), ...(before ? { before } : {}) },
-      desk,
+      { ...page, ...defined({ text: text || undefined, after: after || undefined, before: before || undefined }) },
+      context,
     )
   },
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
@@ -16,7 +17,7 @@ import {
 import { flag, record, texts } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, paged } from '../paging.ts'
-import { toolPath } from './addressed.ts'
+import { toolPath } from './path-params.ts'
 import { toolSchema, toolSearchSchema, wireFoundTool, wireTool } from './wire/tool.ts'
 
 const FIELDS = {
@@ -84,7 +85,8 @@ const createToolOperation = operation({
   body: newToolBody,
   example: { source_code: 'def double(number: int) -> int:\n    """Doubles a number."""\n    return 2 * number' },
   answer: toolSchema,
-  handle: async ({ body }, desk) => wireTool(await refusing(createTool(toolFrom(body) as NewTool, desk))),
+  handle: async ({ body }, context) =>
+    wireTool(await invalidAsArgument(createTool(toolFrom(body) as NewTool, context))),
 })
 
 const upsertToolOperation = operation({
@@ -94,7 +96,8 @@ const upsertToolOperation = operation({
   body: newToolBody,
   example: { source_code: 'def double(number: int) -> int:\n    """Doubles a number."""\n    return 2 * number' },
   answer: toolSchema,
-  handle: async ({ body }, desk) => wireTool(await refusing(upsertTool(toolFrom(body) as NewTool, desk))),
+  handle: async ({ body }, context) =>
+    wireTool(await invalidAsArgument(upsertTool(toolFrom(body) as NewTool, context))),
 })
 
 const listToolsOperation = operation({
@@ -103,8 +106,8 @@ const listToolsOperation = operation({
   summary: 'Lists tools',
   query: toolListQuery,
   answer: z.array(toolSchema),
-  async handle({ query }, desk) {
-    const tools = (await listTools(desk)).filter((tool) => isWanted(tool, query))
+  async handle({ query }, context) {
+    const tools = (await listTools(context)).filter((tool) => isWanted(tool, query))
     return paged(tools, query).map(wireTool)
   },
 })
@@ -114,7 +117,7 @@ const countTools = operation({
   scope: 'read',
   summary: 'Counts tools',
   answer: z.int(),
-  handle: async (_, desk) => (await listTools(desk)).length,
+  handle: async (_, context) => (await listTools(context)).length,
 })
 
 const searchToolsOperation = operation({
@@ -124,15 +127,17 @@ const searchToolsOperation = operation({
   body: searchBody,
   example: { query: 'search' },
   answer: toolSearchSchema,
-  async handle({ body }, desk) {
+  async handle({ body }, context) {
     const tools = await searchTools(
       {
-        ...(body.query ? { query: body.query } : {}),
-        ...(body.tags ? { tags: body.tags } : {}),
-        ...(body.tool_types ? { toolTypes: body.tool_types } : {}),
+        ...defined({
+          query: body.query || undefined,
+          tags: body.tags ?? undefined,
+          toolTypes: body.tool_types ?? undefined,
+        }),
         limit: body.limit,
       },
-      desk,
+      context,
     )
     return tools.map(wireFoundTool)
   },
@@ -144,7 +149,7 @@ const showTool = operation({
   summary: 'Shows a tool',
   params: toolPath,
   answer: toolSchema,
-  handle: async ({ params }, desk) => wireTool(await requireTool(params.tool_id, desk)),
+  handle: async ({ params }, context) => wireTool(await requireTool(params.tool_id, context)),
 })
 
 const changeTool = operation({
@@ -155,7 +160,8 @@ const changeTool = operation({
   body: toolChangeBody,
   example: { description: 'Doubles a number.' },
   answer: toolSchema,
-  handle: async ({ params, body }, desk) => wireTool(await refusing(updateTool(params.tool_id, toolFrom(body), desk))),
+  handle: async ({ params, body }, context) =>
+    wireTool(await invalidAsArgument(updateTool(params.tool_id, toolFrom(body), context))),
 })
 
 const removeTool = operation({
@@ -164,8 +170,8 @@ const removeTool = operation({
   summary: 'Deletes a tool',
   params: toolPath,
   answer: z.null(),
-  async handle({ params }, desk) {
-    await refusing(deleteTool(params.tool_id, desk))
+  async handle({ params }, context) {
+    await invalidAsArgument(deleteTool(params.tool_id, context))
     return null
   },
 })
@@ -182,7 +188,7 @@ export const toolOperations = [
 ]
 
 /** What is wrong with a tool's source has always been a 400 here. */
-async function refusing<T>(work: Promise<T>): Promise<T> {
+async function invalidAsArgument<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (fault) {
@@ -193,8 +199,8 @@ async function refusing<T>(work: Promise<T>): Promise<T> {
 
 function toolFrom(body: z.output<typeof toolChangeBody>): ToolChange {
   const { pip_requirements, npm_requirements, metadata_ } = body
-  const wire = present({ pip_requirements, npm_requirements, metadata_ }) as JsonObject
-  return present({
+  const wire = withoutEmpty({ pip_requirements, npm_requirements, metadata_ }) as JsonObject
+  return withoutEmpty({
     sourceCode: body.source_code,
     sourceType: body.source_type,
     description: body.description,
@@ -208,17 +214,17 @@ function toolFrom(body: z.output<typeof toolChangeBody>): ToolChange {
   })
 }
 
-const present = (fields: Record<string, unknown>) =>
+const withoutEmpty = (fields: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
 
-type Wanted = Partial<
+type ToolListFilter = Partial<
   Pick<
     z.output<typeof toolListQuery>,
     'name' | 'names' | 'tool_ids' | 'search' | 'tool_types' | 'exclude_tool_types' | 'return_only_letta_tools'
   >
 >
 
-function isWanted(tool: StoredTool, asked: Wanted): boolean {
+function isWanted(tool: StoredTool, asked: ToolListFilter): boolean {
   const words = asked.search?.toLowerCase()
   if (asked.name !== undefined && tool.name !== asked.name) return false
   if (asked.names && !asked.names.includes(tool.name)) return false

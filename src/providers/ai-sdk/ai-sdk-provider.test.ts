@@ -142,7 +142,7 @@ test('what a model sealed comes back to it on the same parts, and what others si
   const messages: MessageBody[] = [hello, answer, { role: 'tool', outcomes: [{ ...outcome, images: [image] }] }]
   const asked: LanguageModelV3CallOptions[] = []
   await partsOf(playing([FINISH], asked), { messages })
-  await partsOf(playing([FINISH], asked), { messages, shape: { stripSignatures: true, textOnlyResults: true } })
+  await partsOf(playing([FINISH], asked), { messages, adjustments: { stripSignatures: true, textOnlyResults: true } })
 
   const call = { type: 'tool-call', toolCallId: 'a', toolName: 'look', input: {} }
   assert.deepEqual(asked[0]!.prompt, [
@@ -188,7 +188,7 @@ test('tools, schema, cap and files reach the model in the words of the SDK', asy
     tools: [{ name: 'open', description: 'Opens.', inputSchema }],
     outputCap: 50,
     outputSchema: { name: 'answer', schema: { type: 'object' } },
-    shape: { relaxSchemas: true },
+    adjustments: { relaxSchemas: true },
   })
   const { abortSignal: _, ...call } = asked[0]!
   assert.deepEqual(call, {
@@ -216,7 +216,10 @@ test('tools, schema, cap and files reach the model in the words of the SDK', asy
 })
 
 const CUT_CALL = {
-  ...{ callId: 'call-1', tool: 'say', input: { 'cut \ud83e': 'cut \ud83e' }, digest: '' },
+  callId: 'call-1',
+  tool: 'say',
+  input: { 'cut \ud83e': 'cut \ud83e' },
+  digest: '',
   ...({ needsApproval: false, effects: 'none', parallel: true } as const),
 }
 

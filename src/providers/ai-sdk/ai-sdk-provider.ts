@@ -1,23 +1,24 @@
 import type { LanguageModelV3, LanguageModelV3StreamPart, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import type { Part } from '../../core/answer.ts'
+import { defined } from '../../core/defined.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { MessageBody } from '../../core/message.ts'
 import type { Grant } from '../../ports/credentials.ts'
-import type { ModelFacts, ModelProvider, ModelRequest, StreamOptions } from '../../ports/model.ts'
-import { withShapedImages } from '../images/shape-messages.ts'
+import type { ModelFacts, ModelProvider, ModelRequest, ModelStreamOptions } from '../../ports/model.ts'
+import { withAdjustedImages } from '../images/adjust-images.ts'
 import { type Deadlines, deadlinesFor } from '../wire/deadlines.ts'
 import type { Classify, ClassifyTransport } from '../wire/dialect.ts'
 import { callOptions } from './call-options.ts'
 import { newStreamPartReader } from './read-stream-part.ts'
 import { failureOf } from './sdk-failure.ts'
-import { newSilenceWatch, Silence } from './silence-watch.ts'
+import { newSilenceWatch, SilenceTimeout } from './silence-watch.ts'
 
 export type AiSdkOptions = {
   provider: string
   classify: Classify
   classifyTransport: ClassifyTransport
   deadlines?: Deadlines
-  /** Where requests go, as far as it is known: an endpoint that failed is recognised by it. */
+  /** Where requests go, as far as it is known: an endpoint that failed is recognized by it. */
   endpoint?: { baseUrl: string; isAggregator: boolean }
   facts?: (model: string) => ModelFacts
   /** What the SDK has no common word for, effort above all. */
@@ -31,18 +32,18 @@ export type FindModel = (model: string, grant: Grant | undefined) => LanguageMod
 export function aiSdkProvider(models: FindModel, options: AiSdkOptions): ModelProvider {
   return {
     stream: (request, streamOptions) =>
-      withShapedImages(request, (shaped) => streamParts(shaped, streamOptions, { models, options })),
+      withAdjustedImages(request, (adjusted) => streamParts(adjusted, streamOptions, { models, options })),
     endpoint: options.endpoint ?? { baseUrl: `ai-sdk:${options.provider}`, isAggregator: false },
-    ...(options.facts ? { factsOf: options.facts } : {}),
+    ...defined({ factsOf: options.facts }),
   }
 }
 
-type Means = { models: FindModel; options: AiSdkOptions }
+type AiSdkStreamDeps = { models: FindModel; options: AiSdkOptions }
 
 async function* streamParts(
   request: ModelRequest,
-  { signal, grant }: StreamOptions,
-  { models, options }: Means,
+  { signal, grant }: ModelStreamOptions,
+  { models, options }: AiSdkStreamDeps,
 ): AsyncGenerator<Part, void, void> {
   if (signal.aborted) return
   const { firstByteMs, stallMs } = deadlinesFor(options.deadlines ?? {}, sizeOf(request.messages))
@@ -53,7 +54,7 @@ async function* streamParts(
   try {
     const providerOptions = options.providerOptions?.(request)
     const model = models(request.model, grant)
-    const call = { ...callOptions(request), abortSignal: watch.signal, ...(providerOptions ? { providerOptions } : {}) }
+    const call = { ...callOptions(request), abortSignal: watch.signal, ...defined({ providerOptions }) }
     const { stream } = await watch.within(firstByteMs, model.doStream(call))
     reader = stream.getReader()
     const read = newStreamPartReader(failed)
@@ -68,7 +69,7 @@ async function* streamParts(
     }
   } catch (error) {
     if (signal.aborted) return
-    yield { type: 'failure', failure: error instanceof Silence ? silent(error, phase) : failed(error) }
+    yield { type: 'failure', failure: error instanceof SilenceTimeout ? silenceFailure(error, phase) : failed(error) }
   } finally {
     watch.release()
     // The stream is given up; what its source says to that concerns nobody any more.
@@ -76,7 +77,7 @@ async function* streamParts(
   }
 }
 
-const silent = ({ message }: Silence, phase: 'first-byte' | 'between-chunks'): Failure => ({
+const silenceFailure = ({ message }: SilenceTimeout, phase: 'first-byte' | 'between-chunks'): Failure => ({
   kind: phase === 'first-byte' ? 'timeout' : 'stalled',
   code: phase,
   detail: message,

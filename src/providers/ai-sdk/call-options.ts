@@ -6,6 +6,7 @@ import type {
   LanguageModelV3TextPart,
   LanguageModelV3ToolResultOutput,
 } from '@ai-sdk/provider'
+import { defined } from '../../core/defined.ts'
 import type { ImagePart } from '../../core/image-part.ts'
 import type { AssistantBody, InputBody, MessageBody, ToolBody } from '../../core/message.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
@@ -16,25 +17,26 @@ import { summaryText } from '../wire/summary-text.ts'
 import { unseal } from './sealed-metadata.ts'
 
 export function callOptions(request: ModelRequest): LanguageModelV3CallOptions {
-  const { system, messages, tools, shape = {}, outputCap, outputSchema, mustCall } = request
-  const prompt = promptOf(messages, shape)
+  const { system, messages, tools, adjustments = {}, outputCap, outputSchema, mustCall } = request
+  const prompt = promptOf(messages, adjustments)
   return {
     prompt: withWholeTexts(system.trim() === '' ? prompt : [{ role: 'system', content: system }, ...prompt]),
-    ...(outputCap === undefined ? {} : { maxOutputTokens: outputCap }),
-    ...(outputSchema
-      ? { responseFormat: { type: 'json', name: outputSchema.name, schema: outputSchema.schema as JSONSchema7 } }
-      : {}),
-    ...(tools.length === 0
-      ? {}
-      : {
-          tools: tools.map(({ name, description, inputSchema }) => ({
-            type: 'function',
-            name,
-            description,
-            inputSchema: (shape.relaxSchemas ? relaxedSchema(inputSchema) : inputSchema) as JSONSchema7,
-          })),
-          toolChoice: { type: mustCall ? 'required' : 'auto' },
-        }),
+    ...defined({
+      maxOutputTokens: outputCap,
+      responseFormat: outputSchema
+        ? { type: 'json' as const, name: outputSchema.name, schema: outputSchema.schema as JSONSchema7 }
+        : undefined,
+      tools:
+        tools.length === 0
+          ? undefined
+          : tools.map(({ name, description, inputSchema }) => ({
+              type: 'function' as const,
+              name,
+              description,
+              inputSchema: (adjustments.relaxSchemas ? relaxedSchema(inputSchema) : inputSchema) as JSONSchema7,
+            })),
+      toolChoice: tools.length === 0 ? undefined : { type: mustCall ? ('required' as const) : ('auto' as const) },
+    }),
   }
 }
 
@@ -49,17 +51,17 @@ function promptOf(messages: readonly MessageBody[], shape: RequestShape): Langua
   return prompt
 }
 
-type Surroundings = { shape: RequestShape; answer: AssistantBody | undefined }
+type PromptContext = { shape: RequestShape; answer: AssistantBody | undefined }
 
-function messageOf(body: MessageBody, around: Surroundings): LanguageModelV3Message | undefined {
+function messageOf(body: MessageBody, context: PromptContext): LanguageModelV3Message | undefined {
   switch (body.role) {
     case 'user':
     case 'system':
       return { role: 'user', content: inputContent(body) }
     case 'assistant':
-      return answerMessage(body, around.shape)
+      return answerMessage(body, context.shape)
     case 'tool':
-      return resultMessage(body, around)
+      return resultMessage(body, context)
     case 'summary':
       return { role: 'user', content: [{ type: 'text', text: summaryText(body) }] }
     case 'approval':
@@ -98,13 +100,13 @@ function answerMessage({ content, calls }: AssistantBody, shape: RequestShape): 
       toolCallId: callId,
       toolName: tool,
       input,
-      ...(providerOptions ? { providerOptions } : {}),
+      ...defined({ providerOptions }),
     })
   }
   return { role: 'assistant', content: parts }
 }
 
-function resultMessage({ outcomes }: ToolBody, { shape, answer }: Surroundings): LanguageModelV3Message {
+function resultMessage({ outcomes }: ToolBody, { shape, answer }: PromptContext): LanguageModelV3Message {
   return {
     role: 'tool',
     content: outcomes.map((outcome, index) => ({

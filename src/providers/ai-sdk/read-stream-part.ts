@@ -1,5 +1,6 @@
 import type { LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
 import type { Part } from '../../core/answer.ts'
+import { defined } from '../../core/defined.ts'
 import type { Finish, Usage } from '../../core/event.ts'
 import type { Failure } from '../../core/failure.ts'
 import { joinMetadata, seal } from './sealed-metadata.ts'
@@ -67,7 +68,7 @@ export function newStreamPartReader(
   function startCall(callId: string, tool: string, signature?: string): Part {
     const index = calls.get(callId)?.index ?? calls.size
     if (!calls.has(callId)) calls.set(callId, { index, hasJson: false })
-    return { type: 'call-start', index, callId, tool, ...(signature ? { signature } : {}) }
+    return { type: 'call-start', index, callId, tool, ...defined({ signature: signature || undefined }) }
   }
 
   function addJson(callId: string, json: string): Part[] {
@@ -102,13 +103,17 @@ function finished({ unified, raw }: LanguageModelV3FinishReason): Part[] {
   if (unified === 'other' && raw === undefined) return []
   const outcome = OUTCOMES[unified]
   if (typeof outcome === 'string') return [{ type: 'finish', finish: outcome }]
-  return [{ type: 'failure', failure: { ...outcome, ...(raw ? { code: raw } : {}), mayHaveBeenAccepted: true } }]
+  return [
+    { type: 'failure', failure: { ...outcome, ...defined({ code: raw || undefined }), mayHaveBeenAccepted: true } },
+  ]
 }
 
 const usageOf = ({ inputTokens, outputTokens }: LanguageModelV3Usage): Usage => ({
   promptTokens: inputTokens.total ?? 0,
   completionTokens: outputTokens.total ?? 0,
-  ...(inputTokens.cacheRead === undefined ? {} : { cachedTokens: inputTokens.cacheRead }),
-  ...(inputTokens.cacheWrite === undefined ? {} : { cacheWriteTokens: inputTokens.cacheWrite }),
-  ...(outputTokens.reasoning === undefined ? {} : { reasoningTokens: outputTokens.reasoning }),
+  ...defined({
+    cachedTokens: inputTokens.cacheRead,
+    cacheWriteTokens: inputTokens.cacheWrite,
+    reasoningTokens: outputTokens.reasoning,
+  }),
 })

@@ -1,17 +1,17 @@
 import type { SharedV3ProviderMetadata } from '@ai-sdk/provider'
 
-type Place = 'reasoning' | 'text' | 'call'
+type SealedPartType = 'reasoning' | 'text' | 'call'
 
 /**
  * What a provider of the SDK wants to see again with a part, as a signature. The prefix keeps other dialects from taking
  * it for their own, and says which part it belongs to.
  */
-export const seal = (place: Place, metadata: SharedV3ProviderMetadata): string =>
-  `ai-sdk:${place}:${JSON.stringify(metadata)}`
+export const seal = (partType: SealedPartType, metadata: SharedV3ProviderMetadata): string =>
+  `ai-sdk:${partType}:${JSON.stringify(metadata)}`
 
 /** Undefined for a signature of another dialect or for another place. */
-export function unseal(place: Place, signature: string | undefined): SharedV3ProviderMetadata | undefined {
-  const prefix = `ai-sdk:${place}:`
+export function unseal(partType: SealedPartType, signature: string | undefined): SharedV3ProviderMetadata | undefined {
+  const prefix = `ai-sdk:${partType}:`
   if (!signature?.startsWith(prefix)) return undefined
   try {
     return JSON.parse(signature.slice(prefix.length)) as SharedV3ProviderMetadata

@@ -1,5 +1,5 @@
 /** The work took longer than it may. */
-export class Silence extends Error {
+export class SilenceTimeout extends Error {
   override name = 'Silence'
 }
 
@@ -14,16 +14,16 @@ type SilenceWatch = {
 export function newSilenceWatch(caller: AbortSignal): SilenceWatch {
   const controller = new AbortController()
   let giveUp: ((reason: unknown) => void) | undefined
-  const follow = () => controller.abort(caller.reason)
+  const abortWithCaller = () => controller.abort(caller.reason)
   controller.signal.addEventListener('abort', () => giveUp?.(controller.signal.reason), { once: true })
-  if (caller.aborted) follow()
-  else caller.addEventListener('abort', follow, { once: true })
+  if (caller.aborted) abortWithCaller()
+  else caller.addEventListener('abort', abortWithCaller, { once: true })
 
   return {
     signal: controller.signal,
     within(ms, work) {
       return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => controller.abort(new Silence(`nothing for ${ms} ms`)), ms)
+        const timer = setTimeout(() => controller.abort(new SilenceTimeout(`nothing for ${ms} ms`)), ms)
         const settle =
           <Value>(done: (value: Value) => void) =>
           (value: Value) => {
@@ -36,7 +36,7 @@ export function newSilenceWatch(caller: AbortSignal): SilenceWatch {
       })
     },
     release() {
-      caller.removeEventListener('abort', follow)
+      caller.removeEventListener('abort', abortWithCaller)
       controller.abort(new Error('released'))
     },
   }

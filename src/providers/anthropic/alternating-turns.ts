@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import type { AssistantBody, MessageBody } from '../../core/message.ts'
 
 /** How a dialect with two roles in turn writes its messages. */
@@ -19,22 +20,22 @@ type AlternatingTurns<Form> = (bodies: readonly MessageBody[], form: Form, marki
 type Marking = { positions: readonly number[]; mark(text: string): string }
 
 /** So many messages are kept as one text: joining a long history is joining a few texts. */
-const RUN = 64
+const SPAN_LENGTH = 64
 
 type Role = 'user' | 'model'
-type Run = { bodies: readonly MessageBody[]; before: Role | undefined; text: string; after: Role | undefined }
+type CachedSpan = { bodies: readonly MessageBody[]; before: Role | undefined; text: string; after: Role | undefined }
 
 /**
- * Messages as turns of a user and a model: neighbours of one role share a turn, a user is first and last. Whole runs of
+ * Messages as turns of a user and a model: neighbors of one role share a turn, a user is first and last. Whole runs of
  * messages are remembered by the identity of each, so that a grown history costs what has grown.
  */
 export function newAlternatingTurns<Form>(writer: TurnWriter<Form>): AlternatingTurns<Form> {
   const { opening, continuation } = writer
-  const opened: Record<Role, string> = {
+  const openings: Record<Role, string> = {
     user: `{"role":"user","${writer.listName}":[`,
     model: `{"role":"${writer.modelRole}","${writer.listName}":[`,
   }
-  const caches = new Map<string, WeakMap<MessageBody, Run>>()
+  const caches = new Map<string, WeakMap<MessageBody, CachedSpan>>()
 
   function write(bodies: readonly MessageBody[], form: Form, marking?: Marking): string {
     const cache = cacheOf(writer.keyOf(form))
@@ -42,13 +43,14 @@ export function newAlternatingTurns<Form>(writer: TurnWriter<Form>): Alternating
     let text = ''
     let role: Role | undefined
     let start = 0
-    for (; start + RUN <= firstMark; start += RUN) {
-      const run = known(cache, bodies, { start, before: role }) ?? keep(cache, bodies, { start, before: role, form })
+    for (; start + SPAN_LENGTH <= firstMark; start += SPAN_LENGTH) {
+      const run =
+        findCached(cache, bodies, { start, before: role }) ?? keep(cache, bodies, { start, before: role, form })
       text += run.text
       role = run.after
     }
     const pieces: string[] = []
-    role = writeEach(pieces, bodies, { start, end: bodies.length, before: role, form, ...(marking ? { marking } : {}) })
+    role = writeEach(pieces, bodies, { start, end: bodies.length, before: role, form, ...defined({ marking }) })
     if (role !== 'user') addTurn(pieces, role, { next: 'user', text: role ? continuation : opening })
     // Added, not joined: the whole is copied once, by whoever sends it.
     return `${text + pieces.join('')}]}`
@@ -74,24 +76,24 @@ export function newAlternatingTurns<Form>(writer: TurnWriter<Form>): Alternating
 
   function addTurn(pieces: string[], role: Role | undefined, { next, text }: { next: Role; text: string }): Role {
     if (next === role) pieces.push(',', text)
-    else pieces.push(role ? ']},' : '', opened[next], text)
+    else pieces.push(role ? ']},' : '', openings[next], text)
     return next
   }
 
   function keep(
-    cache: WeakMap<MessageBody, Run>,
+    cache: WeakMap<MessageBody, CachedSpan>,
     bodies: readonly MessageBody[],
     { start, before, form }: Omit<Span, 'end'>,
-  ): Run {
+  ): CachedSpan {
     const pieces: string[] = []
-    const after = writeEach(pieces, bodies, { start, end: start + RUN, before, form })
-    const run = { bodies: bodies.slice(start, start + RUN), before, text: pieces.join(''), after }
+    const after = writeEach(pieces, bodies, { start, end: start + SPAN_LENGTH, before, form })
+    const run = { bodies: bodies.slice(start, start + SPAN_LENGTH), before, text: pieces.join(''), after }
     cache.set(bodies[start]!, run)
     return run
   }
 
-  function cacheOf(key: string): WeakMap<MessageBody, Run> {
-    const cache = caches.get(key) ?? new WeakMap<MessageBody, Run>()
+  function cacheOf(key: string): WeakMap<MessageBody, CachedSpan> {
+    const cache = caches.get(key) ?? new WeakMap<MessageBody, CachedSpan>()
     caches.set(key, cache)
     return cache
   }
@@ -99,14 +101,14 @@ export function newAlternatingTurns<Form>(writer: TurnWriter<Form>): Alternating
   return write
 }
 
-function known(
-  cache: WeakMap<MessageBody, Run>,
+function findCached(
+  cache: WeakMap<MessageBody, CachedSpan>,
   bodies: readonly MessageBody[],
   { start, before }: { start: number; before: Role | undefined },
-): Run | undefined {
+): CachedSpan | undefined {
   const run = cache.get(bodies[start]!)
   if (!run || run.before !== before) return undefined
-  for (let index = 0; index < RUN; index++) if (run.bodies[index] !== bodies[start + index]) return undefined
+  for (let index = 0; index < SPAN_LENGTH; index++) if (run.bodies[index] !== bodies[start + index]) return undefined
   return run
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Part } from '../../core/answer.ts'
+import { defined } from '../../core/defined.ts'
 import type { Refusal } from '../wire/dialect.ts'
 import { newMessagesDecoder } from './decode-messages.ts'
 
@@ -8,7 +9,7 @@ const START = { type: 'message_start', message: { usage: { input_tokens: 3, outp
 const text = (value: string) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: value } })
 const stop = (reason: string | null, details?: object) => ({
   type: 'message_delta',
-  delta: { stop_reason: reason, ...(details ? { stop_details: details } : {}) },
+  delta: { stop_reason: reason, ...defined({ stop_details: details || undefined }) },
 })
 const END = { type: 'message_stop' }
 

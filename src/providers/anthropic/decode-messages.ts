@@ -6,6 +6,7 @@ import type {
   Usage as VendorUsage,
 } from '@anthropic-ai/sdk/resources/messages/messages'
 import type { Part } from '../../core/answer.ts'
+import { defined } from '../../core/defined.ts'
 import type { Finish, Usage } from '../../core/event.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { DecodeContext, Decoder } from '../wire/dialect.ts'
@@ -32,10 +33,10 @@ export function newMessagesDecoder({ provider, model, headers, classify }: Decod
   function take({ data }: { data: string }): Part[] {
     if (isOver || data === '[DONE]') return []
     const event = parse(data)
-    if (!event) return over(malformed(`an event of the stream is no JSON object: ${data.slice(0, 200)}`))
+    if (!event) return fail(malformed(`an event of the stream is no JSON object: ${data.slice(0, 200)}`))
     switch (event.type) {
       case 'message_start':
-        return [used((event as EventOf<'message_start'>).message?.usage)]
+        return [usagePart((event as EventOf<'message_start'>).message?.usage)]
       case 'content_block_start':
         return startBlock(event as EventOf<'content_block_start'>)
       case 'content_block_delta':
@@ -47,7 +48,7 @@ export function newMessagesDecoder({ provider, model, headers, classify }: Decod
       case 'message_stop':
         return end()
       case 'error':
-        return over({ ...classify({ provider, model, headers, body: data }), mayHaveBeenAccepted: true })
+        return fail({ ...classify({ provider, model, headers, body: data }), mayHaveBeenAccepted: true })
       default:
         // Pings, and what the vendor may add.
         return []
@@ -55,13 +56,13 @@ export function newMessagesDecoder({ provider, model, headers, classify }: Decod
   }
 
   function startBlock({ index = 0, content_block: block }: EventOf<'content_block_start'>): Part[] {
-    if (!block) return over(malformed('a content block starts without its content'))
+    if (!block) return fail(malformed('a content block starts without its content'))
     const former = lastBlock
     lastBlock = block.type === 'thinking' ? 'thinking' : 'other'
     switch (block.type) {
       case 'text':
         blocks.set(index, { type: 'other' })
-        return said(block.text)
+        return textPart(block.text)
       case 'thinking': {
         blocks.set(index, { type: 'thinking' })
         // An empty thought directly after another must not take over the other's place for its signature.
@@ -83,7 +84,7 @@ export function newMessagesDecoder({ provider, model, headers, classify }: Decod
   function addDelta({ index = 0, delta }: EventOf<'content_block_delta'>): Part[] {
     switch (delta?.type) {
       case 'text_delta':
-        return said(delta.text)
+        return textPart(delta.text)
       case 'thinking_delta':
         return delta.thinking ? [thought(delta.thinking)] : []
       case 'signature_delta':
@@ -95,7 +96,7 @@ export function newMessagesDecoder({ provider, model, headers, classify }: Decod
         return [{ type: 'call-delta', index: call.index, json: delta.partial_json }]
       }
       case undefined:
-        return over(malformed('a delta of the stream has no type'))
+        return fail(malformed('a delta of the stream has no type'))
       default:
         return []
     }
@@ -110,29 +111,29 @@ export function newMessagesDecoder({ provider, model, headers, classify }: Decod
 
   function takeStop({ delta, usage: latest }: EventOf<'message_delta'>): Part[] {
     if (delta?.stop_reason) stop = { reason: delta.stop_reason, details: delta.stop_details ?? null }
-    return latest ? [used(latest)] : []
+    return latest ? [usagePart(latest)] : []
   }
 
   function end(): Part[] {
     if (isOver || !stop) return []
     const outcome = outcomeOf(stop.reason, { hasText, hasCalls: calls > 0, details: stop.details })
-    if (typeof outcome !== 'string') return over(outcome)
+    if (typeof outcome !== 'string') return fail(outcome)
     isOver = true
     return [{ type: 'finish', finish: outcome }]
   }
 
-  function over(failure: Failure): Part[] {
+  function fail(failure: Failure): Part[] {
     isOver = true
     return [{ type: 'failure', failure }]
   }
 
-  function said(text: string | undefined): Part[] {
+  function textPart(text: string | undefined): Part[] {
     if (!text) return []
     hasText = true
     return [{ type: 'text-delta', text }]
   }
 
-  function used(latest: Loose<VendorUsage | MessageDeltaUsage> | undefined): Part {
+  function usagePart(latest: Loose<VendorUsage | MessageDeltaUsage> | undefined): Part {
     counts = { ...counts, ...readCounts(latest ?? {}) }
     return { type: 'usage', usage: usageOf(counts) }
   }
@@ -143,9 +144,9 @@ export function newMessagesDecoder({ provider, model, headers, classify }: Decod
 const thought = (text: string): Part => ({ type: 'reasoning-delta', text })
 const signed = (signature: string): Part => ({ type: 'reasoning-signature', signature, origin: 'anthropic' })
 
-type Said = { hasText: boolean; hasCalls: boolean; details: Loose<RefusalStopDetails> | null | undefined }
+type StopContext = { hasText: boolean; hasCalls: boolean; details: Loose<RefusalStopDetails> | null | undefined }
 
-const OUTCOMES: Record<StopReason, (said: Said) => Finish | Failure> = {
+const OUTCOMES: Record<StopReason, (said: StopContext) => Finish | Failure> = {
   end_turn: () => 'stop',
   stop_sequence: () => 'stop',
   tool_use: () => 'tool-calls',
@@ -159,13 +160,13 @@ const OUTCOMES: Record<StopReason, (said: Said) => Finish | Failure> = {
   refusal: ({ details }) => ({
     kind: 'content-refused',
     detail: details?.explanation ?? 'the model refused to answer',
-    ...(details?.category ? { code: details.category } : {}),
+    ...defined({ code: details?.category ? details.category : undefined }),
   }),
 }
 
-function outcomeOf(reason: string, said: Said): Finish | Failure {
+function outcomeOf(reason: string, context: StopContext): Finish | Failure {
   if (!Object.hasOwn(OUTCOMES, reason)) return malformed(`the stop reason "${reason.slice(0, 100)}" is not known`)
-  const outcome = OUTCOMES[reason as StopReason](said)
+  const outcome = OUTCOMES[reason as StopReason](context)
   return typeof outcome === 'string' ? outcome : { ...outcome, mayHaveBeenAccepted: true }
 }
 
@@ -187,9 +188,7 @@ function readCounts(latest: Loose<VendorUsage | MessageDeltaUsage>): Partial<Cou
 const usageOf = ({ fresh, cached, written, output, thinking }: Counts): Usage => ({
   promptTokens: fresh + (cached ?? 0) + (written ?? 0),
   completionTokens: output,
-  ...(cached === undefined ? {} : { cachedTokens: cached }),
-  ...(written === undefined ? {} : { cacheWriteTokens: written }),
-  ...(thinking === undefined ? {} : { reasoningTokens: thinking }),
+  ...defined({ cachedTokens: cached, cacheWriteTokens: written, reasoningTokens: thinking }),
 })
 
 const isNumber = (value: unknown): value is number => typeof value === 'number'

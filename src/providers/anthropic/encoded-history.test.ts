@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { defined } from '../../core/defined.ts'
 import { historyFaults } from '../../core/history.ts'
 import type { ImagePart } from '../../core/image-part.ts'
 import type { Json } from '../../core/json.ts'
@@ -27,13 +28,10 @@ const answerPart: fc.Arbitrary<AnswerPart> = fc.oneof(
     ({ value, signature, origin }): AnswerPart => ({
       type: 'reasoning',
       text: value,
-      ...(signature === undefined ? {} : { signature }),
-      ...(origin ? { origin } : {}),
+      ...defined({ signature, origin }),
     }),
   ),
-  origin.map(
-    (from): AnswerPart => ({ type: 'redacted-reasoning', data: 'ZGF0YQ==', ...(from ? { origin: from } : {}) }),
-  ),
+  origin.map((from): AnswerPart => ({ type: 'redacted-reasoning', data: 'ZGF0YQ==', ...defined({ origin: from }) })),
   fc.constant<AnswerPart>({ type: 'encrypted-reasoning', itemId: 'rs_1', data: 'eA==', origin: 'openai-responses' }),
 )
 
@@ -69,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         content: fc.array(fc.oneof(textPart, image), { maxLength: 3 }),
         name: fc.constantFrom('Ada', undefined),
       })
-      .map(({ role, content, name }): Step => ({ type: 'input', role, content, ...(name ? { name } : {}) })),
+      .map(({ role, content, name }): Step => ({ type: 'input', role, content, ...defined({ name }) })),
   },
   fc.constant<Step>({ type: 'summary', text: 'They met.' }),
   {
@@ -102,13 +100,13 @@ function bodiesOf(step: Step, position: number): MessageBody[] {
         needsApproval: false,
         effects: 'none' as const,
         parallel: false,
-        ...(signature ? { signature } : {}),
+        ...defined({ signature: signature || undefined }),
       }))
       const outcomes = step.calls.map(({ status, output, images }, index) => ({
         callId: ids[index]!,
         status,
         output,
-        ...(images.length > 0 ? { images } : {}),
+        ...defined({ images: images.length > 0 ? images : undefined }),
       }))
       const answer: MessageBody = { role: 'assistant', content, calls }
       return calls.length > 0 ? [answer, { role: 'tool', outcomes }] : [answer]
@@ -140,7 +138,7 @@ test('any history becomes messages that Anthropic takes', () => {
         model: 'claude-sonnet-4-5',
         messages,
         ...others,
-        ...(effort ? { effort } : {}),
+        ...defined({ effort }),
       })
       const sent = JSON.parse(body) as { messages: Message[]; thinking?: unknown }
       assertAlternate(

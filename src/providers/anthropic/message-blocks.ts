@@ -5,6 +5,7 @@ import type {
   TextBlockParam,
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages/messages'
+import { defined } from '../../core/defined.ts'
 import type { ImagePart } from '../../core/image-part.ts'
 import type { Json } from '../../core/json.ts'
 import type { AnswerPart, AssistantBody, InputBody, MessageBody } from '../../core/message.ts'
@@ -22,7 +23,7 @@ const FORM_KEYS = {
   'left-out': { sent: 'i', 'left-out': '' },
 } as const
 
-/** The blocks of a message without the brackets, so that neighbours of one role can share a message. */
+/** The blocks of a message without the brackets, so that neighbors of one role can share a message. */
 export const blockTexts = newEncodedMessages<BlockForm>(
   (body, form) =>
     blocksOf(body, form)
@@ -55,7 +56,7 @@ export function blocksOf(body: MessageBody, form: BlockForm): ContentBlockParam[
 export const canBeMarked = (block: ContentBlockParam | undefined): boolean =>
   block !== undefined && block.type !== 'thinking' && block.type !== 'redacted_thinking'
 
-/** Of a serialised message; blocks are written with their type first. */
+/** Of a serialized message; blocks are written with their type first. */
 export const startsWithThought = (blocks: string): boolean => /^\{"type":"(redacted_)?thinking"/.test(blocks)
 
 function inputBlocks({ role, name, content }: InputBody): ContentBlockParam[] {
@@ -85,17 +86,19 @@ function answerBlock(part: AnswerPart, { thoughts }: BlockForm): ContentBlockPar
     case 'text':
       return textBlocks(part.text)
     case 'reasoning':
-      if (thoughts === 'left-out' || !part.signature || !isOurs(part.origin)) return []
+      if (thoughts === 'left-out' || !part.signature || !isAnthropic(part.origin)) return []
       return [{ type: 'thinking', thinking: part.text, signature: part.signature }]
     case 'redacted-reasoning':
-      return thoughts === 'left-out' || !isOurs(part.origin) ? [] : [{ type: 'redacted_thinking', data: part.data }]
+      return thoughts === 'left-out' || !isAnthropic(part.origin)
+        ? []
+        : [{ type: 'redacted_thinking', data: part.data }]
     case 'encrypted-reasoning':
       return []
   }
 }
 
 /** Data from before origins were kept has none. */
-const isOurs = (origin: Exclude<AnswerPart, { type: 'text' }>['origin']): boolean =>
+const isAnthropic = (origin: Exclude<AnswerPart, { type: 'text' }>['origin']): boolean =>
   origin === undefined || origin === 'anthropic'
 
 function resultBlock(outcome: ToolOutcome, { resultImages }: BlockForm): ContentBlockParam {
@@ -104,8 +107,7 @@ function resultBlock(outcome: ToolOutcome, { resultImages }: BlockForm): Content
   return {
     type: 'tool_result',
     tool_use_id: wireCallId(outcome.callId),
-    ...(content.length > 0 ? { content } : {}),
-    ...(isError ? { is_error: true } : {}),
+    ...defined({ content: content.length > 0 ? content : undefined, is_error: isError ? true : undefined }),
   } satisfies ToolResultBlockParam
 }
 

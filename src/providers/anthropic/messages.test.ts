@@ -55,11 +55,11 @@ test('the long context is asked for by the model handle only, and not once it wa
   assert.equal(long.headers['anthropic-beta'], 'context-1m-2025-08-07')
   assert.equal(encode({ model: 'claude-sonnet-4-5' }).headers['anthropic-beta'], undefined)
 
-  const dropped = encode({ model: 'claude-sonnet-4-5[1m]', shape: { dropLongContextBeta: true } })
+  const dropped = encode({ model: 'claude-sonnet-4-5[1m]', adjustments: { dropLongContextBeta: true } })
   assert.equal(dropped.body.model, 'claude-sonnet-4-5')
   assert.equal(dropped.headers['anthropic-beta'], undefined)
   const quirks = { headers: { 'anthropic-beta': 'context-1m-2025-08-07' } }
-  assert.equal(encode({ shape: { dropLongContextBeta: true } }, { quirks }).headers['anthropic-beta'], '')
+  assert.equal(encode({ adjustments: { dropLongContextBeta: true } }, { quirks }).headers['anthropic-beta'], '')
 })
 
 test('the output is always capped: by the request, by what the model can do, or carefully', () => {
@@ -96,7 +96,7 @@ test('a step that another vendor began without a thought goes on without a think
     encode({
       model: 'claude-haiku-4-5',
       effort: 'low',
-      shape,
+      adjustments: shape,
       messages: [hello, answer(content, 'a'), results],
     }).body.thinking
   assert.equal(budget([]), undefined)
@@ -125,7 +125,7 @@ test('thoughts go back to their vendor with their signature, and never without o
       { type: 'text', text: 'Hi' },
     ],
   ])
-  assert.deepEqual(blocksOf({ messages, shape: { stripSignatures: true } })[1], [
+  assert.deepEqual(blocksOf({ messages, adjustments: { stripSignatures: true } })[1], [
     'assistant',
     [{ type: 'text', text: 'Hi' }],
   ])
@@ -167,7 +167,7 @@ test('results follow their calls at once, carry images, and say when they are er
       { type: 'text', text: 'And?' },
     ],
   ])
-  const textOnly = JSON.stringify(blocksOf({ messages, shape: { textOnlyResults: true } }))
+  const textOnly = JSON.stringify(blocksOf({ messages, adjustments: { textOnlyResults: true } }))
   assert.ok(!textOnly.includes('"image"'))
 })
 
@@ -243,8 +243,8 @@ test('structured output is asked for in the subset that the vendor takes', () =>
 test('tools carry their schema, without what grammars cannot express when that is asked for', () => {
   const inputSchema = { type: 'object', properties: { url: { type: 'string', format: 'uri', pattern: '^h' } } }
   const tools = [{ name: 'open', description: 'Opens.', inputSchema }]
-  const schemaOf = (shape: ModelRequest['shape'] & object) => {
-    const [tool] = encode({ tools, shape }).body.tools!
+  const schemaOf = (shape: ModelRequest['adjustments'] & object) => {
+    const [tool] = encode({ tools, adjustments: shape }).body.tools!
     return 'input_schema' in tool! ? tool.input_schema : undefined
   }
   assert.deepEqual(schemaOf({}), inputSchema)

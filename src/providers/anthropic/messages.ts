@@ -5,6 +5,7 @@ import type {
   ThinkingConfigParam,
   Tool,
 } from '@anthropic-ai/sdk/resources/messages/messages'
+import { defined } from '../../core/defined.ts'
 import type { MessageBody } from '../../core/message.ts'
 import type { ModelRequest, ToolSpec } from '../../ports/model.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
@@ -39,12 +40,12 @@ export const anthropicMessages: WireDialect = {
 
 /** Tools, system and messages come last and in this order: it is the order in which the vendor caches. */
 function encode(request: ModelRequest, context: EncodeContext): EncodedRequest {
-  const { shape = {}, system } = request
+  const { adjustments = {}, system } = request
   const form: BlockForm = {
-    thoughts: shape.stripSignatures ? 'left-out' : 'replayed',
-    resultImages: shape.textOnlyResults || context.quirks.textOnlyResults ? 'left-out' : 'sent',
+    thoughts: adjustments.stripSignatures ? 'left-out' : 'replayed',
+    resultImages: adjustments.textOnlyResults || context.quirks.textOnlyResults ? 'left-out' : 'sent',
   }
-  const tools = toolTexts(request.tools, shape.relaxSchemas ? 'relaxed' : 'as-given')
+  const tools = toolTexts(request.tools, adjustments.relaxSchemas ? 'relaxed' : 'as-given')
   const isSystemEmpty = system.trim() === ''
   const head = [
     JSON.stringify(settings(request, form)).slice(1, -1),
@@ -62,7 +63,7 @@ const toolTexts = newEncodedTools(toolDefinition)
 
 function toolDefinition({ name, description, inputSchema }: ToolSpec): Tool {
   const isObject = inputSchema !== null && typeof inputSchema === 'object' && !Array.isArray(inputSchema)
-  return { name, description, input_schema: { ...(isObject ? inputSchema : {}), type: 'object' } }
+  return { name, description, input_schema: { ...(isObject ? inputSchema : undefined), type: 'object' } }
 }
 
 type Settings = Omit<MessageCreateParamsStreaming, 'tools' | 'system' | 'messages'>
@@ -76,10 +77,9 @@ function settings(request: ModelRequest, form: BlockForm): Settings {
     model: name,
     max_tokens: maxTokens,
     stream: true,
-    ...(thinking ? { thinking } : {}),
-    ...(output ? { output_config: output } : {}),
+    ...defined({ thinking, output_config: output }),
     // A model that thinks refuses to be forced; then the list of tools alone has to do.
-    ...(request.mustCall && !thinking ? { tool_choice: { type: 'any' } } : {}),
+    ...defined({ tool_choice: request.mustCall && !thinking ? { type: 'any' as const } : undefined }),
   }
 }
 
@@ -130,10 +130,10 @@ function isInsideThoughtlessStep(messages: readonly MessageBody[], form: BlockFo
 function outputConfig({ model, effort, outputSchema: output }: ModelRequest): OutputConfig | undefined {
   const hasEffort = effort && claudeFacts(model).thinking === 'adaptive'
   if (!hasEffort && !output) return undefined
-  return {
-    ...(hasEffort ? { effort } : {}),
-    ...(output ? { format: { type: 'json_schema', schema: outputSchema(output.schema) } } : {}),
-  }
+  return defined({
+    effort: hasEffort ? effort : undefined,
+    format: output ? { type: 'json_schema' as const, schema: outputSchema(output.schema) } : undefined,
+  })
 }
 
 /** With the one on the system prompt (or the tools, without a prompt) four: the vendor's limit. */
@@ -169,18 +169,18 @@ function markedPositions(messages: readonly MessageBody[], form: BlockForm): num
 const LONG_CONTEXT_BETA = 'context-1m-2025-08-07'
 const OAUTH_BETA = 'oauth-2025-04-20'
 
-function headers({ model, shape }: ModelRequest, { grant, quirks }: EncodeContext): Record<string, string> {
+function headers({ model, adjustments }: ModelRequest, { grant, quirks }: EncodeContext): Record<string, string> {
   const betas = [
     ...listed(quirks.headers?.['anthropic-beta']),
     ...listed(grant?.headers?.['anthropic-beta']),
     ...(grant?.kind === 'oauth' ? [OAUTH_BETA] : []),
     ...(readHandle(model).wantsLongContext ? [LONG_CONTEXT_BETA] : []),
-  ].filter((beta) => !(shape?.dropLongContextBeta && beta === LONG_CONTEXT_BETA))
+  ].filter((beta) => !(adjustments?.dropLongContextBeta && beta === LONG_CONTEXT_BETA))
   const hasBetas = betas.length > 0 || quirks.headers?.['anthropic-beta'] || grant?.headers?.['anthropic-beta']
   return {
     ...VERSION,
     ...authHeaders(grant, quirks.auth ?? 'x-api-key'),
-    ...(hasBetas ? { 'anthropic-beta': [...new Set(betas)].join(',') } : {}),
+    ...defined({ 'anthropic-beta': hasBetas ? [...new Set(betas)].join(',') : undefined }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import type { ModelFacts } from '../../ports/model.ts'
 
 /** How a model is told to think: not at all, with a token budget, or by itself under an effort. */
@@ -29,7 +30,7 @@ export function claudeFacts(model: string): ModelFacts & { maxOutput: number; th
   const { name, wantsLongContext } = readHandle(model)
   const known = KNOWN.find((line) => line.model.test(name)) ?? UNKNOWN
   const window = wantsLongContext ? LONG_WINDOW : 'window' in known ? known.window : undefined
-  return { maxOutput: known.maxOutput, thinking: known.thinking, ...(window ? { window } : {}) }
+  return { maxOutput: known.maxOutput, thinking: known.thinking, ...defined({ window: window || undefined }) }
 }
 
 /** For `wireProvider`. */

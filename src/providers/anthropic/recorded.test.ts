@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { type Draft, newDraft, takePart } from '../../core/answer.ts'
 import type { ModelRequest } from '../../ports/model.ts'
-import { wireProvider } from '../wire/wire-provider.ts'
+import { newWireProvider } from '../wire/wire-provider.ts'
 import { anthropicMessages } from './messages.ts'
 
 /** Written by hand after the vendor's documented events; nothing here was captured from a live service. */
@@ -76,7 +76,7 @@ async function readWithHoldfast(baseUrl: string) {
 }
 
 async function draftFrom(baseUrl: string): Promise<Draft> {
-  const provider = wireProvider({
+  const provider = newWireProvider({
     provider: 'anthropic',
     dialect: anthropicMessages,
     baseUrl,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { defined } from '../../core/defined.ts'
 import type { Failure, FailureKind } from '../../core/failure.ts'
 import type { Refusal } from '../wire/dialect.ts'
 import { classify } from './classify.ts'
@@ -78,7 +79,7 @@ test('a typed code decides alone, with words that say nothing', () => {
     for (const [code, kind] of Object.entries(table)) {
       for (const status of statuses) {
         const body = JSON.stringify({ error: { code: code.toUpperCase(), message: 'No.' } })
-        const failure = classify(response({ ...(status === undefined ? {} : { status }), body }))
+        const failure = classify(response({ ...defined({ status }), body }))
         assert.deepEqual([failure.kind, failure.code], [kind, code], `${code} with ${status}`)
       }
     }
@@ -109,7 +110,7 @@ test('nothing is compacted without a word of it: no rate limit, memory or parame
   for (const status of [400, 413, 422, 429, 500, 502, 503, 529, undefined]) {
     for (const message of innocent) {
       const failure = classify(
-        response({ ...(status ? { status } : {}), body: JSON.stringify({ error: { message } }) }),
+        response({ ...defined({ status: status || undefined }), body: JSON.stringify({ error: { message } }) }),
       )
       assert.notEqual(failure.kind, 'context-overflow', `${status}: ${message}`)
     }
@@ -186,7 +187,7 @@ test('no bytes make it throw, and whatever comes out is a whole failure', () => 
   const body = fc.oneof(fc.string({ unit: 'binary' }), fc.json(), truncated, corpusBody, bytes)
   fc.assert(
     fc.property(status, headers, body, (status, headers, body) => {
-      assertReadable(classify(response({ ...(status === undefined ? {} : { status }), headers, body, at: AT })))
+      assertReadable(classify(response({ ...defined({ status }), headers, body, at: AT })))
     }),
     { numRuns: 1_000 },
   )
@@ -261,7 +262,7 @@ function assertReadable(failure: Failure): void {
 
 function responseOf({ provider, status, headers, body }: Case): Refusal {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return response({ provider, ...(status === undefined ? {} : { status }), headers, body: text, at: AT })
+  return response({ provider, ...defined({ status }), headers, body: text, at: AT })
 }
 
 function response(fields: Partial<Refusal>): Refusal {

@@ -1,8 +1,9 @@
+import { defined } from '../../core/defined.ts'
 import type { Failure, FailureKind } from '../../core/failure.ts'
 import type { Refusal } from '../wire/dialect.ts'
 import { CODES_WITHOUT_STATUS, DECISIVE_CODES, GENERAL_CODES } from './codes.ts'
 import { type ErrorBody, readErrorBody } from './error-body.ts'
-import { type Refused, says } from './phrase.ts'
+import { matchesPhrase, type RefusalText } from './phrase.ts'
 import { PHRASES } from './phrases.ts'
 import { readableDetail } from './readable-detail.ts'
 import { maskKeys } from './secrets.ts'
@@ -17,7 +18,7 @@ export function classify(response: Refusal): Failure {
   const headers = lowerCased(response.headers)
   const body = readErrorBody(response.body)
   const status = statusOf(response.status, body)
-  const read = readKind({ text: wordsOf(body), status, body }, response.status)
+  const read = readKind({ text: searchableText(body), status, body }, response.status)
   const { kind, sizes } = statedSizes(read.kind, body)
   const retryAfterMs = statedWait(kind, { headers, body, at: response.at ?? dateOf(headers) })
   const code = read.code ?? body.codes[0]
@@ -25,46 +26,45 @@ export function classify(response: Refusal): Failure {
   return {
     kind,
     detail: readableDetail(body, status ?? response.status),
-    ...(status === undefined ? {} : { status }),
-    ...(code === undefined ? {} : { code }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(read.window === undefined ? {} : { statedWindow: read.window }),
+    ...defined({ status, code, retryAfterMs, statedWindow: read.window }),
     ...sizes,
-    ...(requestId === undefined ? {} : { requestId: maskKeys(requestId) }),
-    ...(mayHaveBeenAccepted(kind, status) ? { mayHaveBeenAccepted: true } : {}),
+    ...defined({
+      requestId: requestId === undefined ? undefined : maskKeys(requestId),
+      mayHaveBeenAccepted: mayHaveBeenAccepted(kind, status) ? true : undefined,
+    }),
   }
 }
 
-type Reading = { kind: FailureKind; code?: string; window?: number }
+type KindReading = { kind: FailureKind; code?: string; window?: number }
 
 /** Typed codes, then precise words, then general codes, then the status. */
-function readKind(refused: Refused, received: number | undefined): Reading {
+function readKind(refused: RefusalText, received: number | undefined): KindReading {
   const { body, status } = refused
   const upstream = body.upstream !== undefined && status !== 401 && status !== 402
   const reading = byCode(DECISIVE_CODES, body) ?? byPhrase(refused) ?? byCode(GENERAL_CODES, body)
-  if (reading) return upstream ? { ...reading, kind: UPSTREAM_TROUBLE[reading.kind] ?? reading.kind } : reading
+  if (reading) return upstream ? { ...reading, kind: UPSTREAM_KINDS[reading.kind] ?? reading.kind } : reading
   if (status !== undefined) return { kind: kindOfStatus(status) }
-  return byCode(CODES_WITHOUT_STATUS, body) ?? { kind: unexplained(body, received) }
+  return byCode(CODES_WITHOUT_STATUS, body) ?? { kind: fallbackKind(body, received) }
 }
 
 /** What goes wrong between an aggregator and the provider it names is not about our keys. */
-const UPSTREAM_TROUBLE: Partial<Record<FailureKind, FailureKind>> = {
+const UPSTREAM_KINDS: Partial<Record<FailureKind, FailureKind>> = {
   'rate-limited': 'upstream-rate-limited',
   'quota-exhausted': 'upstream-rate-limited',
   'auth-rejected': 'server-error',
 }
 
-function byCode(table: Readonly<Record<string, FailureKind>>, body: ErrorBody): Reading | undefined {
+function byCode(table: Readonly<Record<string, FailureKind>>, body: ErrorBody): KindReading | undefined {
   const code = body.codes.find((code) => Object.hasOwn(table, code))
   return code === undefined ? undefined : { kind: table[code]!, code }
 }
 
-function byPhrase(refused: Refused): Reading | undefined {
-  const phrase = PHRASES.find((phrase) => says(phrase, refused))
-  return phrase && { kind: phrase.kind, ...(phrase.window === undefined ? {} : { window: phrase.window }) }
+function byPhrase(refused: RefusalText): KindReading | undefined {
+  const phrase = PHRASES.find((phrase) => matchesPhrase(phrase, refused))
+  return phrase && { kind: phrase.kind, ...defined({ window: phrase.window }) }
 }
 
-function unexplained(body: ErrorBody, received: number | undefined): FailureKind {
+function fallbackKind(body: ErrorBody, received: number | undefined): FailureKind {
   if (received !== undefined && (received < 200 || received >= 300)) return kindOfStatus(received)
   return body.form === 'page' ? 'malformed-answer' : 'server-error'
 }
@@ -74,7 +74,7 @@ function statusOf(received: number | undefined, body: ErrorBody): number | undef
   return received !== undefined && received >= 400 ? received : body.status
 }
 
-function wordsOf(body: ErrorBody): string {
+function searchableText(body: ErrorBody): string {
   return [...body.messages, String(body.fields.quotaid ?? '')].join(' \n ').toLowerCase()
 }
 

@@ -16,14 +16,14 @@ export type ErrorBody = {
   fields: Record<string, string | number>
 }
 
-const LONGEST_BODY = 262_144
-const LONGEST_MESSAGE = 4_000
-const DEEPEST = 8
-const MOST_NODES = 400
+const MAX_BODY_CHARACTERS = 262_144
+const MAX_MESSAGE_CHARACTERS = 4_000
+const MAX_DEPTH = 8
+const MAX_NODES = 400
 
 export function readErrorBody(body: string): ErrorBody {
   const read: ErrorBody = { form: 'text', messages: [], codes: [], fields: {} }
-  const text = body.slice(0, LONGEST_BODY).trim()
+  const text = body.slice(0, MAX_BODY_CHARACTERS).trim()
   const json = parsedJson(text) ?? parsedEvents(text)
   if (text === '') read.form = 'empty'
   else if (json !== undefined) readJson(json, read)
@@ -94,11 +94,11 @@ type Walk = { depth: number; nodes: { left: number } }
 
 function readJson(json: unknown, read: ErrorBody): void {
   read.form = 'json'
-  visit(json, read, { depth: 0, nodes: { left: MOST_NODES } })
+  visit(json, read, { depth: 0, nodes: { left: MAX_NODES } })
 }
 
 function visit(value: unknown, read: ErrorBody, walk: Walk): void {
-  if (walk.depth > DEEPEST || walk.nodes.left-- <= 0) return
+  if (walk.depth > MAX_DEPTH || walk.nodes.left-- <= 0) return
   const below = { ...walk, depth: walk.depth + 1 }
   if (typeof value === 'string') readMessage(value, read, below)
   else if (Array.isArray(value)) for (const item of value) visit(item, read, below)
@@ -133,7 +133,7 @@ function readMessage(message: string, read: ErrorBody, walk: Walk): void {
     visit(whole, read, walk)
     return
   }
-  const text = collapse(message.slice(0, LONGEST_MESSAGE))
+  const text = collapse(message.slice(0, MAX_MESSAGE_CHARACTERS))
   if (text !== '' && !read.messages.includes(text)) read.messages.push(text)
   const inside = parsedJson(message.slice(message.indexOf('{'), message.lastIndexOf('}') + 1))
   if (isRecord(inside)) visit(inside, read, walk)
@@ -176,12 +176,12 @@ export function textOfPage(page: string): string {
     .replace(/<[^<>]*>/g, ' ')
     .replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? ' ')
     .replace(/[<>]/g, ' ')
-  return collapse(words).slice(0, LONGEST_MESSAGE)
+  return collapse(words).slice(0, MAX_MESSAGE_CHARACTERS)
 }
 
 /** Plain text, or JSON that broke off: its codes are still worth having. */
 function readText(text: string, read: ErrorBody): void {
-  const start = text.slice(0, LONGEST_MESSAGE)
+  const start = text.slice(0, MAX_MESSAGE_CHARACTERS)
   for (const match of start.matchAll(/"(?:code|type|status|__type)"\s*:\s*"([^"]{1,100})"/g)) addCode(match[1], read)
   const message = /"message"\s*:\s*"((?:[^"\\]|\\.){1,2000})/.exec(start)?.[1]
   if (message) read.messages.push(collapse(message))

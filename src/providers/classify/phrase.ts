@@ -19,9 +19,9 @@ export type Phrase = {
   window?: number
 }
 
-export type Refused = { text: string; status: number | undefined; body: ErrorBody }
+export type RefusalText = { text: string; status: number | undefined; body: ErrorBody }
 
-export function says(phrase: Phrase, { text, status, body }: Refused): boolean {
+export function matchesPhrase(phrase: Phrase, { text, status, body }: RefusalText): boolean {
   const has = (words: string) => text.includes(words)
   return (
     allows(phrase.statuses, status) &&

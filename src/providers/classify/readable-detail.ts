@@ -1,14 +1,14 @@
 import { collapse, type ErrorBody, textOfPage } from './error-body.ts'
 import { maskSecrets } from './secrets.ts'
 
-const LONGEST_DETAIL = 500
+const MAX_DETAIL_CHARACTERS = 500
 
 /** One line for a person: the words of the provider without markup and without anything that could be a key. */
 export function readableDetail(body: ErrorBody, status: number | undefined): string {
   const answer = status === undefined ? 'The provider reported an error' : `HTTP ${status}`
   const words = body.form === 'page' ? body.messages.slice(0, 1) : body.messages.slice(0, 2)
-  const told = words.filter((word, index) => index === 0 || !words[0]!.includes(word)).join(': ')
-  const line = oneLine(told)
+  const joined = words.filter((word, index) => index === 0 || !words[0]!.includes(word)).join(': ')
+  const line = oneLine(joined)
   if (line === '') return `${answer} ${body.form === 'empty' ? 'with an empty body' : 'without a message'}`
   const source = body.form === 'page' ? ' (a web page)' : body.upstream ? ` (from ${body.upstream})` : ''
   return source === '' ? line : oneLine(`${line}${source}`)
@@ -17,5 +17,5 @@ export function readableDetail(body: ErrorBody, status: number | undefined): str
 export function oneLine(text: string): string {
   const plain = /<[a-z!/]/i.test(text) ? textOfPage(text) : text
   const line = collapse(maskSecrets(plain.slice(0, 8_000)).replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, ' '))
-  return line.length <= LONGEST_DETAIL ? line : `${line.slice(0, LONGEST_DETAIL - 1)}…`
+  return line.length <= MAX_DETAIL_CHARACTERS ? line : `${line.slice(0, MAX_DETAIL_CHARACTERS - 1)}…`
 }

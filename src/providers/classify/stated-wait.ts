@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/duration.ts'
 import type { FailureKind } from '../../core/failure.ts'
 import type { ErrorBody } from './error-body.ts'
 
-const LONGEST_MS = 7 * DAY_MS
+const MAX_WAIT_MS = 7 * DAY_MS
 
 type WaitSources = { headers: ReadonlyMap<string, string>; body: ErrorBody; at: number | undefined }
 
@@ -12,38 +12,38 @@ export function statedWait(kind: FailureKind, from: WaitSources): number | undef
   for (const source of SOURCES[kind] ?? []) {
     const wait = source(from)
     if (wait === undefined || !Number.isFinite(wait)) continue
-    if (wait > 0) return Math.min(Math.ceil(wait), LONGEST_MS)
+    if (wait > 0) return Math.min(Math.ceil(wait), MAX_WAIT_MS)
     passed = 0
   }
   return passed
 }
 
-type Source = (from: WaitSources) => number | undefined
+type WaitSource = (from: WaitSources) => number | undefined
 
-const AFTER_HEADERS: Source = ({ headers, at }) => {
+const AFTER_HEADERS: WaitSource = ({ headers, at }) => {
   const milliseconds = headers.get('retry-after-ms')
   if (milliseconds !== undefined && /^\d+(\.\d+)?$/.test(milliseconds)) return Number(milliseconds)
   const after = headers.get('retry-after')
   if (after === undefined) return undefined
-  return /^\d+(\.\d+)?$/.test(after) ? Number(after) * 1_000 : until(Date.parse(after), at)
+  return /^\d+(\.\d+)?$/.test(after) ? Number(after) * 1_000 : msUntil(Date.parse(after), at)
 }
 
-const RETRY_FIELDS: Source = ({ body, at }) =>
-  first([
+const RETRY_FIELDS: WaitSource = ({ body, at }) =>
+  firstFinite([
     durationIn(body.fields.retrydelay),
     scaled(body.fields.retry_after_ms, 1),
     scaled(body.fields.retry_after_seconds, 1_000),
-    moment(body.fields.retry_after, at),
+    parseMoment(body.fields.retry_after, at),
   ])
 
-const RESET_FIELDS: Source = ({ body, at }) =>
-  first([
+const RESET_FIELDS: WaitSource = ({ body, at }) =>
+  firstFinite([
     durationIn(body.fields.quotaresetdelay),
     scaled(body.fields.resets_in_seconds, 1_000),
-    moment(body.fields.quotaresettimestamp, at),
-    moment(body.fields.resets_at, at),
-    moment(body.fields.reset_at, at),
-    moment(body.fields['x-ratelimit-reset'], at),
+    parseMoment(body.fields.quotaresettimestamp, at),
+    parseMoment(body.fields.resets_at, at),
+    parseMoment(body.fields.reset_at, at),
+    parseMoment(body.fields['x-ratelimit-reset'], at),
   ])
 
 const DURATION =
@@ -59,25 +59,25 @@ const DATE =
   /(?:try again|resets?|available again|regain access)\b[^\d.]{0,20}(\d{4}-\d\d-\d\d)(?:T| at | )(\d\d:\d\d(?::\d\d)?(?:\.\d+)?) ?(?:Z|UTC|GMT|\+00:00)/i
 const EPOCH = /(?:limit reached\||resets?[_ ](?:at|on)[^\d]{1,5})(\d{10,13})\b/i
 
-const RETRY_WORDS: Source = ({ body }) =>
+const RETRY_WORDS: WaitSource = ({ body }) =>
   durationIn(RETRY_TEXT.exec(textOf(body))?.[1]) ?? scaled(/(\d+)\s*秒后(?:再|重)?试/.exec(textOf(body))?.[1], 1_000)
 
-const RESET_WORDS: Source = ({ body, at }) => {
+const RESET_WORDS: WaitSource = ({ body, at }) => {
   const text = textOf(body)
   const date = DATE.exec(text)
-  return first([
+  return firstFinite([
     durationIn(RESET_TEXT.exec(text)?.[1]),
-    date ? until(Date.parse(`${date[1]}T${date[2]}Z`), at) : undefined,
-    moment(EPOCH.exec(text)?.[1], at),
+    date ? msUntil(Date.parse(`${date[1]}T${date[2]}Z`), at) : undefined,
+    parseMoment(EPOCH.exec(text)?.[1], at),
   ])
 }
 
 /** Sent with every answer: they count only for what is used up, and the last of those to be free again decides. */
-const RESET_HEADERS: Source = ({ headers, at }) => {
+const RESET_HEADERS: WaitSource = ({ headers, at }) => {
   const waits = [...headers].flatMap(([name, value]) => {
     const limit = RESET_HEADER.exec(name)
-    if (!limit || remains(headers, name)) return []
-    const wait = durationIn(value) ?? moment(value, at)
+    if (!limit || hasRemaining(headers, name)) return []
+    const wait = durationIn(value) ?? parseMoment(value, at)
     return wait === undefined ? [] : [wait]
   })
   return waits.length === 0 ? undefined : Math.max(...waits)
@@ -86,7 +86,7 @@ const RESET_HEADERS: Source = ({ headers, at }) => {
 const RESET_HEADER =
   /^(?:x-ratelimit-reset|ratelimit-reset$|anthropic-ratelimit-.*-reset$|x-codex-.*-reset-after-seconds$)/
 
-function remains(headers: ReadonlyMap<string, string>, name: string): boolean {
+function hasRemaining(headers: ReadonlyMap<string, string>, name: string): boolean {
   const codex = /^(x-codex-\w+)-reset-after-seconds$/.exec(name)
   if (codex) return Number(headers.get(`${codex[1]}-used-percent`) ?? 0) < 100
   const status = name.endsWith('-reset') ? headers.get(name.replace(/-reset$/, '-status')) : undefined
@@ -95,11 +95,11 @@ function remains(headers: ReadonlyMap<string, string>, name: string): boolean {
   return remaining !== undefined && Number(remaining) > 0
 }
 
-const ALL: readonly Source[] = [AFTER_HEADERS, RETRY_FIELDS, RESET_FIELDS, RETRY_WORDS, RESET_WORDS, RESET_HEADERS]
-const WITHOUT_LIMITS: readonly Source[] = [AFTER_HEADERS, RETRY_FIELDS, RETRY_WORDS]
+const ALL: readonly WaitSource[] = [AFTER_HEADERS, RETRY_FIELDS, RESET_FIELDS, RETRY_WORDS, RESET_WORDS, RESET_HEADERS]
+const WITHOUT_LIMITS: readonly WaitSource[] = [AFTER_HEADERS, RETRY_FIELDS, RETRY_WORDS]
 
 /** Which sources are believed. An allowance that is gone is often sent with a retry delay of seconds: not believed. */
-const SOURCES: Partial<Record<FailureKind, readonly Source[]>> = {
+const SOURCES: Partial<Record<FailureKind, readonly WaitSource[]>> = {
   'rate-limited': ALL,
   'upstream-rate-limited': ALL,
   'quota-exhausted': [RESET_FIELDS, RESET_WORDS],
@@ -123,23 +123,23 @@ function durationIn(value: string | number | undefined): number | undefined {
 }
 
 /** Seconds from now, or a moment as epoch seconds, epoch milliseconds or a date. */
-function moment(value: string | number | undefined, at: number | undefined): number | undefined {
+function parseMoment(value: string | number | undefined, at: number | undefined): number | undefined {
   if (value === undefined || value === '') return undefined
   const number = Number(value)
   if (!Number.isFinite(number))
-    return typeof value === 'string' && /^\d{4}-/.test(value) ? until(Date.parse(value), at) : undefined
-  if (number >= 1e11) return until(number, at)
-  if (number >= 1e9) return until(number * 1_000, at)
+    return typeof value === 'string' && /^\d{4}-/.test(value) ? msUntil(Date.parse(value), at) : undefined
+  if (number >= 1e11) return msUntil(number, at)
+  if (number >= 1e9) return msUntil(number * 1_000, at)
   return number * 1_000
 }
 
-const until = (time: number, at: number | undefined): number | undefined =>
+const msUntil = (time: number, at: number | undefined): number | undefined =>
   at === undefined || !Number.isFinite(time) ? undefined : Math.max(0, time - at)
 
 const scaled = (value: string | number | undefined, scale: number): number | undefined =>
   value === undefined || value === '' ? undefined : Number(value) * scale
 
-const first = (waits: readonly (number | undefined)[]): number | undefined =>
+const firstFinite = (waits: readonly (number | undefined)[]): number | undefined =>
   waits.find((wait) => wait !== undefined && Number.isFinite(wait))
 
 const textOf = (body: ErrorBody): string => body.messages.join(' \n ').slice(0, 8_000)

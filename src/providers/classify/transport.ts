@@ -1,13 +1,14 @@
+import { defined } from '../../core/defined.ts'
 import type { Failure, FailureKind } from '../../core/failure.ts'
 import { oneLine } from './readable-detail.ts'
 
 export type TransportPhase = 'connect' | 'first-byte' | 'between-chunks' | 'body'
 
-const DEEPEST_CAUSE = 5
+const MAX_CAUSE_DEPTH = 5
 
 /** What an error of the connection means at that moment of an exchange. */
 export function classifyTransport(error: unknown, phase: TransportPhase): Failure {
-  const causes = causesOf(error, DEEPEST_CAUSE)
+  const causes = causesOf(error, MAX_CAUSE_DEPTH)
   const code =
     causes.map(({ code }) => code).find((code) => code !== undefined && Object.hasOwn(SIGNALS, code)) ??
     firstCode(causes)
@@ -17,25 +18,24 @@ export function classifyTransport(error: unknown, phase: TransportPhase): Failur
   return {
     kind,
     detail: detailOf(causes, code, phase),
-    ...(code === undefined ? {} : { code }),
-    ...(wasSent(signal, phase) ? { mayHaveBeenAccepted: true } : {}),
+    ...defined({ code, mayHaveBeenAccepted: wasSent(signal, phase) ? true : undefined }),
   }
 }
 
 /** What the codes of Node and undici tell us. `late` is a deadline that passed, `broken` a connection that ended. */
-type Signal = 'no-route' | 'distrust' | 'no-connection-in-time' | 'late' | 'broken'
+type TransportSignal = 'no-route' | 'distrust' | 'no-connection-in-time' | 'late' | 'broken'
 
-const KINDS: Record<Signal, Record<TransportPhase, FailureKind>> = {
-  'no-route': everywhere('unreachable'),
-  distrust: everywhere('certificate-rejected'),
-  'no-connection-in-time': everywhere('unreachable'),
+const KINDS: Record<TransportSignal, Record<TransportPhase, FailureKind>> = {
+  'no-route': inEveryPhase('unreachable'),
+  distrust: inEveryPhase('certificate-rejected'),
+  'no-connection-in-time': inEveryPhase('unreachable'),
   late: { connect: 'unreachable', 'first-byte': 'timeout', 'between-chunks': 'stalled', body: 'stalled' },
   broken: { connect: 'unreachable', 'first-byte': 'unreachable', 'between-chunks': 'cut-off', body: 'cut-off' },
 }
 
-const NEVER_SENT: readonly Signal[] = ['no-route', 'distrust', 'no-connection-in-time']
+const NEVER_SENT: readonly TransportSignal[] = ['no-route', 'distrust', 'no-connection-in-time']
 
-const SIGNALS: Readonly<Record<string, Signal>> = {
+const SIGNALS: Readonly<Record<string, TransportSignal>> = {
   ECONNREFUSED: 'no-route',
   ENOTFOUND: 'no-route',
   EAI_AGAIN: 'no-route',
@@ -120,7 +120,8 @@ const textIn = (value: unknown): string => (typeof value === 'symbol' ? 'a symbo
 const firstCode = (causes: readonly Cause[]): string | undefined =>
   causes.map(({ code }) => code).findLast((code) => code !== undefined && /^[A-Z][A-Z0-9_]{2,60}$/.test(code))
 
-const wasSent = (signal: Signal, phase: TransportPhase): boolean => phase !== 'connect' && !NEVER_SENT.includes(signal)
+const wasSent = (signal: TransportSignal, phase: TransportPhase): boolean =>
+  phase !== 'connect' && !NEVER_SENT.includes(signal)
 
 const PHASES: Record<TransportPhase, string> = {
   connect: 'while connecting',
@@ -132,10 +133,10 @@ const PHASES: Record<TransportPhase, string> = {
 function detailOf(causes: readonly Cause[], code: string | undefined, phase: TransportPhase): string {
   // The innermost says what happened; `fetch failed` around it does not.
   const message = causes.map(({ message }) => message).findLast((message) => message !== undefined && message !== '')
-  const told = [code, message].filter((word, index, all) => word && !(index === 0 && all[1]?.includes(word)))
-  return oneLine(`${told.join(': ') || 'The connection failed'} (${PHASES[phase]})`)
+  const words = [code, message].filter((word, index, all) => word && !(index === 0 && all[1]?.includes(word)))
+  return oneLine(`${words.join(': ') || 'The connection failed'} (${PHASES[phase]})`)
 }
 
-function everywhere(kind: FailureKind): Record<TransportPhase, FailureKind> {
+function inEveryPhase(kind: FailureKind): Record<TransportPhase, FailureKind> {
   return { connect: kind, 'first-byte': kind, 'between-chunks': kind, body: kind }
 }

@@ -1,18 +1,19 @@
 import { inspect } from 'node:util'
 import type { Cooldown, CredentialId } from '../../core/credential.ts'
+import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredCredential } from '../../ports/credential-store.ts'
 import type { Grant } from '../../ports/credentials.ts'
 import type { SecretBox } from '../../ports/secret-box.ts'
 import type { EnvironmentKey } from './environment-keys.ts'
-import { type FlowOverrides, flowFor } from './oauth-flows.ts'
+import { type FlowOverrides, findFlow } from './oauth-flows.ts'
 
 /** One member of a pool, with its secret: never leaves this room but as a grant. */
 export type Candidate = {
   grant: Grant
   id: CredentialId
   /** In the order of the pool. */
-  place: number
+  position: number
   uses: number
   expiresAt?: number
   canRefresh: boolean
@@ -28,51 +29,53 @@ type PoolContents = {
   cooldowns: readonly Cooldown[]
 }
 
-type Means = { box: SecretBox; flows: FlowOverrides; uncommittedUses(id: CredentialId): number }
+type CandidateDeps = { box: SecretBox; flows: FlowOverrides; uncommittedUses(id: CredentialId): number }
 
 /** What somebody stored on purpose comes before what the environment happens to hold. */
-export function candidatesOf({ stored, environment, cooldowns }: PoolContents, means: Means): Candidate[] {
+export function toCandidates({ stored, environment, cooldowns }: PoolContents, deps: CandidateDeps): Candidate[] {
   const all = [
-    ...stored.map((row) => storedCandidate(row, means)),
-    ...environment.map((key) => environmentCandidate(key, means)),
+    ...stored.map((row) => storedCandidate(row, deps)),
+    ...environment.map((key) => environmentCandidate(key, deps)),
   ]
-  const restOf = new Map(cooldowns.map((cooldown) => [cooldown.key, cooldown]))
-  return withoutTwins(
-    all.map((candidate, place) => {
-      const cooldown = restOf.get(candidate.id)
-      return { ...candidate, place, ...(cooldown ? { cooldown } : {}) }
+  const cooldownById = new Map(cooldowns.map((cooldown) => [cooldown.key, cooldown]))
+  return uniqueBySecret(
+    all.map((candidate, position) => {
+      const cooldown = cooldownById.get(candidate.id)
+      return { ...candidate, position, ...defined({ cooldown }) }
     }),
   )
 }
 
-type Unplaced = Omit<Candidate, 'place' | 'cooldown'>
+type UnrankedCandidate = Omit<Candidate, 'position' | 'cooldown'>
 
-function storedCandidate(row: StoredCredential, { box, flows, uncommittedUses }: Means): Unplaced {
+function storedCandidate(row: StoredCredential, { box, flows, uncommittedUses }: CandidateDeps): UnrankedCandidate {
   const opened = openSecret(box, row)
-  const flow = row.oauth && flowFor(row.oauth, flows)
+  const flow = row.oauth && findFlow(row.oauth, flows)
   const headers = { ...flow?.grantHeaders, ...row.oauth?.headers }
   const dead = row.state.type === 'dead' ? row.state.detail : opened.fault
   return {
     id: row.id,
-    grant: concealed({
+    grant: withHiddenSecret({
       credentialId: row.id,
       secret: opened.secret ?? '',
       kind: row.kind,
-      ...(Object.keys(headers).length > 0 ? { headers } : {}),
-      ...(row.oauth?.baseUrl === undefined ? {} : { baseUrl: row.oauth.baseUrl }),
+      ...defined({
+        headers: Object.keys(headers).length > 0 ? headers : undefined,
+        baseUrl: row.oauth?.baseUrl === undefined ? undefined : row.oauth.baseUrl,
+      }),
     }),
     uses: row.useCount + uncommittedUses(row.id),
-    ...(row.expiresAt === undefined ? {} : { expiresAt: row.expiresAt }),
+    ...defined({ expiresAt: row.expiresAt }),
     canRefresh: row.sealed.refreshToken !== undefined && flow !== undefined,
     canRefreshEntitlement: row.sealed.refreshToken !== undefined && flow?.accountUrl !== undefined,
-    ...(dead === undefined ? {} : { dead: `${row.label}: ${dead}` }),
+    ...defined({ dead: dead === undefined ? undefined : `${row.label}: ${dead}` }),
   }
 }
 
-type Opened = { secret: string; fault?: never } | { secret?: never; fault: string }
+type SecretOutcome = { secret: string; fault?: never } | { secret?: never; fault: string }
 
 /** A key file that is refused keeps its credentials from being used, and nobody else's. */
-function openSecret(box: SecretBox, { id, sealed }: StoredCredential): Opened {
+function openSecret(box: SecretBox, { id, sealed }: StoredCredential): SecretOutcome {
   try {
     const secret = box.open(sealed.secret, id)
     return secret === undefined ? { fault: 'its secret cannot be opened with the key file of this home' } : { secret }
@@ -82,30 +85,33 @@ function openSecret(box: SecretBox, { id, sealed }: StoredCredential): Opened {
   }
 }
 
-const environmentCandidate = ({ id, secret }: EnvironmentKey, { uncommittedUses }: Means): Unplaced => ({
+const environmentCandidate = (
+  { id, secret }: EnvironmentKey,
+  { uncommittedUses }: CandidateDeps,
+): UnrankedCandidate => ({
   id,
-  grant: concealed({ credentialId: id, secret, kind: 'api-key' }),
+  grant: withHiddenSecret({ credentialId: id, secret, kind: 'api-key' }),
   uses: uncommittedUses(id),
   canRefresh: true,
   canRefreshEntitlement: false,
 })
 
 /** The same key under two names is one credential: its sibling would fail as it did, and rests as it does. */
-function withoutTwins(all: Candidate[]): Candidate[] {
+function uniqueBySecret(all: Candidate[]): Candidate[] {
   const kept = new Map<string, Candidate>()
   const others: Candidate[] = []
   for (const candidate of all) {
-    const twin = candidate.dead === undefined ? kept.get(candidate.grant.secret) : undefined
+    const duplicate = candidate.dead === undefined ? kept.get(candidate.grant.secret) : undefined
     if (candidate.dead !== undefined) others.push(candidate)
-    else if (!twin) kept.set(candidate.grant.secret, candidate)
-    else if (candidate.cooldown && candidate.cooldown.until > (twin.cooldown?.until ?? 0))
-      twin.cooldown = candidate.cooldown
+    else if (!duplicate) kept.set(candidate.grant.secret, candidate)
+    else if (candidate.cooldown && candidate.cooldown.until > (duplicate.cooldown?.until ?? 0))
+      duplicate.cooldown = candidate.cooldown
   }
-  return [...kept.values(), ...others].sort((one, other) => one.place - other.place)
+  return [...kept.values(), ...others].sort((one, other) => one.position - other.position)
 }
 
 /** A grant that shows its secret to the request it is for, and to no log. */
-function concealed(grant: Grant): Grant {
-  const shown = () => ({ ...grant, secret: '[secret]' })
-  return Object.defineProperties(grant, { toJSON: { value: shown }, [inspect.custom]: { value: shown } })
+function withHiddenSecret(grant: Grant): Grant {
+  const redacted = () => ({ ...grant, secret: '[secret]' })
+  return Object.defineProperties(grant, { toJSON: { value: redacted }, [inspect.custom]: { value: redacted } })
 }

@@ -1,22 +1,29 @@
 import { type CredentialId, maskedSecret, type PoolStrategy } from '../../core/credential.ts'
+import { defined } from '../../core/defined.ts'
 import type { OrganizationId } from '../../core/id.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { CredentialCare } from '../../ports/credential-care.ts'
-import type { Choice, ChooseOptions, Credentials, Refreshed, RefreshOptions } from '../../ports/credentials.ts'
+import type { CredentialAdmin } from '../../ports/credential-admin.ts'
+import type {
+  ChooseOptions,
+  CredentialChoice,
+  Credentials,
+  RefreshOptions,
+  RefreshResult,
+} from '../../ports/credentials.ts'
 import type { Randomness } from '../../ports/randomness.ts'
 import type { SecretBox } from '../../ports/secret-box.ts'
 import type { Store } from '../../ports/store.ts'
-import { type Candidate, candidatesOf } from './candidates.ts'
+import { type Candidate, toCandidates } from './candidates.ts'
 import { startDeviceFlow } from './device-flow.ts'
-import { askEntitlement } from './entitlement.ts'
-import { type EnvironmentSource, environmentKeys, isEnvironmentKey } from './environment-keys.ts'
-import { keepTokens } from './keep-tokens.ts'
-import { type FlowOverrides, flowFor } from './oauth-flows.ts'
-import { pickBy } from './pool-strategy.ts'
-import { refreshOnce } from './refresh-once.ts'
-import { useCounter } from './use-counter.ts'
+import { fetchEntitlement } from './entitlement.ts'
+import { type EnvironmentSource, isEnvironmentKey, readEnvironmentKeys } from './environment-keys.ts'
+import { type FlowOverrides, findFlow } from './oauth-flows.ts'
+import { pickCandidate } from './pool-strategy.ts'
+import { newRefreshOnce } from './refresh-once.ts'
+import { storeTokens } from './store-tokens.ts'
+import { newUseCounter } from './use-counter.ts'
 
-export type PoolOptions = {
+export type CredentialPoolOptions = {
   organizationId: OrganizationId
   store: Pick<Store, 'credentials' | 'cooldowns'>
   box: SecretBox
@@ -31,7 +38,7 @@ export type PoolOptions = {
 }
 
 export type CredentialPool = Credentials &
-  CredentialCare & {
+  CredentialAdmin & {
     /** Writes the uses that are not counted yet. */
     flush(): Promise<void>
   }
@@ -39,46 +46,53 @@ export type CredentialPool = Credentials &
 /** A token that ends while its request is on the way is as good as one that has run out. */
 const EXPIRY_MARGIN_MS = 30_000
 /** A bit longer than the token endpoint is waited for. */
-const RENEW_FIRST_MS = 16_000
+const RENEWAL_TIMEOUT_MS = 16_000
 /** After a token could not be renewed it is used as it is for so long: the provider may still take it. */
-const RENEW_AGAIN_MS = 60_000
+const RENEWAL_BACKOFF_MS = 60_000
 const SWEEP_EVERY_MS = 60_000
 const SWEEP_AFTER_MS = 60 * 60_000
 
-export function newCredentialPool(options: PoolOptions): CredentialPool {
+export function newCredentialPool(options: CredentialPoolOptions): CredentialPool {
   const { organizationId, store, box, environment, strategies = {}, flows = {}, clock, randomness, report } = options
   const { credentials, cooldowns } = store
-  const uses = useCounter({
+  const uses = newUseCounter({
     countUses: (counted) => credentials.countUses(counted),
     isStored: (id) => !isEnvironmentKey(id),
-    ...{ clock, report },
+    clock,
+    report,
   })
-  const refreshStored = refreshOnce({
-    ...{ organizationId, store: credentials, box, flows, clock, randomness, report },
-    ...(options.refreshLeaseMs === undefined ? {} : { leaseMs: options.refreshLeaseMs }),
+  const refreshStored = newRefreshOnce({
+    organizationId,
+    store: credentials,
+    box,
+    flows,
+    clock,
+    randomness,
+    report,
+    ...defined({ leaseMs: options.refreshLeaseMs }),
   })
-  const lastPlace = new Map<string, number>()
-  const renewAgainAt = new Map<CredentialId, number>()
+  const lastPosition = new Map<string, number>()
+  const nextRenewalAt = new Map<CredentialId, number>()
   let sweepAt = 0
 
-  async function membersOf(provider: string, at: number): Promise<Candidate[]> {
+  async function loadCandidates(provider: string, at: number): Promise<Candidate[]> {
     const pool = await credentials.pool(organizationId, provider)
     sweep(pool.cooldowns, at)
-    const keys = environmentKeys(environment.filter((source) => source.provider === provider))
+    const keys = readEnvironmentKeys(environment.filter((source) => source.provider === provider))
     const contents = { stored: pool.credentials, environment: keys, cooldowns: pool.cooldowns }
-    return candidatesOf(contents, { box, flows, uncommittedUses: uses.uncommitted })
+    return toCandidates(contents, { box, flows, uncommittedUses: uses.uncommitted })
   }
 
   /** `renewed`: this one has just been renewed, and is taken as it is. */
-  async function choose(provider: string, asked: ChooseOptions, renewed?: CredentialId): Promise<Choice> {
-    const members = await membersOf(provider, asked.at)
-    const usable = members.filter((member) => canServe(member, asked))
-    const chosen = usable.find(({ id }) => id === asked.preferred) ?? pick(provider, usable)
-    if (!chosen) return refusal(members, asked)
-    if (chosen.id !== renewed && (await renewFirst(chosen, asked)))
-      return choose(provider, { ...asked, preferred: chosen.id }, chosen.id)
-    lastPlace.set(provider, chosen.place)
-    uses.count(chosen.id, asked.at)
+  async function choose(provider: string, request: ChooseOptions, renewed?: CredentialId): Promise<CredentialChoice> {
+    const candidates = await loadCandidates(provider, request.at)
+    const usable = candidates.filter((member) => isUsable(member, request))
+    const chosen = usable.find(({ id }) => id === request.preferred) ?? pick(provider, usable)
+    if (!chosen) return toRefusal(candidates, request)
+    if (chosen.id !== renewed && (await renewIfExpiring(chosen, request)))
+      return choose(provider, { ...request, preferred: chosen.id }, chosen.id)
+    lastPosition.set(provider, chosen.position)
+    uses.count(chosen.id, request.at)
     return {
       type: 'granted',
       grant: chosen.grant,
@@ -91,45 +105,48 @@ export function newCredentialPool(options: PoolOptions): CredentialPool {
 
   function pick(provider: string, usable: Candidate[]): Candidate | undefined {
     if (usable.length === 0) return undefined
-    const state = { after: lastPlace.get(provider) ?? -1, fraction: randomness.fraction() }
-    return pickBy(strategies[provider] ?? 'fill_first', usable, state)
+    const state = { lastPosition: lastPosition.get(provider) ?? -1, fraction: randomness.fraction() }
+    return pickCandidate(strategies[provider] ?? 'fill_first', usable, state)
   }
 
   /** A token that has run out would only cost a failed attempt. True: its row changed, look again. */
-  async function renewFirst({ id, grant, expiresAt, canRefresh }: Candidate, asked: ChooseOptions): Promise<boolean> {
-    if (!canRefresh || expiresAt === undefined || expiresAt - asked.at > EXPIRY_MARGIN_MS) return false
-    if (clock.monotonic() < (renewAgainAt.get(id) ?? 0)) return false
-    const deadline = AbortSignal.timeout(RENEW_FIRST_MS)
-    const signal = asked.signal ? AbortSignal.any([asked.signal, deadline]) : deadline
+  async function renewIfExpiring(
+    { id, grant, expiresAt, canRefresh }: Candidate,
+    request: ChooseOptions,
+  ): Promise<boolean> {
+    if (!canRefresh || expiresAt === undefined || expiresAt - request.at > EXPIRY_MARGIN_MS) return false
+    if (clock.monotonic() < (nextRenewalAt.get(id) ?? 0)) return false
+    const deadline = AbortSignal.timeout(RENEWAL_TIMEOUT_MS)
+    const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
     const refreshed = await refreshStored(id, { failedSecret: grant.secret, signal })
     const hasChanged = refreshed.type === 'refreshed' || refreshed.type === 'dead'
-    // Only now: whoever asks while it is under way waits for the same renewal. One that was told to stop has learnt nothing.
-    if (!hasChanged && !asked.signal?.aborted) renewAgainAt.set(id, clock.monotonic() + RENEW_AGAIN_MS)
+    // Only now: whoever asks while it is under way waits for the same renewal. One that was told to stop has learned nothing.
+    if (!hasChanged && !request.signal?.aborted) nextRenewalAt.set(id, clock.monotonic() + RENEWAL_BACKOFF_MS)
     return hasChanged
   }
 
-  async function refresh(id: CredentialId, asked: RefreshOptions): Promise<Refreshed> {
-    if (isEnvironmentKey(id)) return reread(id, asked)
-    if (!asked.entitlement) return refreshStored(id, asked)
-    return refreshEntitlement(id, asked)
+  async function refresh(id: CredentialId, request: RefreshOptions): Promise<RefreshResult> {
+    if (isEnvironmentKey(id)) return rereadEnvironmentKey(id, request)
+    if (!request.entitlement) return refreshStored(id, request)
+    return refreshEntitlement(id, request)
   }
 
-  function reread(id: CredentialId, { failedSecret }: RefreshOptions): Refreshed {
-    const key = environmentKeys(environment).find((one) => one.id === id)
+  function rereadEnvironmentKey(id: CredentialId, { failedSecret }: RefreshOptions): RefreshResult {
+    const key = readEnvironmentKeys(environment).find((one) => one.id === id)
     const isNew = key !== undefined && failedSecret !== '' && key.secret !== failedSecret
     return { type: isNew ? 'refreshed' : 'unchanged' }
   }
 
   /** A bill that was paid meanwhile shows at the account first, and in the token only once that is renewed. */
-  async function refreshEntitlement(id: CredentialId, asked: RefreshOptions): Promise<Refreshed> {
+  async function refreshEntitlement(id: CredentialId, request: RefreshOptions): Promise<RefreshResult> {
     const row = await credentials.get(organizationId, id)
-    const flow = row?.oauth && flowFor(row.oauth, flows)
+    const flow = row?.oauth && findFlow(row.oauth, flows)
     const secret = row && box.open(row.sealed.secret, id)
     if (!flow || secret === undefined) return { type: 'unchanged' }
-    const answer = await askEntitlement(flow, secret, asked.signal)
+    const answer = await fetchEntitlement(flow, secret, request.signal)
     switch (answer.type) {
       case 'entitled':
-        return refreshStored(id, asked)
+        return refreshStored(id, request)
       case 'not-entitled':
         return { type: 'unchanged' }
       case 'unknown':
@@ -146,21 +163,25 @@ export function newCredentialPool(options: PoolOptions): CredentialPool {
   }
 
   return {
-    choose: (provider, asked) => choose(provider, asked),
+    choose: (provider, request) => choose(provider, request),
     refresh,
     flush: uses.flush,
     box,
     environment: () =>
-      environmentKeys(environment).map(({ id, provider, variable, secret }) => ({
-        ...{ id, provider, variable, hint: maskedSecret(secret) },
+      readEnvironmentKeys(environment).map(({ id, provider, variable, secret }) => ({
+        id,
+        provider,
+        variable,
+        hint: maskedSecret(secret),
       })),
     startDeviceFlow: (provider, { label, signal }) =>
       startDeviceFlow(
         provider,
         {
-          ...{ flows, clock },
-          keep: (flow, tokens) =>
-            keepTokens(
+          flows,
+          clock,
+          storeTokens: (flow, tokens) =>
+            storeTokens(
               { provider, label, flow, tokens },
               { organizationId, store: credentials, box, clock, randomness },
             ),
@@ -170,20 +191,20 @@ export function newCredentialPool(options: PoolOptions): CredentialPool {
   }
 }
 
-const canServe = ({ id, dead, cooldown }: Candidate, { setAside, at }: ChooseOptions): boolean =>
+const isUsable = ({ id, dead, cooldown }: Candidate, { setAside, at }: ChooseOptions): boolean =>
   dead === undefined && !setAside.includes(id) && !(cooldown && cooldown.until > at)
 
-function refusal(members: Candidate[], { setAside, at }: ChooseOptions): Choice {
-  if (members.length === 0) return { type: 'none' }
-  const resting = members.flatMap(({ id, dead, cooldown }) =>
+function toRefusal(candidates: Candidate[], { setAside, at }: ChooseOptions): CredentialChoice {
+  if (candidates.length === 0) return { type: 'none' }
+  const cooling = candidates.flatMap(({ id, dead, cooldown }) =>
     dead === undefined && cooldown && cooldown.until > at && !setAside.includes(id) ? [cooldown] : [],
   )
-  if (resting.length > 0) {
-    const { until, reason, detail } = resting.reduce((first, one) => (one.until < first.until ? one : first))
+  if (cooling.length > 0) {
+    const { until, reason, detail } = cooling.reduce((first, one) => (one.until < first.until ? one : first))
     return { type: 'cooling', until, reason, detail }
   }
-  const dead = members.flatMap((member) => member.dead ?? [])
-  const tried = members.length - dead.length
+  const dead = candidates.flatMap((member) => member.dead ?? [])
+  const tried = candidates.length - dead.length
   const parts = [...dead, ...(tried > 0 ? [`${tried} already tried in this step`] : [])]
   return { type: 'spent', detail: `no credential is left (${parts.join('; ')})` }
 }

@@ -1,14 +1,22 @@
 import type { CredentialId } from '../../core/credential.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { DeviceFlow, DeviceOutcome, StartedFlow } from '../../ports/credential-care.ts'
-import { type DeviceEndpoints, type FlowOverrides, flowFor, flowNameOf, type OAuthFlow } from './oauth-flows.ts'
-import { askForTokens, asText, errorIn, post, refreshTokens, type TokenAnswer, type Tokens } from './token-endpoint.ts'
+import type { DeviceFlow, DeviceFlowStart, DeviceOutcome } from '../../ports/credential-admin.ts'
+import { type DeviceEndpoints, type FlowOverrides, findFlow, findFlowName, type OAuthFlow } from './oauth-flows.ts'
+import {
+  asText,
+  parseOAuthError,
+  post,
+  refreshTokens,
+  requestTokens,
+  type TokenResponse,
+  type Tokens,
+} from './token-endpoint.ts'
 
-type DeviceParts = {
+type DeviceFlowDeps = {
   flows: FlowOverrides
   clock: Pick<Clock, 'now' | 'sleep'>
   /** Keeps what the login brought. */
-  keep(flow: string, tokens: Tokens): Promise<CredentialId>
+  storeTokens(flow: string, tokens: Tokens): Promise<CredentialId>
 }
 
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -16,29 +24,33 @@ const LIFETIME_MS = 15 * 60_000
 const INTERVAL_MS = 5_000
 
 /** A login on another device: the person opens an address and types a code. */
-export async function startDeviceFlow(provider: string, parts: DeviceParts, signal: AbortSignal): Promise<StartedFlow> {
-  const name = flowNameOf(provider)
-  const flow = name === undefined ? undefined : flowFor({ flow: name }, parts.flows)
+export async function startDeviceFlow(
+  provider: string,
+  deps: DeviceFlowDeps,
+  signal: AbortSignal,
+): Promise<DeviceFlowStart> {
+  const name = findFlowName(provider)
+  const flow = name === undefined ? undefined : findFlow({ flow: name }, deps.flows)
   if (name === undefined || !flow?.device) return { type: 'unsupported' }
   const scope = flow.scope !== undefined && flow.device.type === 'standard' ? { scope: flow.scope } : {}
   const fields = { client_id: flow.clientId ?? '', ...scope }
-  const reply = await post(flow.device.codeUrl, fields, { flow: bodyFor(flow, flow.device), signal })
+  const reply = await post(flow.device.codeUrl, fields, { flow: withBodyFormat(flow, flow.device), signal })
   if (reply.type === 'unavailable') return { type: 'failed', detail: reply.detail }
-  const code = codeIn(reply.body, flow.device)
+  const code = parseDeviceCode(reply.body, flow.device)
   if (!code) {
-    const { code: error = `status ${reply.status}` } = errorIn(reply.body)
+    const { code: error = `status ${reply.status}` } = parseOAuthError(reply.body)
     return { type: 'failed', detail: `the vendor gave no code (${error})` }
   }
-  const started = { flow, name, code, endsAt: parts.clock.now() + code.lifetimeMs }
+  const started = { flow, name, code, endsAt: deps.clock.now() + code.lifetimeMs }
   const device: DeviceFlow = {
     userCode: code.userCode,
     verificationUrl: code.verificationUrl,
-    poll: (until) => poll(started, parts, until),
+    poll: (until) => pollForTokens(started, deps, until),
   }
   return { type: 'started', flow: device }
 }
 
-type Code = {
+type DeviceCode = {
   userCode: string
   /** What the vendor knows this login by; a secret until it is done. */
   deviceCode: string
@@ -47,18 +59,18 @@ type Code = {
   lifetimeMs: number
 }
 
-type Started = { flow: OAuthFlow; name: string; code: Code; endsAt: number }
+type PendingLogin = { flow: OAuthFlow; name: string; code: DeviceCode; endsAt: number }
 
-async function poll(started: Started, parts: DeviceParts, signal: AbortSignal): Promise<DeviceOutcome> {
-  const { clock, keep } = parts
+async function pollForTokens(started: PendingLogin, deps: DeviceFlowDeps, signal: AbortSignal): Promise<DeviceOutcome> {
+  const { clock, storeTokens } = deps
   let { intervalMs } = started.code
   while (!signal.aborted && clock.now() < started.endsAt) {
     await clock.sleep(intervalMs, signal)
     if (signal.aborted) break
-    const answer = await askOnce(started, clock.now(), signal)
+    const answer = await pollOnce(started, clock.now(), signal)
     switch (answer.type) {
       case 'tokens':
-        return { type: 'stored', credentialId: await keep(started.name, answer.tokens) }
+        return { type: 'stored', credentialId: await storeTokens(started.name, answer.tokens) }
       // The network may come back before the code runs out.
       case 'unavailable':
         break
@@ -73,11 +85,11 @@ async function poll(started: Started, parts: DeviceParts, signal: AbortSignal): 
   return signal.aborted ? { type: 'cancelled' } : { type: 'expired' }
 }
 
-async function askOnce(started: Started, now: number, signal: AbortSignal): Promise<TokenAnswer> {
+async function pollOnce(started: PendingLogin, now: number, signal: AbortSignal): Promise<TokenResponse> {
   const { flow, code } = started
   const device = flow.device!
-  if (device.type === 'codex') return askCodex(started, device, { now, signal })
-  const answer = await askForTokens({ grant_type: GRANT_TYPE, device_code: code.deviceCode }, { flow, now, signal })
+  if (device.type === 'codex') return pollCodex(started, device, { now, signal })
+  const answer = await requestTokens({ grant_type: GRANT_TYPE, device_code: code.deviceCode }, { flow, now, signal })
   if (answer.type !== 'tokens' || flow.renewal.type !== 'exchange') return answer
   // What the login gave is the long-lived token; the first exchange makes it usable and proves that it is.
   const longLived = answer.tokens.secret
@@ -90,11 +102,11 @@ async function askOnce(started: Started, now: number, signal: AbortSignal): Prom
 
 type CodexEndpoints = Extract<DeviceEndpoints, { type: 'codex' }>
 
-async function askCodex(
-  { flow, code }: Started,
+async function pollCodex(
+  { flow, code }: PendingLogin,
   device: CodexEndpoints,
   { now, signal }: { now: number; signal: AbortSignal },
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const fields = { device_auth_id: code.deviceCode, user_code: code.userCode }
   const reply = await post(device.pollUrl, fields, { flow: { ...flow, body: 'json' }, signal })
   if (reply.type === 'unavailable') return reply
@@ -109,10 +121,10 @@ async function askCodex(
     code_verifier: verifier,
     redirect_uri: device.redirectUri,
   }
-  return askForTokens(grant, { flow, now, signal })
+  return requestTokens(grant, { flow, now, signal })
 }
 
-function codeIn(body: Record<string, unknown>, device: DeviceEndpoints): Code | undefined {
+function parseDeviceCode(body: Record<string, unknown>, device: DeviceEndpoints): DeviceCode | undefined {
   const userCode = asText(body.user_code)
   const deviceCode = asText(device.type === 'codex' ? body.device_auth_id : body.device_code)
   const verificationUrl =
@@ -120,20 +132,20 @@ function codeIn(body: Record<string, unknown>, device: DeviceEndpoints): Code | 
       ? device.verificationUrl
       : (asText(body.verification_uri_complete) ?? asText(body.verification_uri))
   if (userCode === undefined || deviceCode === undefined || verificationUrl === undefined) return undefined
-  const intervalMs = millisecondsOf(body.interval) ?? INTERVAL_MS
+  const intervalMs = toMilliseconds(body.interval) ?? INTERVAL_MS
   return {
     userCode,
     deviceCode,
     verificationUrl,
     intervalMs,
-    lifetimeMs: millisecondsOf(body.expires_in) ?? LIFETIME_MS,
+    lifetimeMs: toMilliseconds(body.expires_in) ?? LIFETIME_MS,
   }
 }
 
-function millisecondsOf(seconds: unknown): number | undefined {
+function toMilliseconds(seconds: unknown): number | undefined {
   const number = Number(seconds)
   return seconds !== undefined && Number.isFinite(number) && number >= 0 ? number * 1_000 : undefined
 }
 
-const bodyFor = (flow: OAuthFlow, device: DeviceEndpoints): OAuthFlow =>
+const withBodyFormat = (flow: OAuthFlow, device: DeviceEndpoints): OAuthFlow =>
   device.type === 'codex' ? { ...flow, body: 'json' } : flow

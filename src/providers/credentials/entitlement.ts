@@ -1,12 +1,12 @@
 import type { OAuthFlow } from './oauth-flows.ts'
-import { asRecord, send } from './token-endpoint.ts'
+import { asRecord, sendRequest } from './token-endpoint.ts'
 
 type Entitlement = { type: 'entitled' } | { type: 'not-entitled' } | { type: 'unknown'; detail: string }
 
 /** Whether the account behind a token may use paid models, freshly asked. */
-export async function askEntitlement(flow: OAuthFlow, secret: string, signal: AbortSignal): Promise<Entitlement> {
+export async function fetchEntitlement(flow: OAuthFlow, secret: string, signal: AbortSignal): Promise<Entitlement> {
   if (flow.accountUrl === undefined) return { type: 'unknown', detail: 'this vendor has no account endpoint' }
-  const reply = await send(flow.accountUrl, {
+  const reply = await sendRequest(flow.accountUrl, {
     headers: { ...flow.requestHeaders, authorization: `Bearer ${secret}` },
     signal,
   })

@@ -11,7 +11,7 @@ const PREFIX = 'credential-env-'
 export const isEnvironmentKey = (id: CredentialId): boolean => id.startsWith(PREFIX)
 
 /** A variable may hold several keys, separated by commas. */
-export function environmentKeys(sources: readonly EnvironmentSource[]): EnvironmentKey[] {
+export function readEnvironmentKeys(sources: readonly EnvironmentSource[]): EnvironmentKey[] {
   return sources.flatMap(({ provider, variable, read }) => {
     const secrets = (read() ?? '')
       .split(',')
@@ -34,13 +34,13 @@ export function environmentSources(
 ): EnvironmentSource[] {
   return variables.map(({ provider, variable }) => {
     const file = environment[`${variable}_FILE`]
-    let isTold = false
+    let isReported = false
     const readFile = (path: string) => {
       try {
         return readFileSync(path, 'utf8')
       } catch (error) {
-        if (!isTold) report(error, `reading the key file of ${variable}_FILE`)
-        isTold = true
+        if (!isReported) report(error, `reading the key file of ${variable}_FILE`)
+        isReported = true
         return undefined
       }
     }

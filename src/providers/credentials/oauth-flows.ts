@@ -1,4 +1,5 @@
 import type { OAuthDetails } from '../../core/credential.ts'
+import { defined } from '../../core/defined.ts'
 
 /** How one vendor hands out and renews tokens. All of it is data, and every address can be set by configuration. */
 export type OAuthFlow = {
@@ -91,14 +92,11 @@ const FLOWS: Readonly<Record<string, OAuthFlow>> = {
 }
 
 /** Configuration first, then what the credential brought, then the vendor's own. Undefined: no such flow. */
-export function flowFor(details: OAuthDetails, overrides: FlowOverrides): OAuthFlow | undefined {
+export function findFlow(details: OAuthDetails, overrides: FlowOverrides): OAuthFlow | undefined {
   const flow = FLOWS[details.flow]
   if (!flow) return undefined
   const { exchangeUrl, ...override } = overrides[details.flow] ?? {}
-  const own = {
-    ...(details.tokenUrl === undefined ? {} : { tokenUrl: details.tokenUrl }),
-    ...(details.clientId === undefined ? {} : { clientId: details.clientId }),
-  }
+  const own = defined({ tokenUrl: details.tokenUrl, clientId: details.clientId })
   const { renewal } = flow
   return {
     ...flow,
@@ -111,7 +109,7 @@ export function flowFor(details: OAuthDetails, overrides: FlowOverrides): OAuthF
 export const flowNames: readonly string[] = Object.keys(FLOWS)
 
 /** The flow whose tokens serve this provider. */
-export const flowNameOf = (provider: string): string | undefined =>
+export const findFlowName = (provider: string): string | undefined =>
   flowNames.find((name) => FLOWS[name]!.provider === provider)
 
 /** The provider whose models the tokens of this flow are for; none for a flow that fits any. */

@@ -1,11 +1,12 @@
+import { defined } from '../../core/defined.ts'
 import { loadUndici } from '../load-undici.ts'
 import type { OAuthFlow } from './oauth-flows.ts'
 
 const DEADLINE_MS = 15_000
-const LONGEST_DETAIL = 200
+const MAX_DETAIL_CHARACTERS = 200
 
 /** What a token endpoint said. Nothing here is tried twice: a refresh token may be good for one use. */
-export type TokenAnswer =
+export type TokenResponse =
   | { type: 'tokens'; tokens: Tokens }
   /** It answered with an error of OAuth. `isFinal`: what was shown will never work again. */
   | { type: 'refused'; code: string; detail: string; isFinal: boolean }
@@ -21,62 +22,67 @@ export type Tokens = {
   baseUrl?: string
 }
 
-type Asking = { flow: OAuthFlow; now: number; signal: AbortSignal }
+type TokenRequest = { flow: OAuthFlow; now: number; signal: AbortSignal }
 
-export function refreshTokens(refreshToken: string, asking: Asking): Promise<TokenAnswer> {
-  if (asking.flow.renewal.type === 'exchange') return exchangeToken(refreshToken, asking)
-  return askForTokens({ grant_type: 'refresh_token', refresh_token: refreshToken }, asking)
+export function refreshTokens(refreshToken: string, request: TokenRequest): Promise<TokenResponse> {
+  if (request.flow.renewal.type === 'exchange') return exchangeToken(refreshToken, request)
+  return requestTokens({ grant_type: 'refresh_token', refresh_token: refreshToken }, request)
 }
 
 /** One request to the token endpoint with this grant. */
-export async function askForTokens(grant: Record<string, string>, asking: Asking): Promise<TokenAnswer> {
-  const { flow, signal } = asking
+export async function requestTokens(grant: Record<string, string>, request: TokenRequest): Promise<TokenResponse> {
+  const { flow, signal } = request
   const client: Record<string, string> = flow.clientId === undefined ? {} : { client_id: flow.clientId }
   const reply = await post(flow.tokenUrl, { ...grant, ...client }, { flow, signal })
-  return answerOf(reply, Object.values(grant), asking)
+  return toTokenResponse(reply, Object.values(grant), request)
 }
 
-async function exchangeToken(longLived: string, asking: Asking): Promise<TokenAnswer> {
-  const { flow, signal } = asking
+async function exchangeToken(longLived: string, request: TokenRequest): Promise<TokenResponse> {
+  const { flow, signal } = request
   if (flow.renewal.type !== 'exchange') throw new Error('this flow has no exchange')
   const authorization = `${flow.renewal.scheme} ${longLived}`
-  const reply = await send(flow.renewal.exchangeUrl, { headers: { ...flow.requestHeaders, authorization }, signal })
+  const reply = await sendRequest(flow.renewal.exchangeUrl, {
+    headers: { ...flow.requestHeaders, authorization },
+    signal,
+  })
   // This vendor gives no code: 401 means that the long-lived token was withdrawn.
   if (reply.type === 'reply' && reply.status === 401)
     return { type: 'refused', code: 'token_revoked', detail: 'the vendor no longer accepts this login', isFinal: true }
-  return answerOf(reply, [longLived], asking)
+  return toTokenResponse(reply, [longLived], request)
 }
 
-type Reply = { type: 'reply'; status: number; body: Record<string, unknown> } | { type: 'unavailable'; detail: string }
+type EndpointReply =
+  | { type: 'reply'; status: number; body: Record<string, unknown> }
+  | { type: 'unavailable'; detail: string }
 
 export function post(
   url: string,
   fields: Record<string, string>,
-  { flow, signal }: Pick<Asking, 'flow' | 'signal'>,
-): Promise<Reply> {
+  { flow, signal }: Pick<TokenRequest, 'flow' | 'signal'>,
+): Promise<EndpointReply> {
   const isForm = flow.body === 'form'
   const headers = {
     ...flow.requestHeaders,
     'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json',
   }
   const body = isForm ? new URLSearchParams(fields).toString() : JSON.stringify(fields)
-  return send(url, { headers, body, signal })
+  return sendRequest(url, { headers, body, signal })
 }
 
-type Sending = { headers: Record<string, string>; body?: string; signal: AbortSignal }
+type EndpointRequest = { headers: Record<string, string>; body?: string; signal: AbortSignal }
 
 /** Redirects are not followed: a token goes where it was meant to go. */
-export async function send(url: string, { headers, body, signal }: Sending): Promise<Reply> {
+export async function sendRequest(url: string, { headers, body, signal }: EndpointRequest): Promise<EndpointReply> {
   try {
     const { request } = await loadUndici()
     const { statusCode, body: stream } = await request(url, {
       method: body === undefined ? 'GET' : 'POST',
       headers: { accept: 'application/json', ...headers },
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
       signal: AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]),
     })
     const text = await stream.text()
-    const parsed = parse(text)
+    const parsed = parseJsonObject(text)
     if (parsed) return { type: 'reply', status: statusCode, body: parsed }
     return { type: 'unavailable', detail: `${hostOf(url)} answered with status ${statusCode} and no JSON` }
   } catch (error) {
@@ -99,47 +105,49 @@ const FINAL_CODES: ReadonlySet<string> = new Set([
   'invalid_token',
 ])
 
-function answerOf(reply: Reply, shown: readonly string[], { flow, now }: Asking): TokenAnswer {
+function toTokenResponse(
+  reply: EndpointReply,
+  sentSecrets: readonly string[],
+  { flow, now }: TokenRequest,
+): TokenResponse {
   if (reply.type === 'unavailable') return reply
   const { status, body } = reply
-  const tokens = status < 300 ? tokensIn(body, flow, now) : undefined
+  const tokens = status < 300 ? parseTokens(body, flow, now) : undefined
   if (tokens) return { type: 'tokens', tokens }
-  const { code, text } = errorIn(body)
+  const { code, text } = parseOAuthError(body)
   if (code === undefined) return { type: 'unavailable', detail: `the token endpoint answered with status ${status}` }
   // A vendor in trouble has no verdict to give.
   const isFinal = status < 500 && status !== 429 && FINAL_CODES.has(code)
-  return { type: 'refused', code, detail: without(shown, text ?? code), isFinal }
+  return { type: 'refused', code, detail: redactSecrets(sentSecrets, text ?? code), isFinal }
 }
 
-function tokensIn(body: Record<string, unknown>, flow: OAuthFlow, now: number): Tokens | undefined {
+function parseTokens(body: Record<string, unknown>, flow: OAuthFlow, now: number): Tokens | undefined {
   const secret = asText(body.access_token) ?? asText(body.token)
   if (secret === undefined) return undefined
   const refreshToken = asText(body.refresh_token)
-  const expiresAt = expiryOf(body, now)
-  const header = claimHeader(body, flow)
+  const expiresAt = parseExpiry(body, now)
+  const header = parseClaimHeader(body, flow)
   const baseUrl = asText(asRecord(body.endpoints)?.api) ?? asText(body.inference_base_url)
   return {
     secret,
-    ...(refreshToken === undefined ? {} : { refreshToken }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(header ? { headers: header } : {}),
-    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...defined({ refreshToken, expiresAt, headers: header, baseUrl }),
   }
 }
 
 /** `expires_in` is seconds from now, `expires_at` seconds since 1970. */
-function expiryOf({ expires_in, expires_at }: Record<string, unknown>, now: number): number | undefined {
+function parseExpiry({ expires_in, expires_at }: Record<string, unknown>, now: number): number | undefined {
   const left = Number(expires_in)
   if (expires_in !== undefined && Number.isFinite(left)) return now + Math.round(left * 1_000)
   return typeof expires_at === 'number' ? Math.round(expires_at * 1_000) : undefined
 }
 
-function claimHeader(body: Record<string, unknown>, flow: OAuthFlow): Record<string, string> | undefined {
+function parseClaimHeader(body: Record<string, unknown>, flow: OAuthFlow): Record<string, string> | undefined {
   if (!flow.claimHeader) return undefined
   const { header, claim } = flow.claimHeader
   for (const token of [body.id_token, body.access_token]) {
     const [, payload] = asText(token)?.split('.') ?? []
-    let value: unknown = payload === undefined ? undefined : parse(Buffer.from(payload, 'base64url').toString('utf8'))
+    let value: unknown =
+      payload === undefined ? undefined : parseJsonObject(Buffer.from(payload, 'base64url').toString('utf8'))
     for (const name of claim) value = asRecord(value)?.[name]
     if (typeof value === 'string') return { [header]: value }
   }
@@ -147,20 +155,22 @@ function claimHeader(body: Record<string, unknown>, flow: OAuthFlow): Record<str
 }
 
 /** `{error: "code", error_description}` of the standard, and `{error: {code, message}}` of some vendors. */
-export function errorIn(body: Record<string, unknown>): { code?: string; text?: string } {
+export function parseOAuthError(body: Record<string, unknown>): { code?: string; text?: string } {
   const inner = asRecord(body.error)
   const code = asText(body.error) ?? asText(inner?.code) ?? asText(inner?.type)
   const text = asText(body.error_description) ?? asText(inner?.message)
-  return { ...(code === undefined ? {} : { code }), ...(text === undefined ? {} : { text }) }
+  return defined({ code, text })
 }
 
 /** A vendor may repeat what it was shown; our records must not. */
-function without(secrets: readonly string[], text: string): string {
+function redactSecrets(secrets: readonly string[], text: string): string {
   const long = secrets.filter((secret) => secret.length >= 8)
-  return long.reduce((told, secret) => told.replaceAll(secret, '[secret]'), text).slice(0, LONGEST_DETAIL)
+  return long
+    .reduce((redacted, secret) => redacted.replaceAll(secret, '[secret]'), text)
+    .slice(0, MAX_DETAIL_CHARACTERS)
 }
 
-function parse(text: string): Record<string, unknown> | undefined {
+function parseJsonObject(text: string): Record<string, unknown> | undefined {
   try {
     return asRecord(JSON.parse(text))
   } catch {

@@ -2,7 +2,7 @@ import type { CredentialId } from '../../core/credential.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { CredentialStore } from '../../ports/credential-store.ts'
 
-const EVERY_MS = 5_000
+const FLUSH_INTERVAL_MS = 5_000
 
 type UseCounter = {
   count(id: CredentialId, at: number): void
@@ -11,7 +11,7 @@ type UseCounter = {
   flush(): Promise<void>
 }
 
-type Parts = {
+type UseCounterDeps = {
   countUses: CredentialStore['countUses']
   isStored(id: CredentialId): boolean
   clock: Pick<Clock, 'monotonic'>
@@ -19,13 +19,13 @@ type Parts = {
 }
 
 /** One write per few seconds, however many uses: a commit per attempt would cost more than the count is worth. */
-export function useCounter({ countUses, isStored, clock, report }: Parts): UseCounter {
-  const waiting = new Map<CredentialId, { uses: number; at: number }>()
+export function newUseCounter({ countUses, isStored, clock, report }: UseCounterDeps): UseCounter {
+  const pending = new Map<CredentialId, { uses: number; at: number }>()
   let flushedAt = Number.NEGATIVE_INFINITY
   let flushing: Promise<void> | undefined
 
   async function write(): Promise<void> {
-    const uses = [...waiting].filter(([id]) => isStored(id)).map(([id, { uses, at }]) => ({ id, uses, at }))
+    const uses = [...pending].filter(([id]) => isStored(id)).map(([id, { uses, at }]) => ({ id, uses, at }))
     if (uses.length === 0) return
     try {
       await countUses(uses)
@@ -37,9 +37,9 @@ export function useCounter({ countUses, isStored, clock, report }: Parts): UseCo
   }
 
   function settle(id: CredentialId, written: number): void {
-    const entry = waiting.get(id)
+    const entry = pending.get(id)
     if (entry && entry.uses > written) entry.uses -= written
-    else waiting.delete(id)
+    else pending.delete(id)
   }
 
   function flush(): Promise<void> {
@@ -52,11 +52,11 @@ export function useCounter({ countUses, isStored, clock, report }: Parts): UseCo
 
   return {
     count(id, at) {
-      const entry = waiting.get(id)
-      waiting.set(id, { uses: (entry?.uses ?? 0) + 1, at })
-      if (clock.monotonic() - flushedAt >= EVERY_MS) void flush()
+      const entry = pending.get(id)
+      pending.set(id, { uses: (entry?.uses ?? 0) + 1, at })
+      if (clock.monotonic() - flushedAt >= FLUSH_INTERVAL_MS) void flush()
     },
-    uncommitted: (id) => waiting.get(id)?.uses ?? 0,
+    uncommitted: (id) => pending.get(id)?.uses ?? 0,
     flush,
   }
 }

@@ -1,13 +1,13 @@
 import type { EmbedOptions } from '../../ports/embeddings.ts'
 import type { Quirks } from '../wire/quirks.ts'
 
-type Asked = { model: string; texts: readonly string[]; purpose: EmbedOptions['purpose'] }
+type EmbeddingRequest = { model: string; texts: readonly string[]; purpose: EmbedOptions['purpose'] }
 
 /** How one language asks for vectors, and where they are in its answer. */
 export type EmbeddingWire = {
   auth: NonNullable<Quirks['auth']>
   path(model: string): string
-  body(asked: Asked): object
+  body(asked: EmbeddingRequest): object
   /** In the order of the texts; undefined where the answer is none. */
   vectorsIn(answer: unknown): unknown[] | undefined
 }

@@ -1,7 +1,7 @@
 import type { Failure, FailureKind } from '../../core/failure.ts'
 import type { Target } from '../../core/target.ts'
 import type { Grant } from '../../ports/credentials.ts'
-import type { Embedded, EmbedOptions } from '../../ports/embeddings.ts'
+import type { EmbedOptions, EmbedResult } from '../../ports/embeddings.ts'
 import { classify, classifyTransport } from '../classify/classify.ts'
 import type { EmbeddingEntry } from '../dialects.ts'
 import { loadUndici } from '../load-undici.ts'
@@ -10,30 +10,30 @@ import type { Quirks } from '../wire/quirks.ts'
 import { readVectors } from './embedding-wire.ts'
 
 /** Somebody waits for a search and would rather have it by words; nobody waits for storage. */
-const PATIENCE_MS: Record<EmbedOptions['purpose'], number> = { question: 5_000, storage: 60_000 }
+const TIMEOUTS_MS: Record<EmbedOptions['purpose'], number> = { question: 5_000, storage: 60_000 }
 /** Vectors of 64 texts of 3,072 numbers are 4 MB of JSON. */
-const MOST_BYTES = 32 * 1024 * 1024
+const MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 
-export type EmbeddingPlace = {
+export type EmbeddingEndpoint = {
   target: Target
   dialect: EmbeddingEntry
   baseUrl: string
   needsKey: boolean
   quirks: Quirks
-  patienceMs: number | undefined
+  timeoutMs: number | undefined
 }
 
 /** Asks once; loaded with the first request. */
 export async function requestVectors(
-  place: EmbeddingPlace & { grant: Grant | undefined },
+  endpoint: EmbeddingEndpoint & { grant: Grant | undefined },
   texts: readonly string[],
-  { purpose, signal: given }: EmbedOptions,
-): Promise<Embedded> {
-  const { dialect, target, grant, quirks, baseUrl, patienceMs } = place
+  { purpose, signal: callerSignal }: EmbedOptions,
+): Promise<EmbedResult> {
+  const { dialect, target, grant, quirks, baseUrl, timeoutMs } = endpoint
   const { provider, model } = target
   const { embeddings: wire } = await dialect.load()
-  const deadlineMs = Math.min(PATIENCE_MS[purpose], patienceMs ?? Number.POSITIVE_INFINITY)
-  const signal = AbortSignal.any([given, AbortSignal.timeout(deadlineMs)])
+  const deadlineMs = Math.min(TIMEOUTS_MS[purpose], timeoutMs ?? Number.POSITIVE_INFINITY)
+  const signal = AbortSignal.any([callerSignal, AbortSignal.timeout(deadlineMs)])
   const query = quirks.query ? `?${new URLSearchParams(quirks.query)}` : ''
   const url = (grant?.baseUrl ?? baseUrl).replace(/\/+$/, '') + wire.path(model) + query
   const headers = {
@@ -47,10 +47,13 @@ export async function requestVectors(
     const { request } = await loadUndici()
     const body = JSON.stringify(wire.body({ model, texts, purpose }))
     const reply = await request(url, { method: 'POST', headers, body, signal })
-    const text = await textWithin(reply.body, MOST_BYTES)
+    const text = await readLimited(reply.body, MAX_RESPONSE_BYTES)
     if (reply.statusCode >= 300)
-      return { type: 'failure', failure: refusalOf({ provider, model, status: reply.statusCode, text }, reply.headers) }
-    const vectors = readVectors(wire.vectorsIn(parsed(text)), texts.length)
+      return {
+        type: 'failure',
+        failure: classifyReply({ provider, model, status: reply.statusCode, text }, reply.headers),
+      }
+    const vectors = readVectors(wire.vectorsIn(parseJson(text)), texts.length)
     return vectors ? { type: 'vectors', vectors } : failed('malformed-answer', 'what it answered are no vectors')
   } catch (error) {
     if (signal.aborted && signal.reason?.name === 'TimeoutError')
@@ -59,9 +62,9 @@ export async function requestVectors(
   }
 }
 
-const failed = (kind: FailureKind, detail: string): Embedded => ({ type: 'failure', failure: { kind, detail } })
+const failed = (kind: FailureKind, detail: string): EmbedResult => ({ type: 'failure', failure: { kind, detail } })
 
-function refusalOf(
+function classifyReply(
   { provider, model, status, text }: Target & { status: number; text: string },
   headers: Record<string, string | string[] | undefined>,
 ): Failure {
@@ -69,7 +72,7 @@ function refusalOf(
   return classify({ provider, model, status, headers: Object.fromEntries(plain), body: text })
 }
 
-async function textWithin(body: AsyncIterable<Buffer>, most: number): Promise<string> {
+async function readLimited(body: AsyncIterable<Buffer>, most: number): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of body) {
@@ -80,7 +83,7 @@ async function textWithin(body: AsyncIterable<Buffer>, most: number): Promise<st
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

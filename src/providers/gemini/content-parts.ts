@@ -1,4 +1,5 @@
 import type { FunctionResponse, FunctionResponsePart, Part } from '@google/genai'
+import { defined } from '../../core/defined.ts'
 import type { ImagePart } from '../../core/image-part.ts'
 import type { Json } from '../../core/json.ts'
 import type { AnswerPart, AssistantBody, InputBody, MessageBody, ToolBody } from '../../core/message.ts'
@@ -17,7 +18,7 @@ export type PartForm = {
   answer?: AssistantBody | undefined
 }
 
-/** The parts of a message without the brackets, so that neighbours of one role can share a content. */
+/** The parts of a message without the brackets, so that neighbors of one role can share a content. */
 export const partTexts = newEncodedMessages<PartForm>(
   (body, form) =>
     partsOf(body, form)
@@ -61,21 +62,21 @@ function answerParts({ content, calls }: AssistantBody, form: PartForm): Part[] 
     const { callId, tool, input } = call
     const signature = callSignature(call.signature, index, form)
     parts.push({
-      functionCall: { ...(callId ? { id: callId } : {}), name: tool || 'unknown_tool', args: inputObject(input) },
-      ...(signature ? { thoughtSignature: signature } : {}),
+      functionCall: { ...defined({ id: callId || undefined }), name: tool || 'unknown_tool', args: inputObject(input) },
+      ...defined({ thoughtSignature: signature || undefined }),
     })
   }
   return parts
 }
 
 /** The vendor's word for a call that it did not make itself, or whose signature was lost. */
-const EXCUSE = 'skip_thought_signature_validator'
+const SKIP_SIGNATURE = 'skip_thought_signature_validator'
 
 /** Of calls made together only the first is signed. */
 function callSignature(signature: string | undefined, index: number, form: PartForm): string | undefined {
   const isOurs = signature !== undefined && !signature.startsWith('ai-sdk:')
   if (isOurs && form.signatures === 'replayed') return signature
-  return index === 0 && form.unsignedCalls === 'excused' ? EXCUSE : undefined
+  return index === 0 && form.unsignedCalls === 'excused' ? SKIP_SIGNATURE : undefined
 }
 
 /** A signature that came with text is kept as a thought without words behind it, and goes back onto that text. */
@@ -115,10 +116,10 @@ function functionResponse({ callId, status, output, images = [] }: ToolOutcome, 
     form.resultImages === 'left-out' ? images.map(() => leftOut) : nested.filter((image) => typeof image === 'string')
   const text = [output, ...notes].join('\n')
   return {
-    ...(callId ? { id: callId } : {}),
+    ...defined({ id: callId || undefined }),
     name,
     response: status === 'success' ? { output: text } : { error: text },
-    ...(parts.length > 0 ? { parts } : {}),
+    ...defined({ parts: parts.length > 0 ? parts : undefined }),
   } satisfies FunctionResponse
 }
 

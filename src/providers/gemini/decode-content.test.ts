@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Part } from '../../core/answer.ts'
+import { defined } from '../../core/defined.ts'
 import type { Refusal } from '../wire/dialect.ts'
 import { newContentDecoder } from './decode-content.ts'
 
@@ -22,7 +23,7 @@ function decode(...chunks: (object | string)[]): { parts: Part[]; refusals: Refu
 }
 
 const chunk = (parts: object[], finishReason?: string) => ({
-  candidates: [{ content: { parts }, ...(finishReason ? { finishReason } : {}) }],
+  candidates: [{ content: { parts }, ...defined({ finishReason: finishReason || undefined }) }],
 })
 const endOf = (...chunks: (object | string)[]): string | undefined => {
   const part = decode(...chunks).parts.at(-1)

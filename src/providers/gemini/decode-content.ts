@@ -7,6 +7,7 @@ import type {
   Part as VendorPart,
 } from '@google/genai'
 import type { Part } from '../../core/answer.ts'
+import { defined } from '../../core/defined.ts'
 import type { Finish, Usage } from '../../core/event.ts'
 import type { Failure, FailureKind } from '../../core/failure.ts'
 import type { DecodeContext, Decoder } from '../wire/dialect.ts'
@@ -25,24 +26,24 @@ type Chunk = {
 export function newContentDecoder({ provider, model, headers, classify }: DecodeContext): Decoder {
   let calls = 0
   let usage: Usage | undefined
-  let toldUsage: Usage | undefined
+  let emittedUsage: Usage | undefined
   let isOver = false
 
   function take({ data }: { data: string }): Part[] {
     if (isOver || data === '[DONE]') return []
     const chunk = parse(data)
-    if (!chunk) return over(malformed(`a chunk of the stream is no JSON object: ${data.slice(0, 200)}`))
-    if (chunk.error) return over(refused(chunk.error, data))
+    if (!chunk) return fail(malformed(`a chunk of the stream is no JSON object: ${data.slice(0, 200)}`))
+    if (chunk.error) return fail(refused(chunk.error, data))
     if (chunk.usageMetadata) usage = usageOf(chunk.usageMetadata)
     const { blockReason, blockReasonMessage } = chunk.promptFeedback ?? {}
-    if (blockReason) return over(blocked(blockReason, blockReasonMessage))
+    if (blockReason) return fail(blocked(blockReason, blockReasonMessage))
     const candidate = chunk.candidates?.[0]
     const parts = partsIn(candidate?.content?.parts)
-    if (!candidate?.finishReason) return toldUsage ? parts : [...parts, ...tellUsage()]
+    if (!candidate?.finishReason) return emittedUsage ? parts : [...parts, ...emitUsage()]
     const outcome = outcomeOf(candidate.finishReason, { hasCalls: calls > 0, message: candidate.finishMessage })
-    if (typeof outcome !== 'string') return [...parts, ...over(outcome)]
+    if (typeof outcome !== 'string') return [...parts, ...fail(outcome)]
     isOver = true
-    return [...parts, ...tellUsage(), { type: 'finish', finish: outcome }]
+    return [...parts, ...emitUsage(), { type: 'finish', finish: outcome }]
   }
 
   function partsIn(parts: readonly (VendorPart | null)[] | null | undefined): Part[] {
@@ -55,24 +56,24 @@ export function newContentDecoder({ provider, model, headers, classify }: Decode
       const index = calls++
       const { id = '', name = '', args } = functionCall
       return [
-        { type: 'call-start', index, callId: id, tool: name, ...(signature ? { signature } : {}) },
+        { type: 'call-start', index, callId: id, tool: name, ...defined({ signature: signature || undefined }) },
         { type: 'call-delta', index, json: JSON.stringify(args ?? {}) },
       ]
     }
-    const said: Part[] = text ? [{ type: thought ? 'reasoning-delta' : 'text-delta', text }] : []
-    return signature ? [...said, { type: 'reasoning-signature', signature, origin: 'gemini' }] : said
+    const content: Part[] = text ? [{ type: thought ? 'reasoning-delta' : 'text-delta', text }] : []
+    return signature ? [...content, { type: 'reasoning-signature', signature, origin: 'gemini' }] : content
   }
 
   /** Every chunk repeats it: the first and the last are enough. */
-  function tellUsage(): Part[] {
-    if (!usage || usage === toldUsage) return []
-    toldUsage = usage
+  function emitUsage(): Part[] {
+    if (!usage || usage === emittedUsage) return []
+    emittedUsage = usage
     return [{ type: 'usage', usage }]
   }
 
-  function over(failure: Failure): Part[] {
+  function fail(failure: Failure): Part[] {
     isOver = true
-    return [...tellUsage(), { type: 'failure', failure: { ...failure, mayHaveBeenAccepted: true } }]
+    return [...emitUsage(), { type: 'failure', failure: { ...failure, mayHaveBeenAccepted: true } }]
   }
 
   function refused({ code }: NonNullable<Chunk['error']>, body: string): Failure {
@@ -80,10 +81,10 @@ export function newContentDecoder({ provider, model, headers, classify }: Decode
     return classify({ provider, model, headers, body, ...status })
   }
 
-  return { take, end: () => (isOver ? [] : tellUsage()) }
+  return { take, end: () => (isOver ? [] : emitUsage()) }
 }
 
-type Said = { hasCalls: boolean; message: string | undefined }
+type FinishContext = { hasCalls: boolean; message: string | undefined }
 
 /** What each reason to stop means: an end of the answer, or why there is none. */
 const OUTCOMES: Record<Exclude<`${FinishReason}`, 'STOP'>, Finish | FailureKind> = {
@@ -116,7 +117,7 @@ const NEWER: Record<string, FailureKind> = {
 
 const KNOWN = new Map(Object.entries({ ...OUTCOMES, ...NEWER }))
 
-function outcomeOf(reason: string, { hasCalls, message }: Said): Finish | Failure {
+function outcomeOf(reason: string, { hasCalls, message }: FinishContext): Finish | Failure {
   if (reason === 'STOP') return hasCalls ? 'tool-calls' : 'stop'
   const outcome = KNOWN.get(reason) ?? 'malformed-answer'
   if (outcome === 'length') return outcome
@@ -135,8 +136,7 @@ function usageOf(counts: Partial<GenerateContentResponseUsageMetadata>): Usage {
   return {
     promptTokens: (counts.promptTokenCount ?? 0) + (counts.toolUsePromptTokenCount ?? 0),
     completionTokens: (counts.candidatesTokenCount ?? 0) + (thoughts ?? 0),
-    ...(cached === undefined ? {} : { cachedTokens: cached }),
-    ...(thoughts === undefined ? {} : { reasoningTokens: thoughts }),
+    ...defined({ cachedTokens: cached, reasoningTokens: thoughts }),
   }
 }
 

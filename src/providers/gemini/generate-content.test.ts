@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Content, GenerationConfig, Tool } from '@google/genai'
+import { defined } from '../../core/defined.ts'
 import type { AssistantBody, MessageBody } from '../../core/message.ts'
 import type { Grant } from '../../ports/credentials.ts'
 import type { ModelRequest } from '../../ports/model.ts'
@@ -11,7 +12,7 @@ const request: ModelRequest = { model: 'gemini-2.5-pro', system: 'Be kind.', mes
 type Body = { contents: Content[]; systemInstruction?: Content; tools?: Tool[]; generationConfig: GenerationConfig }
 
 const encode = (change: Partial<ModelRequest> = {}, grant?: Grant) => {
-  const encoded = geminiGenerateContent.encode({ ...request, ...change }, { quirks: {}, ...(grant ? { grant } : {}) })
+  const encoded = geminiGenerateContent.encode({ ...request, ...change }, { quirks: {}, ...defined({ grant }) })
   return { ...encoded, body: JSON.parse(encoded.body) as Body }
 }
 
@@ -79,7 +80,7 @@ test('signatures go back onto the part they came with, and only those of this ve
       call('b'),
     ],
   })
-  assert.deepEqual(encode({ messages, shape: { stripSignatures: true } }).body.contents[1], {
+  assert.deepEqual(encode({ messages, adjustments: { stripSignatures: true } }).body.contents[1], {
     role: 'model',
     parts: [{ text: 'Hi' }, call('a'), call('b')],
   })
@@ -119,7 +120,7 @@ test('results come together in the order of their calls, with the names of their
     { text: 'Hello' },
   ])
   const output = 'seen\n[An image was left out here: only text can be sent in this tool result.]'
-  assert.deepEqual(partsOf({ shape: { textOnlyResults: true } }), [
+  assert.deepEqual(partsOf({ adjustments: { textOnlyResults: true } }), [
     { functionResponse: { ...seen, response: { output } } },
     lost,
     { text: 'Hello' },

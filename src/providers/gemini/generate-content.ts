@@ -1,4 +1,5 @@
 import type { FunctionDeclaration, GenerationConfig } from '@google/genai'
+import { defined } from '../../core/defined.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { newAlternatingTurns } from '../anthropic/alternating-turns.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
@@ -21,20 +22,26 @@ export const geminiGenerateContent: EmbeddingDialect = {
 }
 
 function encode(request: ModelRequest, { grant, quirks }: EncodeContext): EncodedRequest {
-  const { shape = {}, model, tools } = request
+  const { adjustments = {}, model, tools } = request
   const generation = generationOf(model)
   const form: PartForm = {
-    signatures: shape.stripSignatures ? 'left-out' : 'replayed',
+    signatures: adjustments.stripSignatures ? 'left-out' : 'replayed',
     unsignedCalls: generation.demandsSignatures ? 'excused' : 'bare',
     resultImages:
-      shape.textOnlyResults || quirks.textOnlyResults ? 'left-out' : generation.nestsResultImages ? 'nested' : 'beside',
+      adjustments.textOnlyResults || quirks.textOnlyResults
+        ? 'left-out'
+        : generation.nestsResultImages
+          ? 'nested'
+          : 'beside',
   }
   const system = systemText(request)
   const head = [
     ...(system.trim() === '' ? [] : [`"systemInstruction":${JSON.stringify({ parts: [{ text: system }] })}`]),
     ...(tools.length === 0
       ? []
-      : [`"tools":[{"functionDeclarations":[${declarations(tools, shape.relaxSchemas ? 'relaxed' : 'as-given')}]}]`]),
+      : [
+          `"tools":[{"functionDeclarations":[${declarations(tools, adjustments.relaxSchemas ? 'relaxed' : 'as-given')}]}]`,
+        ]),
     ...(request.mustCall ? ['"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}'] : []),
     `"generationConfig":${JSON.stringify(generationConfig(request))}`,
   ]
@@ -50,11 +57,12 @@ type WireGenerationConfig = Omit<GenerationConfig, 'thinkingConfig'> & { thinkin
 function generationConfig(request: ModelRequest): WireGenerationConfig {
   const thinking = thinkingConfig(request)
   const schema = takesSchema(request) ? request.outputSchema?.schema : undefined
-  return {
-    ...(request.outputCap === undefined ? {} : { maxOutputTokens: request.outputCap }),
-    ...(thinking ? { thinkingConfig: thinking } : {}),
-    ...(schema === undefined ? {} : { responseMimeType: 'application/json', responseJsonSchema: schemaSubset(schema) }),
-  }
+  return defined({
+    maxOutputTokens: request.outputCap,
+    thinkingConfig: thinking,
+    responseMimeType: schema === undefined ? undefined : 'application/json',
+    responseJsonSchema: schema === undefined ? undefined : schemaSubset(schema),
+  })
 }
 
 /** Older models refuse an output schema beside tools; there the system prompt asks for it. */

@@ -12,14 +12,14 @@ type Generation = {
   joinsSchemaAndTools: boolean
 }
 
-const FIRST: Generation = {
+const BEFORE_2_5: Generation = {
   thinking: 'none',
   demandsSignatures: false,
   nestsResultImages: false,
   joinsSchemaAndTools: false,
 }
-const SECOND_AND_A_HALF: Generation = { ...FIRST, thinking: 'budget' }
-const THIRD: Generation = {
+const SINCE_2_5: Generation = { ...BEFORE_2_5, thinking: 'budget' }
+const SINCE_3: Generation = {
   thinking: 'level',
   demandsSignatures: true,
   nestsResultImages: true,
@@ -29,9 +29,9 @@ const THIRD: Generation = {
 /** Names without a number (`gemini-flash-latest`) are the newest. */
 export function generationOf(model: string): Generation {
   const match = /gemini-(?:(\d+)(?:\.(\d+))?|[a-z]+)/.exec(model)
-  if (!match) return FIRST
+  if (!match) return BEFORE_2_5
   const version = match[1] === undefined ? 3 : Number(`${match[1]}.${match[2] ?? 0}`)
-  return version >= 3 ? THIRD : version >= 2.5 ? SECOND_AND_A_HALF : FIRST
+  return version >= 3 ? SINCE_3 : version >= 2.5 ? SINCE_2_5 : BEFORE_2_5
 }
 
 export function geminiFacts(model: string): ModelFacts {

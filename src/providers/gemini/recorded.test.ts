@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { GoogleGenAI, type Part } from '@google/genai'
 import { type Draft, newDraft, takePart } from '../../core/answer.ts'
 import type { ModelRequest } from '../../ports/model.ts'
-import { wireProvider } from '../wire/wire-provider.ts'
+import { newWireProvider } from '../wire/wire-provider.ts'
 import { geminiGenerateContent } from './generate-content.ts'
 
 /** Written by hand after the vendor's documented events; nothing here was captured from a live service. */
@@ -81,7 +81,7 @@ async function readWithHoldfast(baseUrl: string) {
 const joined = (parts: readonly { text?: string }[]): string => parts.map((part) => part.text ?? '').join('')
 
 async function draftFrom(baseUrl: string): Promise<Draft> {
-  const provider = wireProvider({
+  const provider = newWireProvider({
     provider: 'gemini',
     dialect: geminiGenerateContent,
     baseUrl,

@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import type { ImagePart } from '../../core/image-part.ts'
 import type { InputPart, MessageBody, TextPart } from '../../core/message.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
@@ -6,23 +7,23 @@ export type ImageChange = (image: ImagePart) => InputPart | Promise<InputPart>
 
 /** Every image through the change. A message without a change is the same object as before. */
 export const mapImages = (messages: readonly MessageBody[], change: ImageChange): Promise<MessageBody[]> =>
-  inTurn(messages, (body) => mapMessage(body, change))
+  mapSequentially(messages, (body) => mapMessage(body, change))
 
 async function mapMessage(body: MessageBody, change: ImageChange): Promise<MessageBody> {
   switch (body.role) {
     case 'user':
     case 'system': {
       if (!body.content.some((part) => part.type === 'image')) return body
-      const content = await inTurn(body.content, (part) => (part.type === 'image' ? change(part) : part))
-      return isSame(content, body.content) ? body : changedOnce(body, content, () => ({ ...body, content }))
+      const content = await mapSequentially(body.content, (part) => (part.type === 'image' ? change(part) : part))
+      return isSame(content, body.content) ? body : cachedChange(body, content, () => ({ ...body, content }))
     }
     case 'tool': {
       if (!body.outcomes.some((outcome) => outcome.images?.length)) return body
-      const shown = await inTurn(body.outcomes, (outcome) => inTurn(outcome.images ?? [], change))
-      const isUnchanged = body.outcomes.every((outcome, index) => isSame(shown[index]!, outcome.images ?? []))
+      const mapped = await mapSequentially(body.outcomes, (outcome) => mapSequentially(outcome.images ?? [], change))
+      const isUnchanged = body.outcomes.every((outcome, index) => isSame(mapped[index]!, outcome.images ?? []))
       if (isUnchanged) return body
-      const outcomes = body.outcomes.map((outcome, index) => withImages(outcome, shown[index]!))
-      return changedOnce(body, shown.flat(), () => ({ ...body, outcomes }))
+      const outcomes = body.outcomes.map((outcome, index) => withImages(outcome, mapped[index]!))
+      return cachedChange(body, mapped.flat(), () => ({ ...body, outcomes }))
     }
     case 'assistant':
     case 'approval':
@@ -37,17 +38,17 @@ function withImages({ images = [], ...outcome }: ToolOutcome, parts: readonly In
   const notes = parts.filter((part): part is TextPart => part.type === 'text').map((part) => part.text)
   const kept = parts.filter((part): part is ImagePart => part.type === 'image')
   const output = [outcome.output, ...notes].filter((text) => text !== '').join('\n')
-  return { ...outcome, output, ...(kept.length > 0 ? { images: kept } : {}) }
+  return { ...outcome, output, ...defined({ images: kept.length > 0 ? kept : undefined }) }
 }
 
 /** The last changed form of each message: while the parts are the same, so is the message. */
-const changed = new WeakMap<MessageBody, { parts: readonly InputPart[]; body: MessageBody }>()
+const changedMessages = new WeakMap<MessageBody, { parts: readonly InputPart[]; body: MessageBody }>()
 
-function changedOnce(from: MessageBody, parts: readonly InputPart[], make: () => MessageBody): MessageBody {
-  const former = changed.get(from)
-  if (former && isSame(former.parts, parts)) return former.body
+function cachedChange(from: MessageBody, parts: readonly InputPart[], make: () => MessageBody): MessageBody {
+  const cached = changedMessages.get(from)
+  if (cached && isSame(cached.parts, parts)) return cached.body
   const body = make()
-  changed.set(from, { parts, body })
+  changedMessages.set(from, { parts, body })
   return body
 }
 
@@ -55,7 +56,10 @@ const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((part, index) => part === other[index])
 
 /** One at a time: images are large when they are unpacked. */
-async function inTurn<From, To>(items: readonly From[], change: (item: From) => To | Promise<To>): Promise<To[]> {
+async function mapSequentially<From, To>(
+  items: readonly From[],
+  change: (item: From) => To | Promise<To>,
+): Promise<To[]> {
   const results: To[] = []
   for (const item of items) {
     const result = change(item)

@@ -13,7 +13,9 @@ type ImageLimits = {
   maxBytes?: number
 }
 
-export type Shrunk = { type: 'shrunk'; messages: readonly MessageBody[] } | { type: 'failure'; failure: Failure }
+export type AdjustedImages =
+  | { type: 'shrunk'; messages: readonly MessageBody[] }
+  | { type: 'failure'; failure: Failure }
 
 type OpenImage = (input: Buffer, options: SharpOptions) => Sharp
 
@@ -25,14 +27,14 @@ type OpenImage = (input: Buffer, options: SharpOptions) => Sharp
 export async function shrinkImages(
   messages: readonly MessageBody[],
   limits: ImageLimits,
-  loadSharp: () => Promise<OpenImage> = loadOnFirstUse,
-): Promise<Shrunk> {
+  loadSharp: () => Promise<OpenImage> = importSharp,
+): Promise<AdjustedImages> {
   let open: OpenImage | undefined
   const change: ImageChange = async (image) => {
     const data = imageData(image)
     if (!data) return image
     open ??= await loadSharp()
-    return shrunkOnce(image, data, { limits, open })
+    return shrinkCached(image, data, { limits, open })
   }
   try {
     return { type: 'shrunk', messages: await mapImages(messages, change) }
@@ -44,29 +46,29 @@ export async function shrinkImages(
   }
 }
 
-const loadOnFirstUse = async (): Promise<OpenImage> => (await import('sharp')).default
+const importSharp = async (): Promise<OpenImage> => (await import('sharp')).default
 
-type Means = { limits: ImageLimits; open: OpenImage }
+type ShrinkContext = { limits: ImageLimits; open: OpenImage }
 
 /** The same image under the same limits is encoded once, however many requests it is sent with. */
-const known = new WeakMap<ImagePart, { key: string; result: Promise<InputPart> }>()
+const shrinkCache = new WeakMap<ImagePart, { key: string; result: Promise<InputPart> }>()
 
-function shrunkOnce(image: ImagePart, data: ImageData, means: Means): Promise<InputPart> {
-  const key = `${means.limits.maxSide}/${means.limits.maxBytes}`
-  const former = known.get(image)
-  if (former?.key === key) return former.result
-  const result = shrunk(image, data, means)
-  known.set(image, { key, result })
+function shrinkCached(image: ImagePart, data: ImageData, context: ShrinkContext): Promise<InputPart> {
+  const key = `${context.limits.maxSide}/${context.limits.maxBytes}`
+  const cached = shrinkCache.get(image)
+  if (cached?.key === key) return cached.result
+  const result = shrinkImage(image, data, context)
+  shrinkCache.set(image, { key, result })
   return result
 }
 
-async function shrunk(image: ImagePart, { data }: ImageData, { limits, open }: Means): Promise<InputPart> {
+async function shrinkImage(image: ImagePart, { data }: ImageData, { limits, open }: ShrinkContext): Promise<InputPart> {
   const bytes = Buffer.from(data, 'base64')
   try {
-    const { width, height } = await open(bytes, READ).metadata()
+    const { width, height } = await open(bytes, READ_OPTIONS).metadata()
     const side = Math.max(width ?? 0, height ?? 0)
     if (side <= limits.maxSide && bytes.length <= (limits.maxBytes ?? Number.POSITIVE_INFINITY)) return image
-    const smaller = await fit(bytes, Math.min(side, limits.maxSide), { limits, open })
+    const smaller = await encodeToFit(bytes, Math.min(side, limits.maxSide), { limits, open })
     return { type: 'image', source: { mediaType: smaller.mediaType, data: smaller.bytes.toString('base64') } }
   } catch (error) {
     const reason = errorText(error).split('\n')[0]
@@ -75,32 +77,36 @@ async function shrunk(image: ImagePart, { data }: ImageData, { limits, open }: M
 }
 
 /** More pixels than this is no picture but an attack on memory; sharp refuses to open it. */
-const READ: SharpOptions = { limitInputPixels: 268_402_689, failOn: 'error' }
+const READ_OPTIONS: SharpOptions = { limitInputPixels: 268_402_689, failOn: 'error' }
 
-type Encoded = { bytes: Buffer; mediaType: string }
+type EncodedImage = { bytes: Buffer; mediaType: string }
 
-const ATTEMPTS = 8
-const SMALLER = 0.75
+const MAX_ATTEMPTS = 8
+const SHRINK_FACTOR = 0.75
 
 /** First as it is, then without loss of pixels as JPEG, then smaller and smaller until the bytes fit. */
-async function fit(bytes: Buffer, firstSide: number, { limits, open }: Means): Promise<Encoded> {
-  const { format, hasAlpha } = await open(bytes, READ).metadata()
+async function encodeToFit(bytes: Buffer, firstSide: number, { limits, open }: ShrinkContext): Promise<EncodedImage> {
+  const { format, hasAlpha } = await open(bytes, READ_OPTIONS).metadata()
   let side = firstSide
   let best = await encode(resized(bytes, side, open), format === 'jpeg' ? 'jpeg' : format === 'webp' ? 'webp' : 'png')
-  for (let attempt = 0; attempt < ATTEMPTS && best.bytes.length > (limits.maxBytes ?? best.bytes.length); attempt++) {
+  for (
+    let attempt = 0;
+    attempt < MAX_ATTEMPTS && best.bytes.length > (limits.maxBytes ?? best.bytes.length);
+    attempt++
+  ) {
     best = await encode(resized(bytes, side, open), hasAlpha ? 'webp' : 'jpeg')
-    side = Math.max(1, Math.floor(side * SMALLER))
+    side = Math.max(1, Math.floor(side * SHRINK_FACTOR))
   }
   return best
 }
 
 /** Turned as its metadata says before that is dropped. */
 const resized = (bytes: Buffer, side: number, open: OpenImage): Sharp =>
-  open(bytes, READ).autoOrient().resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
+  open(bytes, READ_OPTIONS).autoOrient().resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
 
 const QUALITY = 80
 
-async function encode(image: Sharp, format: 'jpeg' | 'png' | 'webp'): Promise<Encoded> {
+async function encode(image: Sharp, format: 'jpeg' | 'png' | 'webp'): Promise<EncodedImage> {
   const options = format === 'png' ? { compressionLevel: 9 } : { quality: QUALITY }
   return { bytes: await image.toFormat(format, options).toBuffer(), mediaType: `image/${format}` }
 }

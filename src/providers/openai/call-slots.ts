@@ -33,7 +33,7 @@ export function newCallSlots(): CallSlots {
     const slot = slots[known]
     if (!slot || !called?.name) return slot && known
     const hasOtherId = Boolean(id) && slot.id !== undefined && slot.id !== id
-    return hasOtherId || beginsAnew(slot.json, json) ? undefined : known
+    return hasOtherId || startsNewCall(slot.json, json) ? undefined : known
   }
 
   return {
@@ -70,7 +70,7 @@ function textOf(value: unknown): string {
 }
 
 /** Arguments that were whole, followed by others: two calls, whatever their ids and indexes say. */
-function beginsAnew(before: string, json: string): boolean {
+function startsNewCall(before: string, json: string): boolean {
   if (!before.endsWith('}') || !json.startsWith('{')) return false
   try {
     JSON.parse(before)

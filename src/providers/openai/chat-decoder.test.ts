@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newDraft, type Part, takePart } from '../../core/answer.ts'
+import { defined } from '../../core/defined.ts'
 import { newChatDecoder } from './chat-decoder.ts'
 
 /** What the decoder makes of these chunks; strings are sent as they are. */
@@ -9,7 +10,11 @@ function decode(...chunks: (object | string)[]): Part[] {
     provider: 'openai',
     model: 'm',
     headers: { 'x-request-id': 'request-7' },
-    classify: ({ body, status }) => ({ kind: 'server-error', detail: body, ...(status ? { status } : {}) }),
+    classify: ({ body, status }) => ({
+      kind: 'server-error',
+      detail: body,
+      ...defined({ status: status || undefined }),
+    }),
   })
   const parts = chunks.flatMap((chunk) =>
     decoder.take({ data: typeof chunk === 'string' ? chunk : JSON.stringify(chunk) }),
@@ -21,9 +26,8 @@ const delta = (value: object) => ({ choices: [{ index: 0, delta: value }] })
 const finish = (reason: string) => ({ choices: [{ index: 0, delta: {}, finish_reason: reason }] })
 const calls = (...tool_calls: object[]) => delta({ tool_calls })
 const called = (index: number | undefined, id: string | undefined, name: string | undefined, json?: unknown) => ({
-  ...(index === undefined ? {} : { index }),
-  ...(id === undefined ? {} : { id }),
-  function: { ...(name === undefined ? {} : { name }), ...(json === undefined ? {} : { arguments: json }) },
+  ...defined({ index, id }),
+  function: defined({ name, arguments: json }),
 })
 
 function callsOf(parts: Part[]): [string, string, string][] {

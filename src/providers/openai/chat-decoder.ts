@@ -6,7 +6,7 @@ import type { Failure } from '../../core/failure.ts'
 import type { DecodeContext, Decoder } from '../wire/dialect.ts'
 import { type CallDelta, newCallSlots } from './call-slots.ts'
 import { type Detail, signatureOf } from './reasoning-details.ts'
-import { refusalOf } from './stream-error.ts'
+import { toStreamFailure } from './stream-error.ts'
 
 /** What servers add to, or leave out of, the chunks of the origin. */
 type Chunk = Omit<Partial<ChatCompletionChunk>, 'choices' | 'usage'> & {
@@ -45,7 +45,7 @@ export function newChatDecoder(context: DecodeContext): Decoder {
     if (delta.tool_calls) for (const call of delta.tool_calls) calls.take(call, parts)
   }
 
-  function ending(): Part[] {
+  function finalParts(): Part[] {
     const parts: Part[] = []
     const signature = signatureOf(details)
     if (signature) parts.push({ type: 'reasoning-signature', signature, origin: 'openai-chat' })
@@ -59,9 +59,9 @@ export function newChatDecoder(context: DecodeContext): Decoder {
 
   function takeChunk(chunk: Chunk, event: string | undefined): Part[] {
     if (chunk.error || event === 'error' || isBareError(chunk))
-      return [{ type: 'failure', failure: refusalOf(chunk, context) }]
-    const told = chunk.usage ?? chunk.x_groq?.usage
-    if (told) usage = usageOf(told)
+      return [{ type: 'failure', failure: toStreamFailure(chunk, context) }]
+    const stated = chunk.usage ?? chunk.x_groq?.usage
+    if (stated) usage = usageOf(stated)
     const choice = chunk.choices?.[0]
     if (!choice) return NOTHING
     const parts: Part[] = []
@@ -72,7 +72,7 @@ export function newChatDecoder(context: DecodeContext): Decoder {
 
   return {
     take({ event, data }) {
-      if (data === '[DONE]') return ending()
+      if (data === '[DONE]') return finalParts()
       const chunk = parseChunk(data)
       if (!chunk) return [malformed(`a chunk is no JSON object: ${data.slice(0, 200)}`)]
       try {
@@ -82,7 +82,7 @@ export function newChatDecoder(context: DecodeContext): Decoder {
         return [malformed(`a chunk cannot be read: ${data.slice(0, 200)}`)]
       }
     },
-    end: ending,
+    end: finalParts,
   }
 }
 
@@ -132,11 +132,11 @@ function finishOf(reason: string, calls: number): Finish {
   return stated ?? (calls > 0 ? 'tool-calls' : 'stop')
 }
 
-function usageOf(told: WireUsage): Usage {
-  const usage: Usage = { promptTokens: told.prompt_tokens ?? 0, completionTokens: told.completion_tokens ?? 0 }
-  const cached = told.prompt_tokens_details?.cached_tokens ?? told.prompt_cache_hit_tokens
-  const written = told.prompt_tokens_details?.cache_write_tokens
-  const reasoning = told.completion_tokens_details?.reasoning_tokens
+function usageOf(stated: WireUsage): Usage {
+  const usage: Usage = { promptTokens: stated.prompt_tokens ?? 0, completionTokens: stated.completion_tokens ?? 0 }
+  const cached = stated.prompt_tokens_details?.cached_tokens ?? stated.prompt_cache_hit_tokens
+  const written = stated.prompt_tokens_details?.cache_write_tokens
+  const reasoning = stated.completion_tokens_details?.reasoning_tokens
   if (typeof cached === 'number') usage.cachedTokens = cached
   if (typeof written === 'number') usage.cacheWriteTokens = written
   if (typeof reasoning === 'number') usage.reasoningTokens = reasoning

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defined } from '../../core/defined.ts'
 import type { ImagePart } from '../../core/image-part.ts'
 import type { AssistantBody, MessageBody, ToolBody } from '../../core/message.ts'
 import type { ToolCall } from '../../core/tool-call.ts'
 import type { ModelRequest } from '../../ports/model.ts'
-import { vendorNamed } from '../vendors.ts'
+import { findVendor } from '../vendors.ts'
 import type { Quirks } from '../wire/quirks.ts'
 import { openaiChat } from './chat.ts'
 
@@ -12,7 +13,13 @@ const IMAGE: ImagePart = { type: 'image', source: { mediaType: 'image/png', data
 const DATA_URL = 'data:image/png;base64,aGk='
 
 const call = (callId: string, input: ToolCall['input']): ToolCall => ({
-  ...{ callId, tool: 'weather', input, digest: 'd', needsApproval: false, effects: 'none', parallel: true },
+  callId,
+  tool: 'weather',
+  input,
+  digest: 'd',
+  needsApproval: false,
+  effects: 'none',
+  parallel: true,
 })
 const user = (text: string): MessageBody => ({ role: 'user', content: [{ type: 'text', text }] })
 
@@ -62,8 +69,8 @@ test('relaxed schemas lose what grammars cannot express, for this request only',
     description: '',
     inputSchema: { type: 'object', properties: { format: { type: 'string', format: 'uri', pattern: '^h' } } },
   }
-  const parameters = (shape: ModelRequest['shape']) =>
-    bodyOf({ tools: [tool], ...(shape ? { shape } : {}) }).tools[0].function.parameters
+  const parameters = (adjustments: ModelRequest['adjustments']) =>
+    bodyOf({ tools: [tool], ...defined({ adjustments }) }).tools[0].function.parameters
   assert.deepEqual(parameters({ relaxSchemas: true }), { type: 'object', properties: { format: { type: 'string' } } })
   assert.deepEqual(parameters(undefined), tool.inputSchema)
 })
@@ -112,7 +119,10 @@ test('images of results follow the last result in a user message', () => {
     { type: 'text', text: '[Images that the tool call call_1 returned]' },
     { type: 'image_url', image_url: { url: DATA_URL } },
   ])
-  for (const more of [{ shape: { textOnlyResults: true as const } }, { shape: { stripImages: true as const } }]) {
+  for (const more of [
+    { adjustments: { textOnlyResults: true as const } },
+    { adjustments: { stripImages: true as const } },
+  ]) {
     const shaped = sent([{ role: 'tool', outcomes }], more)
     assert.equal(shaped.length, 2)
     assert.match(shaped[0].content, /^a chart\n\[An image was left out here: /)
@@ -134,7 +144,7 @@ test('images of people are sent inline or by their address, or a text says that 
     { type: 'image_url', image_url: { url: DATA_URL } },
     { type: 'image_url', image_url: { url: 'https://a.example/b' } },
   ])
-  const stripped = sent([body], { shape: { stripImages: true } })[0].content
+  const stripped = sent([body], { adjustments: { stripImages: true } })[0].content
   assert.ok(stripped.every((part: { type: string }) => part.type === 'text'))
   assert.deepEqual(sent([body])[0].content[1].type, 'image_url', 'the remedy shapes its own request only')
 })
@@ -177,7 +187,7 @@ test('thoughts go back only where they are wanted, and never those of another di
     { role: 'assistant', content: 'yes', reasoning_content: 'ours' },
   ])
   const called: MessageBody = { role: 'assistant', content: [], calls: [call('call_1', {})] }
-  assert.equal(sent([called], {}, vendorNamed('deepseek')!.quirks)[0].reasoning_content, '')
+  assert.equal(sent([called], {}, findVendor('deepseek')!.quirks)[0].reasoning_content, '')
 })
 
 test('signed thoughts of an aggregator go back as they came, unless they are to be left out', () => {
@@ -190,15 +200,15 @@ test('signed thoughts of an aggregator go back as they came, unless they are to 
     ],
     calls: [],
   }
-  const { quirks } = vendorNamed('openrouter')!
+  const { quirks } = findVendor('openrouter')!
   assert.deepEqual(sent([body], {}, quirks)[0].reasoning_details, details)
-  const stripped = sent([body], { shape: { stripSignatures: true } }, quirks)[0]
+  const stripped = sent([body], { adjustments: { stripSignatures: true } }, quirks)[0]
   assert.equal(stripped.reasoning_details, undefined)
   assert.equal(stripped.reasoning, 'hm')
 })
 
 test('quirks rename the cap, leave out the question for usage, and fit ids and names', () => {
-  const { quirks } = vendorNamed('mistral')!
+  const { quirks } = findVendor('mistral')!
   const called: MessageBody = { role: 'assistant', content: [], calls: [call('call_with_a_long_id', {})] }
   const result: MessageBody = {
     role: 'tool',

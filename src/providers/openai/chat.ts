@@ -8,7 +8,7 @@ import { newChatDecoder } from './chat-decoder.ts'
 import { type ChatForm, chatMessages } from './chat-messages.ts'
 import { openaiEmbeddings } from './embeddings.ts'
 import { openaiModels } from './model-listing.ts'
-import { tailOf } from './request-tail.ts'
+import { encodeTail } from './request-tail.ts'
 
 /** OpenAI Chat Completions, which most servers speak. */
 export const openaiChat: EmbeddingDialect = {
@@ -21,16 +21,16 @@ export const openaiChat: EmbeddingDialect = {
 
 /** The same history gives the same bytes from the start, so that the vendor's prompt cache can serve it. */
 function encode(request: ModelRequest, { grant, quirks }: EncodeContext): EncodedRequest {
-  const { model, system, messages, tools, shape = {} } = request
+  const { model, system, messages, tools, adjustments = {} } = request
   const prompt = system === '' ? '' : JSON.stringify({ role: 'system', content: system })
-  const history = chatMessages.joined(messages, formOf(shape, quirks))
-  const toolTexts = toolsText(tools, shape.relaxSchemas ? 'relaxed' : 'as-given')
+  const history = chatMessages.joined(messages, formOf(adjustments, quirks))
+  const toolTexts = toolsText(tools, adjustments.relaxSchemas ? 'relaxed' : 'as-given')
   return {
     path: quirks.path ?? '/chat/completions',
     headers: authHeaders(grant, quirks.auth ?? 'bearer'),
     body:
       `{"model":${JSON.stringify(model)},"messages":[${prompt}${prompt && history ? ',' : ''}${history}]` +
-      `${toolTexts && `,"tools":[${toolTexts}]`}${tailOf(settingsOf(request, quirks))}`,
+      `${toolTexts && `,"tools":[${toolTexts}]`}${encodeTail(settingsOf(request, quirks))}`,
   }
 }
 

@@ -28,7 +28,7 @@ export function detailsOf(signature: string): Detail[] {
 
 const GROWING = new Set<string>(['text', 'summary', 'data'] satisfies (keyof Detail)[])
 
-/** Details come in pieces, as text does: neighbours of one index and type are one. */
+/** Details come in pieces, as text does: neighbors of one index and type are one. */
 function joined(pieces: readonly Detail[]): Detail[] {
   const details: Detail[] = []
   for (const piece of pieces) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newDraft, type Part, takePart } from '../../core/answer.ts'
+import { defined } from '../../core/defined.ts'
 import { RESPONSES_STREAMS } from './recorded/responses-streams.ts'
 import { newResponsesDecoder } from './responses-decoder.ts'
 
@@ -9,7 +10,11 @@ function decode(...events: (object | string)[]): Part[] {
     provider: 'openai',
     model: 'm',
     headers: {},
-    classify: ({ body, status }) => ({ kind: 'server-error', detail: body, ...(status ? { status } : {}) }),
+    classify: ({ body, status }) => ({
+      kind: 'server-error',
+      detail: body,
+      ...defined({ status: status || undefined }),
+    }),
   })
   const parts = events.flatMap((event) =>
     decoder.take({ data: typeof event === 'string' ? event : JSON.stringify(event) }),
@@ -38,7 +43,11 @@ test('reasoning comes with its summaries, and encrypted under its id', () => {
     ],
   )
   assert.deepEqual(draft.usage, {
-    ...{ promptTokens: 1_200, completionTokens: 90, cachedTokens: 1_024, cacheWriteTokens: 0, reasoningTokens: 64 },
+    promptTokens: 1_200,
+    completionTokens: 90,
+    cachedTokens: 1_024,
+    cacheWriteTokens: 0,
+    reasoningTokens: 64,
   })
 })
 

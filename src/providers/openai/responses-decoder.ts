@@ -6,10 +6,11 @@ import type {
   ResponseUsage,
 } from 'openai/resources/responses/responses'
 import type { Part } from '../../core/answer.ts'
+import { defined } from '../../core/defined.ts'
 import type { Usage } from '../../core/event.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { DecodeContext, Decoder } from '../wire/dialect.ts'
-import { refusalOf } from './stream-error.ts'
+import { toStreamFailure } from './stream-error.ts'
 import { newCallId } from './wire-names.ts'
 
 type Slot = { index: number; hasJson: boolean }
@@ -91,9 +92,9 @@ export function newResponsesDecoder(context: DecodeContext): Decoder {
       case 'response.incomplete':
         return incomplete(event.response)
       case 'response.failed':
-        return [failed(refusalOf({ error: event.response.error ?? 'the response failed' }, context))]
+        return [failed(toStreamFailure({ error: event.response.error ?? 'the response failed' }, context))]
       case 'error':
-        return [failed(refusalOf(event as { error?: unknown }, context))]
+        return [failed(toStreamFailure(event as { error?: unknown }, context))]
     }
     return NOTHING
   }
@@ -135,14 +136,14 @@ function incomplete({ usage, incomplete_details: details }: Response): Part[] {
     reason === 'content_filter'
       ? { kind: 'content-refused', detail: 'the content filter of the provider stopped the answer' }
       : { kind: 'cut-off', detail: `the provider left the answer incomplete: ${reason ?? 'no reason given'}` }
-  return [...usageParts(usage), failed({ ...failure, ...(reason ? { code: reason } : {}), mayHaveBeenAccepted: true })]
+  return [...usageParts(usage), failed({ ...failure, ...defined({ code: reason }), mayHaveBeenAccepted: true })]
 }
 
-function usageParts(told: ResponseUsage | null | undefined): Part[] {
-  if (!told) return []
-  const usage: Usage = { promptTokens: told.input_tokens, completionTokens: told.output_tokens }
-  const { cached_tokens: cached, cache_write_tokens: written } = told.input_tokens_details ?? {}
-  const reasoning = told.output_tokens_details?.reasoning_tokens
+function usageParts(stated: ResponseUsage | null | undefined): Part[] {
+  if (!stated) return []
+  const usage: Usage = { promptTokens: stated.input_tokens, completionTokens: stated.output_tokens }
+  const { cached_tokens: cached, cache_write_tokens: written } = stated.input_tokens_details ?? {}
+  const reasoning = stated.output_tokens_details?.reasoning_tokens
   if (typeof cached === 'number') usage.cachedTokens = cached
   if (typeof written === 'number') usage.cacheWriteTokens = written
   if (typeof reasoning === 'number') usage.reasoningTokens = reasoning

@@ -10,8 +10,13 @@ import { openaiResponses } from './responses.ts'
 const IMAGE: ImagePart = { type: 'image', source: { mediaType: 'image/png', data: 'aGk=' } }
 const INPUT_IMAGE = { type: 'input_image', detail: 'auto', image_url: 'data:image/png;base64,aGk=' }
 const CALL: ToolCall = {
-  ...{ callId: 'call_1', tool: 'weather', input: { b: 1, a: 2 }, digest: 'd' },
-  ...{ needsApproval: false, effects: 'none', parallel: true },
+  callId: 'call_1',
+  tool: 'weather',
+  input: { b: 1, a: 2 },
+  digest: 'd',
+  needsApproval: false,
+  effects: 'none',
+  parallel: true,
 }
 const THOUGHT: AssistantBody['content'] = [
   { type: 'reasoning', text: 'Look it up' },
@@ -22,7 +27,8 @@ function bodyOf(more: Partial<ModelRequest>, quirks: Quirks = {}) {
   const request = { model: 'gpt-5', system: '', messages: [], tools: [], ...more }
   return JSON.parse(openaiResponses.encode(request, { quirks }).body)
 }
-const items = (body: MessageBody, shape: ModelRequest['shape'] = {}) => bodyOf({ messages: [body], shape }).input
+const items = (body: MessageBody, shape: ModelRequest['adjustments'] = {}) =>
+  bodyOf({ messages: [body], adjustments: shape }).input
 
 test('nothing is stored at the vendor, and reasoning comes back encrypted', () => {
   assert.deepEqual(bodyOf({ system: 'Be brief.' }), {
@@ -37,7 +43,7 @@ test('nothing is stored at the vendor, and reasoning comes back encrypted', () =
 
 test('encrypted reasoning is not asked for where it would be refused', () => {
   assert.equal(bodyOf({ model: 'gpt-4o-mini' }).include, undefined)
-  assert.equal(bodyOf({ shape: { dropEncryptedReasoning: true } }).include, undefined)
+  assert.equal(bodyOf({ adjustments: { dropEncryptedReasoning: true } }).include, undefined)
 })
 
 test('tools, cap, effort, summaries and output schema are in the fields of the vendor', () => {

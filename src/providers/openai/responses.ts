@@ -1,4 +1,5 @@
 import type { FunctionTool, ResponseCreateParamsStreaming } from 'openai/resources/responses/responses'
+import { defined } from '../../core/defined.ts'
 import type { ModelRequest, RequestShape } from '../../ports/model.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
 import type { EmbeddingDialect, EncodeContext, EncodedRequest } from '../wire/dialect.ts'
@@ -6,7 +7,7 @@ import { newEncodedTools } from '../wire/encoded-tools.ts'
 import type { Quirks } from '../wire/quirks.ts'
 import { openaiEmbeddings } from './embeddings.ts'
 import { openaiModels } from './model-listing.ts'
-import { tailOf } from './request-tail.ts'
+import { encodeTail } from './request-tail.ts'
 import { newResponsesDecoder } from './responses-decoder.ts'
 import { type ItemForm, responseItems } from './responses-items.ts'
 
@@ -20,15 +21,15 @@ export const openaiResponses: EmbeddingDialect = {
 }
 
 function encode(request: ModelRequest, { grant, quirks }: EncodeContext): EncodedRequest {
-  const { model, system, messages, tools, shape = {} } = request
+  const { model, system, messages, tools, adjustments = {} } = request
   const instructions = system === '' ? '' : `"instructions":${JSON.stringify(system)},`
-  const toolTexts = toolsText(tools, shape.relaxSchemas ? 'relaxed' : 'as-given')
+  const toolTexts = toolsText(tools, adjustments.relaxSchemas ? 'relaxed' : 'as-given')
   return {
     path: quirks.path ?? '/responses',
     headers: authHeaders(grant, quirks.auth ?? 'bearer'),
     body:
-      `{"model":${JSON.stringify(model)},${instructions}"input":[${responseItems.joined(messages, formOf(shape, quirks))}]` +
-      `${toolTexts && `,"tools":[${toolTexts}]`}${tailOf(settingsOf(request, quirks))}`,
+      `{"model":${JSON.stringify(model)},${instructions}"input":[${responseItems.joined(messages, formOf(adjustments, quirks))}]` +
+      `${toolTexts && `,"tools":[${toolTexts}]`}${encodeTail(settingsOf(request, quirks))}`,
   }
 }
 
@@ -46,14 +47,14 @@ type Settings = Omit<ResponseCreateParamsStreaming, 'model' | 'input' | 'instruc
 const WITHOUT_REASONING = /^(gpt-3|gpt-4|chatgpt-4)/
 
 function settingsOf(request: ModelRequest, quirks: Quirks): Settings {
-  const { model, outputCap, outputSchema, effort, shape, mustCall } = request
+  const { model, outputCap, outputSchema, effort, adjustments, mustCall } = request
   const settings: Settings = { stream: true, store: false }
-  if (!shape?.dropEncryptedReasoning && !WITHOUT_REASONING.test(model))
+  if (!adjustments?.dropEncryptedReasoning && !WITHOUT_REASONING.test(model))
     settings.include = ['reasoning.encrypted_content']
   if (mustCall) settings.tool_choice = 'required'
   if (outputCap !== undefined) settings.max_output_tokens = outputCap
   const summary = quirks.reasoningSummary
-  if (effort || summary) settings.reasoning = { ...(effort ? { effort } : {}), ...(summary ? { summary } : {}) }
+  if (effort || summary) settings.reasoning = defined({ effort, summary })
   if (outputSchema) {
     const { name, schema } = outputSchema
     settings.text = { format: { type: 'json_schema', name, schema: schema as Record<string, unknown>, strict: true } }

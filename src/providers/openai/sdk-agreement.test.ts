@@ -5,7 +5,7 @@ import { type Draft, newDraft, takePart } from '../../core/answer.ts'
 import { textOf } from '../../core/message.ts'
 import type { WireDialect } from '../wire/dialect.ts'
 import { CHUNKED_HEAD, chunked, LAST_CHUNK, openLoopback } from '../wire/testing/loopback.ts'
-import { wireProvider } from '../wire/wire-provider.ts'
+import { newWireProvider } from '../wire/wire-provider.ts'
 import { openaiChat } from './chat.ts'
 import { CHAT_STREAMS } from './recorded/chat-streams.ts'
 import { RESPONSES_STREAMS } from './recorded/responses-streams.ts'
@@ -35,7 +35,7 @@ async function serve(context: TestContext, recorded: string): Promise<string> {
 }
 
 async function ourReading(dialect: WireDialect, baseUrl: string): Promise<Reading> {
-  const provider = wireProvider({
+  const provider = newWireProvider({
     provider: 'openai',
     dialect,
     baseUrl,

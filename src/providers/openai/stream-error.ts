@@ -1,11 +1,18 @@
+import { defined } from '../../core/defined.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { DecodeContext } from '../wire/dialect.ts'
 
 /** An error inside a stream that began with 200. Its code is often the status it would have had. */
-export function refusalOf(event: { error?: unknown }, { provider, model, headers, classify }: DecodeContext): Failure {
+export function toStreamFailure(
+  event: { error?: unknown },
+  { provider, model, headers, classify }: DecodeContext,
+): Failure {
   const body = JSON.stringify('error' in event && event.error ? event : { error: event })
   const status = statusIn(event.error ?? event)
-  return { mayHaveBeenAccepted: true, ...classify({ provider, model, headers, body, ...(status ? { status } : {}) }) }
+  return {
+    mayHaveBeenAccepted: true,
+    ...classify({ provider, model, headers, body, ...defined({ status: status || undefined }) }),
+  }
 }
 
 function statusIn(error: unknown): number | undefined {

@@ -1,11 +1,11 @@
 import type { ToolCall, ToolOutcome } from '../../core/tool-call.ts'
 
-export type Result = { call: ToolCall; outcome: ToolOutcome }
+export type CallResult = { call: ToolCall; outcome: ToolOutcome }
 
 /** How to speak about a tool: what it gave, and what to say when it did not, or may not have, happened. */
-type Words = { done(output: string): string; notDone: string; unclear: string }
+type ToolComments = { done(output: string): string; notDone: string; unclear: string }
 
-const WORDS: Record<string, Words> = {
+const TOOL_COMMENTS: Record<string, ToolComments> = {
   current_time: {
     done: (output) => `It is ${output}.`,
     notDone: 'I did not look at the clock.',
@@ -53,7 +53,7 @@ const WORDS: Record<string, Words> = {
   },
 }
 
-export function commentOn(results: readonly Result[]): string {
+export function commentOn(results: readonly CallResult[]): string {
   const rolls = results.flatMap(rollOf)
   const rest = results.filter((result) => rollOf(result).length === 0)
   const sentences = [...(rolls.length > 0 ? [aboutRolls(rolls)] : []), ...rest.map(aboutResult)]
@@ -61,17 +61,17 @@ export function commentOn(results: readonly Result[]): string {
   return [...new Set(sentences)].join('\n') || 'There is nothing to tell.'
 }
 
-function aboutResult({ call, outcome }: Result): string {
-  const words = WORDS[call.tool] ?? strangeTool(call.tool)
+function aboutResult({ call, outcome }: CallResult): string {
+  const comments = TOOL_COMMENTS[call.tool] ?? unknownToolComments(call.tool)
   switch (outcome.status) {
     case 'success':
-      return words.done(outcome.output)
+      return comments.done(outcome.output)
     case 'error':
       return `That did not work. ${outcome.output}`
     case 'denied':
-      return `${words.notDone} ${outcome.output}`
+      return `${comments.notDone} ${outcome.output}`
     case 'unknown':
-      return `${words.unclear} ${outcome.output}`
+      return `${comments.unclear} ${outcome.output}`
   }
 }
 
@@ -81,12 +81,12 @@ function aboutRolls(rolls: number[]): string {
   return `You rolled ${rolls.slice(0, -1).join(', ')} and ${rolls.at(-1)}: ${sum} in all.`
 }
 
-function rollOf({ call, outcome }: Result): number[] {
+function rollOf({ call, outcome }: CallResult): number[] {
   const roll = /^Rolled (\d+)/.exec(outcome.output)?.[1]
   return call.tool === 'roll_dice' && outcome.status === 'success' && roll ? [Number(roll)] : []
 }
 
-const strangeTool = (tool: string): Words => ({
+const unknownToolComments = (tool: string): ToolComments => ({
   done: (output) => `${tool} says: ${output}`,
   notDone: `${tool} did not run.`,
   unclear: `I cannot tell what ${tool} did.`,

@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import type { Failure, FailureKind } from '../../core/failure.ts'
 
 /** The words by which a person names a failure, most particular first. */
@@ -31,5 +32,5 @@ export function failureFor(words: string): Failure {
   const kinds = Object.keys(NAMES) as FailureKind[]
   const kind = kinds.find((one) => NAMES[one]?.test(words.toLowerCase())) ?? 'overloaded'
   const status = STATUS[kind]
-  return { kind, detail: `the scripted model was asked to fail: ${kind}`, ...(status ? { status } : {}) }
+  return { kind, detail: `the scripted model was asked to fail: ${kind}`, ...defined({ status: status || undefined }) }
 }

@@ -1,15 +1,16 @@
+import { defined } from '../../core/defined.ts'
 import type { MessageBody } from '../../core/message.ts'
 import { failureFor } from './friendly-failures.ts'
-import type { Progress, Rule } from './friendly-rule.ts'
+import type { FriendlyRule, RuleProgress } from './friendly-rule.ts'
 import { WORKSPACE_RULES } from './friendly-workspace.ts'
 import { LONG_STORY } from './long-story.ts'
 import type { Reply } from './reply.ts'
-import { timeZoneOf } from './time-zone.ts'
+import { findTimeZone } from './time-zone.ts'
 
 /** Orders that carry a sentence of their own come first: "remember to count to ten" is about remembering. */
-const RULES: Rule[] = [
+const RULES: FriendlyRule[] = [
   {
-    words: /^think (?:hard |carefully )?about (.+)$/,
+    pattern: /^think (?:hard |carefully )?about (.+)$/,
     answer: ([, subject = '']) => ({
       reasoning:
         `The question is ${subject}. I am a script, so I have no opinion of my own. ` +
@@ -19,25 +20,25 @@ const RULES: Rule[] = [
     }),
   },
   {
-    words: /\bwhat (?:do|did|can) you remember\b|\b(?:read|show|list)\b.*\bnotes?\b|\bread\b.*\bnotebook\b/,
+    pattern: /\bwhat (?:do|did|can) you remember\b|\b(?:read|show|list)\b.*\bnotes?\b|\bread\b.*\bnotebook\b/,
     answer: () => ({ text: 'Let me open my notebook.', calls: [{ tool: 'read_notes', input: {} }] }),
   },
   {
-    words: /\bforget (?:everything|all|it all)\b|\b(?:erase|delete|clear)\b.*\bnote(?:s|book)?\b/,
+    pattern: /\bforget (?:everything|all|it all)\b|\b(?:erase|delete|clear)\b.*\bnote(?:s|book)?\b/,
     answer: () => ({
       text: 'That cannot be undone, so somebody has to agree first.',
       calls: [{ tool: 'erase_notes', input: {} }],
     }),
   },
   {
-    words: /^(?:remember|note|make a note|take a note)(?: down)?(?: that| to self| of)?\s*[:,]?\s+(.+)$/,
+    pattern: /^(?:remember|note|make a note|take a note)(?: down)?(?: that| to self| of)?\s*[:,]?\s+(.+)$/,
     answer: ([, text = '']) => ({
       text: 'I will write that down.',
       calls: [{ tool: 'write_note', input: { text: text.slice(0, 4_000) } }],
     }),
   },
   {
-    words: /\bpostcard to (.+?)(?:\s*(?:,|:|\bsaying\b|\bthat says\b|\bwith the words\b)\s*(?:saying\s+)?(.+))?$/,
+    pattern: /\bpostcard to (.+?)(?:\s*(?:,|:|\bsaying\b|\bthat says\b|\bwith the words\b)\s*(?:saying\s+)?(.+))?$/,
     answer: ([, to = '', message = 'Greetings from Holdfast!']) => ({
       text: 'I have written it; somebody has to agree before it is sent.',
       calls: [
@@ -50,18 +51,21 @@ const RULES: Rule[] = [
   },
   ...WORKSPACE_RULES,
   {
-    words: /^(?:fail|break)\b(.*)$/,
+    pattern: /^(?:fail|break)\b(.*)$/,
     answer: ([order = '', how = '']) => ({
       // "break" breaks off in mid-sentence, "fail" does not even begin.
-      ...(/^break/i.test(order) ? { text: 'Gladly. I will stop in the middle of this very sentence.', after: 6 } : {}),
+      ...defined({
+        text: /^break/i.test(order) ? 'Gladly. I will stop in the middle of this very sentence.' : undefined,
+        after: /^break/i.test(order) ? 6 : undefined,
+      }),
       fail: failureFor(how),
     }),
   },
   {
-    words: /\bcount (?:slowly )?(?:up )?(?:from (?:1|one) )?to (-?[\w]+)/,
+    pattern: /\bcount (?:slowly )?(?:up )?(?:from (?:1|one) )?to (-?[\w]+)/,
     answer: ([, number = '']) => {
       const wanted = numberOf(number) ?? 10
-      const to = within(wanted, 1, 100)
+      const to = clamp(wanted, 1, 100)
       const text = to === wanted ? `Counting to ${to}.` : `I only count from 1 to 100, so ${to} it is.`
       return {
         text: `${text} Cancel me whenever you have heard enough.`,
@@ -70,26 +74,26 @@ const RULES: Rule[] = [
     },
   },
   {
-    words: /\b(?:roll|throw)\s+(?:(\w+?)\s*)??(?:d(\d+)\b|(?:\w+-sided )?(?:dice|die)\b)/,
+    pattern: /\b(?:roll|throw)\s+(?:(\w+?)\s*)??(?:d(\d+)\b|(?:\w+-sided )?(?:dice|die)\b)/,
     answer: ([, count = '', sides = '6']) => {
-      const dice = within(numberOf(count) ?? 1, 1, 10)
-      const input = { sides: within(Number(sides), 2, 1_000) }
+      const dice = clamp(numberOf(count) ?? 1, 1, 10)
+      const input = { sides: clamp(Number(sides), 2, 1_000) }
       const text = dice === 1 ? 'Here it goes.' : `Rolling ${dice} dice, all at once.`
       return { text, calls: Array.from({ length: dice }, () => ({ tool: 'roll_dice', input })) }
     },
   },
   {
-    words: /\b(?:what time|what's the time|what is the time|the time|time is it)\b(?:.*?\bin (.+))?/,
+    pattern: /\b(?:what time|what's the time|what is the time|the time|time is it)\b(?:.*?\bin (.+))?/,
     answer: ([, place]) => {
       if (!place) return { text: 'Let me look at the clock.', calls: [{ tool: 'current_time', input: {} }] }
       const name = place.replace(/\s*\b(?:now|right now|please|today)$/i, '')
-      const timeZone = timeZoneOf(name)
+      const timeZone = findTimeZone(name)
       if (!timeZone)
         return { text: `I do not know the time zone of ${name}. Try a big city, or a name like Asia/Tokyo.` }
       return { text: 'Let me look at the clock.', calls: [{ tool: 'current_time', input: { timeZone } }] }
     },
   },
-  { words: /\bstory\b/, answer: () => ({ text: LONG_STORY }) },
+  { pattern: /\bstory\b/, answer: () => ({ text: LONG_STORY }) },
 ]
 
 const INTRODUCTION = `Hello! I am the built-in model: a handful of rules, so that you can try Holdfast without a key. Say:
@@ -104,28 +108,28 @@ const INTRODUCTION = `Hello! I am the built-in model: a handful of rules, so tha
 - "fail with rate limit" - see how a provider failure is told`
 
 /** What to say, or to do, about a sentence. */
-export function answerTo(said: string, messages: readonly MessageBody[]): Reply {
-  const found = ruleFor(said)
+export function answerTo(sentence: string, messages: readonly MessageBody[]): Reply {
+  const found = findRule(sentence)
   return found ? found.rule.answer(found.match, messages) : { text: INTRODUCTION }
 }
 
 /** What to say, or to do, after the tools did what was asked of them. */
-export function goOnWith(said: string, so: Omit<Progress, 'match'>): Reply | undefined {
-  const found = ruleFor(said)
-  return found?.rule.next?.({ ...so, match: found.match })
+export function nextReplyTo(sentence: string, progress: Omit<RuleProgress, 'match'>): Reply | undefined {
+  const found = findRule(sentence)
+  return found?.rule.next?.({ ...progress, match: found.match })
 }
 
-function ruleFor(said: string): { rule: Rule; match: RegExpExecArray } | undefined {
-  const sentence = plain(said)
+function findRule(input: string): { rule: FriendlyRule; match: RegExpExecArray } | undefined {
+  const sentence = normalizeSentence(input)
   for (const rule of RULES) {
-    const match = new RegExp(rule.words, 'is').exec(sentence)
+    const match = new RegExp(rule.pattern, 'is').exec(sentence)
     if (match) return { rule, match }
   }
   return undefined
 }
 
 /** Without what people put around an order: curly quotes, politeness, the mark at the end. */
-const plain = (said: string): string =>
+const normalizeSentence = (said: string): string =>
   said
     .replaceAll(/[\u2018\u2019]/g, "'")
     .replaceAll(/[\u201C\u201D]/g, '"')
@@ -146,4 +150,4 @@ function numberOf(word: string): number | undefined {
   return index >= 0 ? index : OTHER_NUMBERS[lower]
 }
 
-const within = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most)
+const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most)

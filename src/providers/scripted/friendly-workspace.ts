@@ -1,7 +1,7 @@
 import type { Json } from '../../core/json.ts'
 import type { MessageBody } from '../../core/message.ts'
-import type { Result } from './friendly-comments.ts'
-import type { Rule } from './friendly-rule.ts'
+import type { CallResult } from './friendly-comments.ts'
+import type { FriendlyRule } from './friendly-rule.ts'
 import type { Pace, Reply, ScriptedCall } from './reply.ts'
 
 /** Files are typed faster than sentences: nobody reads them letter by letter. */
@@ -47,17 +47,21 @@ console.log('The first twenty primes:', primes.join(' '))
 console.log('Found by Node', process.version, 'in', process.cwd())
 `
 
-const writeFile = (path: string, content: string): ScriptedCall => ({ tool: 'write_file', input: { path, content } })
-const shell = (input: { command: string; background?: boolean; notify?: boolean }): ScriptedCall => ({
+const writeFileCall = (path: string, content: string): ScriptedCall => ({
+  tool: 'write_file',
+  input: { path, content },
+})
+const shellCall = (input: { command: string; background?: boolean; notify?: boolean }): ScriptedCall => ({
   tool: 'shell',
   input,
 })
-const process = (action: string, more: { process_id?: string } = {}): ScriptedCall => ({
-  ...{ tool: 'process', input: { action, ...more } },
+const processCall = (action: string, more: { process_id?: string } = {}): ScriptedCall => ({
+  tool: 'process',
+  input: { action, ...more },
 })
 
-const SERVE = shell({ command: 'node page/server.mjs', background: true })
-const SEE = shell({ command: 'node page/visit.mjs' })
+const SERVE_CALL = shellCall({ command: 'node page/server.mjs', background: true })
+const VISIT_CALL = shellCall({ command: 'node page/visit.mjs' })
 
 const KEPT_RUNNING = `It runs, and it answers. It goes on when this turn is over, when nobody talks to me, and when the server is killed. Say:
 - "is it still running" or "show its log", also after a restart
@@ -65,87 +69,89 @@ const KEPT_RUNNING = `It runs, and it answers. It goes on when this turn is over
 - "stop it" - I end it`
 
 /** What a person can ask of an agent that has the tools of a workspace. */
-export const WORKSPACE_RULES: Rule[] = [
+export const WORKSPACE_RULES: FriendlyRule[] = [
   {
-    words: /^(?:write|make|build|create)\b.*\b(?:web ?page|web ?site|server)\b/,
+    pattern: /^(?:write|make|build|create)\b.*\b(?:web ?page|web ?site|server)\b/,
     answer: () => ({
       text: 'I will write a page, a small server for it, and a visitor to try it with.',
       calls: [
-        ...[writeFile('page/index.html', PAGE), writeFile('page/server.mjs', SERVER)],
-        writeFile('page/visit.mjs', VISIT),
+        writeFileCall('page/index.html', PAGE),
+        writeFileCall('page/server.mjs', SERVER),
+        writeFileCall('page/visit.mjs', VISIT),
       ],
       pace: TYPING,
     }),
     next: ({ rounds, match }) =>
-      /\b(?:serve|run|start|keep)\b/i.test(match.input) ? serveNext(rounds.length) : undefined,
+      /\b(?:serve|run|start|keep)\b/i.test(match.input) ? serveStep(rounds.length) : undefined,
   },
   {
-    words: /^(?:write|make|create)\b.*\b(?:program|script)\b/,
+    pattern: /^(?:write|make|create)\b.*\b(?:program|script)\b/,
     answer: () => ({
       text: 'A small program in JavaScript.',
-      calls: [writeFile('primes.mjs', PROGRAM)],
+      calls: [writeFileCall('primes.mjs', PROGRAM)],
       pace: TYPING,
     }),
     next: () => ({ text: 'It is in primes.mjs. Say "run it", or "read primes.mjs".' }),
   },
   {
-    words: /^write (?:a file |the file )?["'`]?([\w./-]+)["'`]? (?:saying|with the words|with|containing)\s*:?\s+(.+)$/,
+    pattern:
+      /^write (?:a file |the file )?["'`]?([\w./-]+)["'`]? (?:saying|with the words|with|containing)\s*:?\s+(.+)$/,
     answer: ([, path = '', text = '']) => ({
       text: 'I will write that.',
-      calls: [writeFile(path.slice(0, 200), `${text}\n`)],
+      calls: [writeFileCall(path.slice(0, 200), `${text}\n`)],
     }),
   },
   {
-    words: /^(?:run|start|serve|execute) (?:it|that|the (?:program|script|page|server))\b/,
-    answer: (_, messages) => runLast(messages),
+    pattern: /^(?:run|start|serve|execute) (?:it|that|the (?:program|script|page|server))\b/,
+    answer: (_, messages) => runLastWritten(messages),
     next: ({ rounds, messages }) =>
-      writtenLast(messages) === 'page' ? serveNext(rounds.length + 1) : { text: 'That is what it said.' },
+      lastWritten(messages) === 'page' ? serveStep(rounds.length + 1) : { text: 'That is what it said.' },
   },
   {
-    words: /^(?:run|execute)(?: the command)?\s*:?\s+(.+?)(\s+in the background)?$/,
+    pattern: /^(?:run|execute)(?: the command)?\s*:?\s+(.+?)(\s+in the background)?$/,
     answer: ([, command = '', isBehind]) => {
       const input = { command: unquoted(command).slice(0, 4_000) }
-      if (!isBehind) return { text: 'I will run that.', calls: [shell(input)] }
+      if (!isBehind) return { text: 'I will run that.', calls: [shellCall(input)] }
       const text = 'I will start it and leave it running. I am woken when it ends.'
-      return { text, calls: [shell({ ...input, background: true, notify: true })] }
+      return { text, calls: [shellCall({ ...input, background: true, notify: true })] }
     },
     next: ({ match }) => ({ text: match[2] ? 'It has begun. Ask me "what is running".' : 'That is what it said.' }),
   },
   {
     // What a conversation is told that asked to be woken.
-    words: /^The background process (\S+) \(.*\) ended after [^:]*: ([^.]*)\./,
+    pattern: /^The background process (\S+) \(.*\) ended after [^:]*: ([^.]*)\./,
     answer: ([, id = '', how = '']) => ({ text: `I was woken: ${id} has ended (${how}).` }),
   },
   {
-    words:
+    pattern:
       /\b(?:still|anything|what(?:'s| is)) (?:\w+ )?running\b|^is (?:it|the server) (?:running|alive)|^(?:list|show) (?:the |all )?processes/,
-    answer: () => ({ text: 'Let me look.', calls: [process('list')] }),
+    answer: () => ({ text: 'Let me look.', calls: [processCall('list')] }),
     next: ({ rounds }) => ({
-      text: runningIn(rounds.at(-1)) ? 'It is still running.' : 'Nothing is running any more.',
+      text: isAnyRunning(rounds.at(-1)) ? 'It is still running.' : 'Nothing is running any more.',
     }),
   },
   {
-    words: /\b(?:show|read|see|print)\b.*\blogs?\b/,
-    answer: () => ({ text: 'Let me find it.', calls: [process('list')] }),
-    next: ({ rounds }) => aboutLatest(rounds, 'log', 'That is what it wrote, also while nobody looked.'),
+    pattern: /\b(?:show|read|see|print)\b.*\blogs?\b/,
+    answer: () => ({ text: 'Let me find it.', calls: [processCall('list')] }),
+    next: ({ rounds }) => actOnLatestProcess(rounds, 'log', 'That is what it wrote, also while nobody looked.'),
   },
   {
-    words: /^(?:stop|end|kill) (?:it|that|the (?:server|process))\b/,
-    answer: () => ({ text: 'Let me find it.', calls: [process('list')] }),
-    next: ({ rounds }) => aboutLatest(rounds, 'kill', 'It has ended. Its files and its log are still there.'),
+    pattern: /^(?:stop|end|kill) (?:it|that|the (?:server|process))\b/,
+    answer: () => ({ text: 'Let me find it.', calls: [processCall('list')] }),
+    next: ({ rounds }) => actOnLatestProcess(rounds, 'kill', 'It has ended. Its files and its log are still there.'),
   },
   {
-    words: /^(?:visit|ask|open) (?:it|the (?:server|page))\b/,
-    answer: () => ({ text: 'I will ask it for its page.', calls: [SEE] }),
+    pattern: /^(?:visit|ask|open) (?:it|the (?:server|page))\b/,
+    answer: () => ({ text: 'I will ask it for its page.', calls: [VISIT_CALL] }),
     next: () => ({ text: 'It answers.' }),
   },
   {
-    words: /^(?:read|show|open)(?: me)?(?: the)?(?: file)? ["'`]?([\w./-]+\.\w+)["'`]?$/,
+    pattern: /^(?:read|show|open)(?: me)?(?: the)?(?: file)? ["'`]?([\w./-]+\.\w+)["'`]?$/,
     answer: ([, path = '']) => ({ text: 'I will open it.', calls: [{ tool: 'read_file', input: { path } }] }),
     next: () => ({ text: 'That is all of it.' }),
   },
   {
-    words: /^(?:replace|change) ["'`]?(.+?)["'`]? (?:with|to|by) ["'`]?(.+?)["'`]? in ["'`]?([\w./-]+)["'`]?$/,
+    pattern: /^(?:replace|change) ["'`]?(.+?)["'`]? (?:with|to|by) ["'`]?(.+?)["'`]? in ["'`]?([\w./-]+)["'`]?$/,
     answer: ([, find = '', replace = '', path = '']) => ({
       text: 'I will change that.',
       calls: [{ tool: 'edit_file', input: { path, find, replace } }],
@@ -153,7 +159,7 @@ export const WORKSPACE_RULES: Rule[] = [
     next: () => ({ text: 'Done. The rest of the file is as it was.' }),
   },
   {
-    words: /^(?:search|look|grep)(?: (?:in )?(?:the |my )?files)? for ["'`]?(.+?)["'`]?$/,
+    pattern: /^(?:search|look|grep)(?: (?:in )?(?:the |my )?files)? for ["'`]?(.+?)["'`]?$/,
     answer: ([, pattern = '']) => ({
       text: 'I will look through the files.',
       calls: [{ tool: 'search_files', input: { pattern, text: true, ignore_case: true } }],
@@ -161,27 +167,27 @@ export const WORKSPACE_RULES: Rule[] = [
     next: () => ({ text: 'That is where it stands.' }),
   },
   {
-    words: /\b(?:list|show|which|what)\b.*\bfiles\b/,
-    answer: () => ({ text: 'Let me look.', calls: [shell({ command: 'ls -lR' })] }),
+    pattern: /\b(?:list|show|which|what)\b.*\bfiles\b/,
+    answer: () => ({ text: 'Let me look.', calls: [shellCall({ command: 'ls -lR' })] }),
     next: () => ({ text: 'These are the files of this conversation. No other conversation sees them.' }),
   },
 ]
 
 /** After the files are written: start it, look at it, tell about it. */
-function serveNext(step: number): Reply | undefined {
-  if (step === 1) return { text: 'Now I start the server and leave it running.', calls: [SERVE] }
-  if (step === 2) return { text: 'Let me see whether it answers.', calls: [SEE] }
+function serveStep(step: number): Reply | undefined {
+  if (step === 1) return { text: 'Now I start the server and leave it running.', calls: [SERVE_CALL] }
+  if (step === 2) return { text: 'Let me see whether it answers.', calls: [VISIT_CALL] }
   return { text: KEPT_RUNNING }
 }
 
-function runLast(messages: readonly MessageBody[]): Reply {
-  const last = writtenLast(messages)
-  if (last === 'page') return { text: 'I start the server and leave it running.', calls: [SERVE] }
-  if (last === 'program') return { text: 'Here it goes.', calls: [shell({ command: 'node primes.mjs' })] }
+function runLastWritten(messages: readonly MessageBody[]): Reply {
+  const last = lastWritten(messages)
+  if (last === 'page') return { text: 'I start the server and leave it running.', calls: [SERVE_CALL] }
+  if (last === 'program') return { text: 'Here it goes.', calls: [shellCall({ command: 'node primes.mjs' })] }
   return { text: 'I have written nothing yet that could be run. Say "write a small program" first.' }
 }
 
-function writtenLast(messages: readonly MessageBody[]): 'page' | 'program' | undefined {
+function lastWritten(messages: readonly MessageBody[]): 'page' | 'program' | undefined {
   const paths = messages.flatMap((body) =>
     body.role === 'assistant'
       ? body.calls.filter(({ tool }) => tool === 'write_file').map(({ input }) => pathIn(input))
@@ -200,15 +206,15 @@ const pathIn = (input: Json): string | undefined => {
 }
 
 /** The process that was listed is asked about, and then it is told. */
-function aboutLatest(rounds: Result[][], action: 'log' | 'kill', afterwards: string): Reply {
+function actOnLatestProcess(rounds: CallResult[][], action: 'log' | 'kill', afterwards: string): Reply {
   if (rounds.length > 1) return { text: afterwards }
-  const id = latestIn(rounds[0])
-  return id ? { text: 'Here it is.', calls: [process(action, { process_id: id })] } : { text: 'There is none.' }
+  const id = latestProcessId(rounds[0])
+  return id ? { text: 'Here it is.', calls: [processCall(action, { process_id: id })] } : { text: 'There is none.' }
 }
 
 /** As the tool lists them: its id, two spaces, and how it is. Those that run come before those that ran. */
-function latestIn(round: Result[] | undefined): string | undefined {
-  const lines = textIn(round)
+function latestProcessId(round: CallResult[] | undefined): string | undefined {
+  const lines = firstOutput(round)
     .split('\n')
     .filter((line) => /^\S+ {2}\S/.test(line))
   const line = lines.findLast((one) => RUNNING.test(one)) ?? lines.findLast((one) => one.includes('server.mjs'))
@@ -216,5 +222,5 @@ function latestIn(round: Result[] | undefined): string | undefined {
 }
 
 const RUNNING = /^\S+ {2}running\b/m
-const runningIn = (round: Result[] | undefined): boolean => RUNNING.test(textIn(round))
-const textIn = (round: Result[] | undefined): string => round?.[0]?.outcome.output ?? ''
+const isAnyRunning = (round: CallResult[] | undefined): boolean => RUNNING.test(firstOutput(round))
+const firstOutput = (round: CallResult[] | undefined): string => round?.[0]?.outcome.output ?? ''

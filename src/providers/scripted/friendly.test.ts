@@ -10,12 +10,12 @@ import type { Workspaces } from '../../ports/workspaces.ts'
 import { builtinTools } from '../../tools/builtin/all.ts'
 import { toolRegistry } from '../../tools/registry.ts'
 import { workspaceTools } from '../../tools/workspace/workspace-tools.ts'
-import { friendlyProvider } from './friendly.ts'
+import { newFriendlyProvider } from './friendly.ts'
 
 const clock = { sleep: async () => {} } as unknown as Clock
 let ids = 0
 const randomness = { uuid: () => `${++ids}`, fraction: () => 0 }
-const provider = friendlyProvider({ clock, randomness, pace: { chunkSize: 40, delayMs: 1 } })
+const provider = newFriendlyProvider({ clock, randomness, pace: { chunkSize: 40, delayMs: 1 } })
 const tools = builtinTools({ clock, randomness, home: '/nowhere' })
 const registry = toolRegistry(tools)
 
@@ -68,7 +68,7 @@ for (const [said, tool, input] of requests)
       [tool],
     )
     assert.deepEqual(inputs, [input])
-    assert.equal(registry.faultOf(registry.find(tool)!, inputs[0]!), undefined)
+    assert.equal(registry.inputFault(registry.find(tool)!, inputs[0]!), undefined)
     assert.equal(faultOf(draft), undefined)
   })
 
@@ -261,7 +261,7 @@ for (const [said, tool, pick, expected] of work)
     )
     const input = JSON.parse(calls[0]!.json)
     assert.deepEqual(pick(input), expected)
-    assert.equal(workspaceRegistry.faultOf(workspaceRegistry.find(tool)!, input), undefined)
+    assert.equal(workspaceRegistry.inputFault(workspaceRegistry.find(tool)!, input), undefined)
   })
 
 /** Plays a turn: each round of calls gets these outputs, and what is called next is told. */
@@ -278,7 +278,9 @@ async function playOn(
     const calls = draft.calls.map(({ callId, tool, json }) => ({ callId, tool, input: JSON.parse(json) }) as ToolCall)
     assert.equal(calls.length, outputs[round]!.length, `round ${round}`)
     const outcomes = calls.map(({ callId }, index) => ({
-      ...{ callId, status: 'success' as const, output: outputs[round]![index]! },
+      callId,
+      status: 'success' as const,
+      output: outputs[round]![index]!,
     }))
     messages.push({ role: 'assistant', content: [], calls }, { role: 'tool', outcomes })
   }

@@ -3,8 +3,8 @@ import type { Clock } from '../../ports/clock.ts'
 import type { ModelProvider, ModelRequest } from '../../ports/model.ts'
 import type { Randomness } from '../../ports/randomness.ts'
 import { lastInput, sinceInput } from './current-turn.ts'
-import { commentOn, type Result } from './friendly-comments.ts'
-import { answerTo, goOnWith } from './friendly-rules.ts'
+import { type CallResult, commentOn } from './friendly-comments.ts'
+import { answerTo, nextReplyTo } from './friendly-rules.ts'
 import { playReply } from './play-reply.ts'
 import type { Pace, Reply } from './reply.ts'
 
@@ -14,7 +14,7 @@ const READABLE_PACE: Pace = { chunkSize: 5, delayMs: 30 }
 type FriendlyOptions = { clock: Pick<Clock, 'sleep'>; randomness: Pick<Randomness, 'uuid'>; pace?: Pace }
 
 /** The model of the first minute, `scripted/friendly`: needs no key, knows the builtin tools, remembers nothing. */
-export function friendlyProvider({ clock, randomness, pace = READABLE_PACE }: FriendlyOptions): ModelProvider {
+export function newFriendlyProvider({ clock, randomness, pace = READABLE_PACE }: FriendlyOptions): ModelProvider {
   return {
     stream: (request, { signal }) =>
       playReply({ pace, ...friendlyReply(request) }, request, {
@@ -29,17 +29,17 @@ export function friendlyProvider({ clock, randomness, pace = READABLE_PACE }: Fr
 function friendlyReply(request: ModelRequest): Reply {
   if (request.model !== 'friendly') return unknownModel(request.model)
   const { messages } = request
-  const said = lastInput(messages)
+  const sentence = lastInput(messages)
   const rounds = roundsIn(messages)
   const last = rounds.at(-1)
-  if (!last) return withinTools(answerTo(said, messages), request)
+  if (!last) return withinTools(answerTo(sentence, messages), request)
   const wentWell = last.every(({ outcome }) => outcome.status === 'success')
-  const next = wentWell ? goOnWith(said, { messages, rounds }) : undefined
+  const next = wentWell ? nextReplyTo(sentence, { messages, rounds }) : undefined
   return next ? withinTools(next, request) : { text: commentOn(last) }
 }
 
 /** The results that came since the last input, answer by answer. */
-function roundsIn(messages: readonly MessageBody[]): Result[][] {
+function roundsIn(messages: readonly MessageBody[]): CallResult[][] {
   const turn = sinceInput(messages)
   const calls = turn.flatMap((body) => (body.role === 'assistant' ? body.calls : []))
   return turn.flatMap((body) => {

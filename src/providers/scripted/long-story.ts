@@ -1,7 +1,7 @@
 /** Long enough that there is time to cancel it, pull the plug, or go away and come back. */
 export const LONG_STORY = `Once there was a lighthouse keeper called Ada, and on the rock below her lighthouse grew a kelp.
 
-The kelp was not beautiful. It was brown and smelled of harbour. But at its foot it had a holdfast: a knot of small fingers that had taken hold of the rock many years ago and had not let go since.
+The kelp was not beautiful. It was brown and smelled of harbor. But at its foot it had a holdfast: a knot of small fingers that had taken hold of the rock many years ago and had not let go since.
 
 "Why do you hold on so tightly?" asked the gulls. "There is a whole sea to see."
 

@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { paceOf, partsOf, type Reply, stalls, tokensIn } from './reply.ts'
 
-type Stage = {
+type PlayReplyOptions = {
   clock: Pick<Clock, 'sleep'>
   signal: AbortSignal
   /** Without it, ids count on from the length of the history: the same request gives the same ids. */
@@ -16,7 +16,7 @@ type Stage = {
 export async function* playReply(
   reply: Reply,
   request: ModelRequest,
-  { clock, signal, newCallId }: Stage,
+  { clock, signal, newCallId }: PlayReplyOptions,
 ): AsyncGenerator<Part, void, void> {
   const { delayMs } = paceOf(reply)
   const parts = partsOf(reply, {

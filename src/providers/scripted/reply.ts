@@ -32,7 +32,7 @@ export type Reply =
 /** What a reply takes from the request it answers. */
 type ReplyContext = { promptTokens: number; newCallId(index: number): string }
 
-const AT_ONCE: Pace = { chunkSize: 24, delayMs: 0 }
+const NO_DELAY: Pace = { chunkSize: 24, delayMs: 0 }
 const BROKEN_OFF = 'This answer is going to be broken off before anybody can read the end of it.'
 
 export function partsOf(reply: Reply, context: ReplyContext): Part[] {
@@ -49,21 +49,21 @@ export function partsOf(reply: Reply, context: ReplyContext): Part[] {
   ]
 }
 
-export const paceOf = (reply: Reply): Pace => reply.pace ?? AT_ONCE
+export const paceOf = (reply: Reply): Pace => reply.pace ?? NO_DELAY
 
 export const stalls = (reply: Reply): boolean => 'stall' in reply
 
 /** Judged once per reply: a script is asked at every call, and its texts may be long. */
-const judgements = new WeakMap<Reply, boolean>()
+const failingReplies = new WeakMap<Reply, boolean>()
 
 /** Whether the engine will call the model again for the same answer: decided by the engine's own rule. */
 export function isFailing(reply: Reply): boolean {
-  const known = judgements.get(reply)
+  const known = failingReplies.get(reply)
   if (known !== undefined) return known
   const draft = newDraft()
   for (const part of partsOf(reply, { promptTokens: 0, newCallId: (index) => `call-${index}` })) takePart(draft, part)
   const fails = faultOf(draft) !== undefined
-  judgements.set(reply, fails)
+  failingReplies.set(reply, fails)
   return fails
 }
 

@@ -6,7 +6,7 @@ import { type MessageBody, textOf } from '../../core/message.ts'
 import type { ModelProvider, ModelRequest } from '../../ports/model.ts'
 import { modelsFrom } from '../models.ts'
 import { chunksOf } from './reply.ts'
-import { type Script, scriptedProvider, scriptOf } from './script.ts'
+import { newScriptedProvider, type Script, scriptOf } from './script.ts'
 
 const clock = { sleep: async () => {} }
 const never = new AbortController().signal
@@ -17,7 +17,7 @@ const answer: MessageBody = { role: 'assistant', content: [{ type: 'text', text:
 const results: MessageBody = { role: 'tool', outcomes: [] }
 const request = (...messages: MessageBody[]): ModelRequest => ({ model: 'test', system: '', messages, tools: [] })
 
-const providerOf = (script: Script): ModelProvider => scriptedProvider({ clock, scriptFor: () => script })
+const providerOf = (script: Script): ModelProvider => newScriptedProvider({ clock, scriptFor: () => script })
 
 async function partsFrom(provider: ModelProvider, asked: ModelRequest, signal = never): Promise<Part[]> {
   const parts: Part[] = []
@@ -94,7 +94,7 @@ test('another process continues the turn where the request says it is', async ()
 })
 
 test('a failure is played once, then the answer behind it, also if the script is written anew at every call', async () => {
-  const provider = scriptedProvider({
+  const provider = newScriptedProvider({
     clock,
     scriptFor: () => scriptOf({ fail: overloaded }, { fail: { kind: 'timeout', detail: '' } }, { text: 'done' }),
   })
@@ -161,7 +161,7 @@ test('an abort during a delay ends the stream without another part', async () =>
     },
   }
   const script = scriptOf({ text: 'abcdef', pace: { chunkSize: 2, delayMs: 10 } })
-  const provider = scriptedProvider({ clock: sleeper, scriptFor: () => script })
+  const provider = newScriptedProvider({ clock: sleeper, scriptFor: () => script })
   const parts = await partsFrom(provider, request(user('hi')), controller.signal)
   assert.deepEqual(parts, [{ type: 'text-delta', text: 'ab' }])
 })
@@ -175,7 +175,7 @@ test('a paced answer waits between its chunks and not before the first', async (
   const waits: number[] = []
   const counting = { sleep: async (ms: number) => void waits.push(ms) }
   const script = scriptOf({ text: 'abcdef', pace: { chunkSize: 2, delayMs: 10 } })
-  await partsFrom(scriptedProvider({ clock: counting, scriptFor: () => script }), request(user('hi')))
+  await partsFrom(newScriptedProvider({ clock: counting, scriptFor: () => script }), request(user('hi')))
   assert.deepEqual(waits, [10, 10])
 })
 

@@ -21,7 +21,7 @@ type ScriptedOptions = {
   newCallId?: () => string
 }
 
-export function scriptedProvider({ clock, scriptFor, newCallId }: ScriptedOptions): ModelProvider {
+export function newScriptedProvider({ clock, scriptFor, newCallId }: ScriptedOptions): ModelProvider {
   const played = newPlayedFailures()
   return {
     stream: (request, { signal }) =>
@@ -32,15 +32,15 @@ export function scriptedProvider({ clock, scriptFor, newCallId }: ScriptedOption
 /** The reply for this request. Calling it plays it: a failure is not given twice. */
 function nextReply(script: Script, request: ModelRequest, played: PlayedFailures): Reply {
   const answers = sinceInput(request.messages).filter((body) => body.role === 'assistant').length
-  const { failures, answer } = sceneOf(script, answers)
+  const { failures, answer } = findScene(script, answers)
   const failure = failures.length > 0 ? failures[played.countOne(request, answers)] : undefined
-  return failure ?? answer ?? failures.at(-1) ?? scriptIsOver(script, answers)
+  return failure ?? answer ?? failures.at(-1) ?? scriptExhausted(script, answers)
 }
 
 /** One answer of a script with the failures before it. */
 type Scene = { failures: Reply[]; answer?: Reply }
 
-function sceneOf(script: Script, wanted: number): Scene {
+function findScene(script: Script, wanted: number): Scene {
   let scene = 0
   const failures: Reply[] = []
   for (const reply of script) {
@@ -53,7 +53,7 @@ function sceneOf(script: Script, wanted: number): Scene {
   return { failures }
 }
 
-function scriptIsOver(script: Script, answers: number): Reply {
+function scriptExhausted(script: Script, answers: number): Reply {
   const detail = `the script of ${script.length} replies has none for the call after answer ${answers} of this turn`
   return { fail: { kind: 'invalid-request', detail } }
 }
@@ -64,25 +64,25 @@ type PlayedFailures = {
 }
 
 /** Turns that are remembered; a test has few, and a server must not grow by the failures it has seen. */
-const MOST_PLACES = 10_000
+const MAX_POSITIONS = 10_000
 
 function newPlayedFailures(): PlayedFailures {
   const counts = new Map<string, number>()
   return {
     countOne: (request, answers) => {
-      const place = placeOf(request, answers)
-      const before = counts.get(place) ?? 0
-      counts.set(place, before + 1)
-      if (counts.size > MOST_PLACES) counts.delete(counts.keys().next().value!)
+      const key = positionKey(request, answers)
+      const before = counts.get(key) ?? 0
+      counts.set(key, before + 1)
+      if (counts.size > MAX_POSITIONS) counts.delete(counts.keys().next().value!)
       return before
     },
   }
 }
 
 /** By what was said, not by the whole request: a remedy may reshape the rest between two attempts. */
-function placeOf({ model, messages }: ModelRequest, answers: number): string {
-  const said = messages.filter(isInput).map((input) => [textOf(input.content), input.otid ?? ''])
+function positionKey({ model, messages }: ModelRequest, answers: number): string {
+  const inputs = messages.filter(isInput).map((input) => [textOf(input.content), input.otid ?? ''])
   return createHash('sha256')
-    .update(JSON.stringify([model, answers, said]))
+    .update(JSON.stringify([model, answers, inputs]))
     .digest('base64')
 }

@@ -1,5 +1,5 @@
 /** Places whose time zone has another name. */
-const ELSEWHERE: Record<string, string> = {
+const ALIASES: Record<string, string> = {
   utc: 'UTC',
   gmt: 'UTC',
   japan: 'Asia/Tokyo',
@@ -31,9 +31,9 @@ const ELSEWHERE: Record<string, string> = {
 }
 
 /** The IANA name for a city or for a name that is one already. */
-export function timeZoneOf(place: string): string | undefined {
+export function findTimeZone(place: string): string | undefined {
   const name = place.trim().toLowerCase()
-  return ELSEWHERE[name] ?? Intl.supportedValuesOf('timeZone').find((zone) => isNamed(zone, name))
+  return ALIASES[name] ?? Intl.supportedValuesOf('timeZone').find((zone) => isNamed(zone, name))
 }
 
 function isNamed(zone: string, name: string): boolean {

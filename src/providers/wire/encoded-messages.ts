@@ -1,7 +1,7 @@
 import type { MessageBody } from '../../core/message.ts'
 
 /**
- * The serialised forms of committed messages, kept as long as the messages themselves: a request is a concatenation.
+ * The serialized forms of committed messages, kept as long as the messages themselves: a request is a concatenation.
  * `form` is everything beside the body that shapes its text (remedies, quirks); `keyOf` tells forms apart.
  */
 type EncodedMessages<Form> = {
@@ -22,29 +22,29 @@ export function newEncodedMessages<Form>(
 
   function cacheOf(form: Form): WeakMap<MessageBody, string> {
     const key = keyOf(form)
-    const known = caches.get(key)
-    if (known) return known
+    const cached = caches.get(key)
+    if (cached) return cached
     if (caches.size >= MAX_FORMS) caches.delete(caches.keys().next().value!)
     const cache = new WeakMap<MessageBody, string>()
     caches.set(key, cache)
     return cache
   }
 
-  function look(cache: WeakMap<MessageBody, string>, body: MessageBody, form: Form): string {
-    const known = cache.get(body)
-    if (known !== undefined) return known
+  function encodeCached(cache: WeakMap<MessageBody, string>, body: MessageBody, form: Form): string {
+    const cached = cache.get(body)
+    if (cached !== undefined) return cached
     const text = encode(body, form)
     cache.set(body, text)
     return text
   }
 
   return {
-    one: (body, form) => look(cacheOf(form), body, form),
+    one: (body, form) => encodeCached(cacheOf(form), body, form),
     joined(bodies, form) {
       const cache = cacheOf(form)
       let text = ''
       for (const body of bodies) {
-        const next = look(cache, body, form)
+        const next = encodeCached(cache, body, form)
         if (next !== '') text += text === '' ? next : ',' + next
       }
       return text

@@ -3,7 +3,7 @@ import { relaxedSchema } from './relaxed-schema.ts'
 
 type EncodedTools = (tools: readonly ToolSpec[], schemas: 'as-given' | 'relaxed') => string
 
-/** The serialised forms of tools, kept as long as the tools themselves; separated by commas. */
+/** The serialized forms of tools, kept as long as the tools themselves; separated by commas. */
 export function newEncodedTools(encode: (tool: ToolSpec) => object): EncodedTools {
   const texts = { 'as-given': new WeakMap<ToolSpec, string>(), relaxed: new WeakMap<ToolSpec, string>() }
 

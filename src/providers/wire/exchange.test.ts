@@ -38,7 +38,7 @@ test('a server that says nothing ends at the first-byte deadline, whether or not
 })
 
 test('a connection that is never made ends at the connect deadline', async (context) => {
-  // TLS towards a server that never greets back: the handshake belongs to connecting.
+  // TLS toward a server that never greets back: the handshake belongs to connecting.
   const server = await openLoopback(context, () => {})
   const deadlines = { connectMs: 200, firstByteMs: 60_000 }
   const provider = providerAt(`https://127.0.0.1:${server.port}`, { deadlines })

@@ -8,7 +8,7 @@ import { type Deadlines, PINGS_ONLY_FACTOR } from './deadlines.ts'
 import type { Classify, ClassifyTransport, Decoder, Phase } from './dialect.ts'
 import { newPartQueue } from './part-queue.ts'
 
-type Call = {
+type ExchangeRequest = {
   dispatcher: Dispatcher
   options: Dispatcher.DispatchOptions
   deadlines: Required<Deadlines>
@@ -32,15 +32,15 @@ const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024
  * One request and its answer as parts. Everything that goes wrong is a `failure` part, which is the last; an abort ends
  * the stream without one.
  */
-export function openExchange(call: Call): AsyncIterator<Part, void, void> {
+export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, void> {
   const { deadlines, signal, now } = call
-  const queue = newPartQueue({ pause: () => controller?.pause(), resume, close: leave })
+  const queue = newPartQueue({ pause: () => controller?.pause(), resume, close: cancel })
 
   let controller: Dispatcher.DispatchController | undefined
   let phase: Phase = 'connect'
-  let since = now()
-  let lastByteAt = since
-  let lastProgressAt = since
+  let phaseStartedAt = now()
+  let lastByteAt = phaseStartedAt
+  let lastProgressAt = phaseStartedAt
   let status = 0
   let headers: Headers = {}
   let decoder: Decoder | undefined
@@ -59,7 +59,7 @@ export function openExchange(call: Call): AsyncIterator<Part, void, void> {
       const parts = decoder!.take(event as { event?: string; data: string })
       if (parts.length === 0) return
       lastProgressAt = lastByteAt
-      for (const part of parts) say(part)
+      for (const part of parts) emit(part)
     },
     onError(error) {
       if (error.type === 'max-buffer-size-exceeded') fail(malformed(error.message))
@@ -71,7 +71,7 @@ export function openExchange(call: Call): AsyncIterator<Part, void, void> {
   return queue.reader
 
   function start(): void {
-    signal.addEventListener('abort', leave, { once: true })
+    signal.addEventListener('abort', cancel, { once: true })
     enter('connect')
     try {
       call.dispatcher.dispatch(call.options, handler())
@@ -96,9 +96,9 @@ export function openExchange(call: Call): AsyncIterator<Part, void, void> {
       onResponseStart(_, code, received) {
         if (code < 200 || queue.isEnded()) return
         status = code
-        headers = flat(received)
+        headers = flattenHeaders(received)
         const coding = headers['content-encoding'] ?? 'identity'
-        if (code >= 300 || saysDocument(headers['content-type'])) readDocument()
+        if (code >= 300 || isDocumentType(headers['content-type'])) readDocument()
         else if (coding !== 'identity') fail(malformed(`the answer came as ${coding}, which was not asked for`))
         else decoder = call.newDecoder(headers)
       },
@@ -157,7 +157,7 @@ export function openExchange(call: Call): AsyncIterator<Part, void, void> {
   /** The provider may have stated its finish before the connection ended, badly or not; then the answer is whole. */
   function endAnswer(otherwise: Failure): void {
     try {
-      for (const part of decoder?.end() ?? []) say(part)
+      for (const part of decoder?.end() ?? []) emit(part)
     } catch (error) {
       fail(malformed(errorText(error)))
     }
@@ -165,7 +165,7 @@ export function openExchange(call: Call): AsyncIterator<Part, void, void> {
     else fail(otherwise)
   }
 
-  function say(part: Part): void {
+  function emit(part: Part): void {
     if (queue.isEnded()) return
     if (part.type === 'failure') {
       fail(part.failure)
@@ -186,7 +186,7 @@ export function openExchange(call: Call): AsyncIterator<Part, void, void> {
   }
 
   /** Nobody listens any more. */
-  function leave(): void {
+  function cancel(): void {
     queue.clear()
     abandon()
   }
@@ -200,7 +200,7 @@ export function openExchange(call: Call): AsyncIterator<Part, void, void> {
 
   function release(): void {
     clearTimeout(timer)
-    signal.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', cancel)
   }
 
   function resume(): void {
@@ -211,7 +211,7 @@ export function openExchange(call: Call): AsyncIterator<Part, void, void> {
 
   function enter(next: Phase): void {
     phase = next
-    since = now()
+    phaseStartedAt = now()
     if (dueAt() < timerDueAt) arm()
   }
 
@@ -233,13 +233,13 @@ export function openExchange(call: Call): AsyncIterator<Part, void, void> {
   function dueAt(): number {
     switch (phase) {
       case 'connect':
-        return since + deadlines.connectMs
+        return phaseStartedAt + deadlines.connectMs
       case 'first-byte':
-        return since + deadlines.firstByteMs
+        return phaseStartedAt + deadlines.firstByteMs
       case 'between-chunks':
         return Math.min(lastByteAt + deadlines.stallMs, lastProgressAt + PINGS_ONLY_FACTOR * deadlines.stallMs)
       case 'body':
-        return since + Math.min(MAX_DOCUMENT_MS, deadlines.stallMs)
+        return phaseStartedAt + Math.min(MAX_DOCUMENT_MS, deadlines.stallMs)
     }
   }
 
@@ -264,16 +264,16 @@ export function openExchange(call: Call): AsyncIterator<Part, void, void> {
   }
 }
 
-const WHITE_SPACE = new Set([...Buffer.from(' \t\r\n'), ...[0xef, 0xbb, 0xbf]])
+const WHITE_SPACE = new Set([...Buffer.from(' \t\r\n'), 0xef, 0xbb, 0xbf])
 /** JSON and HTML; no line of an event stream starts so. */
 const DOCUMENT_STARTS = new Set(Buffer.from('{[<"'))
 
-const saysDocument = (contentType: string | undefined): boolean =>
+const isDocumentType = (contentType: string | undefined): boolean =>
   contentType !== undefined && /\b(json|html|xml)\b/i.test(contentType) && !/event-stream/i.test(contentType)
 
 const malformed = (detail: string): Failure => ({ kind: 'malformed-answer', detail, mayHaveBeenAccepted: true })
 
-function flat(headers: Record<string, string | string[] | undefined>): Headers {
+function flattenHeaders(headers: Record<string, string | string[] | undefined>): Headers {
   const result: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]

@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import type { Price } from '../../core/price.ts'
 import type { ListedModel } from '../../ports/provider-directory.ts'
 import type { Quirks } from './quirks.ts'
@@ -37,7 +38,7 @@ const OUTPUT_FIELDS = ['max_completion_tokens', 'max_output_tokens', 'outputToke
 export function limitsIn(entry: Fields): { window?: number; maxOutput?: number } {
   const window = firstNumber(entry, WINDOW_FIELDS)
   const maxOutput = firstNumber(entry, OUTPUT_FIELDS) ?? firstNumber(recordOf(entry.top_provider) ?? {}, OUTPUT_FIELDS)
-  return { ...(window === undefined ? {} : { window }), ...(maxOutput === undefined ? {} : { maxOutput }) }
+  return defined({ window, maxOutput })
 }
 
 /** OpenRouter and its kind state dollars per token, as text. */
@@ -57,8 +58,7 @@ function priceIn(entry: Fields): { price?: Price } {
       input,
       output,
       asOf: 'stated',
-      ...(cachedInput === undefined ? {} : { cachedInput }),
-      ...(cacheWrite === undefined ? {} : { cacheWrite }),
+      ...defined({ cachedInput, cacheWrite }),
     },
   }
 }

@@ -13,10 +13,10 @@ type PartQueue = {
   isEnded(): boolean
 }
 
-type Flow = { pause(): void; resume(): void; close(): void }
+type FlowControl = { pause(): void; resume(): void; close(): void }
 
 /** Parts pushed by a socket, pulled by one reader. Plain promises: an async generator costs three times as much a part. */
-export function newPartQueue({ pause, resume, close }: Flow): PartQueue {
+export function newPartQueue({ pause, resume, close }: FlowControl): PartQueue {
   let parts: Part[] = []
   let head = 0
   let isEnded = false
@@ -26,7 +26,7 @@ export function newPartQueue({ pause, resume, close }: Flow): PartQueue {
   function next(): Promise<IteratorResult<Part, void>> {
     if (head < parts.length) {
       const value = parts[head++]!
-      if (head === parts.length) emptied()
+      if (head === parts.length) onDrained()
       return Promise.resolve({ value, done: false })
     }
     if (isEnded) return Promise.resolve(DONE)
@@ -35,7 +35,7 @@ export function newPartQueue({ pause, resume, close }: Flow): PartQueue {
     })
   }
 
-  function emptied(): void {
+  function onDrained(): void {
     parts = []
     head = 0
     if (!isPaused) return

@@ -9,18 +9,18 @@ import {
   DONE,
   delta,
   event,
+  nextLoopTurn,
   onlyFailure,
   providerAt,
   REQUEST,
   read,
   STOP,
-  turn,
 } from './testing/chat-client.ts'
 import {
-  type Asked,
   CHUNKED_HEAD,
   chunked,
   LAST_CHUNK,
+  type LoopbackRequest,
   openLoopback,
   STREAM_HEAD,
   wholeResponse,
@@ -32,10 +32,10 @@ test('an answer comes as its parts, and the next request uses the same connectio
   })
   const provider = providerAt(server.url, { quirks: { query: { version: '1' }, headers: { 'x-team': 'owls' } } })
   assert.deepEqual(await read(provider), ANSWER_PARTS)
-  await turn()
+  await nextLoopTurn()
   assert.deepEqual(await read(provider), ANSWER_PARTS)
   assert.equal(server.connections.length, 1)
-  const { path, headers, body } = server.asked[0]!
+  const { path, headers, body } = server.requests[0]!
   assert.equal(path, '/v1/chat/completions?version=1')
   assert.equal(headers['x-team'], 'owls')
   assert.equal(headers['content-type'], 'application/json')
@@ -61,7 +61,7 @@ test('half a character in the history does not make every request of its convers
   for await (const part of providerAt(server.url).stream(request, { signal: new AbortController().signal }))
     assert.notEqual(part.type, 'failure')
   const whole = 'owl 🦉, cut \ufffd'
-  const [system, said, called, result] = JSON.parse(server.asked[0]!.body).messages
+  const [system, said, called, result] = JSON.parse(server.requests[0]!.body).messages
   assert.equal(system.content, whole)
   assert.equal(said.content, `${whole}; as text \\ud83e, C:\\users`)
   assert.equal(called.tool_calls[0].function.arguments, JSON.stringify({ [whole]: whole }))
@@ -81,11 +81,11 @@ test('nothing is sent before somebody reads, and a grant brings its key, headers
     baseUrl: server.url,
   } as const
   const stream = provider.stream(REQUEST, { signal: new AbortController().signal, grant })
-  await turn()
-  assert.equal(server.asked.length, 0)
+  await nextLoopTurn()
+  assert.equal(server.requests.length, 0)
   for await (const part of stream) assert.notEqual(part.type, 'failure')
-  assert.equal(server.asked[0]!.headers.authorization, 'Bearer secret-1')
-  assert.equal(server.asked[0]!.headers['x-account'], 'a1')
+  assert.equal(server.requests[0]!.headers.authorization, 'Bearer secret-1')
+  assert.equal(server.requests[0]!.headers['x-account'], 'a1')
 })
 
 test('an answer that arrives byte by byte reads the same', async (context) => {
@@ -93,7 +93,7 @@ test('an answer that arrives byte by byte reads the same', async (context) => {
   const server = await openLoopback(context, async ({ socket }) => {
     for (const byte of bytes) {
       socket.write(Buffer.of(byte))
-      await turn()
+      await nextLoopTurn()
     }
   })
   assert.deepEqual(await read(providerAt(server.url)), ANSWER_PARTS)
@@ -105,8 +105,8 @@ test('an answer that is split in two packets at any byte reads the same', async 
   const server = await openLoopback(context, async ({ socket }) => {
     const at = split++
     socket.write(bytes.subarray(0, at))
-    await turn()
-    await turn()
+    await nextLoopTurn()
+    await nextLoopTurn()
     socket.write(bytes.subarray(at))
   })
   const provider = providerAt(server.url)
@@ -122,8 +122,8 @@ test('a reset or an end at any byte is one failure, unless the finish was stated
   let how: 'reset' | 'end' = 'reset'
   const server = await openLoopback(context, async ({ socket }) => {
     socket.write(bytes.subarray(0, cut))
-    await turn()
-    await turn()
+    await nextLoopTurn()
+    await nextLoopTurn()
     if (how === 'reset') socket.resetAndDestroy()
     else socket.end()
   })
@@ -142,7 +142,7 @@ test('a reset or an end at any byte is one failure, unless the finish was stated
       }
     }
   }
-  assert.equal(server.asked.length, 2 * Math.ceil(bytes.length / 3))
+  assert.equal(server.requests.length, 2 * Math.ceil(bytes.length / 3))
 })
 
 test('a chunked stream that ends well without a finish was cut off', async (context) => {
@@ -174,7 +174,7 @@ for (const [name, status, contentType, body] of documents) {
     assert.equal(failure.kind, 'server-error')
     assert.equal(failure.detail, `${contentType}: ${body}`)
     assert.equal(failure.status, Number(status.slice(0, 3)))
-    assert.equal(server.asked.length, 1)
+    assert.equal(server.requests.length, 1)
   })
 }
 
@@ -254,14 +254,14 @@ test('a refused connection is a failure of connecting', async (context) => {
 })
 
 test('renewed connections are new, and what somebody else is answered on an old one is let finish', async (context) => {
-  let held: Asked | undefined
+  let held: LoopbackRequest | undefined
   const server = await openLoopback(context, (asked) => {
-    if (server.asked.length === 2) held = asked
+    if (server.requests.length === 2) held = asked
     else asked.socket.write(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
   })
   const provider = providerAt(server.url)
   assert.deepEqual(await read(provider), ANSWER_PARTS)
-  await turn()
+  await nextLoopTurn()
   const running = read(provider)
   await until(context, () => held !== undefined)
   const closed = once(held!.socket, 'close')
@@ -276,6 +276,6 @@ test('renewed connections are new, and what somebody else is answered on an old 
 async function until(context: TestContext, isTrue: () => boolean): Promise<void> {
   while (!isTrue()) {
     if (context.signal.aborted) throw new Error('the test ended before it happened')
-    await turn()
+    await nextLoopTurn()
   }
 }

@@ -1,17 +1,18 @@
 import { Agent, type Dispatcher } from 'undici'
 import type { Part } from '../../core/answer.ts'
+import { defined } from '../../core/defined.ts'
 import { errorText } from '../../core/error-text.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { ModelFacts, ModelProvider, ModelRequest, StreamOptions } from '../../ports/model.ts'
-import { withShapedImages } from '../images/shape-messages.ts'
+import type { ModelFacts, ModelProvider, ModelRequest, ModelStreamOptions } from '../../ports/model.ts'
+import { withAdjustedImages } from '../images/adjust-images.ts'
 import { type Deadlines, deadlinesFor } from './deadlines.ts'
 import type { Classify, ClassifyTransport, EncodedRequest, WireDialect } from './dialect.ts'
 import { openExchange } from './exchange.ts'
 import type { Quirks } from './quirks.ts'
 import { withWholeCharacters } from './whole-characters.ts'
 
-export type WireOptions = {
+export type WireProviderOptions = {
   provider: string
   dialect: WireDialect
   baseUrl: string
@@ -27,12 +28,12 @@ export type WireOptions = {
 }
 
 /** A vendor that speaks one of our dialects over HTTP: one request, one stream, no second try. */
-export function wireProvider(options: WireOptions): ModelProvider {
+export function newWireProvider(options: WireProviderOptions): ModelProvider {
   const { provider, dialect, baseUrl, quirks = {}, deadlines = {}, isAggregator = false, facts } = options
   const now = options.clock ? () => options.clock!.monotonic() : () => performance.now()
   let agent = newAgent(deadlines)
 
-  function open(request: ModelRequest, { signal, grant }: StreamOptions): AsyncIterator<Part, void, void> {
+  function open(request: ModelRequest, { signal, grant }: ModelStreamOptions): AsyncIterator<Part, void, void> {
     const base = parseBase(grant?.baseUrl ?? baseUrl)
     if ('failure' in base) return oneFailure(base.failure)
     const encoded = encode(request, grant)
@@ -57,7 +58,7 @@ export function wireProvider(options: WireOptions): ModelProvider {
     })
   }
 
-  function encode(request: ModelRequest, grant: StreamOptions['grant']): EncodedRequest | { failure: Failure } {
+  function encode(request: ModelRequest, grant: ModelStreamOptions['grant']): EncodedRequest | { failure: Failure } {
     try {
       return dialect.encode(request, grant ? { grant, quirks } : { quirks })
     } catch (error) {
@@ -69,8 +70,8 @@ export function wireProvider(options: WireOptions): ModelProvider {
   return {
     endpoint: { baseUrl, isAggregator, needsKey: options.needsKey ?? false },
     stream: (request, streamOptions) =>
-      withShapedImages(request, (shaped) => lazily(() => open(shaped, streamOptions))),
-    ...(facts ? { factsOf: facts } : {}),
+      withAdjustedImages(request, (adjusted) => openOnFirstRead(() => open(adjusted, streamOptions))),
+    ...defined({ factsOf: facts }),
     async renewConnections() {
       const old = agent
       agent = newAgent(deadlines)
@@ -120,7 +121,7 @@ function withQuery(path: string, query: Quirks['query']): string {
 }
 
 /** Nothing is sent before somebody reads. */
-function lazily(open: () => AsyncIterator<Part, void, void>): AsyncIterable<Part> {
+function openOnFirstRead(open: () => AsyncIterator<Part, void, void>): AsyncIterable<Part> {
   return {
     [Symbol.asyncIterator]() {
       let opened: AsyncIterator<Part, void, void> | undefined

@@ -2,21 +2,21 @@ import type { Agent } from '../../core/agent.ts'
 import type { Block } from '../../core/block.ts'
 import type { BlockId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import type { Attached } from '../../ports/block-store.ts'
-import type { Desk } from '../desk.ts'
+import type { AttachResult } from '../../ports/block-store.ts'
+import type { ServiceContext } from '../service-context.ts'
 
-export const blocksOf = (agent: Agent, desk: Desk): Promise<Block[]> =>
-  desk.world.store.blocks.ofAgent(desk.organizationId, agent.id)
+export const blocksOf = (agent: Agent, context: ServiceContext): Promise<Block[]> =>
+  context.deps.store.blocks.ofAgent(context.organizationId, agent.id)
 
-export async function requireBlockOf(agent: Agent, label: string, desk: Desk): Promise<Block> {
-  const block = (await blocksOf(agent, desk)).find((one) => one.label === label)
+export async function requireBlockOf(agent: Agent, label: string, context: ServiceContext): Promise<Block> {
+  const block = (await blocksOf(agent, context)).find((one) => one.label === label)
   if (block) return block
-  throw new Problem('not-found', `Agent ${agent.name} has no block labelled "${label}".`)
+  throw new Problem('not-found', `Agent ${agent.name} has no block labeled "${label}".`)
 }
 
 /** Attaching what is attached changes nothing. */
-export async function attachBlock(agent: Agent, blockId: BlockId, desk: Desk): Promise<void> {
-  const attached: Attached = await desk.world.store.blocks.attach(desk.organizationId, agent.id, blockId)
+export async function attachBlock(agent: Agent, blockId: BlockId, context: ServiceContext): Promise<void> {
+  const attached: AttachResult = await context.deps.store.blocks.attach(context.organizationId, agent.id, blockId)
   switch (attached) {
     case 'attached':
     case 'already':
@@ -28,7 +28,7 @@ export async function attachBlock(agent: Agent, blockId: BlockId, desk: Desk): P
   }
 }
 
-export async function detachBlock(agent: Agent, blockId: BlockId, desk: Desk): Promise<void> {
-  if (!(await desk.world.store.blocks.detach(desk.organizationId, agent.id, blockId)))
+export async function detachBlock(agent: Agent, blockId: BlockId, context: ServiceContext): Promise<void> {
+  if (!(await context.deps.store.blocks.detach(context.organizationId, agent.id, blockId)))
     throw new Problem('not-found', `Agent ${agent.name} does not have the block ${blockId}.`)
 }

@@ -1,5 +1,6 @@
 import type { Agent, AgentSettings, Conversation } from '../../core/agent.ts'
 import { type Block, cleanText } from '../../core/block.ts'
+import { defined } from '../../core/defined.ts'
 import { forkPoint } from '../../core/fork.ts'
 import type { AgentId } from '../../core/id.ts'
 import { compilePrompt } from '../../core/memory-prompt.ts'
@@ -10,15 +11,15 @@ import type { StoredTool } from '../../core/stored-tool.ts'
 import type { TargetHandle } from '../../core/target.ts'
 import type { NewAgent } from '../../ports/store.ts'
 import { promptOf } from '../conversations/prompt.ts'
-import type { Desk } from '../desk.ts'
-import { blockFrom, type NewBlock } from '../memory/blocks.ts'
+import { type NewBlock, toBlock } from '../memory/blocks.ts'
 import { listPassages } from '../memory/passages.ts'
 import { listMessages } from '../messages/messages.ts'
-import { type NewTool, namedTools, toolFrom } from '../tools/tools.ts'
+import type { ServiceContext } from '../service-context.ts'
+import { findToolsByName, type NewTool, toStoredTool } from '../tools/tools.ts'
 import { blocksOf } from './agent-blocks.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
 import { toolsOf } from './agent-tools.ts'
-import { withoutTwins } from './create-agent.ts'
+import { requireUniqueLabels } from './create-agent.ts'
 
 export type ExportedAgent = {
   agent: Agent
@@ -35,43 +36,51 @@ export type ExportedAgent = {
 const PAGE = 1_000
 
 /** Everything another server needs to make the same agent. */
-export async function exportAgent(agent: Agent, conversation: Conversation, desk: Desk): Promise<ExportedAgent> {
-  const { store } = desk.world
+export async function exportAgent(
+  agent: Agent,
+  conversation: Conversation,
+  serviceContext: ServiceContext,
+): Promise<ExportedAgent> {
+  const { store } = serviceContext.deps
   const [blocks, tools, tags, prompt, view] = await Promise.all([
-    blocksOf(agent, desk),
-    toolsOf(agent, desk),
-    store.tags.ofAgents(desk.organizationId, [agent.id]),
-    promptOf(conversation.id, desk),
+    blocksOf(agent, serviceContext),
+    toolsOf(agent, serviceContext),
+    store.tags.ofAgents(serviceContext.organizationId, [agent.id]),
+    promptOf(conversation.id, serviceContext),
     store.messages.context(conversation.id),
   ])
   const { end, contextStart } = forkPoint(view, conversation.contextStart)
-  const messages = await allMessages(conversation, end, desk)
-  const passages = await allPassages(agent, desk)
+  const messages = await allMessages(conversation, end, serviceContext)
+  const passages = await allPassages(agent, serviceContext)
   return { agent, blocks, tools, tags: tags.get(agent.id) ?? [], prompt, messages, contextStart, passages }
 }
 
-async function allMessages({ id }: Conversation, end: number, desk: Desk): Promise<Message[]> {
+async function allMessages({ id }: Conversation, end: number, serviceContext: ServiceContext): Promise<Message[]> {
   const messages: Message[] = []
   for (;;) {
     const after = messages.at(-1)?.position ?? -1
-    const page = await listMessages(id, { limit: PAGE, take: 'oldest', after, before: end }, desk)
+    const page = await listMessages(id, { limit: PAGE, take: 'oldest', after, before: end }, serviceContext)
     messages.push(...page)
     if (page.length < PAGE) return messages
   }
 }
 
-async function allPassages(agent: Agent, desk: Desk): Promise<Passage[]> {
+async function allPassages(agent: Agent, serviceContext: ServiceContext): Promise<Passage[]> {
   const passages: Passage[] = []
   for (;;) {
     const last = passages.at(-1)?.id
-    const page = await listPassages(agent, { limit: PAGE, order: 'asc', ...(last ? { after: last } : {}) }, desk)
+    const page = await listPassages(
+      agent,
+      { limit: PAGE, order: 'asc', ...defined({ after: last || undefined }) },
+      serviceContext,
+    )
     passages.push(...page)
     if (page.length < PAGE) return passages
   }
 }
 
 /** An agent as a file tells it, in our own words. */
-export type ImportAgent = {
+export type AgentImport = {
   name: string
   system: string
   model: TargetHandle
@@ -89,48 +98,52 @@ export type ImportAgent = {
   secrets: Secrets
 }
 
-type ImportOptions = {
+type ImportAgentsOptions = {
   /** What becomes of a tool that is here already under its name. */
   sameTool: 'replace' | 'keep'
 }
 
 /** Makes all agents of a file with everything that belongs to them, or nothing at all. */
 export async function importAgents(
-  wishes: readonly ImportAgent[],
-  { sameTool }: ImportOptions,
-  desk: Desk,
+  wishes: readonly AgentImport[],
+  { sameTool }: ImportAgentsOptions,
+  serviceContext: ServiceContext,
 ): Promise<AgentId[]> {
   const made: NewAgent[] = []
-  for (const wish of wishes) made.push(await newAgent(wish, { sameTool }, desk))
-  await desk.world.store.agents.createAll(made)
+  for (const wish of wishes) made.push(await toNewAgent(wish, { sameTool }, serviceContext))
+  await serviceContext.deps.store.agents.createAll(made)
   return made.map(({ agent }) => agent.id)
 }
 
-async function newAgent(wish: ImportAgent, options: ImportOptions, desk: Desk): Promise<NewAgent> {
-  const { clock, randomness } = desk.world
+async function toNewAgent(
+  wish: AgentImport,
+  options: ImportAgentsOptions,
+  serviceContext: ServiceContext,
+): Promise<NewAgent> {
+  const { clock, randomness } = serviceContext.deps
   const now = clock.now()
   const name = cleanText(wish.name).trim()
   if (name === '') throw new Problem('invalid', 'An agent needs a name.')
-  const newTools = await toolsToPut(wish.sources, options, desk)
-  const blocks = withoutTwins(wish.blocks.map((block) => wholeBlock(block, desk)))
-  const found = new Set((await namedTools(wish.tools, desk)).map((tool) => tool.name))
+  const newTools = await toolsToStore(wish.sources, options, serviceContext)
+  const blocks = requireUniqueLabels(wish.blocks.map((block) => importedBlock(block, serviceContext)))
+  const found = new Set((await findToolsByName(wish.tools, serviceContext)).map((tool) => tool.name))
   const brought = new Set(newTools.map((tool) => tool.name))
   const isHere = (tool: string) => found.has(tool) || brought.has(tool)
   const missingTools = wish.tools.filter((tool) => !isHere(tool))
   const id = `agent-${randomness.uuid()}` as const
   const bare: Agent = {
     id,
-    organizationId: desk.organizationId,
+    organizationId: serviceContext.organizationId,
     name,
     system: cleanText(wish.system),
     model: wish.model,
     fallback: [],
     tools: [...new Set(wish.tools.filter(isHere))],
-    settings: { ...wish.settings, ...(missingTools.length > 0 ? { missingTools } : {}) },
+    settings: { ...wish.settings, ...defined({ missingTools: missingTools.length > 0 ? missingTools : undefined }) },
     createdAt: now,
     updatedAt: now,
   }
-  const agent = withSecrets(bare, sealSecrets(id, wish.secrets, desk))
+  const agent = withSecrets(bare, sealSecrets(id, wish.secrets, serviceContext))
   const messages = wish.messages.map(
     ({ body, createdAt }): NewMessage => ({
       id: `message-${randomness.uuid()}`,
@@ -142,7 +155,7 @@ async function newAgent(wish: ImportAgent, options: ImportOptions, desk: Desk): 
   const newPassages = wish.passages.map(
     ({ text, tags, createdAt }): Passage => ({
       id: `passage-${randomness.uuid()}`,
-      organizationId: desk.organizationId,
+      organizationId: serviceContext.organizationId,
       agentId: agent.id,
       text: cleanText(text),
       tags,
@@ -160,20 +173,24 @@ async function newAgent(wish: ImportAgent, options: ImportOptions, desk: Desk): 
   })
   const memory = { newBlocks: blocks, blockIds: blocks.map(({ id }) => id), tags: wish.tags, newPassages }
   const parts = { ...memory, newTools, messages, contextStart: wish.contextStart, prompt }
-  return { agent, conversationId, parts }
+  return { agent, conversationId, contents: parts }
 }
 
 /** A value that is longer than its block allowed is kept, and the block allows it from now on. */
-function wholeBlock(wish: NewBlock, desk: Desk): Block {
+function importedBlock(wish: NewBlock, serviceContext: ServiceContext): Block {
   const limit = wish.limit === undefined ? undefined : Math.max(wish.limit, wish.value.length)
-  return blockFrom({ ...wish, ...(limit === undefined ? {} : { limit }) }, desk)
+  return toBlock({ ...wish, ...defined({ limit }) }, serviceContext)
 }
 
-async function toolsToPut(wishes: readonly NewTool[], { sameTool }: ImportOptions, desk: Desk): Promise<StoredTool[]> {
-  const tools = wishes.map((wish) => toolFrom(wish, desk))
-  const here = await namedTools(
+async function toolsToStore(
+  wishes: readonly NewTool[],
+  { sameTool }: ImportAgentsOptions,
+  serviceContext: ServiceContext,
+): Promise<StoredTool[]> {
+  const tools = wishes.map((wish) => toStoredTool(wish, serviceContext))
+  const here = await findToolsByName(
     tools.map(({ name }) => name),
-    desk,
+    serviceContext,
   )
   return tools.filter(({ name }) => {
     const known = here.find((tool) => tool.name === name)

@@ -1,11 +1,11 @@
 import type { Agent } from '../../core/agent.ts'
 import type { AgentId } from '../../core/id.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 
 export type Secrets = Record<string, string>
 
 /** Secrets of an agent under the key of the home; undefined where there are none to keep. */
-export const sealSecrets = (id: AgentId, secrets: Secrets, { secretKeys }: Desk): string | undefined =>
+export const sealSecrets = (id: AgentId, secrets: Secrets, { secretKeys }: ServiceContext): string | undefined =>
   Object.keys(secrets).length === 0 ? undefined : secretKeys.box.seal(JSON.stringify(secrets), id)
 
 /** Replaces the secrets the agent had. */
@@ -15,7 +15,10 @@ export function withSecrets(agent: Agent, sealed: string | undefined): Agent {
 }
 
 /** With their values for callers that may act as the agent; a key with the scope `read` is told their names only. */
-export function secretsOf({ id, sealedSecrets }: Agent, { secretKeys, caller }: Desk): Secrets | 'unreadable' {
+export function secretsOf(
+  { id, sealedSecrets }: Agent,
+  { secretKeys, caller }: ServiceContext,
+): Secrets | 'unreadable' {
   if (sealedSecrets === undefined) return {}
   const text = secretKeys.box.open(sealedSecrets, id)
   if (text === undefined) return 'unreadable'

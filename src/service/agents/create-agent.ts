@@ -1,18 +1,19 @@
 import type { Agent, AgentSettings } from '../../core/agent.ts'
 import { MEMORY_TOOLS, WORKSPACE_TOOLS } from '../../core/base-tools.ts'
 import { type Block, cleanText } from '../../core/block.ts'
+import { defined } from '../../core/defined.ts'
 import type { BlockId } from '../../core/id.ts'
 import { compilePrompt } from '../../core/memory-prompt.ts'
 import { inputBody, type NewMessage, NO_RUN } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { isTargetHandle, type TargetHandle } from '../../core/target.ts'
-import type { Desk } from '../desk.ts'
-import { blockFrom, type NewBlock, requireBlock } from '../memory/blocks.ts'
+import { type NewBlock, requireBlock, toBlock } from '../memory/blocks.ts'
 import type { NewInput } from '../messages/send-message.ts'
-import { knownNames } from '../tools/tools.ts'
+import type { ServiceContext } from '../service-context.ts'
+import { findKnownToolNames } from '../tools/tools.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
 
-export type CreateAgent = {
+export type CreateAgentRequest = {
   name: string
   system?: string
   model: string
@@ -33,30 +34,30 @@ export type CreateAgent = {
 const DEFAULT_SYSTEM = 'You are a helpful assistant. Use your tools when they help; say so when one fails.'
 
 /** Makes an agent and its default conversation. */
-export async function createAgent(request: CreateAgent, desk: Desk): Promise<Agent> {
-  const { store, clock, randomness } = desk.world
+export async function createAgent(request: CreateAgentRequest, context: ServiceContext): Promise<Agent> {
+  const { store, clock, randomness } = context.deps
   const name = cleanText(request.name).trim()
   if (name === '') throw new Problem('invalid', 'An agent needs a name.')
-  const [model, ...fallback] = [request.model, ...(request.fallback ?? [])].map(requireHandle)
-  const newBlocks = (request.blocks ?? []).map((block) => blockFrom(block, desk))
-  const shared = await blocksNamed(request.blockIds ?? [], desk)
-  const blocks = withoutTwins([...newBlocks, ...shared])
-  const { tools, settings } = await chooseTools(request, { desk, hasMemory: blocks.length > 0 })
+  const [model, ...fallback] = [request.model, ...(request.fallback ?? [])].map(requireModelHandle)
+  const newBlocks = (request.blocks ?? []).map((block) => toBlock(block, context))
+  const shared = await requireBlocks(request.blockIds ?? [], context)
+  const blocks = requireUniqueLabels([...newBlocks, ...shared])
+  const { tools, settings } = await chooseTools(request, { context, hasMemory: blocks.length > 0 })
   const now = clock.now()
   const id = `agent-${randomness.uuid()}` as const
   const bare: Agent = {
     id,
-    organizationId: desk.organizationId,
+    organizationId: context.organizationId,
     name,
     system: cleanText(request.system ?? DEFAULT_SYSTEM),
     model: model!,
     fallback,
     tools,
-    ...(settings ? { settings } : {}),
+    ...defined({ settings }),
     createdAt: now,
     updatedAt: now,
   }
-  const agent = request.secrets ? withSecrets(bare, sealSecrets(id, request.secrets, desk)) : bare
+  const agent = request.secrets ? withSecrets(bare, sealSecrets(id, request.secrets, context)) : bare
   const messages = (request.messages ?? []).map(
     (input): NewMessage => ({
       id: `message-${randomness.uuid()}`,
@@ -76,43 +77,43 @@ export async function createAgent(request: CreateAgent, desk: Desk): Promise<Age
   return agent
 }
 
-type Chosen = { tools: string[]; settings?: AgentSettings }
+type ChosenTools = { tools: string[]; settings?: AgentSettings }
 
 async function chooseTools(
-  { tools: wanted, unknownTools = 'refuse', settings }: CreateAgent,
-  { desk, hasMemory }: { desk: Desk; hasMemory: boolean },
-): Promise<Chosen> {
+  { tools: wanted, unknownTools = 'refuse', settings }: CreateAgentRequest,
+  { context, hasMemory }: { context: ServiceContext; hasMemory: boolean },
+): Promise<ChosenTools> {
   const given = settings ? { settings } : {}
-  const all = desk.world.tools.names()
-  if (!wanted) return { tools: usualTools(all, { hasMemory }), ...given }
+  const all = context.deps.tools.names()
+  if (!wanted) return { tools: defaultTools(all, { hasMemory }), ...given }
   const names = [...new Set(wanted)]
-  const found = await knownNames(names, desk)
+  const found = await findKnownToolNames(names, context)
   const missing = names.filter((name) => !found.includes(name))
   if (missing.length === 0) return { tools: found, ...given }
   if (unknownTools === 'note') return { tools: found, settings: { ...settings, missingTools: missing } }
   throw new Problem('invalid', `No such tool: ${missing.join(', ')}. Available: ${all.join(', ')}.`)
 }
 
-const usualTools = (all: readonly string[], { hasMemory }: { hasMemory: boolean }): string[] =>
+const defaultTools = (all: readonly string[], { hasMemory }: { hasMemory: boolean }): string[] =>
   all.filter((name) => !WORKSPACE_TOOLS.includes(name) && (hasMemory || !MEMORY_TOOLS.includes(name)))
 
 /** All of them, or none: an agent is never made with half its memory. */
-export async function blocksNamed(ids: readonly BlockId[], desk: Desk): Promise<Block[]> {
+export async function requireBlocks(ids: readonly BlockId[], context: ServiceContext): Promise<Block[]> {
   const blocks: Block[] = []
-  for (const id of new Set(ids)) blocks.push(await requireBlock(id, desk))
+  for (const id of new Set(ids)) blocks.push(await requireBlock(id, context))
   return blocks
 }
 
-export function withoutTwins(blocks: readonly Block[]): Block[] {
+export function requireUniqueLabels(blocks: readonly Block[]): Block[] {
   const labels = new Set<string>()
   for (const { label } of blocks) {
-    if (labels.has(label)) throw new Problem('conflict', `An agent cannot have two blocks labelled "${label}".`)
+    if (labels.has(label)) throw new Problem('conflict', `An agent cannot have two blocks labeled "${label}".`)
     labels.add(label)
   }
   return [...blocks]
 }
 
-export function requireHandle(handle: string): TargetHandle {
+export function requireModelHandle(handle: string): TargetHandle {
   if (isTargetHandle(handle)) return handle
   throw new Problem(
     'invalid',

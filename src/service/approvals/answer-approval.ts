@@ -1,64 +1,65 @@
-import { decide, undecidedCalls, type Verdict } from '../../core/approval.ts'
+import { resolveVerdicts, undecidedCalls, type Verdict } from '../../core/approval.ts'
+import { defined } from '../../core/defined.ts'
 import type { Continuation, LoggedEvent, TurnEvent } from '../../core/event.ts'
 import { parseId, type RunId } from '../../core/id.ts'
 import type { Input } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
-import { type Entry, project } from '../../core/projection.ts'
+import { type ProjectedEvent, project } from '../../core/projection.ts'
 import { isSettled, type Run, type RunSettings } from '../../core/run.ts'
 import { foldTurn, type Turn } from '../../core/turn.ts'
 import type { NewRun } from '../../ports/store.ts'
-import type { Desk } from '../desk.ts'
-import type { Wishes } from '../messages/send-message.ts'
+import type { SendOptions } from '../messages/send-message.ts'
+import type { ServiceContext } from '../service-context.ts'
 
-type AnswerApproval = {
+type AnswerApprovalRequest = {
   runId: string
   verdicts: Verdict[]
   followUps?: Input[]
   /** What is said when the answer had been carried out and only the words after it are missing; nothing by default. */
   reminder?: Input[]
   /** How the continuing run differs from the one that waited. */
-  wishes?: Pick<Wishes, 'streamTokens' | 'background' | 'maxSteps' | 'clientTools' | 'metadata' | 'callback'>
+  options?: Pick<SendOptions, 'streamTokens' | 'background' | 'maxSteps' | 'clientTools' | 'metadata' | 'callback'>
 }
 
 /**
  * Answers all open calls of a waiting run at once and opens the run that carries the answer out. Answering again
  * attaches to that run; if it was cancelled or failed, a new one lets the model go on without running a tool again.
  */
-export async function answerApproval(request: AnswerApproval, desk: Desk): Promise<RunId> {
-  const continuing = await answerOrAttach(request, desk)
-  if (request.wishes?.callback) desk.callbacks.expect(continuing, desk.organizationId)
+export async function answerApproval(request: AnswerApprovalRequest, context: ServiceContext): Promise<RunId> {
+  const continuing = await answerOrAttach(request, context)
+  if (request.options?.callback) context.callbacks.expect(continuing, context.organizationId)
   return continuing
 }
 
-async function answerOrAttach(request: AnswerApproval, desk: Desk): Promise<RunId> {
-  const { store } = desk.world
+async function answerOrAttach(request: AnswerApprovalRequest, context: ServiceContext): Promise<RunId> {
+  const { store } = context.deps
   const runId = parseId('run', request.runId)
   for (;;) {
-    const run = runId && (await store.runs.get(desk.organizationId, runId))
+    const run = runId && (await store.runs.get(context.organizationId, runId))
     if (!run)
       throw new Problem('not-found', `There is no run "${request.runId}". \`holdfast approvals\` lists what waits.`)
     const events = await store.events.read(run.id, 0)
     const turn = foldTurn(events.map(({ event }) => event))
-    if (turn.phase !== 'waiting') return answerAgain({ run, events, turn }, request, desk)
-    const opened = await openContinuation({ run, events, turn }, request, desk)
+    if (turn.phase !== 'waiting') return answerAgain({ run, events, turn }, request, context)
+    const opened = await openContinuation({ run, events, turn }, request, context)
     if (opened) return opened
     // Another request answered or cancelled it first, or it expired: the next round sees which.
   }
 }
 
-type Waiting = { run: Run; events: LoggedEvent[]; turn: Turn }
+type WaitingRun = { run: Run; events: LoggedEvent[]; turn: Turn }
 
 async function openContinuation(
-  { run, events, turn }: Waiting,
-  { verdicts, followUps, wishes }: AnswerApproval,
-  desk: Desk,
+  { run, events, turn }: WaitingRun,
+  { verdicts, followUps, options }: AnswerApprovalRequest,
+  context: ServiceContext,
 ): Promise<RunId | undefined> {
-  const { world, engine } = desk
-  const { randomness, clock } = world
-  const decided = decide(undecidedCalls(turn), verdicts)
+  const { deps, engine } = context
+  const { randomness, clock } = deps
+  const decided = resolveVerdicts(undecidedCalls(turn), verdicts)
   if ('refusal' in decided) throw new Problem('invalid', decided.refusal, { runId: run.id })
   const step = turn.step!
-  const next = newRun(run, wishes, desk)
+  const next = newContinuingRun(run, options, context)
   const answered: TurnEvent = {
     type: 'approval-answered',
     v: 1,
@@ -73,13 +74,13 @@ async function openContinuation(
   const changes = project(turn, answered, { runId: run.id, at, holdsConversation: true })
   const place = engine?.dispatcher.reserve()
   try {
-    const entry = accepted(turn, {
+    const entry = inputAcceptedEntry(turn, {
       inputs: [...turn.pending, ...(followUps ?? [])],
       continues,
       at,
-      ...(wishes ? { wishes } : {}),
+      ...defined({ options }),
     })
-    const opened = await world.store.runs.continueAfterApproval({
+    const opened = await deps.store.runs.continueAfterApproval({
       answer: {
         runId: run.id,
         commitId: randomness.uuid(),
@@ -90,7 +91,7 @@ async function openContinuation(
       },
       run: next,
       entry,
-      ...(engine && place ? { claimFor: engine.workerId } : {}),
+      ...defined({ claimFor: engine && place ? engine.workerId : undefined }),
     })
     if (!opened) return undefined
     if (opened.status === 'running' && place) place.use({ run: opened, events: [{ seq: 1, at, event: entry.event }] })
@@ -102,21 +103,25 @@ async function openContinuation(
 }
 
 async function answerAgain(
-  { run, turn }: Waiting,
-  { followUps = [], reminder = [], wishes }: AnswerApproval,
-  desk: Desk,
+  { run, turn }: WaitingRun,
+  { followUps = [], reminder = [], options }: AnswerApprovalRequest,
+  context: ServiceContext,
 ): Promise<RunId> {
-  const { world, engine, organizationId } = desk
-  const continuing = turn.continuedBy && (await world.store.runs.get(organizationId, turn.continuedBy))
+  const { deps, engine, organizationId } = context
+  const continuing = turn.continuedBy && (await deps.store.runs.get(organizationId, turn.continuedBy))
   if (!continuing) throw new Problem('conflict', 'No tool call is currently awaiting approval.', { runId: run.id })
   const stopped = isSettled(continuing) && continuing.status !== 'completed'
   if (!stopped) return continuing.id
 
-  const at = world.clock.now()
-  const nothing: Entry = { event: { type: 'input-steered', v: 1, inputs: [] }, at, changes: [] }
-  const opened = await world.store.runs.open({
-    run: newRun(run, wishes, desk),
-    entry: accepted(turn, { inputs: followUps.length > 0 ? followUps : reminder, at, ...(wishes ? { wishes } : {}) }),
+  const at = deps.clock.now()
+  const nothing: ProjectedEvent = { event: { type: 'input-steered', v: 1, inputs: [] }, at, changes: [] }
+  const opened = await deps.store.runs.open({
+    run: newContinuingRun(run, options, context),
+    entry: inputAcceptedEntry(turn, {
+      inputs: followUps.length > 0 ? followUps : reminder,
+      at,
+      ...defined({ options }),
+    }),
     policy: 'enqueue',
     interruption: nothing,
     steering: nothing,
@@ -126,25 +131,28 @@ async function answerAgain(
   return opened.run.id
 }
 
-function newRun(run: Run, wishes: AnswerApproval['wishes'], { world }: Desk): NewRun {
+function newContinuingRun(run: Run, wishes: AnswerApprovalRequest['options'], { deps }: ServiceContext): NewRun {
   const { organizationId, agentId, conversationId } = run
   const { background = run.background, metadata = {}, callback } = wishes ?? {}
-  const id = `run-${world.randomness.uuid()}` as const
-  const createdAt = world.clock.now()
+  const id = `run-${deps.randomness.uuid()}` as const
+  const createdAt = deps.clock.now()
   const place = { id, organizationId, agentId, conversationId, continues: run.id }
-  return { ...place, background, createdAt, metadata, ...(callback ? { callback } : {}) }
+  return { ...place, background, createdAt, metadata, ...defined({ callback }) }
 }
 
-type Acceptance = { inputs: Input[]; continues?: Continuation; at: number; wishes?: AnswerApproval['wishes'] }
+type AcceptedInput = {
+  inputs: Input[]
+  continues?: Continuation
+  at: number
+  options?: AnswerApprovalRequest['options']
+}
 
-function accepted(turn: Turn, { inputs, continues, at, wishes }: Acceptance): Entry {
-  const { streamTokens, maxSteps, clientTools } = wishes ?? {}
+function inputAcceptedEntry(turn: Turn, { inputs, continues, at, options }: AcceptedInput): ProjectedEvent {
+  const { streamTokens, maxSteps, clientTools } = options ?? {}
   const settings: RunSettings = {
     ...turn.settings,
-    ...(streamTokens === undefined ? {} : { streamTokens }),
-    ...(maxSteps === undefined ? {} : { maxSteps }),
-    ...(clientTools === undefined ? {} : { clientTools }),
+    ...defined({ streamTokens, maxSteps, clientTools }),
   }
-  const event: TurnEvent = { type: 'input-accepted', v: 1, inputs, settings, ...(continues ? { continues } : {}) }
+  const event: TurnEvent = { type: 'input-accepted', v: 1, inputs, settings, ...defined({ continues }) }
   return { event, at, changes: [] }
 }

@@ -3,14 +3,14 @@ import type { ConversationId, MessageId, RunId } from '../../core/id.ts'
 import type { Run } from '../../core/run.ts'
 import type { ToolCall } from '../../core/tool-call.ts'
 import { foldTurn } from '../../core/turn.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 
 export type PendingApproval = { run: Run; calls: ToolCall[] }
 
 /** What waits for a person, oldest first. */
-export async function listApprovals(desk: Desk): Promise<PendingApproval[]> {
-  const { store } = desk.world
-  const waiting = await store.runs.list(desk.organizationId, { waiting: true }, { limit: 1000 })
+export async function listApprovals(context: ServiceContext): Promise<PendingApproval[]> {
+  const { store } = context.deps
+  const waiting = await store.runs.list(context.organizationId, { waiting: true }, { limit: 1000 })
   const pending = waiting.reverse().map(async (run) => {
     const events = await store.events.read(run.id, 0)
     return { run, calls: undecidedCalls(foldTurn(events.map(({ event }) => event))) }
@@ -21,9 +21,12 @@ export async function listApprovals(desk: Desk): Promise<PendingApproval[]> {
 type OpenApproval = { runId: RunId; answerId: MessageId; calls: ToolCall[] }
 
 /** The calls of this conversation that wait for an answer. */
-export async function findOpenApproval(conversationId: ConversationId, desk: Desk): Promise<OpenApproval | undefined> {
-  const { store } = desk.world
-  const [run] = await store.runs.list(desk.organizationId, { conversationId, waiting: true }, { limit: 1 })
+export async function findOpenApproval(
+  conversationId: ConversationId,
+  context: ServiceContext,
+): Promise<OpenApproval | undefined> {
+  const { store } = context.deps
+  const [run] = await store.runs.list(context.organizationId, { conversationId, waiting: true }, { limit: 1 })
   if (!run) return undefined
   const turn = foldTurn((await store.events.read(run.id, 0)).map(({ event }) => event))
   const calls = undecidedCalls(turn)
@@ -31,17 +34,17 @@ export async function findOpenApproval(conversationId: ConversationId, desk: Des
 }
 
 /** How far back an answer to an approval is recognized as one that was given before. */
-const RECENT = 50
+const RECENT_MESSAGES = 50
 
 /** The run that waited for a word on exactly these calls and has it. */
 export async function findAnsweredApproval(
   conversationId: ConversationId,
   callIds: readonly string[],
-  desk: Desk,
+  context: ServiceContext,
 ): Promise<RunId | undefined> {
   if (callIds.length === 0) return undefined
-  const page = { limit: RECENT, take: 'newest' } as const
-  const recent = await desk.world.store.messages.list(desk.organizationId, conversationId, page)
+  const page = { limit: RECENT_MESSAGES, take: 'newest' } as const
+  const recent = await context.deps.store.messages.list(context.organizationId, conversationId, page)
   const asked = new Set(callIds)
   const answered = recent.findLast(({ body }) => {
     if (body.role !== 'approval' || body.decisions.length !== asked.size) return false

@@ -1,14 +1,14 @@
 import { type Agent, chainOf } from '../../core/agent.ts'
-import { compactionOf } from '../../core/agent-compaction.ts'
-import { COMPACTION, type CompactionSettings } from '../../core/compaction.ts'
+import { compactionSettingsOf } from '../../core/agent-compaction.ts'
+import { type CompactionSettings, DEFAULT_COMPACTION } from '../../core/compaction.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import type { Entry } from '../../core/projection.ts'
+import type { ProjectedEvent } from '../../core/projection.ts'
 import type { RunSettings } from '../../core/run.ts'
-import type { Desk } from '../desk.ts'
-import { refusal } from '../messages/send-message.ts'
+import { refusalProblem } from '../messages/send-message.ts'
+import type { ServiceContext } from '../service-context.ts'
 
-type ChangeContext = {
+type ChangeContextRequest = {
   agent: Agent
   conversationId: ConversationId
   task: NonNullable<RunSettings['task']>
@@ -21,8 +21,8 @@ type ChangeContext = {
  * Makes room in what the model sees of a conversation: by a summary, or by forgetting all of it. It takes the conversation
  * as any run does, after what runs or waits there; the messages stay readable. The run says what became of it.
  */
-export async function changeContext(request: ChangeContext, desk: Desk): Promise<RunId> {
-  const { engine, world, defaults, organizationId } = desk
+export async function changeContext(request: ChangeContextRequest, context: ServiceContext): Promise<RunId> {
+  const { engine, deps, defaults, organizationId } = context
   if (!engine) throw new Problem('home-owned', 'Another process runs the agents of this home. Ask it there.')
   const { agent, conversationId, task, compaction, policy = 'enqueue' } = request
   const settings: RunSettings = {
@@ -33,13 +33,13 @@ export async function changeContext(request: ChangeContext, desk: Desk): Promise
     onGuarded: 'deny',
     approvalTtlMs: defaults.approvalTtlMs,
     task,
-    compaction: { ...(compactionOf(agent) ?? COMPACTION), ...compaction },
+    compaction: { ...(compactionSettingsOf(agent) ?? DEFAULT_COMPACTION), ...compaction },
   }
-  const at = world.clock.now()
-  const entry = (event: Entry['event']): Entry => ({ event, at, changes: [] })
-  const opened = await world.store.runs.open({
+  const at = deps.clock.now()
+  const entry = (event: ProjectedEvent['event']): ProjectedEvent => ({ event, at, changes: [] })
+  const opened = await deps.store.runs.open({
     run: {
-      id: `run-${world.randomness.uuid()}`,
+      id: `run-${deps.randomness.uuid()}`,
       organizationId,
       agentId: agent.id,
       conversationId,
@@ -59,7 +59,7 @@ export async function changeContext(request: ChangeContext, desk: Desk): Promise
     case 'no-conversation':
       throw new Problem('not-found', `There is no conversation ${conversationId}.`)
     case 'refused':
-      throw await refusal(opened, desk)
+      throw await refusalProblem(opened, context)
     case 'steered':
     case 'repeated':
     case 'key-conflict':

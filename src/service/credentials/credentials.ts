@@ -5,16 +5,17 @@ import {
   maskedSecret,
   type OAuthDetails,
 } from '../../core/credential.ts'
+import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
-import type { World } from '../../engine/world.ts'
-import type { EnvironmentCredential } from '../../ports/credential-care.ts'
+import type { EngineDeps } from '../../engine/engine-deps.ts'
+import type { EnvironmentCredential } from '../../ports/credential-admin.ts'
 import type { StoredCredential } from '../../ports/credential-store.ts'
-import type { Refreshed } from '../../ports/credentials.ts'
-import type { Desk } from '../desk.ts'
+import type { RefreshResult } from '../../ports/credentials.ts'
+import type { ServiceContext } from '../service-context.ts'
 
 /** What the verbs about credentials use of the desk. */
-export type CredentialDesk = Pick<Desk, 'organizationId' | 'care'> & {
-  world: Pick<World, 'store' | 'clock' | 'randomness' | 'credentials'>
+export type CredentialContext = Pick<ServiceContext, 'organizationId' | 'credentialAdmin'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'randomness' | 'credentials'>
 }
 
 /** A credential as people see it. The secret is a masked tail, or nothing where it cannot be opened. */
@@ -27,25 +28,24 @@ export type CredentialList = {
 }
 
 /** Every credential this process can use, with what it rests for; never a secret. */
-export async function listCredentials(desk: CredentialDesk, provider?: string): Promise<CredentialList> {
-  const { store, clock } = desk.world
-  const rows = await store.credentials.list(desk.organizationId, provider)
-  const cooldowns = await store.cooldowns.list(desk.organizationId, clock.now())
+export async function listCredentials(context: CredentialContext, provider?: string): Promise<CredentialList> {
+  const { store, clock } = context.deps
+  const rows = await store.credentials.list(context.organizationId, provider)
+  const cooldowns = await store.cooldowns.list(context.organizationId, clock.now())
   const restOf = new Map(cooldowns.flatMap((rest) => (rest.scope === 'credential' ? [[rest.key, rest]] : [])))
   const stored = rows.map((row): ListedCredential => {
-    const secret = desk.care.box.open(row.sealed.secret, row.id)
+    const secret = context.credentialAdmin.box.open(row.sealed.secret, row.id)
     const cooldown = restOf.get(row.id)
     return {
       ...withoutSecrets(row),
-      ...(secret === undefined ? {} : { hint: maskedSecret(secret) }),
-      ...(cooldown ? { cooldown } : {}),
+      ...defined({ hint: secret === undefined ? undefined : maskedSecret(secret), cooldown }),
     }
   })
-  const environment = desk.care.environment()
+  const environment = context.credentialAdmin.environment()
   return { stored, environment: environment.filter((key) => provider === undefined || key.provider === provider) }
 }
 
-export type AddCredential = {
+export type AddCredentialRequest = {
   provider: string
   label?: string
   secret: string
@@ -59,16 +59,19 @@ export type AddCredential = {
 }
 
 /** Keeps a key or token, sealed. What comes back shows a masked tail of it. */
-export async function addCredential(request: AddCredential, desk: CredentialDesk): Promise<ListedCredential> {
-  const { box } = desk.care
-  const { store, clock, randomness } = desk.world
-  const { organizationId } = desk
-  const provider = required(request.provider, 'the name of a provider')
-  const secret = required(request.secret, 'a secret')
+export async function addCredential(
+  request: AddCredentialRequest,
+  context: CredentialContext,
+): Promise<ListedCredential> {
+  const { box } = context.credentialAdmin
+  const { store, clock, randomness } = context.deps
+  const { organizationId } = context
+  const provider = requireText(request.provider, 'the name of a provider')
+  const secret = requireText(request.secret, 'a secret')
   const label = request.label?.trim() || 'default'
   const sealedFor = (id: CredentialId) => ({
     secret: box.seal(secret, id),
-    ...(request.refreshToken === undefined ? {} : { refreshToken: box.seal(request.refreshToken, id) }),
+    ...defined({ refreshToken: request.refreshToken === undefined ? undefined : box.seal(request.refreshToken, id) }),
   })
   const at = clock.now()
   const expiry = request.expiresAt === undefined ? {} : { expiresAt: request.expiresAt }
@@ -92,7 +95,7 @@ export async function addCredential(request: AddCredential, desk: CredentialDesk
     ...oauth,
     sealed: sealedFor(id),
   }
-  if (await store.credentials.add(fresh)) return shown(withoutSecrets(fresh), secret)
+  if (await store.credentials.add(fresh)) return toListed(withoutSecrets(fresh), secret)
 
   const known = (await store.credentials.list(organizationId, provider)).find((row) => row.label === label)
   const isReplaced =
@@ -106,37 +109,37 @@ export async function addCredential(request: AddCredential, desk: CredentialDesk
       ...oauth,
     }))
   const renewed = isReplaced ? await store.credentials.get(organizationId, known!.id) : undefined
-  if (renewed) return shown(withoutSecrets(renewed), secret)
+  if (renewed) return toListed(withoutSecrets(renewed), secret)
   throw new Problem(
     'conflict',
-    `${provider} already has a credential labelled "${label}". Choose another label, or replace its secret.`,
+    `${provider} already has a credential labeled "${label}". Choose another label, or replace its secret.`,
     { provider, label },
   )
 }
 
 /** Forgets a stored credential and what it rests for; answers with what was removed. */
-export async function removeCredential(idOrLabel: string, desk: CredentialDesk): Promise<Credential> {
-  const credential = await requireCredential(idOrLabel, desk)
-  await desk.world.store.credentials.remove(desk.organizationId, credential.id)
+export async function removeCredential(idOrLabel: string, context: CredentialContext): Promise<Credential> {
+  const credential = await requireCredential(idOrLabel, context)
+  await context.deps.store.credentials.remove(context.organizationId, credential.id)
   return withoutSecrets(credential)
 }
 
-type RefreshCredential = { idOrLabel: string; signal: AbortSignal }
+type RefreshCredentialRequest = { idOrLabel: string; signal: AbortSignal }
 
 /** Renews a credential now, also one that is still valid; renewals at the same time share one result. */
 export async function refreshCredential(
-  { idOrLabel, signal }: RefreshCredential,
-  desk: CredentialDesk,
-): Promise<{ id: CredentialId; refreshed: Refreshed }> {
-  const { id } = await requireCredential(idOrLabel, desk)
+  { idOrLabel, signal }: RefreshCredentialRequest,
+  context: CredentialContext,
+): Promise<{ id: CredentialId; refreshed: RefreshResult }> {
+  const { id } = await requireCredential(idOrLabel, context)
   // No secret has failed, so the one that is stored is renewed.
-  return { id, refreshed: await desk.world.credentials.refresh(id, { failedSecret: '', signal }) }
+  return { id, refreshed: await context.deps.credentials.refresh(id, { failedSecret: '', signal }) }
 }
 
-export type Renewed = { credential: ListedCredential; refreshed: Refreshed }
+export type RenewedCredential = { credential: ListedCredential; refreshed: RefreshResult }
 
-type Renewals = {
-  renewed: Renewed[]
+type RenewCredentialsResult = {
+  renewed: RenewedCredential[]
   /** Variables that hold a key: they are read for each attempt, so there is nothing to renew. */
   variables: string[]
 }
@@ -144,9 +147,9 @@ type Renewals = {
 /** Renews all credentials of a provider, or the one with this id or label. */
 export async function renewCredentials(
   { which, signal }: { which: string; signal: AbortSignal },
-  desk: Desk,
-): Promise<Renewals> {
-  const { stored, environment } = await listCredentials(desk)
+  context: ServiceContext,
+): Promise<RenewCredentialsResult> {
+  const { stored, environment } = await listCredentials(context)
   const ofProvider = stored.filter(({ provider }) => provider === which)
   const variables = environment.filter(({ provider }) => provider === which).map(({ variable }) => variable)
   const meant = ofProvider.length > 0 ? ofProvider : stored.filter(({ id, label }) => id === which || label === which)
@@ -156,44 +159,44 @@ export async function renewCredentials(
       'not-found',
       `No provider or credential "${which}" has anything to renew. \`holdfast auth list\` shows what there is.`,
     )
-  const renewed: Renewed[] = []
+  const renewed: RenewedCredential[] = []
   // One after the other: they may share an account.
   for (const { id } of meant) {
-    const { refreshed } = await refreshCredential({ idOrLabel: id, signal }, desk)
-    const credential = (await listCredentials(desk)).stored.find((one) => one.id === id)
+    const { refreshed } = await refreshCredential({ idOrLabel: id, signal }, context)
+    const credential = (await listCredentials(context)).stored.find((one) => one.id === id)
     if (credential) renewed.push({ credential, refreshed })
   }
   return { renewed, variables }
 }
 
 /** By id, or by label where only one credential has it. */
-export async function requireCredential(idOrLabel: string, desk: CredentialDesk): Promise<StoredCredential> {
-  const all = await desk.world.store.credentials.list(desk.organizationId)
+export async function requireCredential(idOrLabel: string, context: CredentialContext): Promise<StoredCredential> {
+  const all = await context.deps.store.credentials.list(context.organizationId)
   const found = all.filter(({ id, label }) => id === idOrLabel || label === idOrLabel)
   if (found.length === 1) return found[0]!
   if (found.length > 1) {
     const ids = found.map(({ id, provider }) => `${id} (${provider})`).join(', ')
     throw new Problem('conflict', `Several credentials have the label "${idOrLabel}". Give the id: ${ids}.`)
   }
-  if (isOfEnvironment(idOrLabel, desk))
+  if (isEnvironmentCredential(idOrLabel, context))
     throw new Problem('conflict', `${idOrLabel} comes from the environment; change it there.`)
   throw new Problem('not-found', `There is no credential "${idOrLabel}".`)
 }
 
-const isOfEnvironment = (id: string, { care }: CredentialDesk): boolean =>
-  care.environment().some((key) => key.id === id)
+const isEnvironmentCredential = (id: string, { credentialAdmin }: CredentialContext): boolean =>
+  credentialAdmin.environment().some((key) => key.id === id)
 
 /** Without its ciphertext: there is nothing to learn from it and no reason to hand it on. */
 function withoutSecrets({ sealed: _sealed, refreshingBy: _claim, ...credential }: StoredCredential): Credential {
   return credential
 }
 
-const shown = (credential: Credential, secret: string): ListedCredential => ({
+const toListed = (credential: Credential, secret: string): ListedCredential => ({
   ...credential,
   hint: maskedSecret(secret),
 })
 
-function required(text: string, what: string): string {
+function requireText(text: string, what: string): string {
   const trimmed = text.trim()
   if (trimmed === '') throw new Problem('invalid', `A credential needs ${what}.`)
   return trimmed

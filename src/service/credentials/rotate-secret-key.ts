@@ -1,13 +1,14 @@
+import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Sealed } from '../../ports/credential-store.ts'
+import type { SealedSecret } from '../../ports/credential-store.ts'
 import type { SecretKeys } from '../../ports/secret-box.ts'
 import type { Store } from '../../ports/store.ts'
 
 /** What the rotation uses of the desk. */
-type RotationDesk = {
+type RotationContext = {
   secretKeys: SecretKeys
-  world: { store: Pick<Store, 'credentials' | 'mcpServers' | 'agents'>; clock: Pick<Clock, 'sleep'> }
+  deps: { store: Pick<Store, 'credentials' | 'mcpServers' | 'agents'>; clock: Pick<Clock, 'sleep'> }
 }
 
 const PAGE = 100
@@ -18,8 +19,8 @@ const GRACE_MS = 2_000
  * Makes a new key for the home, seals everything with it and drops the old one. A rotation that is stopped in between
  * leaves every key that is still needed in the file, and the next rotation finishes the work.
  */
-export async function rotateSecretKey({ secretKeys: keys, world }: RotationDesk): Promise<{ resealed: number }> {
-  const { store, clock } = world
+export async function rotateSecretKey({ secretKeys: keys, deps }: RotationContext): Promise<{ resealed: number }> {
+  const { store, clock } = deps
   const old = keys.addKey()
   const resealEach = async () =>
     (await resealAll(keys, store.credentials)) +
@@ -35,8 +36,8 @@ export async function rotateSecretKey({ secretKeys: keys, world }: RotationDesk)
 }
 
 type SealedRows<Id extends string> = {
-  sealedPage(after: number, limit: number): Promise<{ number: number; id: Id; sealed: Sealed }[]>
-  reseal(id: Id, from: Sealed, to: Sealed): Promise<boolean>
+  sealedPage(after: number, limit: number): Promise<{ number: number; id: Id; sealed: SealedSecret }[]>
+  reseal(id: Id, from: SealedSecret, to: SealedSecret): Promise<boolean>
 }
 
 /** Answers with how many rows were not sealed with the current key. */
@@ -49,17 +50,17 @@ async function resealAll<Id extends string>(keys: SecretKeys, rows: SealedRows<I
       if (isCurrent(keys, sealed)) continue
       found++
       // A row that changed meanwhile is found by the next pass.
-      await rows.reseal(id, sealed, underCurrentKey(keys, id, sealed))
+      await rows.reseal(id, sealed, resealWithCurrentKey(keys, id, sealed))
     }
     if (page.length < PAGE) return found
     after = page.at(-1)!.number
   }
 }
 
-const isCurrent = (keys: SecretKeys, { secret, refreshToken }: Sealed): boolean =>
+const isCurrent = (keys: SecretKeys, { secret, refreshToken }: SealedSecret): boolean =>
   keys.isCurrent(secret) && (refreshToken === undefined || keys.isCurrent(refreshToken))
 
-function underCurrentKey({ box }: SecretKeys, id: string, { secret, refreshToken }: Sealed): Sealed {
+function resealWithCurrentKey({ box }: SecretKeys, id: string, { secret, refreshToken }: SealedSecret): SealedSecret {
   const reseal = (sealed: string): string => {
     const plain = box.open(sealed, id)
     // The old key must stay: it may be the only one that opens this, once the right file is back.
@@ -72,5 +73,8 @@ function underCurrentKey({ box }: SecretKeys, id: string, { secret, refreshToken
       )
     return box.seal(plain, id)
   }
-  return { secret: reseal(secret), ...(refreshToken === undefined ? {} : { refreshToken: reseal(refreshToken) }) }
+  return {
+    secret: reseal(secret),
+    ...defined({ refreshToken: refreshToken === undefined ? undefined : reseal(refreshToken) }),
+  }
 }

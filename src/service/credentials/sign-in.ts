@@ -1,15 +1,16 @@
+import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
-import type { DeviceFlow } from '../../ports/credential-care.ts'
-import type { Desk } from '../desk.ts'
+import type { DeviceFlow } from '../../ports/credential-admin.ts'
 import { requireProviderName } from '../providers/providers.ts'
+import type { ServiceContext } from '../service-context.ts'
 import { addCredential, type ListedCredential } from './credentials.ts'
 
-type SignIn = { provider: string; label?: string; signal: AbortSignal }
+type SignInRequest = { provider: string; label?: string; signal: AbortSignal }
 
 /** Begins a login with a code, where the vendor has one. Nothing is kept before the person is done. */
-export async function signIn({ provider, label, signal }: SignIn, desk: Desk): Promise<DeviceFlow> {
-  requireProviderName(provider, desk)
-  const started = await desk.care.startDeviceFlow(provider, { label: label?.trim() || 'default', signal })
+export async function signIn({ provider, label, signal }: SignInRequest, context: ServiceContext): Promise<DeviceFlow> {
+  requireProviderName(provider, context)
+  const started = await context.credentialAdmin.startDeviceFlow(provider, { label: label?.trim() || 'default', signal })
   switch (started.type) {
     case 'started':
       return started.flow
@@ -23,11 +24,11 @@ export async function signIn({ provider, label, signal }: SignIn, desk: Desk): P
   }
 }
 
-type AddToken = {
+type AddTokenRequest = {
   provider: string
   label?: string
   /** The JSON a token endpoint answered with. */
-  answer: string
+  tokenResponse: string
   /** For a provider whose flow is not known here: where its tokens are renewed, and as whom. */
   tokenUrl?: string
   clientId?: string
@@ -35,18 +36,18 @@ type AddToken = {
 }
 
 /** Stores tokens that were issued elsewhere; from then on they are refreshed automatically. */
-export async function addToken(request: AddToken, desk: Desk): Promise<ListedCredential> {
-  const { provider, label, answer, tokenUrl, clientId, onSameLabel } = request
-  const { access_token, refresh_token, expires_in, expires_at } = fieldsOf(answer)
+export async function addToken(request: AddTokenRequest, context: ServiceContext): Promise<ListedCredential> {
+  const { provider, label, tokenResponse, tokenUrl, clientId, onSameLabel } = request
+  const { access_token, refresh_token, expires_in, expires_at } = parseTokenResponse(tokenResponse)
   if (typeof access_token !== 'string' || typeof refresh_token !== 'string')
     throw new Problem(
       'invalid',
       'The answer of a token endpoint has an access_token and a refresh_token; this has not.',
     )
-  const hasFlow = desk.directory.loginNames().includes(provider)
+  const hasFlow = context.directory.loginNames().includes(provider)
   if (!hasFlow && tokenUrl === undefined)
     throw new Problem('invalid', `How tokens of ${provider} are renewed is not known here: say where with --token-url.`)
-  const expiresAt = expiryOf(expires_in, expires_at, desk.world.clock.now())
+  const expiresAt = expiryOf(expires_in, expires_at, context.deps.clock.now())
   return addCredential(
     {
       provider,
@@ -54,18 +55,15 @@ export async function addToken(request: AddToken, desk: Desk): Promise<ListedCre
       refreshToken: refresh_token,
       oauth: {
         flow: hasFlow ? provider : 'generic',
-        ...(tokenUrl === undefined ? {} : { tokenUrl }),
-        ...(clientId === undefined ? {} : { clientId }),
+        ...defined({ tokenUrl, clientId }),
       },
-      ...(label === undefined ? {} : { label }),
-      ...(expiresAt === undefined ? {} : { expiresAt }),
-      ...(onSameLabel ? { onSameLabel } : {}),
+      ...defined({ label, expiresAt, onSameLabel }),
     },
-    desk,
+    context,
   )
 }
 
-function fieldsOf(answer: string): Record<string, unknown> {
+function parseTokenResponse(answer: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(answer)
     if (parsed !== null && typeof parsed === 'object') return parsed as Record<string, unknown>

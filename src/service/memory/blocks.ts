@@ -1,10 +1,11 @@
-import { BLOCK_LIMIT, type Block, cleanText, overLimit } from '../../core/block.ts'
+import { type Block, cleanText, DEFAULT_BLOCK_LIMIT, limitFault } from '../../core/block.ts'
+import { defined } from '../../core/defined.ts'
 import type { BlockId } from '../../core/id.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import type { BlockFilter } from '../../ports/block-store.ts'
 import type { ListPage } from '../../ports/list-page.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 
 export type NewBlock = {
   label: string
@@ -22,78 +23,76 @@ export type NewBlock = {
 /** What is not named stays as it is; `description: null` takes it away. */
 export type BlockChange = Partial<Omit<NewBlock, 'description'>> & { description?: string | null }
 
-export async function createBlock(wish: NewBlock, desk: Desk): Promise<Block> {
-  const block = blockFrom(wish, desk)
-  await desk.world.store.blocks.create(block)
+export async function createBlock(wish: NewBlock, context: ServiceContext): Promise<Block> {
+  const block = toBlock(wish, context)
+  await context.deps.store.blocks.create(block)
   return block
 }
 
-export async function requireBlock(id: BlockId, desk: Desk): Promise<Block> {
-  const block = await desk.world.store.blocks.get(desk.organizationId, id)
+export async function requireBlock(id: BlockId, context: ServiceContext): Promise<Block> {
+  const block = await context.deps.store.blocks.get(context.organizationId, id)
   if (block) return block
   throw new Problem('not-found', `There is no block ${id}.`)
 }
 
-export async function listBlocks(filter: BlockFilter, page: ListPage, desk: Desk): Promise<Block[]> {
-  const blocks = await desk.world.store.blocks.list(desk.organizationId, filter, page)
+export async function listBlocks(filter: BlockFilter, page: ListPage, context: ServiceContext): Promise<Block[]> {
+  const blocks = await context.deps.store.blocks.list(context.organizationId, filter, page)
   if (blocks) return blocks
   throw new Problem('not-found', `There is no block ${page.after ?? page.before} to go on from.`)
 }
 
 /** Everybody who has the block sees the new value when their prompt is compiled next. */
-export async function updateBlock(id: BlockId, change: BlockChange, desk: Desk): Promise<Block> {
-  const { store, clock } = desk.world
+export async function updateBlock(id: BlockId, change: BlockChange, context: ServiceContext): Promise<Block> {
+  const { store, clock } = context.deps
   const now = clock.now()
-  const updated = await store.blocks.update(desk.organizationId, id, (block) => {
+  const updated = await store.blocks.update(context.organizationId, id, (block) => {
     const { description, ...rest } = change
     const { description: before, ...kept } = block
     const said = description === undefined ? before : (description ?? undefined)
-    return checked({
+    return requireWithinLimit({
       ...kept,
       ...rest,
       label: requireLabel(change.label ?? block.label),
       value: cleanText(change.value ?? block.value),
-      ...(said === undefined ? {} : { description: cleanText(said) }),
+      ...defined({ description: said === undefined ? undefined : cleanText(said) }),
       updatedAt: now,
     })
   })
   if (updated === 'label-taken')
-    throw new Problem('conflict', `An agent that has this block has another one labelled "${change.label}".`)
+    throw new Problem('conflict', `An agent that has this block has another one labeled "${change.label}".`)
   if (!updated) throw new Problem('not-found', `There is no block ${id}.`)
   return updated
 }
 
-export async function deleteBlock(id: BlockId, desk: Desk): Promise<void> {
-  if (!(await desk.world.store.blocks.delete(desk.organizationId, id)))
+export async function deleteBlock(id: BlockId, context: ServiceContext): Promise<void> {
+  if (!(await context.deps.store.blocks.delete(context.organizationId, id)))
     throw new Problem('not-found', `There is no block ${id}.`)
 }
 
 /** A block that is checked and not yet stored. */
-export function blockFrom(wish: NewBlock, desk: Desk): Block {
-  const { clock, randomness } = desk.world
+export function toBlock(wish: NewBlock, context: ServiceContext): Block {
+  const { clock, randomness } = context.deps
   const now = clock.now()
   const { description, hidden, templateName } = wish
-  return checked({
+  return requireWithinLimit({
     id: `block-${randomness.uuid()}`,
-    organizationId: desk.organizationId,
+    organizationId: context.organizationId,
     label: requireLabel(wish.label),
     value: cleanText(wish.value),
-    limit: wish.limit ?? BLOCK_LIMIT,
+    limit: wish.limit ?? DEFAULT_BLOCK_LIMIT,
     readOnly: wish.readOnly ?? false,
     tags: wish.tags ?? [],
     metadata: wish.metadata ?? {},
     isTemplate: wish.isTemplate ?? false,
-    ...(description === undefined ? {} : { description: cleanText(description) }),
-    ...(hidden === undefined ? {} : { hidden }),
-    ...(templateName === undefined ? {} : { templateName }),
+    ...defined({ description: description === undefined ? undefined : cleanText(description), hidden, templateName }),
     version: 1,
     createdAt: now,
     updatedAt: now,
   })
 }
 
-function checked(block: Block): Block {
-  const fault = overLimit(block.value, block.limit)
+function requireWithinLimit(block: Block): Block {
+  const fault = limitFault(block.value, block.limit)
   if (fault) throw new Problem('invalid', `The value of block "${block.label}" is too long: ${fault}.`)
   return block
 }

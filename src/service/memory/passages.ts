@@ -1,24 +1,28 @@
 import type { Agent } from '../../core/agent.ts'
 import { cleanText } from '../../core/block.ts'
+import { defined } from '../../core/defined.ts'
 import type { AgentId, OrganizationId, PassageId } from '../../core/id.ts'
 import type { Passage, PassageQuery } from '../../core/passage.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Embeddings } from '../../ports/embeddings.ts'
 import type { ListPage } from '../../ports/list-page.ts'
 import type { Store } from '../../ports/store.ts'
-import type { Meaning } from '../../ports/vector-store.ts'
-import type { Desk } from '../desk.ts'
-import { type Found, findBothWays, targetFor } from '../search/find-both-ways.ts'
+import type { QueryEmbedding } from '../../ports/vector-store.ts'
+import { findEmbeddingTarget, type HybridSearchResult, hybridSearch } from '../search/hybrid-search.ts'
+import type { ServiceContext } from '../service-context.ts'
 
 type NewPassage = { agent: Agent; text: string; tags?: string[]; createdAt?: number }
 
-export async function insertPassage({ agent, text, tags = [], createdAt }: NewPassage, desk: Desk): Promise<Passage> {
-  const { store, clock, randomness } = desk.world
+export async function insertPassage(
+  { agent, text, tags = [], createdAt }: NewPassage,
+  context: ServiceContext,
+): Promise<Passage> {
+  const { store, clock, randomness } = context.deps
   const content = cleanText(text)
   if (content.trim() === '') throw new Problem('invalid', 'A passage needs a text.')
   const passage: Passage = {
     id: `passage-${randomness.uuid()}`,
-    organizationId: desk.organizationId,
+    organizationId: context.organizationId,
     agentId: agent.id,
     text: content,
     tags: [...new Set(tags.map(cleanText))],
@@ -28,8 +32,12 @@ export async function insertPassage({ agent, text, tags = [], createdAt }: NewPa
   return passage
 }
 
-export async function listPassages(agent: Agent, page: ListPage & { text?: string }, desk: Desk): Promise<Passage[]> {
-  const passages = await desk.world.store.passages.list(desk.organizationId, agent.id, page)
+export async function listPassages(
+  agent: Agent,
+  page: ListPage & { text?: string },
+  context: ServiceContext,
+): Promise<Passage[]> {
+  const passages = await context.deps.store.passages.list(context.organizationId, agent.id, page)
   if (passages) return passages
   throw new Problem('not-found', `There is no passage ${page.after ?? page.before} to go on from.`)
 }
@@ -38,19 +46,19 @@ export async function listPassages(agent: Agent, page: ListPage & { text?: strin
 export const searchPassages = (
   agent: Agent | undefined,
   { signal, ...query }: PassageQuery & { signal: AbortSignal },
-  { world, embeddings, organizationId }: Desk,
-): Promise<Found<Passage>> =>
+  { deps, embeddings, organizationId }: ServiceContext,
+): Promise<HybridSearchResult<Passage>> =>
   findPassages(
-    { organizationId, query, signal, ...(agent ? { agentId: agent.id } : {}) },
-    { store: world.store, embeddings },
+    { organizationId, query, signal, ...defined({ agentId: agent ? agent.id : undefined }) },
+    { store: deps.store, embeddings },
   )
 
-export async function deletePassage(agent: Agent, id: PassageId, desk: Desk): Promise<void> {
-  if (!(await desk.world.store.passages.delete(desk.organizationId, agent.id, id)))
+export async function deletePassage(agent: Agent, id: PassageId, context: ServiceContext): Promise<void> {
+  if (!(await context.deps.store.passages.delete(context.organizationId, agent.id, id)))
     throw new Problem('not-found', `There is no passage ${id} of agent ${agent.name}.`)
 }
 
-type PassageQuestion = {
+type PassageSearchRequest = {
   organizationId: OrganizationId
   /** Absent: among the passages of all. */
   agentId?: AgentId
@@ -58,9 +66,12 @@ type PassageQuestion = {
   signal: AbortSignal
 }
 
-type Parts = { store: Pick<Store, 'passages' | 'agents'>; embeddings: Embeddings }
+type PassageSearchDeps = { store: Pick<Store, 'passages' | 'agents'>; embeddings: Embeddings }
 
-export async function findPassages(question: PassageQuestion, parts: Parts): Promise<Found<Passage>> {
+export async function findPassages(
+  question: PassageSearchRequest,
+  parts: PassageSearchDeps,
+): Promise<HybridSearchResult<Passage>> {
   const { organizationId, agentId, query, signal } = question
   const { passages } = parts.store
   const ways = {
@@ -68,9 +79,9 @@ export async function findPassages(question: PassageQuestion, parts: Parts): Pro
     limit: query.limit,
     signal,
     byWords: (limit: number) => passages.search(organizationId, agentId, { ...query, limit }),
-    byMeaning: (meaning: Meaning, limit: number) =>
+    byMeaning: (meaning: QueryEmbedding, limit: number) =>
       passages.vectors.nearest(organizationId, agentId, { ...query, ...meaning, limit }),
     keyOf: ({ id }: Passage) => id,
   }
-  return findBothWays(ways, { target: await targetFor(question, parts), embeddings: parts.embeddings })
+  return hybridSearch(ways, { target: await findEmbeddingTarget(question, parts), embeddings: parts.embeddings })
 }

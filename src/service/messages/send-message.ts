@@ -1,24 +1,25 @@
 import type { AdmissionPolicy } from '../../core/admission.ts'
 import { type Agent, chainOf } from '../../core/agent.ts'
-import { compactionOf } from '../../core/agent-compaction.ts'
+import { compactionSettingsOf } from '../../core/agent-compaction.ts'
+import { defined } from '../../core/defined.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { Input, InputPart } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
-import type { Entry } from '../../core/projection.ts'
-import { BACKGROUND_PATIENCE_MS } from '../../core/recovery.ts'
+import type { ProjectedEvent } from '../../core/projection.ts'
+import { BACKGROUND_WAIT_BUDGET_MS } from '../../core/recovery.ts'
 import type { ClientTool, RunSettings } from '../../core/run.ts'
 import type { TargetHandle } from '../../core/target.ts'
 import { exitToolsOf, toolRulesOf } from '../../core/tool-rules.ts'
 import { foldTurn, isUndecided, openCalls } from '../../core/turn.ts'
-import type { CallbackWish } from '../../ports/callback-store.ts'
-import type { NewRun, OpenedRun, RequestMark } from '../../ports/store.ts'
-import type { Desk } from '../desk.ts'
-import { withTurnAllowance } from './turn-allowance.ts'
+import type { CallbackRequest } from '../../ports/callback-store.ts'
+import type { NewRun, OpenedRun, RequestIdentity } from '../../ports/store.ts'
+import type { ServiceContext } from '../service-context.ts'
+import { withTurnQuota } from './turn-quota.ts'
 
 /** How a request is to be carried out. */
-export type Wishes = {
+export type SendOptions = {
   policy?: AdmissionPolicy
   streamTokens?: boolean
   background?: boolean
@@ -31,62 +32,69 @@ export type Wishes = {
   addendum?: string
   clientTools?: ClientTool[]
   metadata?: Json
-  callback?: CallbackWish
+  callback?: CallbackRequest
 }
 
-type Addressed = Wishes & { agent: Agent; conversationId: ConversationId; idempotencyKey?: string }
+type AddressedSend = SendOptions & { agent: Agent; conversationId: ConversationId; idempotencyKey?: string }
 
-export type SendMessage = Addressed & { content: InputPart[]; otid?: string }
+export type SendMessageRequest = AddressedSend & { content: InputPart[]; otid?: string }
 
 export type NewInput = Omit<Input, 'messageId'>
 
-type SendInputs = Addressed & {
+type SendInputsRequest = AddressedSend & {
   inputs: NewInput[]
   /** What its copies are recognized by, beside the otids of its inputs. */
-  request?: Pick<RequestMark, 'fingerprint' | 'isRetry'>
+  request?: Pick<RequestIdentity, 'fingerprint' | 'isRetry'>
 }
 
 /** `opened`: a new run. `steered`: it entered the running one. `repeated`: the same request was accepted before. */
-export type Sent = { type: 'opened' | 'steered' | 'repeated'; runId: RunId }
+type SendResult = { type: 'opened' | 'steered' | 'repeated'; runId: RunId }
 
 /** Accepts a message: when this resolves it is on disk, and its run will reach an end, also after a crash. */
-export const sendMessage = ({ content, otid, ...request }: SendMessage, desk: Desk): Promise<Sent> =>
-  sendInputs({ ...request, inputs: [{ role: 'user', content, ...(otid ? { otid } : {}) }] }, desk)
+export const sendMessage = (
+  { content, otid, ...request }: SendMessageRequest,
+  context: ServiceContext,
+): Promise<SendResult> =>
+  sendInputs({ ...request, inputs: [{ role: 'user', content, ...defined({ otid: otid || undefined }) }] }, context)
 
 /** The same for what an application says in several messages: all of them, or none. */
-export async function sendInputs(request: SendInputs, desk: Desk): Promise<Sent> {
-  const sent = await withTurnAllowance(request.agent.id, desk, () => openRun(request, desk))
-  if (request.callback) desk.callbacks.expect(sent.runId, desk.organizationId)
+export async function sendInputs(request: SendInputsRequest, context: ServiceContext): Promise<SendResult> {
+  const sent = await withTurnQuota(request.agent.id, context, () => openRun(request, context))
+  if (request.callback) context.callbacks.expect(sent.runId, context.organizationId)
   return sent
 }
 
-async function openRun(request: SendInputs, desk: Desk): Promise<Sent> {
-  const { engine, world } = desk
+async function openRun(request: SendInputsRequest, context: ServiceContext): Promise<SendResult> {
+  const { engine, deps } = context
   if (!engine) throw new Problem('home-owned', 'Another process runs the agents of this home. Send the message there.')
   for (const { content } of request.inputs) requireContent(content)
 
-  const run = newRun(request, desk)
-  const entries = entriesOf(request, desk)
+  const run = newRun(request, context)
+  const entries = newEntries(request, context)
   const place = engine.dispatcher.reserve()
   try {
-    const opened = await world.store.runs.open({
+    const opened = await deps.store.runs.open({
       ...entries,
       run,
       policy: request.policy ?? 'enqueue',
-      ...(place ? { claimFor: engine.workerId } : {}),
+      ...defined({ claimFor: place ? engine.workerId : undefined }),
     })
     if (opened.type === 'opened') {
-      if (opened.interrupted) engine.dispatcher.nudge(opened.interrupted)
+      if (opened.interrupted) engine.dispatcher.notify(opened.interrupted)
       if (opened.run.status === 'running' && place) place.use({ run: opened.run, events: [firstEvent(entries.entry)] })
       else engine.dispatcher.wake('queue')
     }
-    return await sentOrRefused(opened, request, desk)
+    return await toSendResult(opened, request, context)
   } finally {
     place?.release()
   }
 }
 
-async function sentOrRefused(opened: OpenedRun, { conversationId }: SendInputs, desk: Desk): Promise<Sent> {
+async function toSendResult(
+  opened: OpenedRun,
+  { conversationId }: SendInputsRequest,
+  context: ServiceContext,
+): Promise<SendResult> {
   switch (opened.type) {
     case 'opened':
       return { type: 'opened', runId: opened.run.id }
@@ -100,49 +108,51 @@ async function sentOrRefused(opened: OpenedRun, { conversationId }: SendInputs, 
     case 'no-conversation':
       throw new Problem('not-found', `There is no conversation ${conversationId}.`)
     case 'refused':
-      throw await refusal(opened, desk)
+      throw await refusalProblem(opened, context)
   }
 }
 
-const firstEvent = ({ event, at }: Entry) => ({ seq: 1, at, event })
+const firstEvent = ({ event, at }: ProjectedEvent) => ({ seq: 1, at, event })
 
 function requireContent(content: readonly InputPart[]): void {
   const isEmpty = content.every((part) => part.type === 'text' && part.text.trim() === '')
   if (isEmpty) throw new Problem('invalid', 'A message must have some text or an image.')
 }
 
-function newRun({ agent, conversationId, background, idempotencyKey, ...request }: SendInputs, desk: Desk): NewRun {
-  const { randomness, clock, digest } = desk.world
+function newRun(
+  { agent, conversationId, background, idempotencyKey, ...request }: SendInputsRequest,
+  context: ServiceContext,
+): NewRun {
+  const { randomness, clock, digest } = context.deps
   const said = digest(canonicalJson({ inputs: request.inputs, agent: agent.id } as Json))
   const otids = request.inputs.flatMap(({ otid }) => otid ?? [])
-  const mark: RequestMark = { digest: said, otids, isRetry: false, ...request.request }
+  const mark: RequestIdentity = { digest: said, otids, isRetry: false, ...request.request }
   return {
     id: `run-${randomness.uuid()}` as const,
-    organizationId: desk.organizationId,
+    organizationId: context.organizationId,
     agentId: agent.id,
     conversationId,
     background: background ?? false,
     createdAt: clock.now(),
     metadata: request.metadata ?? {},
-    ...(idempotencyKey ? { idempotency: { key: idempotencyKey, digest: said } } : {}),
+    ...defined({ idempotency: idempotencyKey ? { key: idempotencyKey, digest: said } : undefined }),
     // An otid belongs to one run, also where it comes without the rest of its request.
-    ...(request.request || otids.length > 0 ? { request: mark } : {}),
-    ...(request.callback ? { callback: request.callback } : {}),
+    ...defined({ request: request.request || otids.length > 0 ? mark : undefined, callback: request.callback }),
   }
 }
 
-function entriesOf(
-  request: SendInputs,
-  { world, defaults }: Desk,
-): Record<'entry' | 'interruption' | 'steering', Entry> {
+function newEntries(
+  request: SendInputsRequest,
+  { deps, defaults }: ServiceContext,
+): Record<'entry' | 'interruption' | 'steering', ProjectedEvent> {
   const { agent, model, clientTools, system, addendum } = request
-  const compaction = compactionOf(agent)
+  const compaction = compactionSettingsOf(agent)
   const exitTools = exitToolsOf(agent)
   const theirs = new Set([...agent.tools, ...(clientTools ?? []).map(({ name }) => name)])
   // A rule for a tool it does not have would bind a turn to what it cannot do.
   const toolRules = toolRulesOf(agent).filter(({ tool }) => theirs.has(tool))
   const inputs = request.inputs.map(
-    (input): Input => ({ ...input, messageId: `message-${world.randomness.uuid()}` as const }),
+    (input): Input => ({ ...input, messageId: `message-${deps.randomness.uuid()}` as const }),
   )
   const settings: RunSettings = {
     targets: chainOf(model ? { ...agent, model } : agent, defaults.fallback),
@@ -152,16 +162,18 @@ function entriesOf(
     onGuarded: request.onGuarded ?? 'ask',
     approvalTtlMs: defaults.approvalTtlMs,
     // A caller that holds its connection open gives up at 60 s; a background run has no such caller.
-    ...(request.background ? { patienceMs: BACKGROUND_PATIENCE_MS } : {}),
-    ...(clientTools && clientTools.length > 0 ? { clientTools } : {}),
-    ...(system === undefined ? {} : { system }),
-    ...(addendum === undefined ? {} : { addendum }),
-    ...(exitTools.length > 0 ? { exitTools } : {}),
-    ...(toolRules.length > 0 ? { toolRules } : {}),
-    ...(compaction ? { compaction } : {}),
+    ...defined({
+      patienceMs: request.background ? BACKGROUND_WAIT_BUDGET_MS : undefined,
+      clientTools: clientTools && clientTools.length > 0 ? clientTools : undefined,
+      system,
+      addendum,
+      exitTools: exitTools.length > 0 ? exitTools : undefined,
+      toolRules: toolRules.length > 0 ? toolRules : undefined,
+      compaction,
+    }),
   }
-  const at = world.clock.now()
-  const entry = (event: TurnEvent): Entry => ({ event, at, changes: [] })
+  const at = deps.clock.now()
+  const entry = (event: TurnEvent): ProjectedEvent => ({ event, at, changes: [] })
   return {
     entry: entry({ type: 'input-accepted', v: 1, inputs, settings }),
     interruption: entry({ type: 'cancel-requested', v: 1, cause: 'interrupt' }),
@@ -170,9 +182,9 @@ function entriesOf(
 }
 
 /** A refusal names what stands in the way, so that the sender can do something about it. */
-export async function refusal(
+export async function refusalProblem(
   { refusal: reason, runId }: Extract<OpenedRun, { type: 'refused' }>,
-  { world, organizationId }: Desk,
+  { deps, organizationId }: ServiceContext,
 ): Promise<Problem> {
   const details = runId ? { runId } : {}
   switch (reason) {
@@ -181,8 +193,8 @@ export async function refusal(
     case 'queue-full':
       return new Problem('queue-full', 'Too many messages are waiting in this conversation. Try again later.', details)
     case 'pending-approval': {
-      const run = runId && (await world.store.runs.get(organizationId, runId))
-      const events = run ? await world.store.events.read(run.id, 0) : []
+      const run = runId && (await deps.store.runs.get(organizationId, runId))
+      const events = run ? await deps.store.events.read(run.id, 0) : []
       const turn = events.length > 0 ? foldTurn(events.map(({ event }) => event)) : undefined
       const callIds = turn
         ? openCalls(turn)

@@ -1,16 +1,17 @@
+import { defined } from '../../core/defined.ts'
 import { parseId } from '../../core/id.ts'
 import type { ApiKey, Scope, UserId } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { KeyStore } from '../../ports/people-store.ts'
-import type { Desk } from '../desk.ts'
-import { entryOf } from './audit.ts'
+import type { ServiceContext } from '../service-context.ts'
+import { newAuditEntry } from './audit.ts'
 import { organizationFor } from './organization-for.ts'
 import { requireName } from './people.ts'
 
 /** What a key ring asks about the keys it was shown. */
-export const keyLookup = ({ world }: Desk): Pick<KeyStore, 'byPrefix' | 'revokedOf'> => world.store.keys
+export const keyLookup = ({ deps }: ServiceContext): Pick<KeyStore, 'byPrefix' | 'revokedOf'> => deps.store.keys
 
-type CreateKey = {
+type CreateKeyRequest = {
   name: string
   scope: Scope
   /** One's own without it. */
@@ -20,42 +21,47 @@ type CreateKey = {
 }
 
 /** Makes a key. It is told here and never again: what is kept cannot be turned back into it. */
-export async function createKey(request: CreateKey, desk: Desk): Promise<{ key: ApiKey; secret: string }> {
-  const { clock, digest, store } = desk.world
+export async function createKey(
+  request: CreateKeyRequest,
+  context: ServiceContext,
+): Promise<{ key: ApiKey; secret: string }> {
+  const { clock, digest, store } = context.deps
   const name = requireName(request.name)
-  const organizationId = await organizationFor(request.organizationId, desk)
-  const userId = request.userId === undefined ? undefined : await requireUser(request.userId, organizationId, desk)
+  const organizationId = await organizationFor(request.organizationId, context)
+  const userId = request.userId === undefined ? undefined : await requireUser(request.userId, organizationId, context)
   const { expiresAt, scope } = request
   const createdAt = clock.now()
   if (expiresAt !== undefined && expiresAt <= createdAt)
     throw new Problem('invalid', 'The key would have expired before it is made.')
-  const { prefix, secret } = newSecret(desk)
+  const { prefix, secret } = newSecret(context)
   const key: ApiKey = {
-    id: `key-${desk.world.randomness.uuid()}`,
+    id: `key-${context.deps.randomness.uuid()}`,
     organizationId,
     name,
     scope,
     prefix,
     createdAt,
-    ...(userId ? { userId } : {}),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...defined({ userId: userId || undefined, expiresAt }),
   }
-  const audit = entryOf({ verb: 'key.create', object: key.id, organizationId }, desk)
+  const audit = newAuditEntry({ verb: 'key.create', object: key.id, organizationId }, context)
   await store.keys.create({ ...key, digest: digest(secret) }, audit)
   return { key, secret }
 }
 
 /** Newest first, revoked ones included. */
-export async function listKeys({ organizationId }: { organizationId?: string }, desk: Desk): Promise<ApiKey[]> {
-  return desk.world.store.keys.list(await organizationFor(organizationId, desk))
+export async function listKeys(
+  { organizationId }: { organizationId?: string },
+  context: ServiceContext,
+): Promise<ApiKey[]> {
+  return context.deps.store.keys.list(await organizationFor(organizationId, context))
 }
 
 export async function requireKey(
   { id: text, organizationId }: { id: string; organizationId?: string },
-  desk: Desk,
+  context: ServiceContext,
 ): Promise<ApiKey> {
   const id = parseId('key', text)
-  const key = id && (await desk.world.store.keys.get(await organizationFor(organizationId, desk), id))
+  const key = id && (await context.deps.store.keys.get(await organizationFor(organizationId, context), id))
   if (key) return key
   throw new Problem('not-found', `There is no key ${text.slice(0, 80)}.`)
 }
@@ -63,28 +69,28 @@ export async function requireKey(
 /** From now on the key opens nothing; what it holds open ends within a second, in every process. */
 export async function revokeKey(
   { id: text, organizationId: named }: { id: string; organizationId?: string },
-  desk: Desk,
+  context: ServiceContext,
 ): Promise<ApiKey> {
-  const organizationId = await organizationFor(named, desk)
+  const organizationId = await organizationFor(named, context)
   const id = parseId('key', text)
-  const audit = entryOf({ verb: 'key.revoke', object: text, organizationId }, desk)
-  const key = id && (await desk.world.store.keys.revoke(organizationId, id, audit))
+  const audit = newAuditEntry({ verb: 'key.revoke', object: text, organizationId }, context)
+  const key = id && (await context.deps.store.keys.revoke(organizationId, id, audit))
   if (key) return key
   throw new Problem('not-found', `There is no key ${text.slice(0, 80)}.`)
 }
 
 /** Each uuid has 74 bits of chance; five of them are more than the 256 that the digest keeps. */
-const CHANCES = 5
+const UUIDS_PER_SECRET = 5
 const PUBLIC_DIGITS = 12
 
-function newSecret({ world: { randomness, digest } }: Desk): { prefix: string; secret: string } {
+function newSecret({ deps: { randomness, digest } }: ServiceContext): { prefix: string; secret: string } {
   const chance = (count: number) => digest(Array.from({ length: count }, () => randomness.uuid()).join())
   const prefix = `hfk-${chance(2).slice(0, PUBLIC_DIGITS)}`
-  return { prefix, secret: `${prefix}-${chance(CHANCES)}` }
+  return { prefix, secret: `${prefix}-${chance(UUIDS_PER_SECRET)}` }
 }
 
-async function requireUser(text: string, organizationId: `org-${string}`, { world }: Desk): Promise<UserId> {
+async function requireUser(text: string, organizationId: `org-${string}`, { deps }: ServiceContext): Promise<UserId> {
   const id = parseId('user', text)
-  if (id && (await world.store.people.getUser(organizationId, id))) return id
+  if (id && (await deps.store.people.getUser(organizationId, id))) return id
   throw new Problem('not-found', `There is no user ${text.slice(0, 80)} in this organization.`)
 }

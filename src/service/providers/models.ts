@@ -1,17 +1,18 @@
 import { type Agent, chainOf } from '../../core/agent.ts'
+import { defined } from '../../core/defined.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { Price } from '../../core/price.ts'
 import { type ModelNotes, parseTarget, type Target } from '../../core/target.ts'
-import type { Choice } from '../../ports/credentials.ts'
+import type { CredentialChoice } from '../../ports/credentials.ts'
 import type { ListedModel } from '../../ports/provider-directory.ts'
 import { listAgents } from '../agents/agents.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 import { keyAdvice, type ListedProvider, listProviders, NO_KEY, requireProvider, SCRIPTED } from './providers.ts'
 
-type ListModels = { provider?: string; signal: AbortSignal }
+type ListModelsRequest = { provider?: string; signal: AbortSignal }
 
-/** `learnt`: the provider said so when a request was too long. `stated`: its list says so, and nothing else does. */
-type WindowSource = 'learnt' | 'config' | 'table' | 'stated'
+/** `learned`: the provider said so when a request was too long. `stated`: its list says so, and nothing else does. */
+type WindowSource = 'learned' | 'config' | 'table' | 'stated'
 
 export type KnownModel = {
   handle: string
@@ -25,7 +26,7 @@ export type KnownModel = {
   isListed: boolean
 }
 
-export type ModelsOfProvider = {
+export type ProviderModels = {
   provider: string
   /** Why the provider could not be asked for its list; what agents use is named all the same. */
   failure?: Failure
@@ -34,32 +35,39 @@ export type ModelsOfProvider = {
 }
 
 /** What is configured and what it serves: every provider is asked for its list, all at once and not for long. */
-export async function listModels({ provider, signal }: ListModels, desk: Desk): Promise<ModelsOfProvider[]> {
-  const wanted = provider === undefined ? undefined : requireProvider(provider, desk)
+export async function listModels(
+  { provider, signal }: ListModelsRequest,
+  context: ServiceContext,
+): Promise<ProviderModels[]> {
+  const wanted = provider === undefined ? undefined : requireProvider(provider, context)
   const [providers, agents, notes] = await Promise.all([
-    listProviders(desk),
-    listAgents(desk),
-    desk.world.store.modelNotes.list(desk.organizationId),
+    listProviders(context),
+    listAgents(context),
+    context.deps.store.modelNotes.list(context.organizationId),
   ])
-  const known: Known = { agents, notes, desk }
+  const known: ModelUsage = { agents, notes, context }
   const asked = providers.filter((one) => (wanted ? one.name === provider : isWorthAsking(one)))
-  const answers = await Promise.all(asked.map((one) => modelsOf(one, signal, known)))
+  const answers = await Promise.all(asked.map((one) => readProviderModels(one, signal, known)))
   // A server on this machine that is not configured is shown if it answers.
   const shown = answers.filter(
     (_, index) => wanted || asked[index]!.state !== 'not-configured' || !answers[index]!.failure,
   )
-  return wanted === undefined || wanted === SCRIPTED ? [scripted(known), ...shown] : shown
+  return wanted === undefined || wanted === SCRIPTED ? [scriptedModels(known), ...shown] : shown
 }
 
 /** A provider without its key cannot be asked; a local server may be there without any configuration. */
 const isWorthAsking = ({ state, needsKey }: ListedProvider): boolean => state !== 'not-configured' || !needsKey
 
-type Known = { agents: Agent[]; notes: (Target & { notes: ModelNotes })[]; desk: Desk }
+type ModelUsage = { agents: Agent[]; notes: (Target & { notes: ModelNotes })[]; context: ServiceContext }
 
-async function modelsOf(provider: ListedProvider, signal: AbortSignal, known: Known): Promise<ModelsOfProvider> {
-  const { desk } = known
+async function readProviderModels(
+  provider: ListedProvider,
+  signal: AbortSignal,
+  known: ModelUsage,
+): Promise<ProviderModels> {
+  const { context } = known
   const { name } = provider
-  const answer = await askForList(provider, signal, desk)
+  const answer = await requestModelList(provider, signal, context)
   const listed = answer.models ?? []
   const inUse = targetsInUse(known).filter((target) => target.provider === name)
   const unlisted = inUse.filter(({ model }) => !listed.some((entry) => entry.model === model))
@@ -69,24 +77,28 @@ async function modelsOf(provider: ListedProvider, signal: AbortSignal, known: Kn
   ].sort((one, other) => other.usedBy.length - one.usedBy.length || (one.handle < other.handle ? -1 : 1))
   if (!answer.failure) return { provider: name, models }
   const advice =
-    answer.failure === NO_KEY ? keyAdvice(provider) : desk.world.models.find(name)?.adviceFor?.(answer.failure.kind)
-  return { provider: name, failure: answer.failure, ...(advice ? { advice } : {}), models }
+    answer.failure === NO_KEY ? keyAdvice(provider) : context.deps.models.find(name)?.adviceFor?.(answer.failure.kind)
+  return { provider: name, failure: answer.failure, ...defined({ advice: advice || undefined }), models }
 }
 
-type Asked = { models: ListedModel[]; failure?: never } | { models?: never; failure: Failure }
+type ModelListAnswer = { models: ListedModel[]; failure?: never } | { models?: never; failure: Failure }
 
-async function askForList({ name, needsKey }: ListedProvider, signal: AbortSignal, desk: Desk): Promise<Asked> {
-  const choice = await desk.world.credentials.choose(name, { setAside: [], at: desk.world.clock.now(), signal })
-  const refusal = refusalOf(choice, name)
+async function requestModelList(
+  { name, needsKey }: ListedProvider,
+  signal: AbortSignal,
+  context: ServiceContext,
+): Promise<ModelListAnswer> {
+  const choice = await context.deps.credentials.choose(name, { setAside: [], at: context.deps.clock.now(), signal })
+  const refusal = credentialRefusal(choice, name)
   if (refusal) return { failure: refusal }
   if (choice.type === 'none' && needsKey) return { failure: NO_KEY }
   const grant = choice.type === 'granted' ? { grant: choice.grant } : {}
-  const answer = await desk.directory.listModels(name, { ...grant, signal })
+  const answer = await context.directory.listModels(name, { ...grant, signal })
   return answer.type === 'models' ? { models: answer.models } : { failure: answer.failure }
 }
 
 /** Why the pool of a provider grants no credential, in the words of the engine. */
-export function refusalOf(choice: Choice, provider: string): Failure | undefined {
+export function credentialRefusal(choice: CredentialChoice, provider: string): Failure | undefined {
   if (choice.type === 'spent') return { kind: 'auth-rejected', detail: choice.detail }
   if (choice.type !== 'cooling') return undefined
   const end = new Date(choice.until).toISOString()
@@ -94,40 +106,37 @@ export function refusalOf(choice: Choice, provider: string): Failure | undefined
   return { kind: 'cooling-down', detail }
 }
 
-function knownModel(provider: string, listed: ListedModel, known: Known & { isListed: boolean }): KnownModel {
+function knownModel(provider: string, listed: ListedModel, known: ModelUsage & { isListed: boolean }): KnownModel {
   const { model } = listed
-  const { agents, notes, desk, isListed } = known
+  const { agents, notes, context, isListed } = known
   const handle = `${provider}/${model}`
-  const facts = desk.directory.factsOf({ provider, model })
-  const learnt = notes.find((note) => note.provider === provider && note.model === model)?.notes ?? {}
-  const window: KnownModel['window'] = learnt.window
-    ? { tokens: learnt.window, from: 'learnt' }
+  const facts = context.directory.factsOf({ provider, model })
+  const learned = notes.find((note) => note.provider === provider && note.model === model)?.notes ?? {}
+  const window: KnownModel['window'] = learned.window
+    ? { tokens: learned.window, from: 'learned' }
     : facts.window !== undefined
       ? { tokens: facts.window, from: facts.windowFrom ?? 'table' }
       : listed.window === undefined
         ? undefined
         : { tokens: listed.window, from: 'stated' }
   const maxOutput = facts.maxOutput ?? listed.maxOutput
-  const price = listed.price ?? desk.directory.priceOf({ provider, model })
-  const usedBy = agents.filter((agent) => chainOf(agent, desk.defaults.fallback).some((one) => one === handle))
+  const price = listed.price ?? context.directory.priceOf({ provider, model })
+  const usedBy = agents.filter((agent) => chainOf(agent, context.defaults.fallback).some((one) => one === handle))
   return {
     handle,
-    ...(window ? { window } : {}),
-    ...(maxOutput === undefined ? {} : { maxOutput }),
-    ...(price ? { price } : {}),
-    ...(learnt.textOnlyResults ? { textOnlyResults: true as const } : {}),
+    ...defined({ window, maxOutput, price, textOnlyResults: learned.textOnlyResults ? (true as const) : undefined }),
     usedBy: usedBy.map(({ name }) => name),
     isListed,
   }
 }
 
-const scripted = (known: Known): ModelsOfProvider => ({
+const scriptedModels = (known: ModelUsage): ProviderModels => ({
   provider: SCRIPTED,
   models: [knownModel(SCRIPTED, { model: 'friendly' }, { ...known, isListed: true })],
 })
 
 /** Every target that an agent or the configuration counts on. */
-export function targetsInUse({ agents, desk: { defaults } }: Pick<Known, 'agents' | 'desk'>): Target[] {
+export function targetsInUse({ agents, context: { defaults } }: Pick<ModelUsage, 'agents' | 'context'>): Target[] {
   const handles = [
     ...agents.flatMap((agent) => chainOf(agent, defaults.fallback)),
     ...(defaults.model ? [defaults.model] : []),

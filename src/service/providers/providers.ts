@@ -1,5 +1,6 @@
 import { type Agent, chainOf } from '../../core/agent.ts'
 import type { Cooldown, CredentialId } from '../../core/credential.ts'
+import { defined } from '../../core/defined.ts'
 import type { Failure } from '../../core/failure.ts'
 import { DEFAULT_ORGANIZATION } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
@@ -8,7 +9,7 @@ import type { ProviderEntry } from '../../ports/provider-directory.ts'
 import { listAgents } from '../agents/agents.ts'
 import { listCooldowns } from '../credentials/cooldowns.ts'
 import { type CredentialList, listCredentials } from '../credentials/credentials.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 
 /**
  * `ready` says that it can be asked, not that it answers. `not-configured`: a key or an address is missing, and no agent
@@ -45,21 +46,21 @@ export type ListedProvider = ProviderEntry & {
 }
 
 /** Every provider that has an address, and whether it can be asked now. */
-export async function listProviders(desk: Desk): Promise<ListedProvider[]> {
+export async function listProviders(context: ServiceContext): Promise<ListedProvider[]> {
   // Credentials belong to the server, not to the organization that asks.
-  const server = { ...desk, organizationId: DEFAULT_ORGANIZATION }
+  const server = { ...context, organizationId: DEFAULT_ORGANIZATION }
   const [credentials, cooldowns, agents] = await Promise.all([
     listCredentials(server),
     listCooldowns(server),
-    listAgents(desk),
+    listAgents(context),
   ])
   const members = poolMembers(credentials, cooldowns)
-  return desk.directory.list().map((entry) => {
+  return context.directory.list().map((entry) => {
     const own = members.filter(({ provider }) => provider === entry.name).map(({ provider: _, ...member }) => member)
-    const usedBy = agents.filter((agent) => isUsedBy(entry.name, agent, desk)).map(({ name }) => name)
+    const usedBy = agents.filter((agent) => isUsedBy(entry.name, agent, context)).map(({ name }) => name)
     const listed = { ...entry, credentials: own, usedBy }
     const resting = cooldowns.filter(({ provider }) => provider === entry.name)
-    return { ...listed, cooldowns: resting, state: stateOf({ ...listed, cooldowns: resting }) }
+    return { ...listed, cooldowns: resting, state: providerState({ ...listed, cooldowns: resting }) }
   })
 }
 
@@ -80,12 +81,14 @@ export function poolMembers(
       label: row.label,
       source: 'stored',
       kind: row.kind,
-      state: row.state.type === 'dead' ? row.state : row.hint === undefined ? SEALED : resting(row.id),
+      state: row.state.type === 'dead' ? row.state : row.hint === undefined ? UNREADABLE_SECRET : resting(row.id),
       useCount: row.useCount,
-      ...(row.hint === undefined ? {} : { hint: row.hint }),
-      ...(row.expiresAt === undefined ? {} : { expiresAt: row.expiresAt }),
-      ...(row.lastUsedAt === undefined ? {} : { lastUsedAt: row.lastUsedAt }),
-      ...(row.refreshFailure === undefined ? {} : { refreshFailure: row.refreshFailure }),
+      ...defined({
+        hint: row.hint,
+        expiresAt: row.expiresAt,
+        lastUsedAt: row.lastUsedAt,
+        refreshFailure: row.refreshFailure,
+      }),
     })),
     ...environment.map(({ id, provider, hint }): PoolMember & { provider: string } => ({
       id,
@@ -99,13 +102,13 @@ export function poolMembers(
   ]
 }
 
-const SEALED: CredentialState = {
+const UNREADABLE_SECRET: CredentialState = {
   type: 'dead',
   reason: 'sealed',
   detail: 'its secret cannot be opened with the key file of this home',
 }
 
-function stateOf(provider: Omit<ListedProvider, 'state'>): ProviderState {
+function providerState(provider: Omit<ListedProvider, 'state'>): ProviderState {
   const { credentials, cooldowns, needsKey, addressFrom, usedBy } = provider
   if (credentials.length === 0) {
     if (needsKey) return usedBy.length > 0 ? 'no-key' : 'not-configured'
@@ -116,41 +119,41 @@ function stateOf(provider: Omit<ListedProvider, 'state'>): ProviderState {
   return credentials.some(({ state }) => state.type === 'resting') ? 'resting' : 'dead'
 }
 
-const isUsedBy = (provider: string, agent: Agent, { defaults }: Desk): boolean =>
+const isUsedBy = (provider: string, agent: Agent, { defaults }: ServiceContext): boolean =>
   chainOf(agent, defaults.fallback).some((handle) => parseTarget(handle)?.provider === provider)
 
 /** Always there: it answers without a key, a network or a bill. */
 export const SCRIPTED = 'scripted'
 
-type DirectoryDesk = Pick<Desk, 'directory'>
+type DirectoryContext = Pick<ServiceContext, 'directory'>
 
 /** The provider of that name, or `scripted`; a name that is neither is answered with those there are. */
-export function requireProvider(name: string, desk: DirectoryDesk): ProviderEntry | typeof SCRIPTED {
+export function requireProvider(name: string, context: DirectoryContext): ProviderEntry | typeof SCRIPTED {
   if (name === SCRIPTED) return SCRIPTED
-  const entry = desk.directory.list().find((one) => one.name === name)
+  const entry = context.directory.list().find((one) => one.name === name)
   if (entry) return entry
-  const lacking = desk.directory.unaddressed().find((one) => one.name === name)
+  const lacking = context.directory.unaddressed().find((one) => one.name === name)
   if (lacking)
     throw new Problem(
       'invalid',
       `${lacking.label} has no address yet. Set ${lacking.baseUrlVariable}, or \`providers.${name}.base_url\` in config.yaml.`,
     )
-  throw unknownProvider(name, desk)
+  throw unknownProvider(name, context)
 }
 
 /** A name a credential may be kept for: also a vendor's that only has a login, or no address yet. */
-export function requireProviderName(name: string, desk: DirectoryDesk): string {
-  if (credentialNames(desk).includes(name)) return name
-  throw unknownProvider(name, desk)
+export function requireProviderName(name: string, context: DirectoryContext): string {
+  if (credentialNames(context).includes(name)) return name
+  throw unknownProvider(name, context)
 }
 
-function credentialNames({ directory }: DirectoryDesk): string[] {
+function credentialNames({ directory }: DirectoryContext): string[] {
   const named = [...directory.list(), ...directory.unaddressed()].map(({ name }) => name)
   return [...new Set([...named, ...directory.loginNames()])].sort()
 }
 
-function unknownProvider(name: string, desk: DirectoryDesk): Problem {
-  const known = [...credentialNames(desk), SCRIPTED]
+function unknownProvider(name: string, context: DirectoryContext): Problem {
+  const known = [...credentialNames(context), SCRIPTED]
   return new Problem(
     'not-found',
     `There is no provider "${name}". Known: ${known.join(', ')}. A server of your own gets a name under \`providers\` in config.yaml.`,

@@ -1,5 +1,6 @@
 import { newDraft, takePart } from '../../core/answer.ts'
 import type { CredentialId } from '../../core/credential.ts'
+import { defined } from '../../core/defined.ts'
 import type { Usage } from '../../core/event.ts'
 import type { Failure } from '../../core/failure.ts'
 import { textOf } from '../../core/message.ts'
@@ -7,39 +8,48 @@ import { Problem } from '../../core/problem.ts'
 import type { Grant } from '../../ports/credentials.ts'
 import type { ModelProvider, ModelRequest } from '../../ports/model.ts'
 import { listAgents } from '../agents/agents.ts'
-import type { Desk } from '../desk.ts'
-import { refusalOf, targetsInUse } from './models.ts'
+import type { ServiceContext } from '../service-context.ts'
+import { credentialRefusal, targetsInUse } from './models.ts'
 import { keyAdvice, NO_KEY, requireProvider, SCRIPTED } from './providers.ts'
 
-type TestProvider = { provider: string; model?: string; signal: AbortSignal }
+type TestProviderRequest = { provider: string; model?: string; signal: AbortSignal }
 
-type Outcome = { type: 'answered'; text: string; usage: Usage } | { type: 'failed'; failure: Failure; advice?: string }
+type ProviderTestOutcome =
+  | { type: 'answered'; text: string; usage: Usage }
+  | { type: 'failed'; failure: Failure; advice?: string }
 
-export type TestResult = { handle: string; baseUrl?: string; credentialId?: CredentialId; tookMs: number } & Outcome
+export type ProviderTestResult = {
+  handle: string
+  baseUrl?: string
+  credentialId?: CredentialId
+  tookMs: number
+} & ProviderTestOutcome
 
 /**
  * One small request through the client and with the credential a turn would use. Nothing is tried twice and nothing is
  * written down: the answer is what the provider says now.
  */
-export async function testProvider({ provider, model, signal }: TestProvider, desk: Desk): Promise<TestResult> {
-  const { clock, models, credentials } = desk.world
-  const entry = requireProvider(provider, desk)
+export async function testProvider(
+  { provider, model, signal }: TestProviderRequest,
+  context: ServiceContext,
+): Promise<ProviderTestResult> {
+  const { clock, models, credentials } = context.deps
+  const entry = requireProvider(provider, context)
   const client = models.find(provider)
   if (!client) throw new Problem('not-found', `Nothing serves ${provider} here.`)
   const startedAt = clock.monotonic()
   const choice = await credentials.choose(provider, { setAside: [], at: clock.now(), signal })
   const grant = choice.type === 'granted' ? choice.grant : undefined
   const keyless = choice.type === 'none' && entry !== SCRIPTED && entry.needsKey ? entry : undefined
-  const refusal = keyless ? NO_KEY : refusalOf(choice, provider)
-  const chosen = model ?? (refusal ? undefined : await modelToTest(provider, { grant, signal }, desk))
+  const refusal = keyless ? NO_KEY : credentialRefusal(choice, provider)
+  const chosen = model ?? (refusal ? undefined : await modelToTest(provider, { grant, signal }, context))
   const outcome = refusal
-    ? failed(refusal, client, keyless && keyAdvice(keyless))
-    : await ask(chosen, { client, provider, grant, signal })
+    ? failedOutcome(refusal, client, keyless && keyAdvice(keyless))
+    : await sendTestRequest(chosen, { client, provider, grant, signal })
   const baseUrl = grant?.baseUrl ?? client.endpoint?.baseUrl
   return {
     handle: chosen === undefined ? provider : `${provider}/${chosen}`,
-    ...(baseUrl ? { baseUrl } : {}),
-    ...(grant ? { credentialId: grant.credentialId } : {}),
+    ...defined({ baseUrl: baseUrl || undefined, credentialId: grant ? grant.credentialId : undefined }),
     tookMs: Math.round(clock.monotonic() - startedAt),
     ...outcome,
   }
@@ -47,11 +57,14 @@ export async function testProvider({ provider, model, signal }: TestProvider, de
 
 /** Room enough for a model that thinks before it says a word. */
 const OUTPUT_CAP = 512
-const CUT: Failure = { kind: 'cut-off', detail: 'the stream ended without a finish reason' }
+const CUT_OFF: Failure = { kind: 'cut-off', detail: 'the stream ended without a finish reason' }
 
-type Line = { client: ModelProvider; provider: string; grant: Grant | undefined; signal: AbortSignal }
+type ProviderTestTarget = { client: ModelProvider; provider: string; grant: Grant | undefined; signal: AbortSignal }
 
-async function ask(model: string | undefined, { client, provider, grant, signal }: Line): Promise<Outcome> {
+async function sendTestRequest(
+  model: string | undefined,
+  { client, provider, grant, signal }: ProviderTestTarget,
+): Promise<ProviderTestOutcome> {
   if (model === undefined)
     throw new Problem('invalid', `Which model of ${provider}? Name one with --model; its list could not be read.`)
   const request: ModelRequest = {
@@ -62,27 +75,29 @@ async function ask(model: string | undefined, { client, provider, grant, signal 
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Say hello in one short sentence.' }] }],
   }
   const draft = newDraft()
-  for await (const part of client.stream(request, { signal, ...(grant ? { grant } : {}) })) takePart(draft, part)
+  for await (const part of client.stream(request, { signal, ...defined({ grant }) })) takePart(draft, part)
   if (signal.aborted) throw new Problem('unavailable', 'The test was stopped.')
-  if (draft.failure) return failed(draft.failure, client)
-  if (!draft.finish) return failed(CUT, client)
+  if (draft.failure) return failedOutcome(draft.failure, client)
+  if (!draft.finish) return failedOutcome(CUT_OFF, client)
   return { type: 'answered', text: textOf(draft.content), usage: draft.usage }
 }
 
-function failed(failure: Failure, client: ModelProvider, better?: string): Outcome {
+function failedOutcome(failure: Failure, client: ModelProvider, better?: string): ProviderTestOutcome {
   const advice = better ?? client.adviceFor?.(failure.kind)
-  return { type: 'failed', failure, ...(advice ? { advice } : {}) }
+  return { type: 'failed', failure, ...defined({ advice: advice || undefined }) }
 }
 
 /** A model that an agent or the configuration names, else the first of the provider's list. */
 async function modelToTest(
   provider: string,
-  { grant, signal }: Pick<Line, 'grant' | 'signal'>,
-  desk: Desk,
+  { grant, signal }: Pick<ProviderTestTarget, 'grant' | 'signal'>,
+  context: ServiceContext,
 ): Promise<string | undefined> {
   if (provider === SCRIPTED) return 'friendly'
-  const used = targetsInUse({ agents: await listAgents(desk), desk }).find((target) => target.provider === provider)
+  const used = targetsInUse({ agents: await listAgents(context), context }).find(
+    (target) => target.provider === provider,
+  )
   if (used) return used.model
-  const list = await desk.directory.listModels(provider, { signal, ...(grant ? { grant } : {}) })
+  const list = await context.directory.listModels(provider, { signal, ...defined({ grant }) })
   return list.type === 'models' ? list.models[0]?.model : undefined
 }

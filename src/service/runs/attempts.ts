@@ -1,12 +1,13 @@
 import { summaryTargets } from '../../core/compaction.ts'
 import type { Cooldown } from '../../core/credential.ts'
+import { defined } from '../../core/defined.ts'
 import type { LoggedEvent, Usage } from '../../core/event.ts'
 import type { Failure } from '../../core/failure.ts'
 import { costOf } from '../../core/price.ts'
 import type { RunSettings } from '../../core/run.ts'
 import { parseTarget } from '../../core/target.ts'
-import type { Desk } from '../desk.ts'
-import { runWords } from './run-words.ts'
+import type { ServiceContext } from '../service-context.ts'
+import { readRunLabels } from './run-labels.ts'
 import { showRun } from './runs.ts'
 
 /** One request to a model: what came of it, what was done about it, and what it cost. */
@@ -28,7 +29,7 @@ export type FailedAttempt = {
   waitMs?: number
   nextTarget?: string
   /** What the provider said of it. */
-  said: Pick<Failure, 'status' | 'code' | 'requestId'>
+  providerResponse: Pick<Failure, 'status' | 'code' | 'requestId'>
   advice?: string
   /** The provider may have charged for it without saying so. */
   mayHaveCost: boolean
@@ -36,27 +37,27 @@ export type FailedAttempt = {
 }
 
 /** What a run went through, in order. */
-export async function listAttempts(id: string, desk: Desk): Promise<RunAttempt[]> {
-  const { events } = await showRun(id, desk)
+export async function listAttempts(id: string, context: ServiceContext): Promise<RunAttempt[]> {
+  const { events } = await showRun(id, context)
   const first = events[0]?.event
   if (first?.type !== 'input-accepted') return []
-  const words = await runWords(desk)
+  const words = await readRunLabels(context)
   return events.flatMap((logged) => {
-    const attempt = attemptOf(logged, first.settings, desk)
+    const attempt = attemptOf(logged, first.settings, context)
     const id = 'credentialId' in logged.event ? logged.event.credentialId : undefined
-    return attempt ? [{ ...attempt, ...(id ? { credential: words.credential(id) } : {}) }] : []
+    return attempt ? [{ ...attempt, ...defined({ credential: id ? words.credential(id) : undefined }) }] : []
   })
 }
 
-function attemptOf({ at, event }: LoggedEvent, settings: RunSettings, desk: Desk): RunAttempt | undefined {
+function attemptOf({ at, event }: LoggedEvent, settings: RunSettings, context: ServiceContext): RunAttempt | undefined {
   switch (event.type) {
     case 'answer-received': {
       const target = settings.targets[event.target] ?? ''
-      return { at, target, purpose: 'answer', outcome: 'answered', ...charged(target, event.usage, desk) }
+      return { at, target, purpose: 'answer', outcome: 'answered', ...usageAndCost(target, event.usage, context) }
     }
     case 'context-compacted': {
       const target = summaryTargets(settings)[event.target] ?? ''
-      return { at, target, purpose: 'summary', outcome: 'answered', ...charged(target, event.usage, desk) }
+      return { at, target, purpose: 'summary', outcome: 'answered', ...usageAndCost(target, event.usage, context) }
     }
     case 'attempt-failed': {
       const { purpose = 'answer', failure, remedy, waitMs, nextTarget, cooldown } = event
@@ -72,17 +73,10 @@ function attemptOf({ at, event }: LoggedEvent, settings: RunSettings, desk: Desk
         kind: failure.kind,
         detail: failure.detail,
         remedy,
-        said: {
-          ...(status === undefined ? {} : { status }),
-          ...(code === undefined ? {} : { code }),
-          ...(requestId === undefined ? {} : { requestId }),
-        },
+        providerResponse: defined({ status, code, requestId }),
         mayHaveCost: failure.mayHaveBeenAccepted === true && !event.usage,
-        ...(advice ? { advice } : {}),
-        ...(cooldown ? { cooldown } : {}),
-        ...(waitMs === undefined ? {} : { waitMs }),
-        ...(next === undefined ? {} : { nextTarget: next }),
-        ...(event.usage ? charged(target, event.usage, desk) : {}),
+        ...defined({ advice: advice || undefined, cooldown, waitMs, nextTarget: next }),
+        ...(event.usage ? usageAndCost(target, event.usage, context) : undefined),
       }
     }
     case 'input-accepted':
@@ -99,7 +93,7 @@ function attemptOf({ at, event }: LoggedEvent, settings: RunSettings, desk: Desk
   }
 }
 
-function charged(handle: string, usage: Usage, { directory }: Desk): { usage: Usage; cost?: number } {
+function usageAndCost(handle: string, usage: Usage, { directory }: ServiceContext): { usage: Usage; cost?: number } {
   const target = parseTarget(handle)
   const price = target && directory.priceOf(target)
   const cost = price && costOf(usage, price)

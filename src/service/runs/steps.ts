@@ -1,19 +1,23 @@
+import { defined } from '../../core/defined.ts'
 import type { LoggedEvent } from '../../core/event.ts'
 import type { StepId } from '../../core/id.ts'
 import type { Message } from '../../core/message.ts'
 import { foldTurn } from '../../core/turn.ts'
 import type { RunPage, StepFilter, StepRating, StoredStep } from '../../ports/store.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 
-export const listSteps = (filter: StepFilter, page: RunPage, { world, organizationId }: Desk): Promise<StoredStep[]> =>
-  world.store.runs.listSteps(organizationId, filter, page)
+export const listSteps = (
+  filter: StepFilter,
+  page: RunPage,
+  { deps, organizationId }: ServiceContext,
+): Promise<StoredStep[]> => deps.store.runs.listSteps(organizationId, filter, page)
 
-export const findStep = (id: StepId, { world, organizationId }: Desk): Promise<StoredStep | undefined> =>
-  world.store.runs.getStep(organizationId, id)
+export const findStep = (id: StepId, { deps, organizationId }: ServiceContext): Promise<StoredStep | undefined> =>
+  deps.store.runs.getStep(organizationId, id)
 
 /** The answer of a step and what its calls brought, which a continuing run may have written. */
-export async function messagesOfStep({ id, runId }: StoredStep, { world }: Desk): Promise<Message[]> {
-  const { store } = world
+export async function messagesOfStep({ id, runId }: StoredStep, { deps }: ServiceContext): Promise<Message[]> {
+  const { store } = deps
   const events = (await store.events.read(runId, 0)).map(({ event }) => event)
   const { continuedBy } = foldTurn(events)
   const own = await store.messages.ofRun(runId)
@@ -25,8 +29,8 @@ export async function messagesOfStep({ id, runId }: StoredStep, { world }: Desk)
 export type StepTimes = { startedAt: number; modelMs: number; toolsMs?: number; totalMs: number }
 
 /** From the log of its run: a step begins where what was before it ended, failed attempts included. */
-export async function measureStep({ id, runId }: StoredStep, { world }: Desk): Promise<StepTimes | undefined> {
-  return timesOf(id, await world.store.events.read(runId, 0))
+export async function measureStep({ id, runId }: StoredStep, { deps }: ServiceContext): Promise<StepTimes | undefined> {
+  return timesOf(id, await deps.store.events.read(runId, 0))
 }
 
 function timesOf(stepId: string, events: readonly LoggedEvent[]): StepTimes | undefined {
@@ -42,7 +46,7 @@ function timesOf(stepId: string, events: readonly LoggedEvent[]): StepTimes | un
     startedAt,
     modelMs: answer.at - startedAt,
     totalMs: (ended ?? answer).at - startedAt,
-    ...(began && ended ? { toolsMs: ended.at - began.at } : {}),
+    ...defined({ toolsMs: began && ended ? ended.at - began.at : undefined }),
   }
 }
 
@@ -50,5 +54,5 @@ function timesOf(stepId: string, events: readonly LoggedEvent[]): StepTimes | un
 export const rateStep = (
   id: StepId,
   rating: StepRating,
-  { world, organizationId }: Desk,
-): Promise<StoredStep | undefined> => world.store.runs.rateStep(organizationId, id, rating)
+  { deps, organizationId }: ServiceContext,
+): Promise<StoredStep | undefined> => deps.store.runs.rateStep(organizationId, id, rating)

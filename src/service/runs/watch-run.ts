@@ -5,49 +5,53 @@ import { Problem } from '../../core/problem.ts'
 import { isOver, type Run } from '../../core/run.ts'
 import { finishStream } from '../../engine/finish-stream.ts'
 import type { WatchEnd } from '../../ports/streams.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 
-type WatchWish = { after?: number; signal: AbortSignal }
+type WatchOptions = { after?: number; signal: AbortSignal }
 
 /** The run's stream after chunk `after`: what was, then what comes, up to its one terminal chunk. */
-export async function* watchRun(id: string, wish: WatchWish, desk: Desk): AsyncGenerator<NumberedChunk, WatchEnd> {
-  const run = await requireStream(id, desk)
-  return yield* await watchOpened({ runId: run.id, hasEnded: isOver(run) }, wish, desk)
+export async function* watchRun(
+  id: string,
+  wish: WatchOptions,
+  context: ServiceContext,
+): AsyncGenerator<NumberedChunk, WatchEnd> {
+  const run = await requireStream(id, context)
+  return yield* await watchOpened({ runId: run.id, hasEnded: isOver(run) }, wish, context)
 }
 
 /** The same for one that was found already. Thousands may wait here for a word: nothing stands between them and the log. */
 export async function watchOpened(
   { runId, hasEnded }: { runId: RunId; hasEnded: boolean },
-  { after = 0, signal }: WatchWish,
-  { world }: Pick<Desk, 'world'>,
+  { after = 0, signal }: WatchOptions,
+  { deps }: Pick<ServiceContext, 'deps'>,
 ): Promise<AsyncGenerator<NumberedChunk, WatchEnd>> {
   // Its writer may have died between the last commit and the last chunk, or a crash of PostgreSQL taken the stream.
-  if (hasEnded) await finishStream(runId, world)
+  if (hasEnded) await finishStream(runId, deps)
   const whenMissing = async () => {
-    if (await hasRunEnded(runId, world)) await finishStream(runId, world)
+    if (await hasRunEnded(runId, deps)) await finishStream(runId, deps)
   }
-  return world.streams.watch(runId, { after, signal, whenMissing })
+  return deps.streams.watch(runId, { after, signal, whenMissing })
 }
 
-async function hasRunEnded(runId: RunId, { store }: Desk['world']): Promise<boolean> {
+async function hasRunEnded(runId: RunId, { store }: ServiceContext['deps']): Promise<boolean> {
   const run = await store.runs.getAnywhere(runId)
   return run !== undefined && isOver(run)
 }
 
 /** Resolves with the run once it is settled or waits for a person; with the run as it is if the signal aborts. */
-export async function waitForRun(runId: RunId, desk: Desk, signal?: AbortSignal): Promise<Run> {
-  const { engine, world, organizationId } = desk
+export async function waitForRun(runId: RunId, context: ServiceContext, signal?: AbortSignal): Promise<Run> {
+  const { engine, deps, organizationId } = context
   for (;;) {
     const over = new AbortController()
     // Subscribe before reading: an ending in between must not be missed.
     const either = signal ? AbortSignal.any([signal, over.signal]) : over.signal
-    const next = engine ? engine.endings.next(runId, either) : world.clock.sleep(100, either)
+    const next = engine ? engine.completions.next(runId, either) : deps.clock.sleep(100, either)
     if (engine?.dispatcher.isRunning(runId) && !signal?.aborted) {
       // Its ending will be announced here; reading it before would tell nothing.
       await next
       continue
     }
-    const run = await world.store.runs.get(organizationId, runId)
+    const run = await deps.store.runs.get(organizationId, runId)
     if (!run) throw new Problem('not-found', `There is no run "${runId}".`)
     if (isOver(run) || signal?.aborted) {
       over.abort('over')
@@ -61,10 +65,10 @@ export async function waitForRun(runId: RunId, desk: Desk, signal?: AbortSignal)
 export type OpenedStream = { runId: RunId; hasEnded: boolean; streamTokens: boolean; continues?: Continuation }
 
 /** The run whose stream can be read; refused before the first word rather than in the middle. */
-async function requireStream(id: string, desk: Desk): Promise<Run> {
-  const { store, streams } = desk.world
+async function requireStream(id: string, context: ServiceContext): Promise<Run> {
+  const { store, streams } = context.deps
   const runId = parseId('run', id)
-  const run = runId && (await store.runs.get(desk.organizationId, runId))
+  const run = runId && (await store.runs.get(context.organizationId, runId))
   if (!run) throw new Problem('not-found', `There is no run "${id}".`)
   if (await streams.isGone(run))
     throw new Problem('gone', `The stream of ${id} was removed after its retention time. Its messages are still there.`)
@@ -72,9 +76,9 @@ async function requireStream(id: string, desk: Desk): Promise<Run> {
 }
 
 /** What must be known of a run before its stream is told. */
-export async function openStream(id: string, desk: Desk): Promise<OpenedStream> {
-  const run = await requireStream(id, desk)
-  const accepted = await desk.world.store.events.first(run.id)
+export async function openStream(id: string, context: ServiceContext): Promise<OpenedStream> {
+  const run = await requireStream(id, context)
+  const accepted = await context.deps.store.events.first(run.id)
   if (accepted?.type !== 'input-accepted') throw new Error(`the log of ${id} does not begin with its input`)
   const { settings, continues } = accepted
   const opened = { runId: run.id, hasEnded: isOver(run), streamTokens: settings.streamTokens }

@@ -1,23 +1,23 @@
 import type { RunId } from '../../core/id.ts'
-import { checkConversation, checkRun, checkTogether, summarize } from '../../core/invariants/all.ts'
-import { newLinks } from '../../core/invariants/links.ts'
+import { checkAcrossRuns, checkConversation, checkRun, summarize } from '../../core/invariants/all.ts'
+import { newRunLinks } from '../../core/invariants/links.ts'
 import type { Invariant, RunSummary, Violation } from '../../core/invariants/record.ts'
 import { noZombie } from '../../core/invariants/runs.ts'
 import { oneTerminal } from '../../core/invariants/streams.ts'
 import { isOver, phaseOf, type Run } from '../../core/run.ts'
 import { QUARANTINE_FROM } from '../../engine/dispatcher.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 
-export type Report = {
+export type StoreReport = {
   runs: number
   conversations: number
   messages: number
   violations: Violation[]
   /** What is worth knowing and breaks no promise. */
-  notices: Notice[]
+  notices: StoreNotice[]
 }
 
-type Notice = { where: string; detail: string }
+type StoreNotice = { where: string; detail: string }
 
 /** How long a run may be without a live worker while an engine is there to take it over: one heartbeat and some. */
 const RECOVERY_MS = 5_000
@@ -29,34 +29,37 @@ const UNENDED_PAGE = 1_000
  * Checks every promise that can be checked from the outside on a store that may be in use. It is read in pages, each of
  * one moment; what spans pages is looked at a second time before it is called wrong.
  */
-export async function checkStore(desk: Desk): Promise<Report> {
-  const report: Report = { runs: 0, conversations: 0, messages: 0, violations: [], notices: [] }
+export async function checkStore(context: ServiceContext): Promise<StoreReport> {
+  const report: StoreReport = { runs: 0, conversations: 0, messages: 0, violations: [], notices: [] }
   // Only what other runs may contradict is kept, so that a big store is checked in little memory.
-  const links = newLinks()
+  const links = newRunLinks()
   const unheld: Run[] = []
-  const workers = await desk.snapshot.liveWorkers()
+  const workers = await context.snapshot.liveWorkers()
 
-  for await (const record of desk.snapshot.runs()) {
+  for await (const record of context.snapshot.runs()) {
     report.runs++
     report.violations.push(...checkRun(record))
     const { run } = record
     links.add(summarize(record))
     if (run.status === 'running' && !isHeld(run, workers)) unheld.push(run)
-    if (run.waiting && run.expiresAt !== undefined && run.expiresAt < desk.world.clock.now())
+    if (run.waiting && run.expiresAt !== undefined && run.expiresAt < context.deps.clock.now())
       report.notices.push({ where: run.id, detail: 'its approval has lapsed; a running server will end it' })
   }
-  for await (const record of desk.snapshot.conversations()) {
+  for await (const record of context.snapshot.conversations()) {
     if (record.isEnd ?? true) report.conversations++
     report.messages += record.messages.length
     report.violations.push(...checkConversation(record))
   }
-  report.violations.push(...(await checkLinks(links.left(), desk)))
-  await judgeLeft({ unheld, unended: await endlessStreams(desk) }, { report, desk, hasEngine: workers.size > 0 })
+  report.violations.push(...(await checkLinks(links.unresolved(), context)))
+  await checkUnfinished(
+    { unheld, unended: await findUnendedStreams(context) },
+    { report, context, hasEngine: workers.size > 0 },
+  )
   return report
 }
 
 /** Runs that are over while their stream is not, and stays so. */
-async function endlessStreams({ world: { store, streams, clock } }: Desk): Promise<RunId[]> {
+async function findUnendedStreams({ deps: { store, streams, clock } }: ServiceContext): Promise<RunId[]> {
   const endless: RunId[] = []
   for (const id of await streams.unended(UNENDED_PAGE)) {
     const run = await store.runs.getAnywhere(id)
@@ -72,59 +75,62 @@ const isHeld = ({ leaseOwner }: Run, workers: ReadonlySet<string>): boolean =>
   leaseOwner !== undefined && workers.has(leaseOwner)
 
 /** One run may have ended and the next begun, or an answer been given, between two pages: ask again before accusing. */
-async function checkLinks(linked: RunSummary[], desk: Desk): Promise<Violation[]> {
-  const suspected = checkTogether({ runs: linked })
+async function checkLinks(linked: RunSummary[], context: ServiceContext): Promise<Violation[]> {
+  const suspected = checkAcrossRuns({ runs: linked })
   if (suspected.length === 0) return []
   const now: RunSummary[] = []
-  for (const before of linked) now.push((await summaryNow(before.id, desk)) ?? before)
+  for (const before of linked) now.push((await summaryNow(before.id, context)) ?? before)
   const missing = now.flatMap(({ answered }) => (answered ? [answered.continuedBy] : []))
   const known = new Set(now.map((run) => run.id))
   for (const id of missing) {
-    const heir = known.has(id) ? undefined : await summaryNow(id, desk)
+    const heir = known.has(id) ? undefined : await summaryNow(id, context)
     if (heir) now.push(heir)
   }
   const isOld = new Set(suspected.map((violation) => violation.detail))
-  return checkTogether({ runs: now }).filter((violation) => isOld.has(violation.detail))
+  return checkAcrossRuns({ runs: now }).filter((violation) => isOld.has(violation.detail))
 }
 
-async function summaryNow(id: RunId, { world }: Desk): Promise<RunSummary | undefined> {
-  const events = await world.store.events.read(id, 0)
-  const run = await world.store.runs.getAnywhere(id)
+async function summaryNow(id: RunId, { deps }: ServiceContext): Promise<RunSummary | undefined> {
+  const events = await deps.store.events.read(id, 0)
+  const run = await deps.store.runs.getAnywhere(id)
   return run && summarize({ run, events, messages: [] })
 }
 
-type Left = { unheld: Run[]; unended: RunId[] }
-type Judgement = { report: Report; desk: Desk; hasEngine: boolean }
+type UnfinishedRuns = { unheld: Run[]; unended: RunId[] }
+type UnfinishedCheck = { report: StoreReport; context: ServiceContext; hasEngine: boolean }
 
 /** What a dead worker left is not lost: it goes on as soon as another worker takes it over, within seconds where one runs. */
-async function judgeLeft({ unheld, unended }: Left, judgement: Judgement): Promise<void> {
-  const { report, desk, hasEngine } = judgement
-  if (unheld.length + unended.length > 0 && hasEngine) await desk.world.clock.sleep(RECOVERY_MS)
-  await judgeUnheld(unheld, judgement)
-  const still = new Set(unended.length > 0 ? await desk.world.streams.unended(UNENDED_PAGE) : [])
+async function checkUnfinished({ unheld, unended }: UnfinishedRuns, judgment: UnfinishedCheck): Promise<void> {
+  const { report, context, hasEngine } = judgment
+  if (unheld.length + unended.length > 0 && hasEngine) await context.deps.clock.sleep(RECOVERY_MS)
+  await checkUnheld(unheld, judgment)
+  const still = new Set(unended.length > 0 ? await context.deps.streams.unended(UNENDED_PAGE) : [])
   for (const where of unended.filter((id) => still.has(id))) {
-    if (hasEngine) accuse(oneTerminal, { where, detail: 'the run is over and its stream is not' }, report)
+    if (hasEngine) addViolation(oneTerminal, { where, detail: 'the run is over and its stream is not' }, report)
     else report.notices.push({ where, detail: 'its stream has no end; a running server, or its next reader, ends it' })
   }
 }
 
-async function judgeUnheld(unheld: Run[], { report, desk, hasEngine }: Judgement): Promise<void> {
-  const { store } = desk.world
-  const liveWorkers = await desk.snapshot.liveWorkers()
+async function checkUnheld(unheld: Run[], { report, context, hasEngine }: UnfinishedCheck): Promise<void> {
+  const { store } = context.deps
+  const liveWorkers = await context.snapshot.liveWorkers()
   for (const before of unheld) {
     const run = await store.runs.getAnywhere(before.id)
     if (!run || phaseOf(run) !== 'running' || isHeld(run, liveWorkers)) continue
     const isStuck = hasEngine && run.fence === before.fence && run.deaths + 1 < QUARANTINE_FROM
     const detail = `no live worker has held it for ${RECOVERY_MS} ms although one is there`
-    if (isStuck) accuse(noZombie, { where: run.id, detail }, report)
-    else report.notices.push({ where: run.id, detail: waitingWords(hasEngine) })
+    if (isStuck) addViolation(noZombie, { where: run.id, detail }, report)
+    else report.notices.push({ where: run.id, detail: takeoverDetail(hasEngine) })
   }
 }
 
-const accuse = <Subject>({ id, sentence, promise }: Invariant<Subject>, found: Notice, { violations }: Report): void =>
-  void violations.push({ invariant: id, sentence, promise, ...found })
+const addViolation = <Subject>(
+  { id, sentence, promise }: Invariant<Subject>,
+  found: StoreNotice,
+  { violations }: StoreReport,
+): void => void violations.push({ invariant: id, sentence, promise, ...found })
 
-const waitingWords = (hasEngine: boolean): string =>
+const takeoverDetail = (hasEngine: boolean): string =>
   hasEngine
     ? 'its worker died; it is taken over alone, when its turn comes'
     : 'its worker is gone; it goes on when a server starts'

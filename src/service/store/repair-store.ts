@@ -1,12 +1,12 @@
 import type { ConversationId } from '../../core/id.ts'
 import { checkRun } from '../../core/invariants/all.ts'
 import type { RunRecord } from '../../core/invariants/record.ts'
-import { type LostMessage, lostMessages, placeOf, planRowRepair, type RowRepair } from '../../core/repair.ts'
+import { findRepairPosition, type LostMessage, lostMessages, planRowRepair, type RowRepair } from '../../core/repair.ts'
 import { isOver, isSettled, phaseOf, type Run } from '../../core/run.ts'
 import { cancelRun } from '../../engine/cancel-run.ts'
 import { finishStream } from '../../engine/finish-stream.ts'
 import { StorageError } from '../../ports/storage-error.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 
 /** What was mended, in words. */
 export type Repair = { where: string; did: string }
@@ -17,61 +17,61 @@ const PAGE = 1_000
  * Mends what follows from the log without a doubt and says what it did; the rest it leaves alone, for `checkStore` to
  * tell. On SQLite the caller owns the home, so nothing moves meanwhile; elsewhere every write has its guard.
  */
-export async function repairStore(desk: Desk): Promise<Repair[]> {
-  await forgetTheDead(desk)
+export async function repairStore(context: ServiceContext): Promise<Repair[]> {
+  await expireDeadWorkers(context)
   return [
-    ...(await raisePositions(desk)),
-    ...(await mendRuns(desk)),
-    ...(await expireApprovals(desk)),
-    ...(await endStreams(desk)),
+    ...(await raisePositions(context)),
+    ...(await repairRuns(context)),
+    ...(await expireApprovals(context)),
+    ...(await endStreams(context)),
   ]
 }
 
 /** The owner of a home has proved every other worker dead, and registering says so; leaving again holds nothing. */
-async function forgetTheDead({ world: { store, randomness } }: Desk): Promise<void> {
+async function expireDeadWorkers({ deps: { store, randomness } }: ServiceContext): Promise<void> {
   const workerId = `worker-${randomness.uuid()}` as const
   await store.workers.beat(workerId, 1)
   await store.workers.leave(workerId)
 }
 
-async function raisePositions({ world, snapshot }: Desk): Promise<Repair[]> {
+async function raisePositions({ deps, snapshot }: ServiceContext): Promise<Repair[]> {
   const repairs: Repair[] = []
   for await (const { conversation, messages, isEnd = true } of snapshot.conversations()) {
     if (!isEnd) continue
     const { id, nextPosition } = conversation
     const to = (messages.at(-1)?.position ?? -1) + 1
-    if (to <= nextPosition || !(await world.store.repairs.raiseNextPosition(id, to))) continue
+    if (to <= nextPosition || !(await deps.store.repairs.raiseNextPosition(id, to))) continue
     repairs.push({ where: id, did: `next_position was ${nextPosition}, is ${to}` })
   }
   return repairs
 }
 
-async function mendRuns(desk: Desk): Promise<Repair[]> {
+async function repairRuns(context: ServiceContext): Promise<Repair[]> {
   const repairs: Repair[] = []
   const lost = new Map<ConversationId, { run: Run; lost: LostMessage }[]>()
-  for await (const record of desk.snapshot.runs()) {
-    repairs.push(...(await mendRow(record, desk)))
+  for await (const record of context.snapshot.runs()) {
+    repairs.push(...(await repairRow(record, context)))
     const { run } = record
     for (const one of lostMessages(record))
       lost.set(run.conversationId, [...(lost.get(run.conversationId) ?? []), { run, lost: one }])
   }
   // Only now is it known how many messages each conversation has lost.
-  for (const found of lost.values()) repairs.push(...(await bringBack(found, desk)))
+  for (const found of lost.values()) repairs.push(...(await restoreMessage(found, context)))
   return repairs
 }
 
-async function mendRow(record: RunRecord, { world: { store } }: Desk): Promise<Repair[]> {
+async function repairRow(record: RunRecord, { deps: { store } }: ServiceContext): Promise<Repair[]> {
   const plan = planRowRepair(record)
-  if (!plan || !(await mayBecome(record, plan, store.messages))) return []
+  if (!plan || !(await isSafeRepair(record, plan, store.messages))) return []
   if (!(await store.repairs.rewriteRun(record.run, plan))) return []
   return [{ where: record.run.id, did: `${plan.faults.join('; ')}: the row follows its log again` }]
 }
 
 /** A run that goes on, or waits, after others have spoken would put its results where they do not belong. */
-async function mayBecome(
+async function isSafeRepair(
   { run, messages: own }: RunRecord,
   { row }: RowRepair,
-  messages: Desk['world']['store']['messages'],
+  messages: ServiceContext['deps']['store']['messages'],
 ): Promise<boolean> {
   const isRevived = !isSettled(row) && phaseOf(row) !== phaseOf(run)
   const hasSpoken = own.length > 0 || run.continues !== undefined
@@ -80,20 +80,23 @@ async function mayBecome(
   return newest === undefined || newest.runId === run.id || newest.runId === run.continues
 }
 
-async function bringBack(found: { run: Run; lost: LostMessage }[], { world: { store } }: Desk): Promise<Repair[]> {
+async function restoreMessage(
+  found: { run: Run; lost: LostMessage }[],
+  { deps: { store } }: ServiceContext,
+): Promise<Repair[]> {
   const [{ run, lost }] = found as [(typeof found)[0]]
-  const place = placeOf(
+  const place = findRepairPosition(
     found.map((one) => one.lost),
-    await freePlaces(run, store),
+    await findFreePositions(run, store),
   )
   if (place === undefined || !(await store.repairs.insertMessage(run, lost.message, place))) return []
   return [{ where: run.conversationId, did: `${lost.message.id} was missing; it is at position ${place} again` }]
 }
 
 /** The first free positions of a conversation: more than one is as good as many. */
-async function freePlaces(
+async function findFreePositions(
   { organizationId, conversationId }: Run,
-  { conversations, messages }: Desk['world']['store'],
+  { conversations, messages }: ServiceContext['deps']['store'],
 ): Promise<number[]> {
   const end = (await conversations.get(organizationId, conversationId))?.nextPosition ?? 0
   const free: number[] = []
@@ -113,31 +116,31 @@ async function freePlaces(
 }
 
 /** Where an engine lives it does this itself. */
-async function expireApprovals({ world, snapshot }: Desk): Promise<Repair[]> {
-  const { store, clock } = world
+async function expireApprovals({ deps, snapshot }: ServiceContext): Promise<Repair[]> {
+  const { store, clock } = deps
   if ((await snapshot.liveWorkers()).size > 0) return []
   const repairs: Repair[] = []
   for (const run of await store.runs.expired(clock.now(), PAGE)) {
     if (!(await isSound(run, store))) continue
-    await cancelRun({ organizationId: run.organizationId, runId: run.id }, 'expiry', { ...world, nudge: () => {} })
+    await cancelRun({ organizationId: run.organizationId, runId: run.id }, 'expiry', { ...deps, notify: () => {} })
     repairs.push({ where: run.id, did: 'its approval had lapsed; it is cancelled, and its calls are denied' })
   }
   return repairs
 }
 
 /** Nothing is appended to a run, or to a conversation, that is not understood. */
-async function isSound(run: Run, { events, messages }: Desk['world']['store']): Promise<boolean> {
+async function isSound(run: Run, { events, messages }: ServiceContext['deps']['store']): Promise<boolean> {
   const record = { run, events: await events.read(run.id, 0), messages: await messages.ofRun(run.id) }
   return checkRun(record).length === 0
 }
 
-async function endStreams({ world }: Desk): Promise<Repair[]> {
+async function endStreams({ deps }: ServiceContext): Promise<Repair[]> {
   const repairs: Repair[] = []
-  for (const runId of await world.streams.unended(PAGE)) {
-    const run = await world.store.runs.getAnywhere(runId)
+  for (const runId of await deps.streams.unended(PAGE)) {
+    const run = await deps.store.runs.getAnywhere(runId)
     if (!run || !isOver(run)) continue
     try {
-      await finishStream(runId, world)
+      await finishStream(runId, deps)
       repairs.push({ where: runId, did: 'its stream had no end; it has one' })
     } catch (fault) {
       if (fault instanceof StorageError) throw fault

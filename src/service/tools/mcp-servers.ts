@@ -1,78 +1,87 @@
+import { defined } from '../../core/defined.ts'
 import type { McpServerId, ToolId } from '../../core/id.ts'
 import {
-  addressFault,
-  hasMasked,
-  isOfOperators,
+  hasMaskedValue,
+  isOperatorServer,
   type McpContact,
-  type McpPlace,
   type McpSecrets,
   type McpServer,
+  type McpTransport,
   maskedSecrets,
-  withKept,
+  restoreMaskedSecrets,
+  urlFault,
 } from '../../core/mcp-server.ts'
 import { planTools } from '../../core/mcp-tools.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
 import type { Mcp, McpListing } from '../../ports/mcp.ts'
 import type { PlanTools } from '../../ports/mcp-store.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 
-export type NewMcpServer = { name: string; place: McpPlace; secrets: McpSecrets }
+export type NewMcpServer = { name: string; place: McpTransport; secrets: McpSecrets }
 
 /** What is absent stays. A secret that is null is taken away. */
 export type McpServerChange = {
   name?: string
-  place?: McpPlace
+  place?: McpTransport
   secrets?: { [Key in keyof McpSecrets]?: McpSecrets[Key] | null }
 }
 
 /** With its secrets as people may see them. */
-export type ShownMcpServer = McpServer & { shown: McpSecrets }
+export type ShownMcpServer = McpServer & { shownSecrets: McpSecrets }
 
 type RefreshedTools = { added: string[]; updated: string[]; deleted: string[] }
 
 /** Also kept when it cannot be reached now: `contact` says so, and a refresh looks again. */
-export async function createMcpServer({ name, place, secrets }: NewMcpServer, desk: Desk): Promise<ShownMcpServer> {
-  const { mcp } = desk.world
-  refuseAddress(place, desk)
+export async function createMcpServer(
+  { name, place, secrets }: NewMcpServer,
+  context: ServiceContext,
+): Promise<ShownMcpServer> {
+  const { mcp } = context.deps
+  refuseAddress(place, context)
   refuseMasked(secrets)
-  const { store, clock, randomness } = desk.world
+  const { store, clock, randomness } = context.deps
   const id: McpServerId = `mcp_server-${randomness.uuid()}`
   const now = clock.now()
   const server: McpServer = {
     id,
-    organizationId: desk.organizationId,
+    organizationId: context.organizationId,
     name: requireName(name),
     place,
-    ...(isEmpty(secrets) ? {} : { sealed: mcp.seal(secrets, id) }),
-    contact: WAITS,
+    ...defined({ sealed: isEmpty(secrets) ? undefined : mcp.seal(secrets, id) }),
+    contact: WAITS_FOR_SANDBOX,
     revision: 1,
     createdAt: now,
     updatedAt: now,
   }
   // Checked before the server is asked, so that a name that is taken is refused without a wait.
-  if ((await store.mcpServers.list(desk.organizationId)).some((one) => one.name === server.name)) throw nameTaken(name)
+  if ((await store.mcpServers.list(context.organizationId)).some((one) => one.name === server.name))
+    throw nameTaken(name)
   const found = place.type === 'stdio' ? undefined : await mcp.list(server)
-  const looked = { ...server, contact: found ? contactOf(found, desk) : WAITS }
-  const plan = found?.type === 'listed' ? planOf(server, found, desk) : undefined
+  const looked = { ...server, contact: found ? contactOf(found, context) : WAITS_FOR_SANDBOX }
+  const plan = found?.type === 'listed' ? planOf(server, found, context) : undefined
   if ((await store.mcpServers.create(looked, plan)) === 'name-taken') throw nameTaken(name)
-  return shown(looked, mcp)
+  return toShownServer(looked, mcp)
 }
 
-export async function listMcpServers(desk: Desk): Promise<ShownMcpServer[]> {
-  const { mcp } = desk.world
-  return (await desk.world.store.mcpServers.list(desk.organizationId)).map((server) => shown(server, mcp))
+export async function listMcpServers(context: ServiceContext): Promise<ShownMcpServer[]> {
+  const { mcp } = context.deps
+  return (await context.deps.store.mcpServers.list(context.organizationId)).map((server) => toShownServer(server, mcp))
 }
 
-export async function showMcpServer(id: McpServerId, desk: Desk): Promise<ShownMcpServer> {
-  return shown(await requireServer(id, desk), desk.world.mcp)
+export async function showMcpServer(id: McpServerId, context: ServiceContext): Promise<ShownMcpServer> {
+  return toShownServer(await requireServer(id, context), context.deps.mcp)
 }
 
-export async function updateMcpServer(id: McpServerId, change: McpServerChange, desk: Desk): Promise<ShownMcpServer> {
-  const { mcp } = desk.world
-  const now = desk.world.clock.now()
-  if (change.place) refuseAddress(change.place, desk)
-  const updated = await desk.world.store.mcpServers.update(desk.organizationId, id, (before) => {
+export async function updateMcpServer(
+  id: McpServerId,
+  change: McpServerChange,
+  context: ServiceContext,
+): Promise<ShownMcpServer> {
+  const { mcp } = context.deps
+  const now = context.deps.clock.now()
+  if (change.place) refuseAddress(change.place, context)
+  const updated = await context.deps.store.mcpServers.update(context.organizationId, id, (before) => {
     const place = change.place ?? before.place
     if (place.type !== before.place.type)
       throw new Problem(
@@ -91,35 +100,35 @@ export async function updateMcpServer(id: McpServerId, change: McpServerChange, 
       contact,
       revision: before.revision + 1,
       updatedAt: now,
-      ...(sealed === undefined ? {} : { sealed }),
+      ...defined({ sealed }),
     }
   })
   if (updated === 'name-taken') throw nameTaken(change.name ?? '')
   if (!updated) throw notFound(id)
   mcp.forget(id)
-  return shown(updated, mcp)
+  return toShownServer(updated, mcp)
 }
 
-export async function deleteMcpServer(id: McpServerId, desk: Desk): Promise<void> {
-  if (!(await desk.world.store.mcpServers.delete(desk.organizationId, id))) throw notFound(id)
-  desk.world.mcp.forget(id)
+export async function deleteMcpServer(id: McpServerId, context: ServiceContext): Promise<void> {
+  if (!(await context.deps.store.mcpServers.delete(context.organizationId, id))) throw notFound(id)
+  context.deps.mcp.forget(id)
 }
 
 /** `failed`: it could not be asked, which is kept with it; its tools stay as they are. */
-export type Refreshed =
+export type McpRefreshResult =
   | { type: 'refreshed'; tools: RefreshedTools }
   | { type: 'waits-for-sandbox' }
   | Exclude<McpListing, { type: 'listed' }>
 
-export async function refreshMcpServer(id: McpServerId, desk: Desk): Promise<Refreshed> {
-  const { mcp } = desk.world
-  const server = await requireServer(id, desk)
+export async function refreshMcpServer(id: McpServerId, context: ServiceContext): Promise<McpRefreshResult> {
+  const { mcp } = context.deps
+  const server = await requireServer(id, context)
   if (server.place.type === 'stdio') return { type: 'waits-for-sandbox' }
   const found = await mcp.list(server)
-  const plan = found.type === 'listed' ? { plan: planOf(server, found, desk) } : {}
-  const at = desk.world.clock.now()
-  const finding = { revision: server.revision, contact: contactOf(found, desk), at, ...plan }
-  const done = await desk.world.store.mcpServers.record(desk.organizationId, id, finding)
+  const plan = found.type === 'listed' ? { plan: planOf(server, found, context) } : {}
+  const at = context.deps.clock.now()
+  const finding = { revision: server.revision, contact: contactOf(found, context), at, ...plan }
+  const done = await context.deps.store.mcpServers.record(context.organizationId, id, finding)
   if (!done) throw notFound(id)
   if (done === 'moved')
     throw new Problem('conflict', `The server ${server.name} was changed while its tools were read. Refresh it again.`)
@@ -131,30 +140,39 @@ export async function refreshMcpServer(id: McpServerId, desk: Desk): Promise<Ref
   }
 }
 
-export async function mcpServerTools(id: McpServerId, desk: Desk): Promise<StoredTool[]> {
-  await requireServer(id, desk)
-  return desk.world.store.mcpServers.tools(desk.organizationId, id)
+export async function mcpServerTools(id: McpServerId, context: ServiceContext): Promise<StoredTool[]> {
+  await requireServer(id, context)
+  return context.deps.store.mcpServers.tools(context.organizationId, id)
 }
 
-export async function requireMcpServerTool(id: McpServerId, toolId: ToolId, desk: Desk): Promise<StoredTool> {
-  const tool = (await mcpServerTools(id, desk)).find((one) => one.id === toolId)
+export async function requireMcpServerTool(
+  id: McpServerId,
+  toolId: ToolId,
+  context: ServiceContext,
+): Promise<StoredTool> {
+  const tool = (await mcpServerTools(id, context)).find((one) => one.id === toolId)
   if (tool) return tool
   throw new Problem('not-found', `The MCP server ${id} has no tool ${toolId}.`)
 }
 
-const WAITS: McpContact = { state: 'waits-for-sandbox' }
+const WAITS_FOR_SANDBOX: McpContact = { state: 'waits-for-sandbox' }
 
-const contactAfter = ({ type }: McpPlace): McpContact => (type === 'stdio' ? WAITS : { state: 'not-asked' })
+const contactAfter = ({ type }: McpTransport): McpContact =>
+  type === 'stdio' ? WAITS_FOR_SANDBOX : { state: 'not-asked' }
 
-const contactOf = (found: McpListing, { world }: Desk): McpContact =>
+const contactOf = (found: McpListing, { deps }: ServiceContext): McpContact =>
   found.type === 'listed'
-    ? { state: 'reached', at: world.clock.now() }
-    : { state: 'failed', at: world.clock.now(), detail: found.detail }
+    ? { state: 'reached', at: deps.clock.now() }
+    : { state: 'failed', at: deps.clock.now(), detail: found.detail }
 
 /** Ids are chosen here: the plan itself may be asked more than once. */
-function planOf(server: McpServer, { tools }: Extract<McpListing, { type: 'listed' }>, { world }: Desk): PlanTools {
-  const ids = tools.map((): ToolId => `tool-${world.randomness.uuid()}`)
-  const now = world.clock.now()
+function planOf(
+  server: McpServer,
+  { tools }: Extract<McpListing, { type: 'listed' }>,
+  { deps }: ServiceContext,
+): PlanTools {
+  const ids = tools.map((): ToolId => `tool-${deps.randomness.uuid()}`)
+  const now = deps.clock.now()
   return ({ known, isTaken }) =>
     planTools({
       server,
@@ -162,7 +180,7 @@ function planOf(server: McpServer, { tools }: Extract<McpListing, { type: 'liste
       known,
       ids,
       now,
-      isTaken: (name) => isTaken(name) || world.tools.find(name) !== undefined,
+      isTaken: (name) => isTaken(name) || deps.tools.find(name) !== undefined,
     })
 }
 
@@ -171,7 +189,7 @@ function changedSecrets(before: McpServer, change: NonNullable<McpServerChange['
   // Secrets that cannot be opened cannot be kept in part: sending all of them makes the server work again.
   const said = Object.entries(change).filter(([, value]) => value !== undefined && value !== null)
   const gone = Object.entries(change).filter(([, value]) => value === null)
-  const sent = withKept(Object.fromEntries(said), kept ?? {})
+  const sent = restoreMaskedSecrets(Object.fromEntries(said), kept ?? {})
   const all = { ...kept, ...sent }
   const left: McpSecrets = Object.fromEntries(
     Object.entries(all).filter(([key]) => !gone.some(([name]) => name === key)),
@@ -181,25 +199,25 @@ function changedSecrets(before: McpServer, change: NonNullable<McpServerChange['
 }
 
 function refuseMasked(secrets: McpSecrets): void {
-  if (hasMasked(secrets))
+  if (hasMaskedValue(secrets))
     throw new Problem('invalid', 'A secret that begins with … was shortened to be shown. Send it whole.')
 }
 
 /** Secrets that cannot be opened are shown as there are none; the first call says why. */
-const shown = (server: McpServer, mcp: Mcp): ShownMcpServer => ({
+const toShownServer = (server: McpServer, mcp: Mcp): ShownMcpServer => ({
   ...server,
-  shown: maskedSecrets(mcp.secretsOf(server) ?? {}),
+  shownSecrets: maskedSecrets(mcp.secretsOf(server) ?? {}),
 })
 
 const isEmpty = (secrets: McpSecrets): boolean => Object.values(secrets).every((value) => value === undefined)
 
-function refuseAddress(place: McpPlace, desk: Desk): void {
+function refuseAddress(place: McpTransport, context: ServiceContext): void {
   if (place.type === 'stdio') {
-    if (isOfOperators(desk)) return
+    if (isOperatorServer(context)) return
     throw new Problem('invalid', 'A program of its own (stdio) can only be named by whoever runs this server.')
   }
   const fault =
-    addressFault(place.url) ?? (isOfOperators(desk) ? undefined : desk.outbound.addressFault(place.url, 'public'))
+    urlFault(place.url) ?? (isOperatorServer(context) ? undefined : context.outbound.addressFault(place.url, 'public'))
   if (fault) throw new Problem('invalid', `${place.url} cannot be the address of a server: ${fault}.`)
 }
 
@@ -209,8 +227,8 @@ function requireName(name: string): string {
   return trimmed
 }
 
-async function requireServer(id: McpServerId, desk: Desk): Promise<McpServer> {
-  const server = await desk.world.store.mcpServers.get(desk.organizationId, id)
+async function requireServer(id: McpServerId, context: ServiceContext): Promise<McpServer> {
+  const server = await context.deps.store.mcpServers.get(context.organizationId, id)
   if (server) return server
   throw notFound(id)
 }

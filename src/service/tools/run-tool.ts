@@ -3,14 +3,14 @@ import type { AgentId, ConversationId } from '../../core/id.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
-import { OVERTAKEN, type ToolWrite } from '../../core/tool-write.ts'
-import { agentTools, callable } from '../../engine/agent-tools.ts'
+import { STALE_WRITE_OUTPUT, type ToolWrite } from '../../core/tool-write.ts'
+import { agentTools, toCallableTool } from '../../engine/agent-tools.ts'
 import { executeCall } from '../../engine/execute-call.ts'
 import { callDigest } from '../../engine/resolve-calls.ts'
 import type { Tool } from '../../ports/tool.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 
-export type RunTool = {
+export type RunToolRequest = {
   input: JsonObject
   /** Aborted when the caller has disconnected. */
   signal: AbortSignal
@@ -18,36 +18,43 @@ export type RunTool = {
   isRepeat: boolean
 }
 
-export type RanTool = { status: 'success' | 'error'; output: string }
+export type RunToolResult = { status: 'success' | 'error'; output: string }
 
 /** A person runs a tool the agent has, as the agent would. Asking for it is the person's word: nothing waits for another. */
-export async function runAgentTool(agent: Agent, name: string, asked: RunTool & { desk: Desk }): Promise<RanTool> {
-  const { desk } = asked
-  const { store, tools, mcp } = desk.world
+export async function runAgentTool(
+  agent: Agent,
+  name: string,
+  asked: RunToolRequest & { context: ServiceContext },
+): Promise<RunToolResult> {
+  const { context } = asked
+  const { store, tools, mcp } = context.deps
   if (!agent.tools.includes(name)) throw new Problem('not-found', `Agent ${agent.name} has no tool named ${name}.`)
-  const stored = (names: string[]) => store.tools.named(desk.organizationId, names)
+  const stored = (names: string[]) => store.tools.named(context.organizationId, names)
   const tool = (await agentTools(agent, { tools, mcp, stored })).find(name)
   if (!tool) throw new Problem('not-found', `There is no tool named ${name} any more.`)
-  const conversation = await store.conversations.defaultOf(desk.organizationId, agent.id)
+  const conversation = await store.conversations.defaultOf(context.organizationId, agent.id)
   if (!conversation) throw new Problem('not-found', `There is no agent ${agent.id}.`)
   return runOnce(tool, { ...asked, agentId: agent.id, conversationId: conversation.id })
 }
 
 /** The same without an agent, for tools that need none. */
-export function runStoredTool(stored: StoredTool, asked: RunTool & { desk: Desk }): Promise<RanTool> {
-  const { mcp, randomness } = asked.desk.world
+export function runStoredTool(
+  stored: StoredTool,
+  asked: RunToolRequest & { context: ServiceContext },
+): Promise<RunToolResult> {
+  const { mcp, randomness } = asked.context.deps
   const placeholder = { agentId: `agent-${randomness.uuid()}`, conversationId: `conv-${randomness.uuid()}` } as const
-  return runOnce(callable(stored, mcp), { ...asked, ...placeholder })
+  return runOnce(toCallableTool(stored, mcp), { ...asked, ...placeholder })
 }
 
-type Asked = RunTool & { desk: Desk; agentId: AgentId; conversationId: ConversationId }
+type ToolInvocation = RunToolRequest & { context: ServiceContext; agentId: AgentId; conversationId: ConversationId }
 
-async function runOnce(tool: Tool, asked: Asked): Promise<RanTool> {
-  const { input, signal, isRepeat, desk, agentId, conversationId } = asked
-  const { randomness, digest, clock, spill, tools } = desk.world
+async function runOnce(tool: Tool, asked: ToolInvocation): Promise<RunToolResult> {
+  const { input, signal, isRepeat, context, agentId, conversationId } = asked
+  const { randomness, digest, clock, spill, tools } = context.deps
   if (isRepeat && (tool.effects === 'once' || tool.effects === 'verifiable'))
     throw new Problem('conflict', `${tool.name} may have run when it was first asked for. It did not run again.`)
-  const fault = tools.faultOf(tool, input)
+  const fault = tools.inputFault(tool, input)
   if (fault !== undefined) return { status: 'error', output: `Invalid arguments for ${tool.name}: ${fault}` }
   const { needsApproval, effects, parallel, name } = tool
   const { outcome, writes } = await executeCall(
@@ -65,7 +72,7 @@ async function runOnce(tool: Tool, asked: Asked): Promise<RanTool> {
       runId: `run-${randomness.uuid()}`,
       agentId,
       conversationId,
-      organizationId: desk.organizationId,
+      organizationId: context.organizationId,
       spill,
       clock,
       digest,
@@ -74,23 +81,24 @@ async function runOnce(tool: Tool, asked: Asked): Promise<RanTool> {
       progress: () => undefined,
     },
   )
-  for (const write of writes ?? []) if (!(await written(write, asked))) return { status: 'error', output: OVERTAKEN }
+  for (const write of writes ?? [])
+    if (!(await applyWrite(write, asked))) return { status: 'error', output: STALE_WRITE_OUTPUT }
   return { status: outcome.status === 'success' ? 'success' : 'error', output: outcome.output }
 }
 
 /** What the engine writes with a result in a turn. False: another write changed what the tool had read. */
-async function written(write: ToolWrite, { desk, agentId }: Asked): Promise<boolean> {
-  const { store, clock } = desk.world
+async function applyWrite(write: ToolWrite, { context, agentId }: ToolInvocation): Promise<boolean> {
+  const { store, clock } = context.deps
   const now = clock.now()
   switch (write.type) {
     case 'insert-passage': {
       const { passageId: id, text, tags } = write
-      await store.passages.insert({ id, organizationId: desk.organizationId, agentId, text, tags, createdAt: now })
+      await store.passages.insert({ id, organizationId: context.organizationId, agentId, text, tags, createdAt: now })
       return true
     }
     case 'replace-block': {
       let isCurrent = false
-      await store.blocks.update(desk.organizationId, write.blockId, (block) => {
+      await store.blocks.update(context.organizationId, write.blockId, (block) => {
         isCurrent = block.version === write.version
         return isCurrent ? { ...block, value: write.value, updatedAt: now } : block
       })

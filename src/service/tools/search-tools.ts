@@ -1,16 +1,16 @@
 import type { StoredTool } from '../../core/stored-tool.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 import { listTools } from './tools.ts'
 
-type ToolSearch = { query?: string; tags?: string[]; toolTypes?: string[]; limit: number }
+type SearchToolsRequest = { query?: string; tags?: string[]; toolTypes?: string[]; limit: number }
 
 /** Best first: words of the name count more than those of the description. Without words all that fit, in order. */
 export async function searchTools(
-  { query = '', tags, toolTypes, limit }: ToolSearch,
-  desk: Desk,
+  { query = '', tags, toolTypes, limit }: SearchToolsRequest,
+  context: ServiceContext,
 ): Promise<StoredTool[]> {
   const words = wordsOf(query)
-  const fitting = (await listTools(desk)).filter(
+  const fitting = (await listTools(context)).filter(
     (tool) =>
       (!tags?.length || tool.tags.some((tag) => tags.includes(tag))) &&
       (!toolTypes?.length || toolTypes.includes(tool.toolType)),
@@ -25,10 +25,10 @@ export async function searchTools(
 
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
-const IN_NAME = 3
+const NAME_WEIGHT = 3
 
 function scoreOf({ name, description }: StoredTool, words: readonly string[]): number {
   const title = name.toLowerCase()
   const text = description.toLowerCase()
-  return words.reduce((sum, word) => sum + (title.includes(word) ? IN_NAME : 0) + (text.includes(word) ? 1 : 0), 0)
+  return words.reduce((sum, word) => sum + (title.includes(word) ? NAME_WEIGHT : 0) + (text.includes(word) ? 1 : 0), 0)
 }

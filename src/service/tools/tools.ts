@@ -1,11 +1,12 @@
 import { builtinToolType } from '../../core/base-tools.ts'
+import { defined } from '../../core/defined.ts'
 import { parseId, type ToolId, uuidFrom } from '../../core/id.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
-import { readPythonSource, readTypescriptName } from '../../core/tool-source.ts'
+import { parsePythonSource, parseTypescriptName } from '../../core/tool-source.ts'
 import type { Tool } from '../../ports/tool.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 
 export type NewTool = {
   sourceCode: string
@@ -25,60 +26,60 @@ export type ToolChange = Partial<NewTool>
 const RETURN_LIMIT = 50_000
 
 /** Every tool an agent of this organization can have: our own, then those stored as source. */
-export async function listTools(desk: Desk): Promise<StoredTool[]> {
-  const { tools, store } = desk.world
-  const stored = await store.tools.all(desk.organizationId)
-  const own = tools.names().map((name) => builtinTool(tools.find(name)!, desk))
+export async function listTools(context: ServiceContext): Promise<StoredTool[]> {
+  const { tools, store } = context.deps
+  const stored = await store.tools.all(context.organizationId)
+  const own = tools.names().map((name) => builtinTool(tools.find(name)!, context))
   return [...own, ...stored.filter(({ name }) => !tools.find(name))]
 }
 
-export async function requireTool(id: ToolId, desk: Desk): Promise<StoredTool> {
-  const { tools, store } = desk.world
-  const own = tools.names().find((name) => builtinToolId(name, desk) === id)
-  const tool = own ? builtinTool(tools.find(own)!, desk) : await store.tools.get(desk.organizationId, id)
+export async function requireTool(id: ToolId, context: ServiceContext): Promise<StoredTool> {
+  const { tools, store } = context.deps
+  const own = tools.names().find((name) => builtinToolId(name, context) === id)
+  const tool = own ? builtinTool(tools.find(own)!, context) : await store.tools.get(context.organizationId, id)
   if (tool) return tool
   throw new Problem('not-found', `There is no tool ${id}.`)
 }
 
 /** The tools of these names, in their order; a name that nothing answers to is left out. */
-export async function namedTools(names: readonly string[], desk: Desk): Promise<StoredTool[]> {
-  const { tools, store } = desk.world
+export async function findToolsByName(names: readonly string[], context: ServiceContext): Promise<StoredTool[]> {
+  const { tools, store } = context.deps
   const unknown = names.filter((name) => !tools.find(name))
-  const stored = unknown.length > 0 ? await store.tools.named(desk.organizationId, unknown) : []
+  const stored = unknown.length > 0 ? await store.tools.named(context.organizationId, unknown) : []
   return names.flatMap((name) => {
     const own = tools.find(name)
-    return own ? [builtinTool(own, desk)] : stored.filter((tool) => tool.name === name)
+    return own ? [builtinTool(own, context)] : stored.filter((tool) => tool.name === name)
   })
 }
 
 /** Which of these names a tool answers to, in their order. */
-export async function knownNames(names: readonly string[], desk: Desk): Promise<string[]> {
-  const { tools, store } = desk.world
+export async function findKnownToolNames(names: readonly string[], context: ServiceContext): Promise<string[]> {
+  const { tools, store } = context.deps
   const unknown = names.filter((name) => !tools.find(name))
-  const stored = unknown.length > 0 ? await store.tools.named(desk.organizationId, unknown) : []
+  const stored = unknown.length > 0 ? await store.tools.named(context.organizationId, unknown) : []
   return names.filter((name) => tools.find(name) || stored.some((tool) => tool.name === name))
 }
 
-export async function createTool(wish: NewTool, desk: Desk): Promise<StoredTool> {
-  const tool = toolFrom(wish, desk)
-  refuseBuiltin(tool.name, desk)
-  if ((await desk.world.store.tools.create(tool)) === 'created') return tool
+export async function createTool(wish: NewTool, context: ServiceContext): Promise<StoredTool> {
+  const tool = toStoredTool(wish, context)
+  refuseBuiltinName(tool.name, context)
+  if ((await context.deps.store.tools.create(tool)) === 'created') return tool
   throw new Problem('conflict', `There is a tool named ${tool.name} already. Use upsert to replace it.`)
 }
 
 /** Replaces the tool of the same name, or makes one. */
-export async function upsertTool(wish: NewTool, desk: Desk): Promise<StoredTool> {
-  const tool = toolFrom(wish, desk)
-  refuseBuiltin(tool.name, desk)
-  const [known] = await desk.world.store.tools.named(desk.organizationId, [tool.name])
-  if (!known) return createTool(wish, desk)
+export async function upsertTool(wish: NewTool, context: ServiceContext): Promise<StoredTool> {
+  const tool = toStoredTool(wish, context)
+  refuseBuiltinName(tool.name, context)
+  const [known] = await context.deps.store.tools.named(context.organizationId, [tool.name])
+  if (!known) return createTool(wish, context)
   if (known.mcp) throw new Problem('conflict', `${tool.name} is the name of a tool of an MCP server.`)
-  return updateStored(known.id, ({ id, createdAt }) => ({ ...tool, id, createdAt }), desk)
+  return updateStored(known.id, ({ id, createdAt }) => ({ ...tool, id, createdAt }), context)
 }
 
-export async function updateTool(id: ToolId, change: ToolChange, desk: Desk): Promise<StoredTool> {
-  const before = await requireTool(id, desk)
-  refuseFixed(before)
+export async function updateTool(id: ToolId, change: ToolChange, context: ServiceContext): Promise<StoredTool> {
+  const before = await requireTool(id, context)
+  refuseBuiltinChange(before)
   const isRead = change.sourceCode !== undefined || change.jsonSchema !== undefined || change.argsSchema !== undefined
   if (before.mcp && (isRead || change.description !== undefined))
     throw new Problem('invalid', `What ${before.name} is and takes is said by its MCP server. Refresh that instead.`)
@@ -87,29 +88,33 @@ export async function updateTool(id: ToolId, change: ToolChange, desk: Desk): Pr
     (tool) => {
       const { jsonSchema: _, description: __, ...kept } = tool
       const wire = tool.mcp ? tool.wire : (change.wire ?? tool.wire)
-      if (!isRead) return { ...tool, ...withoutAbsent(change), wire, updatedAt: desk.world.clock.now() }
+      if (!isRead) return { ...tool, ...withoutUndefined(change), wire, updatedAt: context.deps.clock.now() }
       const schema = change.jsonSchema ?? (change.sourceCode === undefined ? tool.jsonSchema : undefined)
-      const wish = { ...kept, ...withoutAbsent(change), ...(schema ? { jsonSchema: schema } : {}) }
-      return { ...toolFrom(wish, desk), id: tool.id, createdAt: tool.createdAt }
+      const wish = { ...kept, ...withoutUndefined(change), ...defined({ jsonSchema: schema }) }
+      return { ...toStoredTool(wish, context), id: tool.id, createdAt: tool.createdAt }
     },
-    desk,
+    context,
   )
 }
 
-export async function deleteTool(id: ToolId, desk: Desk): Promise<void> {
-  const tool = await requireTool(id, desk)
-  refuseFixed(tool)
-  await desk.world.store.tools.delete(desk.organizationId, id)
+export async function deleteTool(id: ToolId, context: ServiceContext): Promise<void> {
+  const tool = await requireTool(id, context)
+  refuseBuiltinChange(tool)
+  await context.deps.store.tools.delete(context.organizationId, id)
 }
 
-function refuseFixed({ name, toolType, mcp }: StoredTool): void {
+function refuseBuiltinChange({ name, toolType, mcp }: StoredTool): void {
   if (toolType !== 'custom' && !mcp) throw new Problem('invalid', `The tool ${name} is part of the server.`)
 }
 
-async function updateStored(id: ToolId, edit: (tool: StoredTool) => StoredTool, desk: Desk): Promise<StoredTool> {
-  const updated = await desk.world.store.tools.update(desk.organizationId, id, (tool) => {
+async function updateStored(
+  id: ToolId,
+  edit: (tool: StoredTool) => StoredTool,
+  context: ServiceContext,
+): Promise<StoredTool> {
+  const updated = await context.deps.store.tools.update(context.organizationId, id, (tool) => {
     const edited = edit(tool)
-    if (edited.name !== tool.name) refuseBuiltin(edited.name, desk)
+    if (edited.name !== tool.name) refuseBuiltinName(edited.name, context)
     return edited
   })
   if (updated === 'name-taken') throw new Problem('conflict', 'There is another tool of the new name.')
@@ -117,20 +122,21 @@ async function updateStored(id: ToolId, edit: (tool: StoredTool) => StoredTool, 
   return updated
 }
 
-function refuseBuiltin(name: string, desk: Desk): void {
-  if (desk.world.tools.find(name)) throw new Problem('conflict', `${name} is the name of a tool of the server itself.`)
+function refuseBuiltinName(name: string, context: ServiceContext): void {
+  if (context.deps.tools.find(name))
+    throw new Problem('conflict', `${name} is the name of a tool of the server itself.`)
 }
 
 /** Ours have no row: their ids follow from their names, so that they are the same everywhere and for ever. */
-function builtinToolId(name: string, { world }: Desk): ToolId {
-  return parseId('tool', `tool-${uuidFrom(world.digest(`builtin tool\n${name}`))}`)!
+function builtinToolId(name: string, { deps }: ServiceContext): ToolId {
+  return parseId('tool', `tool-${uuidFrom(deps.digest(`builtin tool\n${name}`))}`)!
 }
 
-function builtinTool(tool: Tool, desk: Desk): StoredTool {
+function builtinTool(tool: Tool, context: ServiceContext): StoredTool {
   const { name, description, inputSchema, needsApproval, parallel, outputLimit } = tool
   return {
-    id: builtinToolId(name, desk),
-    organizationId: desk.organizationId,
+    id: builtinToolId(name, context),
+    organizationId: context.organizationId,
     name,
     description,
     toolType: builtinToolType(name),
@@ -147,20 +153,20 @@ function builtinTool(tool: Tool, desk: Desk): StoredTool {
   }
 }
 
-export function toolFrom(wish: NewTool, desk: Desk): StoredTool {
-  const { clock, randomness } = desk.world
+export function toStoredTool(wish: NewTool, context: ServiceContext): StoredTool {
+  const { clock, randomness } = context.deps
   const now = clock.now()
-  const { name, description, parameters } = described(wish)
+  const { name, description, parameters } = describeTool(wish)
   return {
     id: `tool-${randomness.uuid()}`,
-    organizationId: desk.organizationId,
+    organizationId: context.organizationId,
     name,
     toolType: 'custom',
     description,
     sourceType: wish.sourceType ?? 'python',
     sourceCode: wish.sourceCode,
     jsonSchema: { ...wish.jsonSchema, name, description, parameters },
-    ...(wish.argsSchema ? { argsSchema: wish.argsSchema } : {}),
+    ...defined({ argsSchema: wish.argsSchema }),
     tags: wish.tags ?? [],
     returnCharLimit: wish.returnCharLimit ?? RETURN_LIMIT,
     needsApproval: wish.needsApproval ?? false,
@@ -171,13 +177,19 @@ export function toolFrom(wish: NewTool, desk: Desk): StoredTool {
   }
 }
 
-type Described = { name: string; description: string; parameters: JsonObject }
+type ToolDescription = { name: string; description: string; parameters: JsonObject }
 
 /** A schema that is given counts; what it leaves open is read from the source. */
-function described({ sourceCode, sourceType = 'python', jsonSchema, argsSchema, description }: NewTool): Described {
-  const source = sourceType === 'python' ? readPythonSource(sourceCode) : undefined
+function describeTool({
+  sourceCode,
+  sourceType = 'python',
+  jsonSchema,
+  argsSchema,
+  description,
+}: NewTool): ToolDescription {
+  const source = sourceType === 'python' ? parsePythonSource(sourceCode) : undefined
   const fromSource = source?.type === 'read' ? source : undefined
-  const named = sourceType === 'typescript' ? readTypescriptName(sourceCode) : fromSource?.name
+  const named = sourceType === 'typescript' ? parseTypescriptName(sourceCode) : fromSource?.name
   const stated = typeof jsonSchema?.name === 'string' ? jsonSchema.name : undefined
   if (stated && named && stated !== named)
     throw new Problem('invalid', `The schema is for "${stated}", the last function of the source is "${named}".`)
@@ -187,15 +199,15 @@ function described({ sourceCode, sourceType = 'python', jsonSchema, argsSchema, 
     throw new Problem('invalid', `The name of the tool cannot be read from its source: ${reason}. Give a json_schema.`)
   }
   if (!/^[A-Za-z_][\w-]{0,63}$/.test(name)) throw new Problem('invalid', `"${name}" cannot be the name of a tool.`)
-  const parameters = argsSchema ?? objectOf(jsonSchema?.parameters) ?? fromSource?.parameters
+  const parameters = argsSchema ?? asJsonObject(jsonSchema?.parameters) ?? fromSource?.parameters
   if (!parameters)
     throw new Problem('invalid', `The parameters of ${name} cannot be read from its source. Give a json_schema.`)
   const words = description ?? (typeof jsonSchema?.description === 'string' ? jsonSchema.description : undefined)
   return { name, description: words ?? fromSource?.description ?? '', parameters }
 }
 
-const objectOf = (value: unknown): JsonObject | undefined =>
+const asJsonObject = (value: unknown): JsonObject | undefined =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : undefined
 
-const withoutAbsent = (change: ToolChange): ToolChange =>
+const withoutUndefined = (change: ToolChange): ToolChange =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))

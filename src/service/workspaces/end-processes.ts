@@ -1,31 +1,34 @@
 import type { ConversationId } from '../../core/id.ts'
 import type { Workspaces } from '../../ports/workspaces.ts'
-import type { Desk } from '../desk.ts'
+import type { ServiceContext } from '../service-context.ts'
 
 /**
  * Drops what deleted conversations kept warm, and removes their workspaces. The request that deleted them has its answer
  * in their rows, so a fault is only reported, and the janitor of workspaces removes what is left.
  */
-export async function closeConversations(ids: readonly ConversationId[], { world, workspaces }: Desk): Promise<void> {
-  for (const id of ids) world.warm.forget(id)
+export async function closeConversations(
+  ids: readonly ConversationId[],
+  { deps, workspaces }: ServiceContext,
+): Promise<void> {
+  for (const id of ids) deps.historyCache.forget(id)
   await Promise.all(
     ids.map(async (id) => {
       try {
         await workspaces.remove(id)
       } catch (fault) {
-        world.report(fault, `removing the workspace of ${id}`)
+        deps.report(fault, `removing the workspace of ${id}`)
       }
     }),
   )
 }
 
-type EndOptions = { workspaces: Workspaces; report(fault: unknown, where: string): void }
+type EndProcessesDeps = { workspaces: Workspaces; report(fault: unknown, where: string): void }
 
 /** Ends everything that runs in the workspace of a conversation whose context is reset; its files stay. */
-export async function endProcesses(id: ConversationId, { workspaces, report }: EndOptions): Promise<void> {
+export async function endProcesses(id: ConversationId, { workspaces, report }: EndProcessesDeps): Promise<void> {
   try {
     // Nothing runs in a workspace that is asleep, and asking would wake it.
-    if ((await workspaces.glance(id))?.status === 'asleep') return
+    if ((await workspaces.peek(id))?.status === 'asleep') return
     const workspace = await workspaces.find(id)
     const running = (await workspace?.processes())?.filter(({ ending }) => ending === undefined) ?? []
     await Promise.all(running.map(({ processId }) => workspace?.kill(processId, 'removed')))

@@ -8,17 +8,17 @@ import {
   type Workspace,
   WorkspaceError,
   type WorkspaceFault,
-  type WorkspaceGlance,
   type WorkspaceState,
+  type WorkspaceSummary,
   type Workspaces,
 } from '../../ports/workspaces.ts'
 import { requireConversationAndAgent } from '../conversations/conversations.ts'
-import type { Desk } from '../desk.ts'
-import { entryOf } from '../people/audit.ts'
+import { newAuditEntry } from '../people/audit.ts'
+import type { ServiceContext } from '../service-context.ts'
 
-export type ListedWorkspace = ShownWorkspace<WorkspaceState | WorkspaceGlance>
+export type ListedWorkspace = ShownWorkspace<WorkspaceState | WorkspaceSummary>
 
-type WorkspaceQuestion = {
+type ListWorkspacesRequest = {
   agentId?: AgentId
   limit: number
   /** The conversation of the last one seen. */
@@ -27,71 +27,77 @@ type WorkspaceQuestion = {
 
 /** Those of the caller's own conversations, by conversation. Looking wakes none of them. */
 export async function listWorkspaces(
-  { agentId, limit, after }: WorkspaceQuestion,
-  desk: Desk,
+  { agentId, limit, after }: ListWorkspacesRequest,
+  context: ServiceContext,
 ): Promise<ListedWorkspace[]> {
-  const { agents, conversations } = desk.world.store
-  const workspaces = desk.workspaces
+  const { agents, conversations } = context.deps.store
+  const workspaces = context.workspaces
   const known = new Map<AgentId, Agent | undefined>()
   const found: ListedWorkspace[] = []
-  for (const id of (await telling(workspaces.list())).sort()) {
+  for (const id of (await withWorkspaceProblems(workspaces.list())).sort()) {
     if (found.length === limit) break
     if (after !== undefined && id <= after) continue
-    const conversation = await conversations.get(desk.organizationId, id)
+    const conversation = await conversations.get(context.organizationId, id)
     if (!conversation || (agentId !== undefined && conversation.agentId !== agentId)) continue
     const { agentId: owner } = conversation
-    if (!known.has(owner)) known.set(owner, await agents.get(desk.organizationId, owner))
+    if (!known.has(owner)) known.set(owner, await agents.get(context.organizationId, owner))
     const agent = known.get(owner)
-    const state = await telling(stateOf(id, workspaces))
+    const state = await withWorkspaceProblems(readWorkspaceState(id, workspaces))
     if (agent && state) found.push({ agent, conversation, state })
   }
   return found
 }
 
 /** What runs and ran in one is told of those that are awake. */
-async function stateOf(id: ConversationId, workspaces: Workspaces): Promise<ListedWorkspace['state'] | undefined> {
-  const seen = await workspaces.glance(id)
+async function readWorkspaceState(
+  id: ConversationId,
+  workspaces: Workspaces,
+): Promise<ListedWorkspace['state'] | undefined> {
+  const seen = await workspaces.peek(id)
   return seen?.status === 'asleep' ? seen : workspaces.inspect(id)
 }
 
 /** What a conversation has on this machine: state, use, limits and processes. Another organization's looks missing. */
-export async function showWorkspace(id: ConversationId, desk: Desk): Promise<ShownWorkspace> {
-  const { agent, conversation } = await requireConversationAndAgent(id, desk)
-  const state = await telling(desk.workspaces.inspect(id))
+export async function showWorkspace(id: ConversationId, context: ServiceContext): Promise<ShownWorkspace> {
+  const { agent, conversation } = await requireConversationAndAgent(id, context)
+  const state = await withWorkspaceProblems(context.workspaces.inspect(id))
   if (state) return { agent, conversation, state }
   throw noWorkspace(id)
 }
 
-export type ProcessQuestion = { conversationId: ConversationId; processId: string; range: OutputRange }
+export type ShowProcessRequest = { conversationId: ConversationId; processId: string; range: OutputRange }
 
 /** How a process stands, with a piece of what it wrote. */
 export async function showProcess(
-  { conversationId, processId, range }: ProcessQuestion,
-  desk: Desk,
+  { conversationId, processId, range }: ShowProcessRequest,
+  context: ServiceContext,
 ): Promise<{ process: ProcessState; output: ProcessOutput }> {
-  const { conversation } = await requireConversationAndAgent(conversationId, desk)
-  const workspace = await requireWorkspace(conversation, desk)
+  const { conversation } = await requireConversationAndAgent(conversationId, context)
+  const workspace = await requireWorkspace(conversation, context)
   const process = await requireProcess(workspace, processId)
-  return { process, output: await telling(workspace.output(processId, range)) }
+  return { process, output: await withWorkspaceProblems(workspace.output(processId, range)) }
 }
 
 /** For good, with all that runs in it. The conversation stays; its next command finds an empty workspace. */
-export async function removeWorkspace(id: ConversationId, desk: Desk): Promise<void> {
-  await requireConversationAndAgent(id, desk)
-  if (!(await telling(desk.workspaces.remove(id)))) throw noWorkspace(id)
-  await desk.world.store.audit.append(entryOf({ verb: 'workspace.remove', object: id }, desk))
+export async function removeWorkspace(id: ConversationId, context: ServiceContext): Promise<void> {
+  await requireConversationAndAgent(id, context)
+  if (!(await withWorkspaceProblems(context.workspaces.remove(id)))) throw noWorkspace(id)
+  await context.deps.store.audit.append(newAuditEntry({ verb: 'workspace.remove', object: id }, context))
 }
 
-type EndProcess = { conversationId: ConversationId; processId: string }
+type EndProcessRequest = { conversationId: ConversationId; processId: string }
 
 /** First politely, then for good; resolves with how it ended. One that has ended is left as it is. */
-export async function endProcess({ conversationId, processId }: EndProcess, desk: Desk): Promise<ProcessState> {
-  const { conversation } = await requireConversationAndAgent(conversationId, desk)
-  const workspace = await requireWorkspace(conversation, desk)
+export async function endProcess(
+  { conversationId, processId }: EndProcessRequest,
+  context: ServiceContext,
+): Promise<ProcessState> {
+  const { conversation } = await requireConversationAndAgent(conversationId, context)
+  const workspace = await requireWorkspace(conversation, context)
   const process = await requireProcess(workspace, processId)
   if (process.ending) return process
-  const ended = await telling(workspace.kill(processId, 'asked'))
-  await desk.world.store.audit.append(entryOf({ verb: 'process.end', object: conversationId }, desk))
+  const ended = await withWorkspaceProblems(workspace.kill(processId, 'asked'))
+  await context.deps.store.audit.append(newAuditEntry({ verb: 'process.end', object: conversationId }, context))
   return ended
 }
 
@@ -99,8 +105,8 @@ export async function endProcess({ conversationId, processId }: EndProcess, desk
 export type ShownWorkspace<State = WorkspaceState> = { agent: Agent; conversation: Conversation; state: State }
 
 /** The workspace of a conversation that is known to be the caller's. */
-async function requireWorkspace({ id }: Conversation, desk: Desk): Promise<Workspace> {
-  const found = await telling(desk.workspaces.find(id))
+async function requireWorkspace({ id }: Conversation, context: ServiceContext): Promise<Workspace> {
+  const found = await withWorkspaceProblems(context.workspaces.find(id))
   if (found) return found
   throw noWorkspace(id)
 }
@@ -109,7 +115,7 @@ const noWorkspace = (id: string): Problem =>
   new Problem('not-found', `Conversation ${id} has no workspace; one is made when a tool first needs it.`)
 
 async function requireProcess(workspace: Workspace, processId: string): Promise<ProcessState> {
-  const found = await telling(workspace.process(processId))
+  const found = await withWorkspaceProblems(workspace.process(processId))
   if (found) return found
   throw new Problem('not-found', `There is no process "${processId.slice(0, 80)}" in this workspace.`)
 }
@@ -122,7 +128,7 @@ const KIND_OF_FAULT: Record<WorkspaceFault, ProblemKind> = {
 }
 
 /** What a workspace cannot do, as a caller is told it. */
-export async function telling<T>(work: Promise<T>): Promise<T> {
+async function withWorkspaceProblems<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (fault) {

@@ -18,9 +18,9 @@ export async function deleteAgent(
   return true
 }
 
-type Of = { agent: AgentId }
+type AgentParameter = { agent: AgentId }
 
-const lockRuns = statement<Of>()((db, p, { lock }) =>
+const lockRuns = statement<AgentParameter>()((db, p, { lock }) =>
   lock(db.selectFrom('runs').select('number').where('agent_id', '=', p('agent'))),
 )
 
@@ -28,24 +28,30 @@ const RUNS = (agent: AgentId) => sql<number>`(select number from runs where agen
 const CONVERSATIONS = (agent: AgentId) => sql<ConversationId>`(select id from conversations where agent_id = ${agent})`
 
 /** What points at others goes before them. */
-const REMOVALS: Statement<Of, unknown>[] = [
-  statement<Of>()((db, p) => db.deleteFrom('events').where('run_number', 'in', RUNS(p('agent')))),
-  statement<Of>()((db, p) => db.deleteFrom('steps').where('run_number', 'in', RUNS(p('agent')))),
-  statement<Of>()((db, p) => db.deleteFrom('messages').where('conversation_id', 'in', CONVERSATIONS(p('agent')))),
-  statement<Of>()((db, p) =>
+const REMOVALS: Statement<AgentParameter, unknown>[] = [
+  statement<AgentParameter>()((db, p) => db.deleteFrom('events').where('run_number', 'in', RUNS(p('agent')))),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('steps').where('run_number', 'in', RUNS(p('agent')))),
+  statement<AgentParameter>()((db, p) =>
+    db.deleteFrom('messages').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
+  ),
+  statement<AgentParameter>()((db, p) =>
     db.deleteFrom('steered_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
   ),
-  statement<Of>()((db, p) => db.deleteFrom('run_otids').where('conversation_id', 'in', CONVERSATIONS(p('agent')))),
-  statement<Of>()((db, p) => db.deleteFrom('run_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent')))),
-  statement<Of>()((db, p) => db.deleteFrom('runs').where('agent_id', '=', p('agent'))),
-  statement<Of>()((db, p) => db.deleteFrom('conversations').where('agent_id', '=', p('agent'))),
+  statement<AgentParameter>()((db, p) =>
+    db.deleteFrom('run_otids').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
+  ),
+  statement<AgentParameter>()((db, p) =>
+    db.deleteFrom('run_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
+  ),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('runs').where('agent_id', '=', p('agent'))),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('conversations').where('agent_id', '=', p('agent'))),
   // After the conversations: whoever indexes one of them holds it, and finds it gone.
-  statement<Of>()((db, p) => db.deleteFrom('message_index').where('agent_id', '=', p('agent'))),
-  statement<Of>()((db, p) => db.deleteFrom('message_vector_models').where('agent_id', '=', p('agent'))),
-  statement<Of>()((db, p) => db.deleteFrom('message_index_heads').where('agent_id', '=', p('agent'))),
-  statement<Of>()((db, p) => db.deleteFrom('passage_vectors').where('agent_id', '=', p('agent'))),
-  statement<Of>()((db, p) => db.deleteFrom('passages').where('agent_id', '=', p('agent'))),
-  statement<Of>()((db, p) => db.deleteFrom('agent_blocks').where('agent_id', '=', p('agent'))),
-  statement<Of>()((db, p) => db.deleteFrom('agent_tags').where('agent_id', '=', p('agent'))),
-  statement<Of>()((db, p) => db.deleteFrom('agents').where('id', '=', p('agent'))),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('message_index').where('agent_id', '=', p('agent'))),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('message_vector_models').where('agent_id', '=', p('agent'))),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('message_index_heads').where('agent_id', '=', p('agent'))),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('passage_vectors').where('agent_id', '=', p('agent'))),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('passages').where('agent_id', '=', p('agent'))),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('agent_blocks').where('agent_id', '=', p('agent'))),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('agent_tags').where('agent_id', '=', p('agent'))),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('agents').where('id', '=', p('agent'))),
 ]

@@ -5,12 +5,12 @@ import type { AgentFilter } from '../../ports/agent-store.ts'
 import type { ListPage } from '../../ports/list-page.ts'
 import {
   type Bounds,
-  bothWays,
-  containing,
   hasTags,
+  inBothDirections,
   inBounds,
   isBlank,
-  placesBy,
+  likePattern,
+  positionsBy,
   readPage,
   type TagValues,
   tagValues,
@@ -18,22 +18,22 @@ import {
 import { type Executor, statement } from '../database/statement.ts'
 import { agentOf } from '../rows/agent-row.ts'
 
-type Search = { organizationId: OrganizationId; filter: AgentFilter; page: ListPage }
+type AgentSearch = { organizationId: OrganizationId; filter: AgentFilter; page: ListPage }
 
 export async function searchAgents(
   db: Executor,
-  { organizationId, filter, page }: Search,
+  { organizationId, filter, page }: AgentSearch,
 ): Promise<Agent[] | undefined> {
   const sortBy = filter.sortBy ?? 'created_at'
   return readPage(page, {
-    find: (id) => db.get(PLACES[sortBy], { organization: organizationId, id }),
+    find: (id) => db.get(POSITIONS[sortBy], { organization: organizationId, id }),
     read: (direction, bounds) =>
       db.all(LISTS[sortBy][direction], {
         ...bounds,
         ...tagValues(filter.tags, filter.allTags ? 'all' : 'any'),
         organization: organizationId,
         name: filter.name ?? '',
-        text: containing(filter.text),
+        text: likePattern(filter.text),
         block: filter.blockId ?? '',
         stop: filter.lastStopReason ?? '',
       }),
@@ -87,9 +87,9 @@ const listOf = (key: RawBuilder<number>, direction: 'asc' | 'desc') =>
       .limit(p('limit')),
   )
 
-const LISTS = bothWays(KEYS, listOf)
+const LISTS = inBothDirections(KEYS, listOf)
 
-const PLACES = placesBy('agents', KEYS)
+const POSITIONS = positionsBy('agents', KEYS)
 
 const count = statement<{ organization: OrganizationId }>()((db, p) =>
   db

@@ -12,10 +12,10 @@ import { type Executor, statement } from '../database/statement.ts'
 import { attachBlocks } from '../memory/agent-blocks.ts'
 import { insertBlock } from '../memory/blocks.ts'
 import { insertPassage } from '../memory/passages.ts'
-import { forgetPrompts } from '../memory/stale-prompts.ts'
+import { invalidatePrompts } from '../memory/stale-prompts.ts'
 import { AGENT_COLUMNS, agentOf, agentRowOf } from '../rows/agent-row.ts'
 import type { ChangedRun } from '../rows/run-row.ts'
-import { putTool } from '../tools/tools.ts'
+import { upsertTool } from '../tools/tools.ts'
 import { deleteAgent } from './agent-deletion.ts'
 import { countAgents, searchAgents } from './agent-list.ts'
 import { setTags } from './agent-tags.ts'
@@ -27,10 +27,10 @@ export function agentStore(database: Database): AgentStore {
       write({
         key: agent.id,
         async work(db) {
-          await insertAgent(db, { agent, conversationId: defaultConversation, parts })
+          await insertAgent(db, { agent, conversationId: defaultConversation, contents: parts })
           return true
         },
-        recall: async (db) => ((await db.get(byId.plain, idOf(agent))) ? true : undefined),
+        findCommitted: async (db) => ((await db.get(byId.plain, idOf(agent))) ? true : undefined),
       }).then(() => undefined),
 
     createAll: (agents) =>
@@ -40,7 +40,8 @@ export function agentStore(database: Database): AgentStore {
           for (const one of agents) await insertAgent(db, one)
           return true
         },
-        recall: async (db) => (!agents[0] || (await db.get(byId.plain, idOf(agents[0].agent))) ? true : undefined),
+        findCommitted: async (db) =>
+          !agents[0] || (await db.get(byId.plain, idOf(agents[0].agent))) ? true : undefined,
       }).then(() => undefined),
 
     get: (organizationId, id) =>
@@ -76,7 +77,7 @@ export function agentStore(database: Database): AgentStore {
           await db.run(update, agentRowOf(agent))
           if (tags) await setTags(db, agent, tags)
           if (blockIds) await attachBlocks(db, agent, blockIds)
-          if (recompiles) await forgetPrompts(db, id)
+          if (recompiles) await invalidatePrompts(db, id)
           return agent
         },
       }),
@@ -88,19 +89,19 @@ export function agentStore(database: Database): AgentStore {
 }
 
 /** With its default conversation and all that was asked for with it. */
-async function insertAgent(db: Executor, { agent, conversationId, parts }: NewAgent): Promise<void> {
+async function insertAgent(db: Executor, { agent, conversationId, contents }: NewAgent): Promise<void> {
   const { id, organizationId, createdAt } = agent
-  const { newTools = [], newBlocks = [], newPassages = [], messages = [], contextStart = 0 } = parts
-  for (const tool of newTools) await putTool(db, tool)
+  const { newTools = [], newBlocks = [], newPassages = [], messages = [], contextStart = 0 } = contents
+  for (const tool of newTools) await upsertTool(db, tool)
   await db.run(insert, agentRowOf(agent))
   const place = { id: conversationId, organizationId, agentId: id, isDefault: true }
   await insertConversation(db, { ...place, createdAt, contextStart, nextPosition: 0 })
   for (const block of newBlocks) await insertBlock(db, block)
-  await attachBlocks(db, agent, parts.blockIds ?? [])
-  await setTags(db, agent, parts.tags ?? [])
+  await attachBlocks(db, agent, contents.blockIds ?? [])
+  await setTags(db, agent, contents.tags ?? [])
   if (messages.length > 0) await insertMessages(db, beforeAnyRun(agent, conversationId), messages)
   for (const passage of newPassages) await insertPassage(db, passage)
-  if (parts.prompt !== undefined) await keepPrompt(db, { organizationId, id: conversationId }, parts.prompt)
+  if (contents.prompt !== undefined) await keepPrompt(db, { organizationId, id: conversationId }, contents.prompt)
 }
 
 /** Messages that no run wrote belong to none. */

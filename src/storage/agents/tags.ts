@@ -2,7 +2,7 @@ import { type SqlBool, sql } from 'kysely'
 import type { AgentId, OrganizationId } from '../../core/id.ts'
 import type { TagStore } from '../../ports/agent-store.ts'
 import type { Database } from '../database/database.ts'
-import { containing, isBlank } from '../database/list-page.ts'
+import { isBlank, likePattern } from '../database/list-page.ts'
 import { listParameters, listValues, type Slots, statement } from '../database/statement.ts'
 
 export function tagStore({ read }: Database): TagStore {
@@ -10,7 +10,13 @@ export function tagStore({ read }: Database): TagStore {
     list: (organizationId, { text, after, before, limit, order }) =>
       read(async (db) => {
         const [low, high] = order === 'asc' ? [after, before] : [before, after]
-        const values = { organization: organizationId, text: containing(text), low: low ?? '', high: high ?? '', limit }
+        const values = {
+          organization: organizationId,
+          text: likePattern(text),
+          low: low ?? '',
+          high: high ?? '',
+          limit,
+        }
         const rows = await db.all(order === 'asc' ? ascending : descending, values)
         return rows.map(({ tag }) => tag)
       }),
@@ -28,10 +34,10 @@ export function tagStore({ read }: Database): TagStore {
   }
 }
 
-type List = { organization: OrganizationId; text: string; low: string; high: string; limit: number }
+type TagListValues = { organization: OrganizationId; text: string; low: string; high: string; limit: number }
 
 const listOf = (order: 'asc' | 'desc') =>
-  statement<List>()((db, p) =>
+  statement<TagListValues>()((db, p) =>
     db
       .selectFrom('agent_tags')
       .select('tag')
@@ -48,9 +54,9 @@ const ascending = listOf('asc')
 const descending = listOf('desc')
 
 const BATCH = 32
-type Batch = Slots<'id', AgentId> & { organization: OrganizationId }
+type TagBatchValues = Slots<'id', AgentId> & { organization: OrganizationId }
 
-const ofAgents = statement<Batch>()((db, p) =>
+const ofAgents = statement<TagBatchValues>()((db, p) =>
   db
     .selectFrom('agent_tags')
     .select(['agent_id', 'tag'])

@@ -3,25 +3,33 @@ import type { Conversation } from '../../core/agent.ts'
 import type { OrganizationId } from '../../core/id.ts'
 import type { ListPage } from '../../ports/list-page.ts'
 import type { ConversationFilter } from '../../ports/store.ts'
-import { type Bounds, bothWays, containing, inBounds, isBlank, placesBy, readPage } from '../database/list-page.ts'
+import {
+  type Bounds,
+  inBothDirections,
+  inBounds,
+  isBlank,
+  likePattern,
+  positionsBy,
+  readPage,
+} from '../database/list-page.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { conversationOf } from '../rows/conversation-row.ts'
 
-type Search = { organizationId: OrganizationId; filter: ConversationFilter; page: ListPage }
+type ConversationSearch = { organizationId: OrganizationId; filter: ConversationFilter; page: ListPage }
 
 export async function searchConversations(
   db: Executor,
-  { organizationId, filter, page }: Search,
+  { organizationId, filter, page }: ConversationSearch,
 ): Promise<Conversation[] | undefined> {
   const sortBy = filter.sortBy ?? 'created_at'
   return readPage(page, {
-    find: (id) => db.get(PLACES[sortBy], { organization: organizationId, id }),
+    find: (id) => db.get(POSITIONS[sortBy], { organization: organizationId, id }),
     read: (direction, bounds) =>
       db.all(LISTS[sortBy][direction], {
         ...bounds,
         organization: organizationId,
         agent: filter.agentId ?? '',
-        text: containing(filter.text),
+        text: likePattern(filter.text),
         archived: filter.archived ?? 'never',
       }),
     objectOf: conversationOf,
@@ -60,6 +68,6 @@ const listOf = (key: RawBuilder<number>, direction: 'asc' | 'desc') =>
       .limit(p('limit')),
   )
 
-const LISTS = bothWays(KEYS, listOf)
+const LISTS = inBothDirections(KEYS, listOf)
 
-const PLACES = placesBy('conversations', KEYS)
+const POSITIONS = positionsBy('conversations', KEYS)

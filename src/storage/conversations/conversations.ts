@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Conversation } from '../../core/agent.ts'
 import type { AgentId, ConversationId, OrganizationId } from '../../core/id.ts'
-import type { ConversationStore, Deleted } from '../../ports/store.ts'
+import type { ConversationStore, DeleteResult } from '../../ports/store.ts'
 import type { Database } from '../database/database.ts'
 import { lockAgent } from '../database/lock-agent.ts'
 import { insertInto, updateById } from '../database/row-statements.ts'
@@ -22,7 +22,7 @@ export function conversationStore({ read, write }: Database): ConversationStore 
           for (const block of ownBlocks) await insertBlock(db, block)
           return true
         },
-        recall: async (db) => ((await db.get(byId, idOf(conversation))) ? true : undefined),
+        findCommitted: async (db) => ((await db.get(byId, idOf(conversation))) ? true : undefined),
       }).then(() => undefined),
 
     get: (organizationId, id) =>
@@ -80,20 +80,20 @@ export function conversationStore({ read, write }: Database): ConversationStore 
           if (copied !== nextPosition) throw new Error(`${copied} of ${nextPosition} messages of ${source} were copied`)
           return 'forked' as const
         },
-        recall: async (db) => ((await db.get(byId, idOf(conversation))) ? ('forked' as const) : undefined),
+        findCommitted: async (db) => ((await db.get(byId, idOf(conversation))) ? ('forked' as const) : undefined),
       }),
   }
 }
 
 /** Under the right to open runs, so that none can be opened in between. */
-async function remove(db: Executor, place: Key, at: number): Promise<Deleted> {
-  const found = await db.get(takeOpeningRight, place)
+async function remove(db: Executor, key: Key, at: number): Promise<DeleteResult> {
+  const found = await db.get(takeOpeningLock, key)
   if (!found) return { type: 'not-found' }
-  const active = await db.all(activeIn, { id: place.id })
+  const active = await db.all(activeIn, { id: key.id })
   if (active.length > 0) return { type: 'busy', runIds: active.map(({ id }) => id) }
-  const row = await db.get(byId, place)
+  const row = await db.get(byId, key)
   if (row) await removeOwnBlocks(db, row)
-  await db.run(setDeleted, { id: place.id, at })
+  await db.run(setDeleted, { id: key.id, at })
   return { type: 'deleted' }
 }
 
@@ -150,10 +150,10 @@ const anywhere = statement<{ id: ConversationId }>()((db, p) =>
 )
 
 /** Two openers of runs in one conversation come one after the other. */
-export const takeOpeningRight = statement<Key>()((db, p, { openingRight }) =>
+export const takeOpeningLock = statement<Key>()((db, p, { openingLock }) =>
   db
     .selectFrom('conversations')
-    .select(['id', 'agent_id', openingRight(p('id')).as('right')])
+    .select(['id', 'agent_id', openingLock(p('id')).as('right')])
     .where('id', '=', p('id'))
     .where('organization_id', '=', p('organization'))
     .where('deleted_at', 'is', null),

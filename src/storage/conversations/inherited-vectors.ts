@@ -2,30 +2,30 @@ import { type SqlBool, sql } from 'kysely'
 import type { ConversationId } from '../../core/id.ts'
 import { type Executor, type Parameter, statement } from '../database/statement.ts'
 
-type Stretch = { conversation: ConversationId; from: number; to: number }
+type IndexRange = { conversation: ConversationId; from: number; to: number }
 
 /** What a fork copied means what it meant before: nobody is asked twice. */
-export async function inheritVectors(db: Executor, stretch: Stretch): Promise<void> {
-  await db.run(markInherited, stretch)
-  await db.run(copyVectors, stretch)
+export async function inheritVectors(db: Executor, range: IndexRange): Promise<void> {
+  await db.run(markInherited, range)
+  await db.run(copyVectors, range)
 }
 
 /** Of the message a place was copied from. */
 const ORIGINAL = sql`from messages as original join message_index as home
   on home.conversation_id = original.conversation_id and home.position = original.position`
 
-const inStretch = (p: Parameter<Stretch>) => sql<SqlBool>`message_index.conversation_id = ${p('conversation')}
+const inIndexRange = (p: Parameter<IndexRange>) => sql<SqlBool>`message_index.conversation_id = ${p('conversation')}
   and message_index.position >= ${p('from')} and message_index.position < ${p('to')}
   and message_index.copy_of is not null`
 
-const markInherited = statement<Stretch>()((db, p) =>
+const markInherited = statement<IndexRange>()((db, p) =>
   db
     .updateTable('message_index')
     .set({ embedded_by: sql`(select home.embedded_by ${ORIGINAL} where original.id = message_index.copy_of)` })
-    .where(inStretch(p)),
+    .where(inIndexRange(p)),
 )
 
-const copyVectors = statement<Stretch>()((db, p) =>
+const copyVectors = statement<IndexRange>()((db, p) =>
   db
     .insertInto('message_vectors')
     .columns(['message_number', 'vector', 'refusal'])
@@ -33,7 +33,7 @@ const copyVectors = statement<Stretch>()((db, p) =>
       sql`select message_index.number, known.vector, known.refusal
         ${ORIGINAL} join message_index on message_index.copy_of = original.id
         join message_vectors as known on known.message_number = home.number
-        where ${inStretch(p)} and message_index.embedded_by is not null` as never,
+        where ${inIndexRange(p)} and message_index.embedded_by is not null` as never,
     )
     .onConflict((conflict) => conflict.doNothing()),
 )

@@ -1,54 +1,54 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { ConversationId, MessageId, OrganizationId } from '../../core/id.ts'
 import type { ListPage } from '../../ports/list-page.ts'
-import type { Recalled } from '../../ports/recall-store.ts'
+import type { MessageWithAgent } from '../../ports/message-search-store.ts'
 import { type Executor, type Parameter, type Statement, statement } from '../database/statement.ts'
-import { MESSAGE_COLUMNS, recalledOf } from '../rows/message-row.ts'
+import { MESSAGE_COLUMNS, messagesWithAgentOf } from '../rows/message-row.ts'
 
-type Page = ListPage & { conversationId?: ConversationId }
+type MessageListPage = ListPage & { conversationId?: ConversationId }
 
 /** Messages of all conversations in the order of time; those of one moment in the order of their places. */
-export async function listAcross(
+export async function listMessages(
   db: Executor,
   organizationId: OrganizationId,
-  page: Page,
-): Promise<Recalled[] | undefined> {
+  page: MessageListPage,
+): Promise<MessageWithAgent[] | undefined> {
   const { limit, order, after, before, conversationId } = page
-  const reach = { organization: organizationId, agent: '', conversation: conversationId ?? '' }
+  const scopeValues = { organization: organizationId, agent: '', conversation: conversationId ?? '' }
   const scope = conversationId ? 'conversation' : 'all'
   for (const id of [after, before])
-    if (id !== undefined && !(await db.get(CURSORS[scope], { ...reach, id: id as MessageId }))) return undefined
+    if (id !== undefined && !(await db.get(CURSORS[scope], { ...scopeValues, id: id as MessageId }))) return undefined
   const [newer, older] = order === 'asc' ? [after, before] : [before, after]
   // With only an end given, what is wanted is next to that end.
   const isReversed = before !== undefined && after === undefined
   const isUp = (order === 'asc') !== isReversed
-  const values = { ...reach, newer: newer ?? '', older: older ?? '', limit }
+  const values = { ...scopeValues, newer: newer ?? '', older: older ?? '', limit }
   const list = listStatement({ scope, newer: newer !== undefined, older: older !== undefined, isUp })
-  const found = recalledOf(await db.rows(list, values))
+  const found = messagesWithAgentOf(await db.rows(list, values))
   return isReversed ? found.reverse() : found
 }
 
-type Reach = { organization: OrganizationId; agent: string; conversation: string }
+type ScopeValues = { organization: OrganizationId; agent: string; conversation: string }
 
 /** One statement for each: a condition that may be idle keeps an index from being used. */
 export type Scope = 'all' | 'agent' | 'conversation'
 
 const CONVERSATIONS = {
   all: () => sql``,
-  agent: <V extends Reach>(p: Parameter<V>) => sql`and conversations.agent_id = ${p('agent')}`,
-  conversation: <V extends Reach>(p: Parameter<V>) => sql`and conversations.id = ${p('conversation')}
+  agent: <V extends ScopeValues>(p: Parameter<V>) => sql`and conversations.agent_id = ${p('agent')}`,
+  conversation: <V extends ScopeValues>(p: Parameter<V>) => sql`and conversations.id = ${p('conversation')}
     and (cast(${p('agent')} as text) = '' or conversations.agent_id = ${p('agent')})`,
 }
 
 /** What a fork copied is found through its original, as long as that is there. */
-const once = (table: RawBuilder<unknown>) => sql`and (${table}.copy_of is null
+const withoutCopies = (table: RawBuilder<unknown>) => sql`and (${table}.copy_of is null
   or not exists (select 1 from messages as original join conversations as home on home.id = original.conversation_id
     where original.id = ${table}.copy_of and home.deleted_at is null))`
 
 const TABLES = { messages: sql`messages`, message_index: sql`message_index` }
 
 /** What is there to be found: of one conversation everything; of several, everything once. */
-export const inReach = <V extends Reach>(
+export const inScope = <V extends ScopeValues>(
   p: Parameter<V>,
   scope: Scope,
   table: keyof typeof TABLES = 'messages',
@@ -57,27 +57,27 @@ export const inReach = <V extends Reach>(
   and ${TABLES[table]}.conversation_id in (select conversations.id from conversations
     where conversations.organization_id = ${p('organization')} and conversations.deleted_at is null
     ${CONVERSATIONS[scope](p)})
-  ${scope === 'conversation' ? sql`` : once(TABLES[table])}`
+  ${scope === 'conversation' ? sql`` : withoutCopies(TABLES[table])}`
 
 const cursorIn = (scope: Scope) =>
-  statement<Reach & { id: MessageId }>()((db, p) =>
+  statement<ScopeValues & { id: MessageId }>()((db, p) =>
     db
       .selectFrom('messages')
       .select('id')
-      .where(inReach(p, scope))
+      .where(inScope(p, scope))
       .where(sql<SqlBool>`(id = ${p('id')} or copy_of = ${p('id')})`)
       .limit(sql.lit(1)),
   )
 
 const CURSORS = { all: cursorIn('all'), conversation: cursorIn('conversation') }
 
-type Values = Reach & { newer: string; older: string; limit: number }
-type Shape = { scope: Scope; newer: boolean; older: boolean; isUp: boolean }
+type Values = ScopeValues & { newer: string; older: string; limit: number }
+type ListShape = { scope: Scope; newer: boolean; older: boolean; isUp: boolean }
 
 const known = new Map<string, Statement<Values, unknown>>()
 
 /** One statement for each combination of cursors. */
-function listStatement(shape: Shape): Statement<Values, unknown> {
+function listStatement(shape: ListShape): Statement<Values, unknown> {
   const name = JSON.stringify(shape)
   const found = known.get(name)
   if (found) return found
@@ -86,7 +86,7 @@ function listStatement(shape: Shape): Statement<Values, unknown> {
     let query = db
       .selectFrom('messages')
       .select([...MESSAGE_COLUMNS, 'agent_id'])
-      .where(inReach(p, shape.scope))
+      .where(inScope(p, shape.scope))
     if (shape.newer) query = query.where(beyond(p, 'newer'))
     if (shape.older) query = query.where(beyond(p, 'older'))
     return query

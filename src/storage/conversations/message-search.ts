@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import type { AgentId, OrganizationId } from '../../core/id.ts'
-import { fuseRankings, type SearchTerm, saidIn } from '../../core/search-terms.ts'
-import type { Recalled, RecallQuery } from '../../ports/recall-store.ts'
+import { fuseRankings, type SearchTerm, searchableText } from '../../core/search-terms.ts'
+import type { MessageSearchQuery, MessageWithAgent } from '../../ports/message-search-store.ts'
 import { isBlank } from '../database/list-page.ts'
 import {
   type Executor,
@@ -12,11 +12,11 @@ import {
   type Statement,
   statement,
 } from '../database/statement.ts'
-import { MESSAGE_COLUMNS, recalledOf } from '../rows/message-row.ts'
-import { inReach, type Scope } from './message-list.ts'
-import { scopeToken } from './message-words.ts'
+import { MESSAGE_COLUMNS, messagesWithAgentOf } from '../rows/message-row.ts'
+import { scopeToken } from './indexed-messages.ts'
+import { inScope, type Scope } from './message-list.ts'
 
-type MessageSearch = Omit<RecallQuery, 'text'> & {
+type MessageSearch = Omit<MessageSearchQuery, 'text'> & {
   organizationId: OrganizationId
   agentId?: AgentId | undefined
   terms: readonly SearchTerm[]
@@ -24,36 +24,45 @@ type MessageSearch = Omit<RecallQuery, 'text'> & {
 
 const ROLES = 4
 /** Spellings that what is not indexed yet is searched for. */
-const SPELLINGS = 16
+const MAX_SPELLINGS = 16
 /** Rows of it that contain one of them somewhere, of which those are kept that say it. */
-const MOST_PLAIN = 1_000
+const MAX_UNINDEXED_ROWS = 1_000
 
 /** By the database's rank, then the newest; without a word, the newest. */
-export async function searchInMessages(db: Executor, search: MessageSearch): Promise<Recalled[]> {
+export async function searchInMessages(db: Executor, search: MessageSearch): Promise<MessageWithAgent[]> {
   const { terms, limit } = search
-  if (terms.length === 0) return recalledOf(await db.rows(STATEMENTS.newest[scopeOf(search)], reachOf(search)))
+  if (terms.length === 0)
+    return messagesWithAgentOf(await db.rows(STATEMENTS.newest[scopeOf(search)], searchValuesOf(search)))
   // In this order: what somebody indexes between the two is found twice and not missed.
-  const recent = await plainly(db, search)
-  const indexed = await matching(db, search, 'whole')
-  if (recent.length === 0 && indexed.length === 0) return matching(db, search, 'beginning')
+  const recent = await searchUnindexed(db, search)
+  const indexed = await searchIndexed(db, search, 'whole')
+  if (recent.length === 0 && indexed.length === 0) return searchIndexed(db, search, 'beginning')
   if (recent.length === 0) return indexed
   const both = fuseRankings([recent, indexed], ({ conversationId, position }) => `${conversationId} ${position}`)
   return both.slice(0, limit).map(({ item }) => item)
 }
 
 /** Words that are nowhere whole may be how others begin. */
-async function matching(db: Executor, search: MessageSearch, as: 'whole' | 'beginning'): Promise<Recalled[]> {
-  const values = { ...reachOf(search), sqlite: forSqlite(search, as), postgres: forPostgres(search.terms, as) }
-  return recalledOf(await db.rows(STATEMENTS.indexed[scopeOf(search)], values))
+async function searchIndexed(
+  db: Executor,
+  search: MessageSearch,
+  as: 'whole' | 'beginning',
+): Promise<MessageWithAgent[]> {
+  const values = {
+    ...searchValuesOf(search),
+    sqlite: sqliteQuery(search, as),
+    postgres: postgresQuery(search.terms, as),
+  }
+  return messagesWithAgentOf(await db.rows(STATEMENTS.indexed[scopeOf(search)], values))
 }
 
-function forSqlite({ terms, organizationId, agentId, conversationId }: MessageSearch, as: 'whole' | 'beginning') {
+function sqliteQuery({ terms, organizationId, agentId, conversationId }: MessageSearch, as: 'whole' | 'beginning') {
   const star = as === 'beginning' ? '*' : ''
   const words = terms.map(({ tokens }) => `"${tokens.join(' ')}"${star}`).join(' OR ')
   return `scope : "${scopeToken(conversationId ?? agentId ?? organizationId)}" AND content : (${words})`
 }
 
-const forPostgres = (terms: readonly SearchTerm[], as: 'whole' | 'beginning'): string =>
+const postgresQuery = (terms: readonly SearchTerm[], as: 'whole' | 'beginning'): string =>
   terms
     .map(({ tokens }) => {
       const last = tokens.length - 1
@@ -63,23 +72,23 @@ const forPostgres = (terms: readonly SearchTerm[], as: 'whole' | 'beginning'): s
     .join(' | ')
 
 /** What was said since the index was brought up to date, most words first. */
-async function plainly(db: Executor, search: MessageSearch): Promise<Recalled[]> {
+async function searchUnindexed(db: Executor, search: MessageSearch): Promise<MessageWithAgent[]> {
   const { terms, limit } = search
-  const spellings = terms.flatMap(({ plain }) => spellingsOf(plain)).slice(0, SPELLINGS)
+  const spellings = terms.flatMap(({ plain }) => spellingsOf(plain)).slice(0, MAX_SPELLINGS)
   const values = {
-    ...reachOf(search),
-    limit: MOST_PLAIN,
+    ...searchValuesOf(search),
+    limit: MAX_UNINDEXED_ROWS,
     // Nothing in a word is a wildcard.
     ...listValues(
       'word',
       spellings.map((word) => `%${word}%`),
-      SPELLINGS,
+      MAX_SPELLINGS,
     ),
   }
-  const rows = recalledOf(await db.rows(STATEMENTS.unindexed[scopeOf(search)], values))
+  const rows = messagesWithAgentOf(await db.rows(STATEMENTS.unindexed[scopeOf(search)], values))
   const hits = rows.flatMap((message) => {
     // The store looks at the whole row, and a word may be in what only describes it.
-    const said = saidIn(message.body).toLowerCase()
+    const said = searchableText(message.body).toLowerCase()
     const words = terms.filter(({ plain }) => said.includes(plain)).length
     return words === 0 ? [] : [{ message, words }]
   })
@@ -102,7 +111,7 @@ export const scopeOf = ({ agentId, conversationId }: Pick<MessageSearch, 'agentI
   conversationId ? 'conversation' : agentId ? 'agent' : 'all'
 
 /** A blank agent or conversation is any. */
-export type Reach = Slots<'role'> & {
+export type SearchValues = Slots<'role'> & {
   organization: OrganizationId
   agent: string
   conversation: string
@@ -113,7 +122,7 @@ export type Reach = Slots<'role'> & {
   limit: number
 }
 
-export function reachOf(search: Omit<MessageSearch, 'terms'>): Reach {
+export function searchValuesOf(search: Omit<MessageSearch, 'terms'>): SearchValues {
   const { organizationId, agentId, conversationId, roles = [], from, to, limit, skip } = search
   return {
     organization: organizationId,
@@ -128,7 +137,7 @@ export function reachOf(search: Omit<MessageSearch, 'terms'>): Reach {
   }
 }
 
-export const within = <V extends Reach>(p: Parameter<V>, table: 'messages' | 'message_index') => {
+export const matchesFilters = <V extends SearchValues>(p: Parameter<V>, table: 'messages' | 'message_index') => {
   const name = sql.table(table)
   const roles = sql.join(listParameters(p, 'role', ROLES))
   return sql<SqlBool>`${name}.created_at between cast(${p('from')} as bigint) and cast(${p('to')} as bigint)
@@ -136,23 +145,23 @@ export const within = <V extends Reach>(p: Parameter<V>, table: 'messages' | 'me
 }
 
 const newestIn = (scope: Scope) =>
-  statement<Reach>()((db, p) =>
+  statement<SearchValues>()((db, p) =>
     db
       .selectFrom('messages')
       .select([...MESSAGE_COLUMNS, 'agent_id'])
-      .where(inReach(p, scope))
-      .where(within(p, 'messages'))
+      .where(inScope(p, scope))
+      .where(matchesFilters(p, 'messages'))
       .orderBy('created_at', 'desc')
       .orderBy('position', 'desc')
       .limit(p('limit'))
       .offset(p('skip')),
   )
 
-type Asked = Reach & { sqlite: string; postgres: string }
+type IndexedSearchValues = SearchValues & { sqlite: string; postgres: string }
 
 /** The best are chosen among the indexed places alone; only of those are messages read. */
 const indexedIn = (scope: Scope) =>
-  statement<Asked>()((db, p, { name }) => {
+  statement<IndexedSearchValues>()((db, p, { name }) => {
     const question = sql`cast(${p('postgres')} as tsquery)`
     const found =
       name === 'sqlite'
@@ -166,7 +175,7 @@ const indexedIn = (scope: Scope) =>
       hit_position: number
       hit_rank: number
     }>`(select message_index.conversation_id as hit_conversation, message_index.position as hit_position,
-      ${rank} as hit_rank ${found} ${inReach(p, scope, 'message_index')} and ${within(p, 'message_index')}
+      ${rank} as hit_rank ${found} ${inScope(p, scope, 'message_index')} and ${matchesFilters(p, 'message_index')}
       order by hit_rank, message_index.created_at desc, message_index.position desc
       limit ${p('limit')} offset ${p('skip')})`
     return db
@@ -182,13 +191,13 @@ const indexedIn = (scope: Scope) =>
       .orderBy('position', 'desc')
   })
 
-type Plain = Reach & Slots<'word'>
+type UnindexedSearchValues = SearchValues & Slots<'word'>
 
 /** From the conversations that have something new, so that no other message is looked at. */
 const unindexedIn = (scope: Scope) =>
-  statement<Plain>()((db, p, { name }) => {
+  statement<UnindexedSearchValues>()((db, p, { name }) => {
     const hits = sql.join(
-      listParameters(p, 'word', SPELLINGS).map(
+      listParameters(p, 'word', MAX_SPELLINGS).map(
         (word) =>
           sql`(not ${isBlank(word)} and lower(messages.body) like ${word} escape '\\')
             or (not ${isBlank(word)} and messages.body like ${word} escape '\\')`,
@@ -202,7 +211,7 @@ const unindexedIn = (scope: Scope) =>
       where talks.next_position > coalesce(heads.next_position, 0) and talks.organization_id = ${p('organization')}
         ${scope === 'agent' ? sql`and talks.agent_id = ${p('agent')}` : sql``}
         ${scope === 'conversation' ? sql`and talks.id = ${p('conversation')}` : sql``}
-        and ${inReach(p, scope)} and ${within(p, 'messages')} and (${hits})
+        and ${inScope(p, scope)} and ${matchesFilters(p, 'messages')} and (${hits})
       order by messages.created_at desc, messages.position desc limit ${p('limit')})`
     return db
       .selectFrom(fresh.as('fresh'))
@@ -212,7 +221,7 @@ const unindexedIn = (scope: Scope) =>
       .orderBy('position', 'desc')
   })
 
-const forEach = <V extends Reach>(
+const forEachScope = <V extends SearchValues>(
   make: (scope: Scope) => Statement<V, unknown>,
 ): Record<Scope, Statement<V, unknown>> => ({
   all: make('all'),
@@ -220,4 +229,8 @@ const forEach = <V extends Reach>(
   conversation: make('conversation'),
 })
 
-const STATEMENTS = { newest: forEach(newestIn), indexed: forEach(indexedIn), unindexed: forEach(unindexedIn) }
+const STATEMENTS = {
+  newest: forEachScope(newestIn),
+  indexed: forEachScope(indexedIn),
+  unindexed: forEachScope(unindexedIn),
+}

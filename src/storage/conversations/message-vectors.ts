@@ -1,32 +1,32 @@
 import { type SqlBool, sql } from 'kysely'
 import type { AgentId } from '../../core/id.ts'
 import type { MessageBody } from '../../core/message.ts'
-import { saidIn } from '../../core/search-terms.ts'
+import { searchableText } from '../../core/search-terms.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { MessageVectors, Recalled } from '../../ports/recall-store.ts'
+import type { MessageVectors, MessageWithAgent } from '../../ports/message-search-store.ts'
 import type { NewVector } from '../../ports/vector-store.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
-import { keepEach, keptForm, nearestOf, VECTOR_PAGE } from '../memory/vectors.ts'
-import { MESSAGE_COLUMNS, recalledOf } from '../rows/message-row.ts'
-import { inReach, type Scope } from './message-list.ts'
-import { type Reach, reachOf, scopeOf, within } from './message-search.ts'
+import { findNearest, saveVectors, toVectorColumns, VECTOR_PAGE } from '../memory/vectors.ts'
+import { MESSAGE_COLUMNS, messagesWithAgentOf } from '../rows/message-row.ts'
+import { inScope, type Scope } from './message-list.ts'
+import { matchesFilters, type SearchValues, scopeOf, searchValuesOf } from './message-search.ts'
 
 /** Of one commit, so that no turn waits for an agent's whole past. */
-const DROPPED_AT_ONCE = 500
+const DROP_BATCH = 500
 
 /** Of the messages whose words are indexed, what they mean. */
 export function messageVectors({ read, write }: Database, { soon }: Pick<Clock, 'soon'>): MessageVectors {
-  const othersFirst = () => new Promise<void>(soon)
+  const yieldToOthers = () => new Promise<void>(soon)
 
   return {
     waiting: (after, limit) =>
       read(async (db) => {
         const rows = await db.all(waitingAfter, { after, limit })
-        return rows.map(({ body, ...place }) => ({ ...place, text: saidIn(JSON.parse(body) as MessageBody) }))
+        return rows.map(({ body, ...place }) => ({ ...place, text: searchableText(JSON.parse(body) as MessageBody) }))
       }),
 
-    keep: (vectors) => keepEach(vectors, keepVector, write),
+    keep: (vectors) => saveVectors(vectors, keepVector, write),
 
     models: () => read((db) => db.all(modelsOfAgents, {})),
 
@@ -34,22 +34,22 @@ export function messageVectors({ read, write }: Database, { soon }: Pick<Clock, 
       for (;;) {
         const isOver = await write({ key: agentId, work: (db) => dropSome(db, { agent: agentId, model }) })
         if (isOver) return
-        await othersFirst()
+        await yieldToOthers()
       }
     },
 
     async nearest(organizationId, agentId, { model, vector, ...query }) {
       const search = { ...query, organizationId, agentId }
-      const values = { ...reachOf({ ...search, limit: VECTOR_PAGE }), model }
+      const values = { ...searchValuesOf({ ...search, limit: VECTOR_PAGE }), model }
       const page = VECTORS[scopeOf(search)]
-      const best = await nearestOf(
+      const best = await findNearest(
         { vector, limit: query.limit },
         (below) => read((db) => db.all(page, { ...values, below })),
-        othersFirst,
+        yieldToOthers,
       )
       return read(async (db) => {
-        const found: Recalled[] = []
-        for (const number of best) found.push(...recalledOf(await db.rows(messageAt, { number })))
+        const found: MessageWithAgent[] = []
+        for (const number of best) found.push(...messagesWithAgentOf(await db.rows(messageAt, { number })))
         return found
       })
     },
@@ -59,21 +59,21 @@ export function messageVectors({ read, write }: Database, { soon }: Pick<Clock, 
 async function keepVector(db: Executor, { number, model, result }: NewVector): Promise<void> {
   // Only of a message that is still there.
   if ((await db.run(markEmbedded, { number, model })) === 0) return
-  await db.run(keep, { number, ...keptForm(result) })
+  await db.run(keep, { number, ...toVectorColumns(result) })
   await db.run(noteModel, { number, model })
 }
 
-type Of = { agent: AgentId; model: string }
+type AgentModel = { agent: AgentId; model: string }
 
 /** True: there was nothing left. */
-async function dropSome(db: Executor, of: Of): Promise<boolean> {
-  const numbers = await db.all(embeddedBy, { ...of, limit: DROPPED_AT_ONCE })
+async function dropSome(db: Executor, agentModel: AgentModel): Promise<boolean> {
+  const numbers = await db.all(embeddedBy, { ...agentModel, limit: DROP_BATCH })
   for (const { number } of numbers) {
     await db.run(forgetVector, { number })
     await db.run(markWaiting, { number })
   }
-  if (numbers.length === DROPPED_AT_ONCE) return false
-  await db.run(forgetModel, of)
+  if (numbers.length === DROP_BATCH) return false
+  await db.run(forgetModel, agentModel)
   return true
 }
 
@@ -133,7 +133,7 @@ const modelsOfAgents = statement<Record<never, never>>()((db) =>
   db.selectFrom('message_vector_models').select(['organization_id as organizationId', 'agent_id as agentId', 'model']),
 )
 
-const embeddedBy = statement<Of & { limit: number }>()((db, p) =>
+const embeddedBy = statement<AgentModel & { limit: number }>()((db, p) =>
   db
     .selectFrom('message_index')
     .select('number')
@@ -146,11 +146,11 @@ const forgetVector = statement<{ number: number }>()((db, p) =>
   db.deleteFrom('message_vectors').where('message_number', '=', p('number')),
 )
 
-const forgetModel = statement<Of>()((db, p) =>
+const forgetModel = statement<AgentModel>()((db, p) =>
   db.deleteFrom('message_vector_models').where('agent_id', '=', p('agent')).where('model', '=', p('model')),
 )
 
-type Values = Reach & { model: string; below: number }
+type Values = SearchValues & { model: string; below: number }
 
 const vectorsIn = (scope: Scope) =>
   statement<Values>()((db, p) =>
@@ -158,8 +158,8 @@ const vectorsIn = (scope: Scope) =>
       .selectFrom('message_index')
       .innerJoin('message_vectors', 'message_vectors.message_number', 'message_index.number')
       .select(['message_index.number', 'message_vectors.vector'])
-      .where(inReach(p, scope, 'message_index'))
-      .where(within(p, 'message_index'))
+      .where(inScope(p, scope, 'message_index'))
+      .where(matchesFilters(p, 'message_index'))
       .where('message_index.embedded_by', '=', p('model'))
       .where('message_vectors.vector', 'is not', null)
       .where('message_index.number', '<', p('below'))

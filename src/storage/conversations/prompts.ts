@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { AgentId, ConversationId, OrganizationId } from '../../core/id.ts'
-import type { PromptParts, PromptStore } from '../../ports/prompt-store.ts'
+import type { PromptInputs, PromptStore } from '../../ports/prompt-store.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { blocksInConversation } from '../memory/own-blocks.ts'
@@ -10,7 +10,7 @@ import { type ConversationRow, conversationOf } from '../rows/conversation-row.t
 /** How many tags a prompt names. */
 const TAGS_NAMED = 100
 
-export function promptStore({ readAtOnce, write }: Database): PromptStore {
+export function promptStore({ readSnapshot, write }: Database): PromptStore {
   return {
     keep: (organization, id, text) =>
       write({
@@ -19,41 +19,41 @@ export function promptStore({ readAtOnce, write }: Database): PromptStore {
           await db.run(keep, { organization, id, text })
           return (await db.get(kept, { organization, id }))?.system_prompt ?? text
         },
-        recall: async (db) => (await db.get(kept, { organization, id }))?.system_prompt ?? undefined,
+        findCommitted: async (db) => (await db.get(kept, { organization, id }))?.system_prompt ?? undefined,
       }),
 
     replace: (organization, id, text) =>
       write({
         key: id,
         work: async (db) => void (await db.run(replace, { organization, id, text })),
-        recall: async () => undefined,
+        findCommitted: async () => undefined,
       }),
 
     blocks: (organization, id) =>
-      readAtOnce(async (db) => {
+      readSnapshot(async (db) => {
         const row = await db.get(conversationAt, { organization, id })
         return row ? blocksInConversation(db, row) : []
       }),
 
     open: (organization, id) =>
-      readAtOnce(async (db) => {
+      readSnapshot(async (db) => {
         const row = await db.get(conversationAt, { organization, id })
         const agent = row && (await db.get(agentAt, { id: row.agent_id }))
         if (!row || !agent) return undefined
-        const system = row.system_prompt ?? (await materialsOf(agent, row, db))
+        const system = row.system_prompt ?? (await readPromptInputs(agent, row, db))
         return { agent: agentOf(agent), conversation: conversationOf(row), system }
       }),
 
-    materials: (organization, id) =>
-      readAtOnce(async (db) => {
+    inputs: (organization, id) =>
+      readSnapshot(async (db) => {
         const row = await db.get(conversationAt, { organization, id })
         const agent = row && (await db.get(agentAt, { id: row.agent_id }))
-        return row && agent && materialsOf(agent, row, db)
+        return row && agent && readPromptInputs(agent, row, db)
       }),
   }
 }
 
-async function materialsOf(agent: AgentRow, row: ConversationRow, db: Executor): Promise<PromptParts> {
+async function readPromptInputs(agent: AgentRow, row: ConversationRow, db: Executor): Promise<PromptInputs> {
   const blocks = await blocksInConversation(db, row)
   const tags = await db.all(passageTags, { agent: agent.id })
   const counted = await db.get(passageCount, { agent: agent.id })

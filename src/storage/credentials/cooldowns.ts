@@ -11,7 +11,7 @@ import type { NewRow } from '../rows/tables.ts'
 export function cooldownStore({ read, write }: Database): CooldownStore {
   return {
     list: (organizationId, at) =>
-      read(async (db) => (await db.all(lasting, { organization: organizationId, at })).map(COOLDOWN.objectOf)),
+      read(async (db) => (await db.all(activeAt, { organization: organizationId, at })).map(COOLDOWN.objectOf)),
 
     clear: (organizationId, { provider, scope, key }) =>
       write({
@@ -23,14 +23,14 @@ export function cooldownStore({ read, write }: Database): CooldownStore {
             scope: scope ?? '',
             key: key ?? '',
           }),
-        recall: () => undefined,
+        findCommitted: () => undefined,
       }),
 
     sweep: (organizationId, before) =>
       write({
         key: '',
         work: (db) => db.run(sweep, { organization: organizationId, before }),
-        recall: () => undefined,
+        findCommitted: () => undefined,
       }).then(() => undefined),
   }
 }
@@ -87,7 +87,7 @@ const clearMatching = statement<{ organization: OrganizationId; provider: string
       .where(sql<SqlBool>`(cast(${p('key')} as text) = '' or key = ${p('key')})`),
 )
 
-const lasting = statement<{ organization: OrganizationId; at: number }>()((db, p) =>
+const activeAt = statement<{ organization: OrganizationId; at: number }>()((db, p) =>
   db
     .selectFrom('cooldowns')
     .selectAll()

@@ -74,7 +74,7 @@ export const poolOf = statement<{ organization: OrganizationId; provider: string
 )
 
 /** No claim lasts longer: one that seems to was made before the machine's clock was set back, and counts for nothing. */
-const LONGEST_CLAIM_MS = 600_000
+const MAX_CLAIM_MS = 600_000
 
 export const claim = statement<{
   id: CredentialId
@@ -91,7 +91,7 @@ export const claim = statement<{
     .where('generation', '=', p('generation'))
     .where('dead_reason', 'is', null)
     .where(
-      sql<SqlBool>`(refreshing_by is null or refreshing_until <= ${now} or refreshing_until > ${now} + ${sql.lit(LONGEST_CLAIM_MS)})`,
+      sql<SqlBool>`(refreshing_by is null or refreshing_until <= ${now} or refreshing_until > ${now} + ${sql.lit(MAX_CLAIM_MS)})`,
     )
 })
 
@@ -124,7 +124,7 @@ export const renew = statement<{
     .where('generation', '=', p('generation')),
 )
 
-export const giveBack = statement<{ id: CredentialId; claimId: string; failure: string }>()((db, p) =>
+export const releaseClaim = statement<{ id: CredentialId; claimId: string; failure: string }>()((db, p) =>
   db
     .updateTable('credentials')
     .set({ refresh_failure: p('failure'), ...NO_CLAIM })
@@ -132,13 +132,18 @@ export const giveBack = statement<{ id: CredentialId; claimId: string; failure: 
     .where('refreshing_by', '=', p('claimId')),
 )
 
-export const bury = statement<{ id: CredentialId; generation: number; reason: string; detail: string; at: number }>()(
-  (db, p) =>
-    db
-      .updateTable('credentials')
-      .set({ dead_reason: p('reason'), dead_detail: p('detail'), updated_at: p('at'), ...NO_CLAIM })
-      .where('id', '=', p('id'))
-      .where('generation', '=', p('generation')),
+export const markDead = statement<{
+  id: CredentialId
+  generation: number
+  reason: string
+  detail: string
+  at: number
+}>()((db, p) =>
+  db
+    .updateTable('credentials')
+    .set({ dead_reason: p('reason'), dead_detail: p('detail'), updated_at: p('at'), ...NO_CLAIM })
+    .where('id', '=', p('id'))
+    .where('generation', '=', p('generation')),
 )
 
 export const countUses = statement<{ id: CredentialId; uses: number; at: number }>()((db, p) =>

@@ -1,4 +1,5 @@
 import type { Cooldown } from '../../core/credential.ts'
+import { defined } from '../../core/defined.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { CredentialStore } from '../../ports/credential-store.ts'
 import type { Database } from '../database/database.ts'
@@ -6,14 +7,14 @@ import { type CredentialRow, credentialOf, credentialRowOf, sealedOf } from '../
 import { clearCooldown } from './cooldowns.ts'
 import {
   add,
-  bury,
   byId,
   claim,
   countUses,
-  giveBack,
   listed,
+  markDead,
   type PoolRow,
   poolOf,
+  releaseClaim,
   remove,
   renew,
   reseal,
@@ -26,7 +27,7 @@ export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'n
       write({
         key: credential.id,
         work: async (db) => (await db.run(add, credentialRowOf(credential))) > 0,
-        recall: async (db) => ((await db.get(byId, { id: credential.id })) ? true : undefined),
+        findCommitted: async (db) => ((await db.get(byId, { id: credential.id })) ? true : undefined),
       }),
 
     get: (organizationId, id) =>
@@ -50,7 +51,7 @@ export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'n
           if (removed > 0) await clearCooldown(db, organizationId, { scope: 'credential', key: id })
           return removed > 0
         },
-        recall: () => undefined,
+        findCommitted: () => undefined,
       }),
 
     pool: (organizationId, provider) =>
@@ -71,7 +72,7 @@ export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'n
           const row = await db.get(byId, { id })
           return row?.generation === generation && row.dead_reason === null ? ('held' as const) : ('moved' as const)
         },
-        async recall(db) {
+        async findCommitted(db) {
           const row = await db.get(byId, { id })
           return row?.refreshing_by === claimId ? 'claimed' : undefined
         },
@@ -92,23 +93,23 @@ export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'n
           }
           return (await db.run(renew, values)) > 0
         },
-        recall: async (db) => ((await db.get(byId, { id }))?.sealed_secret === sealed.secret ? true : undefined),
+        findCommitted: async (db) => ((await db.get(byId, { id }))?.sealed_secret === sealed.secret ? true : undefined),
         announce: true,
       }),
 
-    giveBackRefresh: (id, { claimId, failure }) =>
+    releaseRefresh: (id, { claimId, failure }) =>
       write({
         key: id,
-        work: async (db) => (await db.run(giveBack, { id, claimId, failure })) > 0,
-        recall: () => undefined,
+        work: async (db) => (await db.run(releaseClaim, { id, claimId, failure })) > 0,
+        findCommitted: () => undefined,
         announce: true,
       }).then(() => undefined),
 
-    bury: (id, { generation, reason, detail, at }) =>
+    markDead: (id, { generation, reason, detail, at }) =>
       write({
         key: id,
-        work: async (db) => (await db.run(bury, { id, generation, reason, detail, at })) > 0,
-        recall: () => undefined,
+        work: async (db) => (await db.run(markDead, { id, generation, reason, detail, at })) > 0,
+        findCommitted: () => undefined,
         announce: true,
       }),
 
@@ -120,7 +121,7 @@ export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'n
           for (const use of [...uses].sort((one, other) => (one.id < other.id ? -1 : 1))) await db.run(countUses, use)
           return true
         },
-        recall: () => true,
+        findCommitted: () => true,
       }).then(() => undefined),
 
     sealedPage: (after, limit) =>
@@ -142,7 +143,7 @@ export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'n
           }
           return (await db.run(reseal, values)) > 0
         },
-        recall: async (db) => ((await db.get(byId, { id }))?.sealed_secret === to.secret ? true : undefined),
+        findCommitted: async (db) => ((await db.get(byId, { id }))?.sealed_secret === to.secret ? true : undefined),
       }),
   }
 }
@@ -159,7 +160,7 @@ const cooldownIn = (row: PoolRow): Cooldown[] =>
           reason: row.cooldown_reason!,
           detail: row.cooldown_detail!,
           until: row.cooldown_until!,
-          ...(row.cooldown_run_id === null ? {} : { runId: row.cooldown_run_id }),
+          ...defined({ runId: row.cooldown_run_id ?? undefined }),
           createdAt: row.cooldown_created_at!,
         },
       ]

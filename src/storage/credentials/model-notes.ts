@@ -19,7 +19,7 @@ export function modelNoteStore({ read, write }: Database): ModelNoteStore {
       write({
         key: '',
         work: async (db) => (await db.run(remove, { organization, provider, model })) > 0,
-        recall: () => undefined,
+        findCommitted: () => undefined,
       }),
   }
 }

@@ -12,7 +12,7 @@ export type Job<T> = {
    * After a commit of unknown outcome: waits until it is decided, then finds what this job wrote. Undefined: it is not
    * there and the work is done again. Without it, the caller is told that the outcome is unknown.
    */
-  recall?: Work<T | undefined>
+  findCommitted?: Work<T | undefined>
   /** Whether other processes are waiting for such a write. */
   announce?: boolean
 }
@@ -24,7 +24,7 @@ export type Database = {
   /** Sees committed rows only. */
   read<T>(work: Work<T>): Promise<T>
   /** The same, with all its reads at one moment. Short: a long one keeps old rows alive. */
-  readAtOnce<T>(work: Work<T>): Promise<T>
+  readSnapshot<T>(work: Work<T>): Promise<T>
 }
 
 /** Work in a transaction of its own: committed when it resolves, without a trace when it rejects. */

@@ -19,16 +19,16 @@ import type { Tables } from '../rows/tables.ts'
 export type Dialect = {
   name: 'sqlite' | 'postgres'
   /** Writes SQL; never runs it. */
-  writer: Kysely<Tables>
+  queryBuilder: Kysely<Tables>
   /** Keeps the rows of this query to the transaction. SQLite has one writer and needs nothing. */
   lock: RowLock
   /** The same, passing over rows that another worker is taking. */
-  lockFree: RowLock
+  lockOrSkip: RowLock
   /**
    * The sole right to open runs in a conversation, for as long as the transaction lasts. Not its row: a holder that
    * appends messages changes that row after its run's, and an opener that interrupts would do so the other way round.
    */
-  openingRight(conversation: ConversationId): RawBuilder<unknown>
+  openingLock(conversation: ConversationId): RawBuilder<unknown>
   /** The clock of the leases, where the database has one that all workers share; otherwise `ours`. */
   leaseClock(ours: number): RawBuilder<number>
   /** The items of a column that holds a JSON list, as rows of `item(value)`. */
@@ -54,7 +54,7 @@ class SteadyLimits extends SqliteQueryCompiler {
 
 export const SQLITE: Dialect = {
   name: 'sqlite',
-  writer: new Kysely({
+  queryBuilder: new Kysely({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
       createDriver: () => new DummyDriver(),
@@ -63,8 +63,8 @@ export const SQLITE: Dialect = {
     },
   }),
   lock: (query) => query,
-  lockFree: (query) => query,
-  openingRight: () => sql`1`,
+  lockOrSkip: (query) => query,
+  openingLock: () => sql`1`,
   leaseClock: (ours) => sql<number>`${ours}`,
   listItems: (list) => sql`json_each(${list}) as item`,
   identity: 'integer primary key autoincrement',
@@ -74,7 +74,7 @@ export const SQLITE: Dialect = {
 
 export const POSTGRES: Dialect = {
   name: 'postgres',
-  writer: new Kysely({
+  queryBuilder: new Kysely({
     dialect: {
       createAdapter: () => new PostgresAdapter(),
       createDriver: () => new DummyDriver(),
@@ -83,8 +83,8 @@ export const POSTGRES: Dialect = {
     },
   }),
   lock: (query) => query.forUpdate(),
-  lockFree: (query) => query.forUpdate().skipLocked(),
-  openingRight: (conversation) => sql`pg_advisory_xact_lock(hashtextextended(${conversation}, 0))`,
+  lockOrSkip: (query) => query.forUpdate().skipLocked(),
+  openingLock: (conversation) => sql`pg_advisory_xact_lock(hashtextextended(${conversation}, 0))`,
   leaseClock: () => sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
   listItems: (list) => sql`jsonb_array_elements_text(cast(${list} as jsonb)) as item(value)`,
   identity: 'bigint generated always as identity primary key',

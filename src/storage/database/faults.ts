@@ -1,7 +1,7 @@
 import { StorageError, type StorageFault } from '../../ports/storage-error.ts'
 
 /** SQLite's primary result codes. https://sqlite.org/rescode.html */
-const OF_SQLITE: Record<number, StorageFault> = {
+const SQLITE_FAULTS: Record<number, StorageFault> = {
   5: 'busy',
   6: 'busy',
   8: 'read-only',
@@ -13,9 +13,9 @@ const OF_SQLITE: Record<number, StorageFault> = {
 }
 
 /** IOERR_WRITE and IOERR_SHMSIZE: what a full disk looks like from the log and its index. */
-const FULL_IN_DISGUISE = new Set([10 | (3 << 8), 10 | (19 << 8)])
+const DISK_FULL_CODES = new Set([10 | (3 << 8), 10 | (19 << 8)])
 
-const OF_SYSTEM: Record<string, StorageFault> = {
+const SYSTEM_FAULTS: Record<string, StorageFault> = {
   EACCES: 'read-only',
   EPERM: 'read-only',
   EROFS: 'read-only',
@@ -34,8 +34,8 @@ const OF_SYSTEM: Record<string, StorageFault> = {
   EAI_AGAIN: 'unreachable',
 }
 
-/** SQLSTATE. Serialisation failures and deadlocks are retried where they happen; the rest of a class goes by it. */
-const OF_POSTGRES: Record<string, StorageFault> = {
+/** SQLSTATE. Serialization failures and deadlocks are retried where they happen; the rest of a class goes by it. */
+const POSTGRES_FAULTS: Record<string, StorageFault> = {
   '53100': 'full',
   '25006': 'read-only',
   '25P03': 'unreachable',
@@ -70,10 +70,10 @@ const ADVICE: Record<StorageFault, string> = {
 }
 
 /** `place` is the file or the server, as the message names it. What is no fault of the storage comes back as it is. */
-export function toStorageError(error: unknown, place: string): unknown {
+export function toStorageError(error: unknown, location: string): unknown {
   if (error instanceof StorageError) return error
   const fault = faultOf(error)
-  return fault ? storageError(fault, place, error) : error
+  return fault ? storageError(fault, location, error) : error
 }
 
 export const storageError = (fault: StorageFault, place: string, cause?: unknown): StorageError =>
@@ -83,13 +83,13 @@ export const storageError = (fault: StorageFault, place: string, cause?: unknown
 export function faultOf(error: unknown): StorageFault | undefined {
   if (error instanceof StorageError) return error.fault
   const { errcode, code } = error as { errcode?: number; code?: string }
-  if (typeof errcode === 'number') return FULL_IN_DISGUISE.has(errcode) ? 'full' : OF_SQLITE[errcode & 0xff]
+  if (typeof errcode === 'number') return DISK_FULL_CODES.has(errcode) ? 'full' : SQLITE_FAULTS[errcode & 0xff]
   if (typeof code !== 'string') return isLostConnection(error) ? 'unreachable' : undefined
-  return OF_SYSTEM[code] ?? OF_POSTGRES[code] ?? (code.startsWith('08') ? 'unreachable' : undefined)
+  return SYSTEM_FAULTS[code] ?? POSTGRES_FAULTS[code] ?? (code.startsWith('08') ? 'unreachable' : undefined)
 }
 
-/** A serialisation failure or a deadlock: nothing was written and the same work may pass the next time. */
-export const mayRepeat = (error: unknown): boolean => {
+/** A serialization failure or a deadlock: nothing was written and the same work may pass the next time. */
+export const isRetryable = (error: unknown): boolean => {
   const { code } = error as { code?: string }
   return code === '40001' || code === '40P01'
 }

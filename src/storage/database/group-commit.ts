@@ -73,7 +73,7 @@ async function settleFailedGroup(group: Ticket[], error: unknown, transact: Tran
   // These concern the database and not a job: asking once more for each job would only multiply the wait.
   if (fault === 'busy' || fault === 'unreachable') return rejectAll(group, error)
   if (fault === 'outcome-unknown') {
-    for (const ticket of group) await settle(ticket, () => recallOrRepeat(ticket.job, error, transact))
+    for (const ticket of group) await settle(ticket, () => findCommittedOrRepeat(ticket.job, error, transact))
     return
   }
   if (group.length === 1) return rejectAll(group, error)
@@ -85,10 +85,10 @@ const rejectAll = (group: Ticket[], error: unknown): void => {
   for (const ticket of group) ticket.reject(error)
 }
 
-async function recallOrRepeat(job: Job<unknown>, error: unknown, transact: Transact): Promise<unknown> {
-  const { recall, work } = job
-  if (!recall) throw error
-  return transact(async (db) => (await recall(db)) ?? (await work(db)))
+async function findCommittedOrRepeat(job: Job<unknown>, error: unknown, transact: Transact): Promise<unknown> {
+  const { findCommitted, work } = job
+  if (!findCommitted) throw error
+  return transact(async (db) => (await findCommitted(db)) ?? (await work(db)))
 }
 
 async function settle(ticket: Ticket, answer: () => Promise<unknown>): Promise<void> {

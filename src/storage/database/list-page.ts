@@ -4,7 +4,7 @@ import type { ListPage } from '../../ports/list-page.ts'
 import { type Awaitable, listParameters, listValues, type Parameter, type Slots, statement } from './statement.ts'
 
 /** Rows are ordered by a key and, where keys are equal, by their number. */
-type Place = { key: number; number: number }
+type RowPosition = { key: number; number: number }
 
 export type Bounds = { lowKey: number; low: number; highKey: number; high: number; limit: number }
 
@@ -20,7 +20,7 @@ const LAST = Number.MAX_SAFE_INTEGER
  */
 function boundsOf(
   { order, limit }: ListPage,
-  { after, before }: { after?: Place; before?: Place },
+  { after, before }: { after?: RowPosition; before?: RowPosition },
 ): { bounds: Bounds; direction: 'up' | 'down'; reversed: boolean } {
   const [low, high] = order === 'asc' ? [after, before] : [before, after]
   const bounds = {
@@ -39,16 +39,16 @@ function boundsOf(
 /** One page of a list: where its cursors are, the rows between them, the objects in the order that was asked for. */
 export async function readPage<Row, T>(
   page: ListPage,
-  { find, read, objectOf }: PageParts<Row, T>,
+  { find, read, objectOf }: PageReader<Row, T>,
 ): Promise<T[] | undefined> {
-  const places = await placesOf(page, find)
-  if (!places) return undefined
-  const { bounds, direction, reversed } = boundsOf(page, places)
+  const cursors = await findCursors(page, find)
+  if (!cursors) return undefined
+  const { bounds, direction, reversed } = boundsOf(page, cursors)
   const items = (await read(direction, bounds)).map(objectOf)
   return reversed ? items.reverse() : items
 }
 
-type PageParts<Row, T> = {
+type PageReader<Row, T> = {
   /** Where the row with this id is in the order of the list. */
   find(id: string): Awaitable<{ key?: number; number: number } | undefined>
   read(direction: 'up' | 'down', bounds: Bounds): Awaitable<Row[]>
@@ -56,11 +56,11 @@ type PageParts<Row, T> = {
 }
 
 /** Both cursors of a page as places; undefined where one is the id of nothing. */
-async function placesOf(
+async function findCursors(
   { after, before }: Pick<ListPage, 'after' | 'before'>,
-  find: PageParts<unknown, unknown>['find'],
-): Promise<{ after?: Place; before?: Place } | undefined> {
-  const places: { after?: Place; before?: Place } = {}
+  find: PageReader<unknown, unknown>['find'],
+): Promise<{ after?: RowPosition; before?: RowPosition } | undefined> {
+  const places: { after?: RowPosition; before?: RowPosition } = {}
   for (const [name, id] of Object.entries({ after, before })) {
     if (id === undefined) continue
     const found = await find(id)
@@ -73,13 +73,13 @@ async function placesOf(
 type Keys<Name extends string> = Record<Name, RawBuilder<number>>
 
 /** A list for every key it can be sorted by, read upwards and downwards. */
-export const bothWays = <Name extends string, List>(
+export const inBothDirections = <Name extends string, List>(
   keys: Keys<Name>,
   listOf: (key: RawBuilder<number>, direction: 'asc' | 'desc') => List,
 ): Record<Name, { up: List; down: List }> =>
   forEach(keys, (key) => ({ up: listOf(key, 'asc'), down: listOf(key, 'desc') }))
 
-const placeBy = (table: 'agents' | 'conversations', key: RawBuilder<number>) =>
+const positionBy = (table: 'agents' | 'conversations', key: RawBuilder<number>) =>
   statement<{ organization: OrganizationId; id: string }>()((db, p) =>
     db
       .selectFrom(table)
@@ -90,10 +90,10 @@ const placeBy = (table: 'agents' | 'conversations', key: RawBuilder<number>) =>
   )
 
 /** Where a row stands in each of these orders. */
-export const placesBy = <Name extends string>(
+export const positionsBy = <Name extends string>(
   table: 'agents' | 'conversations',
   keys: Keys<Name>,
-): Record<Name, ReturnType<typeof placeBy>> => forEach(keys, (key) => placeBy(table, key))
+): Record<Name, ReturnType<typeof positionBy>> => forEach(keys, (key) => positionBy(table, key))
 
 const forEach = <Name extends string, Value>(keys: Keys<Name>, make: (key: RawBuilder<number>) => Value) =>
   Object.fromEntries(Object.entries<RawBuilder<number>>(keys).map(([name, key]) => [name, make(key)])) as Record<
@@ -102,7 +102,7 @@ const forEach = <Name extends string, Value>(keys: Keys<Name>, make: (key: RawBu
   >
 
 /** Contains this text, in any case; what would be a wildcard is taken literally. */
-export const containing = (text: string | undefined): string =>
+export const likePattern = (text: string | undefined): string =>
   text === undefined || text === '' ? '' : `%${text.toLowerCase().replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`
 
 /** How many tags one question may name. */

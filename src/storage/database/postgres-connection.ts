@@ -4,7 +4,7 @@ import { newMutex } from '../../core/mutex.ts'
 import type { Value } from '../rows/row-mapping.ts'
 import type { Transact } from './database.ts'
 import { POSTGRES } from './dialect.ts'
-import { faultOf, mayRepeat, storageError, toStorageError } from './faults.ts'
+import { faultOf, isRetryable, storageError, toStorageError } from './faults.ts'
 import type { Executor, Statement, Values } from './statement.ts'
 
 /** How long a server that says nothing is waited for before the connection counts as lost. */
@@ -15,8 +15,8 @@ const CONNECT_TIMEOUT_MS = 5_000
  * take its runs over. Half a lease, so that the rows are free when the lease has run out.
  */
 const IDLE_TRANSACTION_MS = 5_000
-/** Deadlocks and serialisation failures pass as soon as the other one is through. */
-const REPEATS = 5
+/** Deadlocks and serialization failures pass as soon as the other one is through. */
+const MAX_ATTEMPTS = 5
 
 const INT8 = 20
 
@@ -34,7 +34,7 @@ export const clientConfig = (url: string): ClientConfig => ({
 })
 
 /** A connection that transactions go through one after the other and that comes back by itself after a loss. */
-export type Lane = {
+export type PostgresConnection = {
   transact: Transact
   /** Sent when the lane gets to it; a loss is nobody's concern. */
   send(sql: string): void
@@ -43,10 +43,10 @@ export type Lane = {
   close(): Promise<void>
 }
 
-type LaneOptions = { url: string; place: string; settings: string }
+type PostgresConnectionOptions = { url: string; location: string; settings: string }
 
-export function postgresLane({ url, place, settings }: LaneOptions): Lane {
-  const takeTurn = newMutex()
+export function newPostgresConnection({ url, location, settings }: PostgresConnectionOptions): PostgresConnection {
+  const withLock = newMutex()
   let current: { client: Client; processId: number } | undefined
   let sent: Promise<unknown> = Promise.resolve()
 
@@ -56,8 +56,8 @@ export function postgresLane({ url, place, settings }: LaneOptions): Lane {
     client.on('error', () => drop(client))
     client.on('end', () => drop(client))
     await client.connect()
-    const patience = `set idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS}`
-    const { rows } = await client.query(`${settings}; ${patience}; select pg_backend_pid() as id`).then(lastResult)
+    const idleTimeout = `set idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_MS}`
+    const { rows } = await client.query(`${settings}; ${idleTimeout}; select pg_backend_pid() as id`).then(lastResult)
     current = { client, processId: rows[0].id }
     return current
   }
@@ -90,7 +90,7 @@ export function postgresLane({ url, place, settings }: LaneOptions): Lane {
         throw error
       }
       if (client) drop(client)
-      if (isCommitting) throw storageError('outcome-unknown', place, error)
+      if (isCommitting) throw storageError('outcome-unknown', location, error)
       if (wasIdle && mayReconnect) return transactOnce(work, false)
       throw error
     }
@@ -106,13 +106,13 @@ export function postgresLane({ url, place, settings }: LaneOptions): Lane {
   }
 
   const transact: Transact = (work) =>
-    takeTurn(async () => {
+    withLock(async () => {
       for (let repeat = 1; ; repeat++) {
         try {
           return await transactOnce(work, true)
         } catch (error) {
-          if (mayRepeat(error) && repeat < REPEATS) continue
-          throw toStorageError(error, place)
+          if (isRetryable(error) && repeat < MAX_ATTEMPTS) continue
+          throw toStorageError(error, location)
         }
       }
     })
@@ -128,7 +128,7 @@ export function postgresLane({ url, place, settings }: LaneOptions): Lane {
     },
     processId: () => current?.processId,
     close: () =>
-      takeTurn(async () => {
+      withLock(async () => {
         await sent
         const open = current
         current = undefined
@@ -143,13 +143,13 @@ function lastResult<T>(results: T): T {
 }
 
 /** PostgreSQL keeps no NUL in text. What callers say is cleaned at the door, but providers and tools say what they like. */
-const keepable = (value: Value): Value => (typeof value === 'string' ? cleanText(value) : value)
+const withoutNul = (value: Value): Value => (typeof value === 'string' ? cleanText(value) : value)
 
 /** The server parses each statement once per connection and knows it by its slot from then on. */
 export function postgresExecutor(client: Pick<ClientBase, 'query'>): Executor {
   async function query<V extends Values, Row>(statement: Statement<V, Row>, values: V) {
     const { sql, bind } = statement.compileFor(POSTGRES)
-    return client.query({ name: `holdfast_${statement.slot}`, text: sql, values: bind(values).map(keepable) })
+    return client.query({ name: `holdfast_${statement.slot}`, text: sql, values: bind(values).map(withoutNul) })
   }
   return {
     get: async <V extends Values, Row>(statement: Statement<V, Row>, values: V) =>
@@ -162,7 +162,7 @@ export function postgresExecutor(client: Pick<ClientBase, 'query'>): Executor {
       const { rows } = await client.query<Value[]>({
         name,
         text: sql,
-        values: bind(values).map(keepable),
+        values: bind(values).map(withoutNul),
         rowMode: 'array',
       })
       return rows

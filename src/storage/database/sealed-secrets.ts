@@ -3,11 +3,11 @@ import type { Database } from './database.ts'
 import { statement } from './statement.ts'
 
 /** A row whose secrets are sealed under the key of the home. */
-type Sealed<Id extends string> = { number: number; id: Id; sealed: { secret: string } }
+type SealedRecord<Id extends string> = { number: number; id: Id; sealed: { secret: string } }
 
-/** For the rotation of that key, over the rows of all organisations. */
+/** For the rotation of that key, over the rows of all organizations. */
 type SealedSecrets<Id extends string> = {
-  sealedPage(after: number, limit: number): Promise<Sealed<Id>[]>
+  sealedPage(after: number, limit: number): Promise<SealedRecord<Id>[]>
   /** False if it was changed meanwhile. */
   reseal(id: Id, from: { secret: string }, to: { secret: string }): Promise<boolean>
 }
@@ -31,7 +31,7 @@ export function sealedSecrets<Id extends string>(table: Table, { read, write }: 
       write({
         key: id,
         work: async (db) => (await db.run(replace, { id, from: from.secret, to: to.secret })) > 0,
-        recall: async (db) => ((await db.get(one, { id }))?.sealed_secrets === to.secret ? true : undefined),
+        findCommitted: async (db) => ((await db.get(one, { id }))?.sealed_secrets === to.secret ? true : undefined),
       }),
   }
 }

@@ -9,14 +9,14 @@ import type { Awaitable, Compiled, Executor, Statement, Values } from './stateme
 export type SqliteConnection = {
   database: DatabaseSync
   /** What to call it in an error. */
-  place: string
+  location: string
   transact: Transact
   /** Reads in one transaction that never asks for the right to write. */
-  readAtOnce: Transact
+  readSnapshot: Transact
   /** Work outside a transaction that must not fall into somebody else's. */
   exclusively<T>(work: Work<T>): Promise<T>
   /** The same without waiting, for one statement; `busy` while a transaction is open. */
-  atOnce<T>(work: (db: Executor) => T): T | 'busy'
+  runSync<T>(work: (db: Executor) => T): T | 'busy'
   /** Straight to the connection: only for one that nothing else writes through. */
   executor: Executor
   /** Stores on this very connection that want to hear of each other's writes. */
@@ -26,24 +26,24 @@ export type SqliteConnection = {
 const connections = new WeakMap<DatabaseSync, SqliteConnection>()
 
 /** One per open database, however many stores share it: their transactions must not run into each other. */
-export function sqliteConnection(database: DatabaseSync, place: string): SqliteConnection {
+export function sqliteConnection(database: DatabaseSync, location: string): SqliteConnection {
   const known = connections.get(database)
   if (known) return known
-  const connection = connect(database, place)
+  const connection = connect(database, location)
   connections.set(database, connection)
   return connection
 }
 
-function connect(database: DatabaseSync, place: string): SqliteConnection {
+function connect(database: DatabaseSync, location: string): SqliteConnection {
   const executor = sqliteExecutor(database)
   const beginWriting = database.prepare('begin immediate')
   const beginReading = database.prepare('begin')
   const commit = database.prepare('commit')
   const rollback = database.prepare('rollback')
-  const takeTurn = newMutex()
+  const withLock = newMutex()
 
   const transactFrom = <T>(begin: StatementSync, work: Work<T>) =>
-    takeTurn(async () => {
+    withLock(async () => {
       try {
         begin.run()
         const answer = await work(executor)
@@ -52,30 +52,30 @@ function connect(database: DatabaseSync, place: string): SqliteConnection {
       } catch (error) {
         // SQLite has already rolled back by itself after some faults, a full disk among them.
         if (database.isTransaction) rollback.run()
-        throw toStorageError(error, place)
+        throw toStorageError(error, location)
       }
     })
 
   const exclusively = <T>(work: Work<T>) =>
-    takeTurn(async () => {
+    withLock(async () => {
       try {
         return await work(executor)
       } catch (error) {
-        throw toStorageError(error, place)
+        throw toStorageError(error, location)
       }
     })
 
-  function atOnce<T>(work: (db: Executor) => T): T | 'busy' {
+  function runSync<T>(work: (db: Executor) => T): T | 'busy' {
     try {
       return database.isTransaction ? 'busy' : work(executor)
     } catch (error) {
-      throw toStorageError(error, place)
+      throw toStorageError(error, location)
     }
   }
 
   const transact: Transact = (work) => transactFrom(beginWriting, work)
-  const readAtOnce: Transact = (work) => transactFrom(beginReading, work)
-  return { database, place, transact, readAtOnce, exclusively, atOnce, executor, listeners: new Set() }
+  const readSnapshot: Transact = (work) => transactFrom(beginReading, work)
+  return { database, location, transact, readSnapshot, exclusively, runSync, executor, listeners: new Set() }
 }
 
 /**
@@ -84,14 +84,14 @@ function connect(database: DatabaseSync, place: string): SqliteConnection {
  */
 export function readCommitted(writer: SqliteConnection, reader: SqliteConnection): Transact {
   const free = ({ database, executor }: SqliteConnection) => (database.isTransaction ? undefined : executor)
-  function ask<T>(question: Work<T>): Awaitable<T> {
+  function run<T>(work: Work<T>): Awaitable<T> {
     const db = free(writer) ?? free(reader)
-    return db ? question(db) : reader.exclusively(question)
+    return db ? work(db) : reader.exclusively(work)
   }
   const executor: Executor = {
-    get: (query, values) => ask((db) => db.get(query, values)),
-    all: (query, values) => ask((db) => db.all(query, values)),
-    rows: (query, values) => ask((db) => db.rows(query, values)),
+    get: (query, values) => run((db) => db.get(query, values)),
+    all: (query, values) => run((db) => db.all(query, values)),
+    rows: (query, values) => run((db) => db.rows(query, values)),
     // Refused there: nothing is written by a read.
     run: (query, values) => reader.exclusively((db) => db.run(query, values)),
   }
@@ -99,7 +99,7 @@ export function readCommitted(writer: SqliteConnection, reader: SqliteConnection
     try {
       return await work(executor)
     } catch (error) {
-      throw toStorageError(error, reader.place)
+      throw toStorageError(error, reader.location)
     }
   }
 }

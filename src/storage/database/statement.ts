@@ -71,7 +71,7 @@ export function listValues<Name extends string, Item extends string>(
   return Object.fromEntries(slots)
 }
 
-class Named {
+class NamedParameter {
   readonly name: string
   constructor(name: string) {
     this.name = name
@@ -79,15 +79,15 @@ class Named {
 }
 
 function compile<V, Row>(build: Build<V, Row>, dialect: Dialect): Compiled {
-  const parameter: Parameter<V> = (name) => new Named(name) as never
-  const { sql, parameters } = build(dialect.writer, parameter, dialect).compile()
+  const parameter: Parameter<V> = (name) => new NamedParameter(name) as never
+  const { sql, parameters } = build(dialect.queryBuilder, parameter, dialect).compile()
   return {
     sql,
     bind(values) {
       const bound = new Array<Value>(parameters.length)
       for (let index = 0; index < bound.length; index++) {
         const slot = parameters[index]
-        bound[index] = slot instanceof Named ? values[slot.name]! : (slot as Value)
+        bound[index] = slot instanceof NamedParameter ? values[slot.name]! : (slot as Value)
       }
       return bound
     },

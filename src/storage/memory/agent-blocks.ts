@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { AgentId, BlockId, OrganizationId } from '../../core/id.ts'
-import type { Attached } from '../../ports/block-store.ts'
+import type { AttachResult } from '../../ports/block-store.ts'
 import { lockAgent } from '../database/lock-agent.ts'
 import { type Executor, statement } from '../database/statement.ts'
-import { forgetPrompts } from './stale-prompts.ts'
+import { invalidatePrompts } from './stale-prompts.ts'
 
-type Pair = { organizationId: OrganizationId; agentId: AgentId; blockId: BlockId }
+type AgentBlockIds = { organizationId: OrganizationId; agentId: AgentId; blockId: BlockId }
 
 /** These and no others, in this order. Its callers know that the blocks are there and their labels differ. */
 export async function attachBlocks(
@@ -17,45 +17,48 @@ export async function attachBlocks(
   for (const blockId of blockIds) await db.run(attach, { agent: id, block: blockId, organization: organizationId })
 }
 
-export async function attachBlock(db: Executor, { organizationId, agentId, blockId }: Pair): Promise<Attached> {
+export async function attachBlock(
+  db: Executor,
+  { organizationId, agentId, blockId }: AgentBlockIds,
+): Promise<AttachResult> {
   const agent = await db.get(lockAgent, { organization: organizationId, agent: agentId })
-  const block = await db.get(blockThere, { organization: organizationId, block: blockId })
+  const block = await db.get(blockLabel, { organization: organizationId, block: blockId })
   if (!agent || !block) return 'not-found'
-  if (await db.get(pair, { agent: agentId, block: blockId })) return 'already'
-  if (await db.get(labelled, { agent: agentId, label: block.label })) return 'label-taken'
+  if (await db.get(attachment, { agent: agentId, block: blockId })) return 'already'
+  if (await db.get(attachedWithLabel, { agent: agentId, label: block.label })) return 'label-taken'
   await db.run(attach, { agent: agentId, block: blockId, organization: organizationId })
-  await forgetPrompts(db, agentId)
+  await invalidatePrompts(db, agentId)
   return 'attached'
 }
 
-export async function detachBlock(db: Executor, { organizationId, agentId, blockId }: Pair): Promise<boolean> {
+export async function detachBlock(db: Executor, { organizationId, agentId, blockId }: AgentBlockIds): Promise<boolean> {
   if (!(await db.get(lockAgent, { organization: organizationId, agent: agentId }))) return false
   const isGone = (await db.run(detach, { agent: agentId, block: blockId })) > 0
-  if (isGone) await forgetPrompts(db, agentId)
+  if (isGone) await invalidatePrompts(db, agentId)
   return isGone
 }
 
 /** No agent that has this block has another one of that label. */
 export const isLabelFree = async (db: Executor, blockId: BlockId, label: string): Promise<boolean> =>
-  !(await db.get(rivals, { block: blockId, label }))
+  !(await db.get(conflictingBlocks, { block: blockId, label }))
 
 export async function relabel(db: Executor, blockId: BlockId, label: string): Promise<void> {
   await db.run(setLabel, { block: blockId, label })
 }
 
-export async function forgetPromptsOfBlock(db: Executor, blockId: BlockId): Promise<void> {
-  for (const { agent_id } of await db.all(agentsOf, { block: blockId })) await forgetPrompts(db, agent_id)
+export async function invalidatePromptsOfBlock(db: Executor, blockId: BlockId): Promise<void> {
+  for (const { agent_id } of await db.all(agentsOf, { block: blockId })) await invalidatePrompts(db, agent_id)
 }
 
-const blockThere = statement<{ organization: OrganizationId; block: BlockId }>()((db, p) =>
+const blockLabel = statement<{ organization: OrganizationId; block: BlockId }>()((db, p) =>
   db.selectFrom('blocks').select('label').where('id', '=', p('block')).where('organization_id', '=', p('organization')),
 )
 
-const pair = statement<{ agent: AgentId; block: BlockId }>()((db, p) =>
+const attachment = statement<{ agent: AgentId; block: BlockId }>()((db, p) =>
   db.selectFrom('agent_blocks').select('label').where('agent_id', '=', p('agent')).where('block_id', '=', p('block')),
 )
 
-const labelled = statement<{ agent: AgentId; label: string }>()((db, p) =>
+const attachedWithLabel = statement<{ agent: AgentId; label: string }>()((db, p) =>
   db.selectFrom('agent_blocks').select('block_id').where('agent_id', '=', p('agent')).where('label', '=', p('label')),
 )
 
@@ -95,7 +98,7 @@ const setLabel = statement<{ block: BlockId; label: string }>()((db, p) =>
     .where('block_id', '=', p('block')),
 )
 
-const rivals = statement<{ block: BlockId; label: string }>()((db, p) =>
+const conflictingBlocks = statement<{ block: BlockId; label: string }>()((db, p) =>
   db
     .selectFrom('agent_blocks as other')
     .innerJoin('agent_blocks as ours', 'ours.agent_id', 'other.agent_id')

@@ -5,10 +5,10 @@ import type { BlockStore } from '../../ports/block-store.ts'
 import type { Database } from '../database/database.ts'
 import {
   type Bounds,
-  containing,
   hasTags,
   inBounds,
   isBlank,
+  likePattern,
   readPage,
   type TagValues,
   tagValues,
@@ -16,7 +16,7 @@ import {
 import { insertInto, rowById, updateById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { BLOCK } from '../rows/block-row.ts'
-import { attachBlock, detachBlock, forgetPromptsOfBlock, isLabelFree, relabel } from './agent-blocks.ts'
+import { attachBlock, detachBlock, invalidatePromptsOfBlock, isLabelFree, relabel } from './agent-blocks.ts'
 
 export function blockStore({ read, write }: Database): BlockStore {
   return {
@@ -27,7 +27,8 @@ export function blockStore({ read, write }: Database): BlockStore {
           await insertBlock(db, block)
           return true
         },
-        recall: async (db) => ((await db.get(byId.plain, idOf(block.organizationId, block.id))) ? true : undefined),
+        findCommitted: async (db) =>
+          (await db.get(byId.plain, idOf(block.organizationId, block.id))) ? true : undefined,
       }).then(() => undefined),
 
     get: (organizationId, id) =>
@@ -47,9 +48,9 @@ export function blockStore({ read, write }: Database): BlockStore {
               organization: organizationId,
               label: filter.label ?? '',
               name: filter.name ?? '',
-              labelText: containing(filter.labelText),
-              valueText: containing(filter.valueText),
-              descriptionText: containing(filter.descriptionText),
+              labelText: likePattern(filter.labelText),
+              valueText: likePattern(filter.valueText),
+              descriptionText: likePattern(filter.descriptionText),
               template: filter.isTemplate ? 1 : 0,
               over: filter.agentsOver ?? -1,
               under: filter.agentsUnder ?? Number.MAX_SAFE_INTEGER,
@@ -100,7 +101,7 @@ export function blockStore({ read, write }: Database): BlockStore {
 }
 
 export async function removeBlock(db: Executor, id: BlockId): Promise<void> {
-  await forgetPromptsOfBlock(db, id)
+  await invalidatePromptsOfBlock(db, id)
   await db.run(detachEverywhere, { id })
   await db.run(remove, { id })
 }

@@ -1,4 +1,4 @@
-import { type Block, withOwn } from '../../core/block.ts'
+import { type Block, withConversationBlocks } from '../../core/block.ts'
 import type { AgentId, BlockId } from '../../core/id.ts'
 import { rowById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
@@ -6,31 +6,31 @@ import { BLOCK } from '../rows/block-row.ts'
 import type { ConversationRow } from '../rows/conversation-row.ts'
 import { blocksOfAgent, removeBlock } from './blocks.ts'
 
-type Row = Pick<ConversationRow, 'organization_id' | 'agent_id' | 'own_blocks'>
+type OwnBlocksRow = Pick<ConversationRow, 'organization_id' | 'agent_id' | 'own_blocks'>
 
 /** What a conversation reads and edits: the agent's blocks, with its own in place of those it has a copy of. */
-export async function blocksInConversation(db: Executor, row: Row): Promise<Block[]> {
+export async function blocksInConversation(db: Executor, row: OwnBlocksRow): Promise<Block[]> {
   const { organization_id: organization, agent_id: agent } = row
   const shared = (await db.all(blocksOfAgent, { organization, agent })).map(BLOCK.objectOf)
   const own: Block[] = []
-  for (const id of ownIn(row)) {
+  for (const id of ownBlockIds(row)) {
     const found = await db.get(byId.plain, { organization, id })
     // One that was deleted by hand gives way to the shared one.
     if (found) own.push(BLOCK.objectOf(found))
   }
-  return withOwn(shared, own)
+  return withConversationBlocks(shared, own)
 }
 
 /** They go with their conversation. */
-export async function removeOwnBlocks(db: Executor, row: Pick<Row, 'own_blocks'>): Promise<void> {
-  for (const id of ownIn(row)) await removeBlock(db, id)
+export async function removeOwnBlocks(db: Executor, row: Pick<OwnBlocksRow, 'own_blocks'>): Promise<void> {
+  for (const id of ownBlockIds(row)) await removeBlock(db, id)
 }
 
 export async function removeOwnBlocksOfAgent(db: Executor, agent: AgentId): Promise<void> {
   for (const row of await db.all(withOwnBlocks, { agent })) await removeOwnBlocks(db, row)
 }
 
-const ownIn = ({ own_blocks }: Pick<Row, 'own_blocks'>): readonly BlockId[] =>
+const ownBlockIds = ({ own_blocks }: Pick<OwnBlocksRow, 'own_blocks'>): readonly BlockId[] =>
   own_blocks === null ? [] : JSON.parse(own_blocks)
 
 const byId = rowById('blocks')

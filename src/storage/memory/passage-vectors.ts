@@ -7,40 +7,44 @@ import type { NewVector } from '../../ports/vector-store.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { type PassageRange, type PassageScope, passageAt, passagesInRange, rangeOf } from './passages-in-range.ts'
-import { keepEach, keptForm, nearestOf, VECTOR_PAGE } from './vectors.ts'
+import { findNearest, saveVectors, toVectorColumns, VECTOR_PAGE } from './vectors.ts'
 
 export function passageVectors({ read, write }: Database, { soon }: Pick<Clock, 'soon'>): PassageVectors {
-  const othersFirst = () => new Promise<void>(soon)
+  const yieldToOthers = () => new Promise<void>(soon)
 
   return {
     waiting: (after, limit) => read((db) => db.all(waitingAfter, { after, limit })),
 
-    keep: (vectors) => keepEach(vectors, keepVector, write),
+    keep: (vectors) => saveVectors(vectors, keepVector, write),
 
     models: () => read((db) => db.all(modelsOfAgents, {})),
 
     drop: (agentId, model) =>
       write({ key: agentId, work: async (db) => void (await db.run(dropOf, { agent: agentId, model })) }),
 
-    nearest: (organizationId, agentId, query) => nearest({ organizationId, agentId, ...query }, read, othersFirst),
+    nearest: (organizationId, agentId, query) => nearest({ organizationId, agentId, ...query }, read, yieldToOthers),
   }
 }
 
 const keepVector = (db: Executor, { number, model, result }: NewVector) =>
-  db.run(keep, { number, model, ...keptForm(result) })
+  db.run(keep, { number, model, ...toVectorColumns(result) })
 
-type Nearest = PassageQuery & {
+type NearestPassagesQuery = PassageQuery & {
   organizationId: OrganizationId
   agentId: AgentId | undefined
   model: string
   vector: readonly number[]
 }
 
-async function nearest(asked: Nearest, read: Database['read'], othersFirst: () => Promise<void>): Promise<Passage[]> {
-  const { organizationId, agentId, model } = asked
+async function nearest(
+  query: NearestPassagesQuery,
+  read: Database['read'],
+  yieldToOthers: () => Promise<void>,
+): Promise<Passage[]> {
+  const { organizationId, agentId, model } = query
   const statement = VECTORS[agentId === undefined ? 'all agents' : 'one agent']
-  const values = { ...rangeOf(asked), organization: organizationId, agent: agentId ?? '', model, limit: VECTOR_PAGE }
-  const best = await nearestOf(asked, (below) => read((db) => db.all(statement, { ...values, below })), othersFirst)
+  const values = { ...rangeOf(query), organization: organizationId, agent: agentId ?? '', model, limit: VECTOR_PAGE }
+  const best = await findNearest(query, (below) => read((db) => db.all(statement, { ...values, below })), yieldToOthers)
   const found = await read(async (db) => {
     const passages: (Passage | undefined)[] = []
     for (const number of best) passages.push(await passageAt(db, number))

@@ -5,13 +5,13 @@ import { fuseRankings, isUnspaced, searchTerms } from '../../core/search-terms.t
 import type { Clock } from '../../ports/clock.ts'
 import type { PassageStore } from '../../ports/passage-store.ts'
 import type { Database } from '../database/database.ts'
-import { type Bounds, containing, inBounds, isBlank, readPage } from '../database/list-page.ts'
+import { type Bounds, inBounds, isBlank, likePattern, readPage } from '../database/list-page.ts'
 import { insertInto } from '../database/row-statements.ts'
 import { type Executor, listParameters, listValues, type Slots, statement } from '../database/statement.ts'
 import { PASSAGE } from '../rows/passage-row.ts'
 import { passageVectors } from './passage-vectors.ts'
 import { type PassageRange, type PassageScope, passagesInRange, rangeOf } from './passages-in-range.ts'
-import { forgetPrompts } from './stale-prompts.ts'
+import { invalidatePrompts } from './stale-prompts.ts'
 
 export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): PassageStore {
   const { read, write } = database
@@ -25,7 +25,7 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
           await insertPassage(db, passage)
           return true
         },
-        recall: async (db) => ((await db.get(byId, idOf(passage))) ? true : undefined),
+        findCommitted: async (db) => ((await db.get(byId, idOf(passage))) ? true : undefined),
       }).then(() => undefined),
 
     list: (organizationId, agentId, page) =>
@@ -33,7 +33,7 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
         const owner = { organization: organizationId, agent: agentId }
         return readPage(page, {
           find: (id) => db.get(byId, { ...owner, id: id as PassageId }),
-          read: (direction, bounds) => db.all(LISTS[direction], { ...bounds, ...owner, text: containing(page.text) }),
+          read: (direction, bounds) => db.all(LISTS[direction], { ...bounds, ...owner, text: likePattern(page.text) }),
           objectOf: PASSAGE.objectOf,
         })
       }),
@@ -46,15 +46,15 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
         // A question without a word asks for what is newest.
         if (terms.length === 0) return (await db.all(newest, values)).map(PASSAGE.objectOf)
         const words = searchWords(query.text)
-        const asked = { ...values, sqlite: anyOf(words), postgres: words.join(' | ') }
+        const asked = { ...values, sqlite: matchAnyOf(words), postgres: words.join(' | ') }
         const byWords = words.length === 0 ? [] : (await db.all(matching, asked)).map(PASSAGE.objectOf)
-        const unspaced = terms.filter(isUnspaced).slice(0, SIGNS)
+        const unspaced = terms.filter(isUnspaced).slice(0, MAX_UNSPACED_TERMS)
         if (unspaced.length === 0) return byWords
         // The index knows words between spaces; what is written without them is looked for as it is.
         const signs = listValues(
           'sign',
           unspaced.map((term) => `%${term.plain}%`),
-          SIGNS,
+          MAX_UNSPACED_TERMS,
         )
         const bySigns = (await db.all(plain, { ...values, ...signs })).map(PASSAGE.objectOf)
         return fuseRankings([bySigns, byWords], ({ id }) => id)
@@ -76,16 +76,16 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
 
 export async function insertPassage(db: Executor, passage: Passage): Promise<void> {
   await db.run(insert, PASSAGE.rowOf(passage))
-  await forgetPrompts(db, passage.agentId)
+  await invalidatePrompts(db, passage.agentId)
 }
 
 /** FTS5: each word in quotes, so that none is an operator. */
-const anyOf = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(' OR ')
+const matchAnyOf = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(' OR ')
 
 const idOf = ({ organizationId, agentId, id }: Passage) => ({ organization: organizationId, agent: agentId, id })
 
-type Owner = { organization: OrganizationId; agent: AgentId }
-type Key = Owner & { id: PassageId }
+type PassageOwner = { organization: OrganizationId; agent: AgentId }
+type Key = PassageOwner & { id: PassageId }
 
 const insert = insertInto('passages', PASSAGE.columns)
 
@@ -120,7 +120,7 @@ const removeVector = statement<Key>()((db, p) =>
 )
 
 const listOf = (direction: 'asc' | 'desc') =>
-  statement<Bounds & Owner & { text: string }>()((db, p) =>
+  statement<Bounds & PassageOwner & { text: string }>()((db, p) =>
     db
       .selectFrom('passages')
       .select(PASSAGE.columns)
@@ -173,11 +173,11 @@ const matchingIn = (scope: PassageScope) =>
   })
 
 /** Signs and pictures that one question may have. */
-const SIGNS = 8
+const MAX_UNSPACED_TERMS = 8
 
 const containingIn = (scope: PassageScope) =>
   statement<PassageRange & Slots<'sign'>>()((db, p, dialect) => {
-    const hits = listParameters(p, 'sign', SIGNS).map(
+    const hits = listParameters(p, 'sign', MAX_UNSPACED_TERMS).map(
       (sign) => sql`(case when ${isBlank(sign)} then 0 when lower(content) like ${sign} then 1 else 0 end)`,
     )
     const count = sql`(${sql.join(hits, sql` + `)})`

@@ -3,11 +3,11 @@ import type { AgentId } from '../../core/id.ts'
 import { type Executor, statement } from '../database/statement.ts'
 
 /** The next turn of each conversation compiles its prompt again. */
-export async function forgetPrompts(db: Executor, agentId: AgentId): Promise<void> {
-  await db.run(forget, { agent: agentId })
+export async function invalidatePrompts(db: Executor, agentId: AgentId): Promise<void> {
+  await db.run(clearPrompts, { agent: agentId })
 }
 
-const forget = statement<{ agent: AgentId }>()((db, p) =>
+const clearPrompts = statement<{ agent: AgentId }>()((db, p) =>
   db
     .updateTable('conversations')
     .set({ system_prompt: sql`null` })

@@ -6,7 +6,7 @@ import { replaceBlockValue } from './blocks.ts'
 import { insertPassage } from './passages.ts'
 
 /** Throws what rolls the whole commit back if a row is no longer the one the tool read. */
-export async function carryOut(
+export async function applyToolWrite(
   db: Executor,
   run: { organization_id: OrganizationId; agent_id: AgentId },
   { write, at }: { write: ToolWrite; at: number },

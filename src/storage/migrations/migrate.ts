@@ -7,7 +7,7 @@ import { storageError } from '../database/faults.ts'
 import type { Track } from './all.ts'
 import type { Migration } from './migration.ts'
 
-type MigrationPlan = { track: Track; migrations: readonly Migration[]; clock: Pick<Clock, 'now'>; place: string }
+type MigrationPlan = { track: Track; migrations: readonly Migration[]; clock: Pick<Clock, 'now'>; location: string }
 
 const TABLE = `create table if not exists migrations (
   track text not null, number integer not null, name text not null, digest text not null, applied_at bigint not null,
@@ -23,7 +23,7 @@ export function migrateSqlite(database: DatabaseSync, plan: MigrationPlan & { fi
   const before = sqliteVersion(database, plan)
   database.exec(TABLE)
   for (const migration of migrations.filter(({ number }) => number > before)) {
-    if (file && before > 0) copyBeside(database, file, migration)
+    if (file && before > 0) backUpBefore(database, file, migration)
     database.exec('begin immediate')
     try {
       // Another starter may have been here between the look and the lock.
@@ -45,11 +45,11 @@ export function migrateSqlite(database: DatabaseSync, plan: MigrationPlan & { fi
 /** 0 for a database that Holdfast has not seen. Throws where this version cannot work with it. */
 export function sqliteVersion(
   database: DatabaseSync,
-  plan: Pick<MigrationPlan, 'track' | 'migrations' | 'place'>,
+  plan: Pick<MigrationPlan, 'track' | 'migrations' | 'location'>,
 ): number {
   const columns = database.prepare(`select name from pragma_table_info('migrations')`).all()
   if (columns.length === 0) return 0
-  if (!columns.some(({ name }) => name === 'digest')) throw unreleased(plan.place)
+  if (!columns.some(({ name }) => name === 'digest')) throw unreleased(plan.location)
   const applied = database.prepare('select number, digest from migrations where track = ? order by number')
   return versionOf(applied.all(plan.track) as Applied[], plan)
 }
@@ -58,16 +58,16 @@ export const newestOf = (migrations: readonly Migration[]): number => migrations
 
 function versionOf(
   applied: readonly Applied[],
-  { migrations, place }: Pick<MigrationPlan, 'migrations' | 'place'>,
+  { migrations, location }: Pick<MigrationPlan, 'migrations' | 'location'>,
 ): number {
   const version = applied.at(-1)?.number ?? 0
   const newest = newestOf(migrations)
   if (version > newest)
-    throw storageError('newer-version', place, new Error(`it is at ${version}, this version knows up to ${newest}`))
+    throw storageError('newer-version', location, new Error(`it is at ${version}, this version knows up to ${newest}`))
   for (const { number, digest } of applied) {
     const known = migrations.find((migration) => migration.number === number)
     if (known?.digest !== digest)
-      throw unreleased(place, `its migration ${number} is ${digest}, here it is ${known?.digest}`)
+      throw unreleased(location, `its migration ${number} is ${digest}, here it is ${known?.digest}`)
   }
   return version
 }
@@ -76,7 +76,7 @@ const unreleased = (place: string, detail = 'its migrations have no digest') =>
   storageError('unreleased-version', place, new Error(detail))
 
 /** Written under another name first: a copy that has its name is whole. */
-function copyBeside(database: DatabaseSync, file: string, migration: Migration): void {
+function backUpBefore(database: DatabaseSync, file: string, migration: Migration): void {
   const copy = `${file}.before-${String(migration.number).padStart(3, '0')}`
   const unfinished = `${copy}.unfinished`
   rmSync(unfinished, { force: true })
@@ -103,7 +103,7 @@ async function postgresVersion(client: ClientBase, plan: MigrationPlan): Promise
     `select attname as name from pg_attribute where attrelid = to_regclass('migrations') and attnum > 0`,
   )
   if (columns.length === 0) return 0
-  if (!columns.some(({ name }) => name === 'digest')) throw unreleased(plan.place)
+  if (!columns.some(({ name }) => name === 'digest')) throw unreleased(plan.location)
   const applied = 'select number, digest from migrations where track = $1 order by number'
   const { rows } = await client.query<Applied>(applied, [plan.track])
   return versionOf(rows, plan)

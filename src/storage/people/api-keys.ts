@@ -17,7 +17,7 @@ export function keyStore({ read, write }: Database): KeyStore {
           await insertEntry(db, audit)
           return true
         },
-        recall: async (db) => ((await hasEntry(db, audit.id)) ? true : undefined),
+        findCommitted: async (db) => ((await hasEntry(db, audit.id)) ? true : undefined),
       }).then(() => undefined),
 
     byPrefix: (prefix) =>
@@ -55,7 +55,7 @@ export function keyStore({ read, write }: Database): KeyStore {
           return row && API_KEY.objectOf(row)
         },
         // Revoking again changes nothing.
-        recall: () => undefined,
+        findCommitted: () => undefined,
         announce: true,
       }),
   }

@@ -18,7 +18,7 @@ export function auditLog({ read, write }: Database): AuditLog {
           await insertEntry(db, entry)
           return true
         },
-        recall: async (db) => ((await hasEntry(db, entry.id)) ? true : undefined),
+        findCommitted: async (db) => ((await hasEntry(db, entry.id)) ? true : undefined),
       }).then(() => undefined),
 
     list: (organizationId, page) =>

@@ -19,7 +19,7 @@ export function peopleStore({ read, write }: Database): PeopleStore {
           await insertEntry(db, audit)
           return 'created' as const
         },
-        recall: async (db) => ((await hasEntry(db, audit.id)) ? 'created' : undefined),
+        findCommitted: async (db) => ((await hasEntry(db, audit.id)) ? 'created' : undefined),
       }),
 
     getOrganization: (id) =>
@@ -40,7 +40,7 @@ export function peopleStore({ read, write }: Database): PeopleStore {
           await insertEntry(db, audit)
           return 'created' as const
         },
-        recall: async (db) => ((await hasEntry(db, audit.id)) ? 'created' : undefined),
+        findCommitted: async (db) => ((await hasEntry(db, audit.id)) ? 'created' : undefined),
       }),
 
     getUser: (organizationId, id) =>
@@ -61,7 +61,7 @@ export function peopleStore({ read, write }: Database): PeopleStore {
           await insertEntry(db, audit)
           return true
         },
-        recall: async (db) => ((await hasEntry(db, audit.id)) ? true : undefined),
+        findCommitted: async (db) => ((await hasEntry(db, audit.id)) ? true : undefined),
         announce: true,
       }),
   }

@@ -15,21 +15,21 @@ const FIELDS = rowMapper<Omit<Agent, 'settings'>>()({
 })
 
 /** Of the settings, what queries ask for; the rest is JSON. */
-const ASKED = rowMapper<Pick<AgentSettings, 'description'>>()({ description: 'description' })
+const QUERIED = rowMapper<Pick<AgentSettings, 'description'>>()({ description: 'description' })
 
-export type AgentRow = RowOf<typeof FIELDS> & RowOf<typeof ASKED> & { settings: string | null }
+export type AgentRow = RowOf<typeof FIELDS> & RowOf<typeof QUERIED> & { settings: string | null }
 
-export const AGENT_COLUMNS = [...FIELDS.columns, ...ASKED.columns, 'settings'] as const
+export const AGENT_COLUMNS = [...FIELDS.columns, ...QUERIED.columns, 'settings'] as const
 
 export function agentRowOf(agent: Agent): AgentRow {
   const settings = agent.settings ?? {}
-  return { ...FIELDS.rowOf(agent), ...ASKED.rowOf(settings), settings: ASKED.restOf(settings) }
+  return { ...FIELDS.rowOf(agent), ...QUERIED.rowOf(settings), settings: QUERIED.restAsJson(settings) }
 }
 
 export function agentOf(row: AgentRow): Agent {
   const agent: Agent = FIELDS.objectOf(row)
   if (row.description === null && row.settings === null) return agent
   const rest: AgentSettings = row.settings === null ? {} : JSON.parse(row.settings)
-  agent.settings = { ...rest, ...ASKED.objectOf(row) }
+  agent.settings = { ...rest, ...QUERIED.objectOf(row) }
   return agent
 }

@@ -15,19 +15,19 @@ const FIELDS = rowMapper<Omit<Conversation, 'details'>>()({
 })
 
 /** Of the details, what queries ask for; the rest is JSON. */
-const ASKED = rowMapper<Pick<ConversationDetails, 'summary' | 'hidden' | 'ownBlocks'>>()({
+const QUERIED = rowMapper<Pick<ConversationDetails, 'summary' | 'hidden' | 'ownBlocks'>>()({
   summary: 'summary',
   hidden: { flag: 'hidden' },
   ownBlocks: { list: 'own_blocks' },
 })
 
-export type ConversationRow = RowOf<typeof FIELDS> & RowOf<typeof ASKED> & { details: string | null }
+export type ConversationRow = RowOf<typeof FIELDS> & RowOf<typeof QUERIED> & { details: string | null }
 
-export const CONVERSATION_COLUMNS = [...FIELDS.columns, ...ASKED.columns, 'details'] as const
+export const CONVERSATION_COLUMNS = [...FIELDS.columns, ...QUERIED.columns, 'details'] as const
 
 export function conversationRowOf(conversation: Conversation): ConversationRow {
   const details = conversation.details ?? {}
-  return { ...FIELDS.rowOf(conversation), ...ASKED.rowOf(details), details: ASKED.restOf(details) }
+  return { ...FIELDS.rowOf(conversation), ...QUERIED.rowOf(details), details: QUERIED.restAsJson(details) }
 }
 
 export function conversationOf(row: ConversationRow): Conversation {
@@ -35,6 +35,6 @@ export function conversationOf(row: ConversationRow): Conversation {
   if (row.summary === null && row.hidden === null && row.own_blocks === null && row.details === null)
     return conversation
   const rest: ConversationDetails = row.details === null ? {} : JSON.parse(row.details)
-  conversation.details = { ...rest, ...ASKED.objectOf(row) }
+  conversation.details = { ...rest, ...QUERIED.objectOf(row) }
   return conversation
 }

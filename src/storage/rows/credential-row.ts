@@ -1,5 +1,5 @@
 import type { Cooldown, Credential } from '../../core/credential.ts'
-import type { Sealed, StoredCredential } from '../../ports/credential-store.ts'
+import type { SealedSecret, StoredCredential } from '../../ports/credential-store.ts'
 import { type RowOf, rowMapper } from './row-mapping.ts'
 
 const FIELDS = rowMapper<Omit<StoredCredential, 'state' | 'sealed'>>()({
@@ -21,7 +21,7 @@ const FIELDS = rowMapper<Omit<StoredCredential, 'state' | 'sealed'>>()({
   updatedAt: 'updated_at',
 })
 
-const SEALED = rowMapper<Sealed>()({ secret: 'sealed_secret', refreshToken: 'sealed_refresh_token' })
+const SEALED = rowMapper<SealedSecret>()({ secret: 'sealed_secret', refreshToken: 'sealed_refresh_token' })
 
 type SealedRow = RowOf<typeof SEALED>
 
@@ -44,7 +44,7 @@ export const credentialOf = (row: CredentialRow): StoredCredential => ({
   state: stateOf(row),
 })
 
-export const sealedOf = (row: SealedRow): Sealed => SEALED.objectOf(row)
+export const sealedOf = (row: SealedRow): SealedSecret => SEALED.objectOf(row)
 
 const stateOf = ({ dead_reason, dead_detail }: CredentialRow): Credential['state'] =>
   dead_reason === null ? { type: 'ok' } : { type: 'dead', reason: dead_reason, detail: dead_detail ?? '' }

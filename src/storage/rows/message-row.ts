@@ -64,7 +64,7 @@ export function messagesOf(rows: Value[][]): Message[] {
 }
 
 /** Rows of MESSAGE_COLUMNS with the agent behind them. */
-export function recalledOf(rows: Value[][]): (Message & { agentId: AgentId })[] {
+export function messagesWithAgentOf(rows: Value[][]): (Message & { agentId: AgentId })[] {
   const agents = rows.map((row) => row.at(-1) as AgentId)
   return messagesOf(rows).map((message, index) => ({ ...message, agentId: agents[index]! }))
 }

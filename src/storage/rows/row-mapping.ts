@@ -19,12 +19,14 @@ type ColumnFor<Content> = [Content] extends [boolean]
 
 /** The row that a mapping makes of an object. */
 type MappedRow<T, M extends Mapping<T>> = {
-  [Field in keyof T as NameOf<M[Field]>]-?: Kept<NonNullable<T[Field]>> | (undefined extends T[Field] ? null : never)
+  [Field in keyof T as NameOf<M[Field]>]-?:
+    | StoredAs<NonNullable<T[Field]>>
+    | (undefined extends T[Field] ? null : never)
 }
 
 type NameOf<Column> = Column extends string ? Column : Column[keyof Column] & string
 
-type Kept<Content> = [Content] extends [boolean] ? number : [Content] extends [string | number] ? Content : string
+type StoredAs<Content> = [Content] extends [boolean] ? number : [Content] extends [string | number] ? Content : string
 
 /** Both directions between an object and its row, from one list of columns. */
 type RowMapper<T, Row> = {
@@ -32,7 +34,7 @@ type RowMapper<T, Row> = {
   rowOf(object: T): Row
   objectOf(row: Row): T
   /** What an object has besides: the fields that have no column, as JSON, or null where there are none. */
-  restOf(object: T): string | null
+  restAsJson(object: T): string | null
 }
 
 export type RowOf<Mapper> = Mapper extends { rowOf(object: never): infer Row } ? Row : never
@@ -62,7 +64,7 @@ export const rowMapper =
         }
         return object as T
       },
-      restOf(object) {
+      restAsJson(object) {
         const json = JSON.stringify(Object.fromEntries(Object.entries(object).filter(([name]) => !(name in mapping))))
         return json === '{}' ? null : json
       },

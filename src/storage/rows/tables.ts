@@ -10,7 +10,7 @@ import type {
   WorkerId,
 } from '../../core/id.ts'
 import type { MessageRole } from '../../core/message.ts'
-import type { Reach } from '../../ports/safe-fetch.ts'
+import type { AddressTrust } from '../../ports/safe-fetch.ts'
 import type { AgentRow } from './agent-row.ts'
 import type { BlockRow } from './block-row.ts'
 import type { ConversationRow } from './conversation-row.ts'
@@ -69,7 +69,7 @@ type ConversationsTable = Numbered &
 
 type RunsTable = WithDefaults<RunRow, 'number' | 'waiting' | 'deaths' | 'chunk_bound'> & {
   /** Which addresses the callback may reach. */
-  callback_reach: Reach | null
+  callback_reach: AddressTrust | null
   callback_due_at: number | null
   callback_tries: Generated<number>
   /** 0 for a run that continues after an approval, 1 for every other: the former go first. */
@@ -96,7 +96,7 @@ type RunOtidsTable = {
   request_digest: string
 }
 
-/** What a retry that names nothing is recognised by. */
+/** What a retry that names nothing is recognized by. */
 type RunRequestsTable = {
   run_id: RunId
   organization_id: OrganizationId

@@ -21,7 +21,7 @@ export const TOOL_COLUMNS = [...FIELDS.columns, 'mcp_server_id', 'body'] as cons
 export const toolRowOf = (tool: StoredTool): ToolRow => ({
   ...FIELDS.rowOf(tool),
   mcp_server_id: tool.mcp?.serverId ?? null,
-  body: FIELDS.restOf(tool) ?? '{}',
+  body: FIELDS.restAsJson(tool) ?? '{}',
 })
 
 export const toolOf = (row: ToolRow): StoredTool => ({ ...JSON.parse(row.body), ...FIELDS.objectOf(row) })

@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import type { RunId } from '../../core/id.ts'
 import type { CallbackStore, ClaimedCallback } from '../../ports/callback-store.ts'
-import type { Reach } from '../../ports/safe-fetch.ts'
+import type { AddressTrust } from '../../ports/safe-fetch.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
@@ -18,7 +18,7 @@ export function callbackStore({ read, write }: Database): CallbackStore {
         key: LAST,
         work: (db) => claimDue(db, now, leaseMs),
         // One that was claimed and not heard of waits for the end of its lease.
-        recall: () => undefined,
+        findCommitted: () => undefined,
       }),
 
     record: (runId, tries, { sentAt, statusCode, error, dueAt }) =>
@@ -29,7 +29,7 @@ export function callbackStore({ read, write }: Database): CallbackStore {
           return (await db.run(keepOutcome, { id: runId, tries, ...outcome, due: dueAt ?? null })) > 0
         },
         // The same outcome once more.
-        recall: () => undefined,
+        findCommitted: () => undefined,
       }),
   }
 }
@@ -38,7 +38,7 @@ async function claimDue(db: Executor, now: number, leaseMs: number): Promise<Cla
   const row = await db.get(claim, { now, until: now + leaseMs })
   if (!row) return undefined
   const run = runOf(row)
-  return { run, url: row.callback_url!, reach: row.callback_reach as Reach, tries: row.callback_tries }
+  return { run, url: row.callback_url!, trust: row.callback_reach as AddressTrust, tries: row.callback_tries }
 }
 
 /** In the words of the partial index, or SQLite would not use it. */
@@ -48,12 +48,12 @@ const firstDue = statement<Record<never, never>>()((db) =>
   db.selectFrom('runs').select('callback_due_at as due').where(IS_OPEN).orderBy('callback_due_at').limit(sql.lit(1)),
 )
 
-const claim = statement<{ now: number; until: number }>()((db, p, { lockFree }) =>
+const claim = statement<{ now: number; until: number }>()((db, p, { lockOrSkip }) =>
   db
     .updateTable('runs')
     .set({ callback_due_at: p('until'), callback_tries: sql`callback_tries + 1` })
     .where('number', '=', () =>
-      lockFree(
+      lockOrSkip(
         db
           .selectFrom('runs')
           .select('number')

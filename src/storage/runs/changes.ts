@@ -1,22 +1,22 @@
 import { sql } from 'kysely'
 import { DEFAULT_ORGANIZATION, type RunId } from '../../core/id.ts'
 import type { NewMessage } from '../../core/message.ts'
-import type { Entry, RunChange } from '../../core/projection.ts'
+import type { ProjectedEvent, RunChange } from '../../core/projection.ts'
 import type { RunStatus, StopReason } from '../../core/run.ts'
 import { moveContext } from '../conversations/conversations.ts'
 import { insertMessages } from '../conversations/messages.ts'
 import { clearCooldown, setCooldown } from '../credentials/cooldowns.ts'
 import { noteModel } from '../credentials/model-notes.ts'
 import { type Executor, statement } from '../database/statement.ts'
-import { carryOut } from '../memory/tool-writes.ts'
+import { applyToolWrite } from '../memory/tool-writes.ts'
 import type { ChangedRun } from '../rows/run-row.ts'
 import { insertStep } from './steps.ts'
 
-/** Provider keys are the server's: what one organisation learns of a key holds for all who use it. */
-const KEEPER_OF_KEYS = DEFAULT_ORGANIZATION
+/** Provider keys are the server's: what one organization learns of a key holds for all who use it. */
+const PROVIDER_KEY_OWNER = DEFAULT_ORGANIZATION
 
 /** The rows that follow from events, in their transaction. */
-export async function writeChanges(db: Executor, run: ChangedRun, entries: readonly Entry[]): Promise<void> {
+export async function writeChanges(db: Executor, run: ChangedRun, entries: readonly ProjectedEvent[]): Promise<void> {
   let messages: NewMessage[] | undefined
   let runChange: RunChange | undefined
   for (const entry of entries) {
@@ -36,16 +36,16 @@ export async function writeChanges(db: Executor, run: ChangedRun, entries: reado
           await moveContext(db, run.conversation_id, change.contextStart)
           break
         case 'set-cooldown':
-          await setCooldown(db, KEEPER_OF_KEYS, change.cooldown)
+          await setCooldown(db, PROVIDER_KEY_OWNER, change.cooldown)
           break
         case 'clear-cooldown':
-          await clearCooldown(db, KEEPER_OF_KEYS, change)
+          await clearCooldown(db, PROVIDER_KEY_OWNER, change)
           break
         case 'note-model':
           await noteModel(db, run.organization_id, change)
           break
         case 'carry-out':
-          await carryOut(db, run, change)
+          await applyToolWrite(db, run, change)
           break
       }
     }

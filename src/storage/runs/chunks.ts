@@ -1,12 +1,13 @@
 import { type Kysely, type SqlBool, sql } from 'kysely'
+import { defined } from '../../core/defined.ts'
 import type { RunId } from '../../core/id.ts'
 import type {
   ChunkAppend,
   ChunkStore,
   FormerWriter,
-  PieceAppend,
   StoredChunk,
   StreamHead,
+  SyncChunkAppend,
 } from '../../ports/chunk-store.ts'
 import { StorageError } from '../../ports/storage-error.ts'
 import type { Transact, Work } from '../database/database.ts'
@@ -18,18 +19,22 @@ type ChunkDatabase = {
   transact: Transact
   read<T>(work: Work<T>): Promise<T>
   /** Runs one statement that is a transaction of its own, without waiting; only where no other is open. */
-  atOnce?<T>(work: (db: Executor) => T): T | 'busy'
+  runSync?<T>(work: (db: Executor) => T): T | 'busy'
   /** Names this start of the machine: what was written without fsync under another may be gone. '' where unknown. */
   bootId: string
   close(): Promise<void>
 }
 
-export function chunkStore({ transact, read, atOnce, bootId, close }: ChunkDatabase): ChunkStore {
+export function chunkStore({ transact, read, runSync, bootId, close }: ChunkDatabase): ChunkStore {
   return {
-    ...(atOnce ? { appendAtOnce: (piece) => atOnce((db) => appendPiece(db, piece, bootId)) === 1 } : {}),
+    ...defined({
+      appendSync: runSync
+        ? (piece: SyncChunkAppend) => runSync((db) => appendSync(db, piece, bootId)) === 1
+        : undefined,
+    }),
     open: (runId, fence, former = fence > 1 ? 'possible' : 'none') =>
       transact((db) => openStream(db, { runId, fence, former, bootId })),
-    append: (appends) => appendKnowingly(appends, { transact, bootId }),
+    append: (appends) => appendExactlyOnce(appends, { transact, bootId }),
     read: (runId, after, limit) =>
       read(async (db) => {
         const rows = await db.all(rowsAfter, { run: runId, after, limit })
@@ -80,16 +85,16 @@ export const SENTINEL = 'sentinel' as RunId
 const LOST = 'lost'
 
 /** The writer of this append does not say what it knows. */
-const ANY = -1
+const ANY_LAST = -1
 
-type Outcome = number | 'fenced' | 'ended'
+type AppendOutcome = number | 'fenced' | 'ended'
 
 /** After a commit of unknown outcome the heads tell whether it happened: nobody else writes under these fences. */
-async function appendKnowingly(
+async function appendExactlyOnce(
   appends: readonly ChunkAppend[],
   { transact, bootId }: Pick<ChunkDatabase, 'transact' | 'bootId'>,
-): Promise<Outcome[]> {
-  let outcomes: Outcome[] = []
+): Promise<AppendOutcome[]> {
+  let outcomes: AppendOutcome[] = []
   try {
     return await transact(async (db) => {
       outcomes = await appendAll(db, appends, bootId)
@@ -104,7 +109,7 @@ async function appendKnowingly(
 }
 
 /** All of one commit or none, so the first stream that was to be written answers for the rest. */
-async function isWritten(db: Executor, appends: readonly ChunkAppend[], outcomes: Outcome[]): Promise<boolean> {
+async function isWritten(db: Executor, appends: readonly ChunkAppend[], outcomes: AppendOutcome[]): Promise<boolean> {
   for (const [index, { runId, fence, chunks }] of appends.entries()) {
     const first = outcomes[index]
     if (typeof first !== 'number' || chunks.length === 0) continue
@@ -114,8 +119,8 @@ async function isWritten(db: Executor, appends: readonly ChunkAppend[], outcomes
   return false
 }
 
-async function appendAll(db: Executor, appends: readonly ChunkAppend[], bootId: string): Promise<Outcome[]> {
-  const outcomes = new Array<Outcome>(appends.length)
+async function appendAll(db: Executor, appends: readonly ChunkAppend[], bootId: string): Promise<AppendOutcome[]> {
+  const outcomes = new Array<AppendOutcome>(appends.length)
   // In one order for every process, or two of them could wait for each other.
   const order = appends.map((append, index) => ({ append, index }))
   if (order.length > 1) order.sort((one, other) => (one.append.runId < other.append.runId ? -1 : 1))
@@ -123,8 +128,8 @@ async function appendAll(db: Executor, appends: readonly ChunkAppend[], bootId: 
   return outcomes
 }
 
-async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Promise<Outcome> {
-  const { runId, fence, last = ANY, floor, chunks, ended, at } = append
+async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Promise<AppendOutcome> {
+  const { runId, fence, last = ANY_LAST, floor, chunks, ended, at } = append
   let event = 0
   for (const chunk of chunks) if (chunk.event > event) event = chunk.event
   const values = {
@@ -138,15 +143,15 @@ async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Pro
   }
   const made = append.isFirst ? await db.get(makeHead, values) : undefined
   const move = { ...values, known: last, floor }
-  const moved = made ?? (await db.get(MOVES.head, move)) ?? (await db.get(MOVES.chunks, move))
-  if (!moved) return whyNot(db, append)
+  const moved = made ?? (await db.get(ADVANCES.head, move)) ?? (await db.get(ADVANCES.chunks, move))
+  if (!moved) return findRefusal(db, append)
   const first = moved.last - chunks.length + 1
   if (chunks.length > 0) await db.run(insert, { run_id: runId, first, last: moved.last, bodies: encode(chunks) })
   return first
 }
 
 /** Leaves the head as it is: where a stream has got to is told by its chunks. */
-function appendPiece(db: Executor, { runId, fence, last, chunks }: PieceAppend, bootId: string): Awaitable<number> {
+function appendSync(db: Executor, { runId, fence, last, chunks }: SyncChunkAppend, bootId: string): Awaitable<number> {
   return db.run(insertNext, {
     run: runId,
     fence,
@@ -158,10 +163,10 @@ function appendPiece(db: Executor, { runId, fence, last, chunks }: PieceAppend, 
 }
 
 /** The writer's own earlier try, the end, or somebody else's stream. */
-async function whyNot(db: Executor, { runId, fence, last, floor, chunks }: ChunkAppend): Promise<Outcome> {
+async function findRefusal(db: Executor, { runId, fence, last, floor, chunks }: ChunkAppend): Promise<AppendOutcome> {
   const head = await db.get(headOf, { run: runId })
-  const before = last === undefined ? ANY : Math.max(last, floor)
-  if (before !== ANY && head?.fence === fence && head.last === before + chunks.length) {
+  const before = last === undefined ? ANY_LAST : Math.max(last, floor)
+  if (before !== ANY_LAST && head?.fence === fence && head.last === before + chunks.length) {
     // By what it says, not by how long it is: whoever finishes the stream of a run writes under the same fence.
     const [row] = await db.all(rowsAfter, { run: runId, after: before, limit: 1 })
     if (row?.first === before + 1 && row.bodies === encode(chunks)) return before + 1
@@ -269,12 +274,12 @@ const makeHead = statement<HeadValues>()((db, p) =>
     .returning('last'),
 )
 
-type MoveValues = HeadValues & { known: number; floor: number }
+type AdvanceValues = HeadValues & { known: number; floor: number }
 
 /** From where the head itself says that the stream is, or from where its chunks do. */
-const moveFrom = (place: 'head' | 'chunks') => {
+const advanceFrom = (place: 'head' | 'chunks') => {
   const last = place === 'head' ? sql<number>`stream_heads."last"` : LAST
-  return statement<MoveValues>()((db, p) => {
+  return statement<AdvanceValues>()((db, p) => {
     const isCounted = sql<SqlBool>`not exists (select 1 from chunks as later
       where later.run_id = stream_heads.run_id and later."first" = stream_heads."last" + 1)`
     const query = db
@@ -288,20 +293,20 @@ const moveFrom = (place: 'head' | 'chunks') => {
       })
       .where('run_id', '=', p('run'))
       .where('fence', '=', p('fence'))
-      .where(sql<SqlBool>`(cast(${p('known')} as integer) = ${sql.lit(ANY)} or ${last} = ${p('known')})`)
+      .where(sql<SqlBool>`(cast(${p('known')} as integer) = ${sql.lit(ANY_LAST)} or ${last} = ${p('known')})`)
       .where('ended', '=', sql.lit(0))
     return (place === 'head' ? query.where(isCounted) : query).returning('last')
   })
 }
 
 /** Most streams have no piece that is not counted, and looking for the last of them costs three looks. */
-const MOVES = { head: moveFrom('head'), chunks: moveFrom('chunks') }
+const ADVANCES = { head: advanceFrom('head'), chunks: advanceFrom('chunks') }
 
 const insert = insertInto('chunks', ['run_id', 'first', 'last', 'bodies'])
 
-type NextValues = { run: RunId; fence: number; boot: string; known: number; count: number; bodies: string }
+type SyncAppendValues = { run: RunId; fence: number; boot: string; known: number; count: number; bodies: string }
 
-const insertNext = statement<NextValues>()((db, p) =>
+const insertNext = statement<SyncAppendValues>()((db, p) =>
   db
     .insertInto('chunks')
     .columns(['run_id', 'first', 'last', 'bodies'])
@@ -346,10 +351,10 @@ const unended = statement<{ limit: number }>()((db, p) =>
   db.selectFrom('stream_heads').select('run_id').where('ended', '=', sql.lit(0)).limit(p('limit')),
 )
 
-type Pruning = { before: number; limit: number }
+type PruneValues = { before: number; limit: number }
 
 /** The same streams in both statements: none that ends meanwhile is older than these. */
-const oldest = (db: Kysely<Tables>, p: Parameter<Pruning>) =>
+const oldest = (db: Kysely<Tables>, p: Parameter<PruneValues>) =>
   db
     .selectFrom('stream_heads')
     .select('run_id')
@@ -359,6 +364,8 @@ const oldest = (db: Kysely<Tables>, p: Parameter<Pruning>) =>
     .orderBy('run_id')
     .limit(p('limit'))
 
-const deleteChunks = statement<Pruning>()((db, p) => db.deleteFrom('chunks').where('run_id', 'in', oldest(db, p)))
+const deleteChunks = statement<PruneValues>()((db, p) => db.deleteFrom('chunks').where('run_id', 'in', oldest(db, p)))
 
-const deleteHeads = statement<Pruning>()((db, p) => db.deleteFrom('stream_heads').where('run_id', 'in', oldest(db, p)))
+const deleteHeads = statement<PruneValues>()((db, p) =>
+  db.deleteFrom('stream_heads').where('run_id', 'in', oldest(db, p)),
+)

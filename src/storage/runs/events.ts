@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { LoggedEvent } from '../../core/event.ts'
 import type { RunId } from '../../core/id.ts'
-import type { Entry } from '../../core/projection.ts'
+import type { ProjectedEvent } from '../../core/projection.ts'
 import type { RunPhase } from '../../core/run.ts'
-import type { Append, Appended, EventLog } from '../../ports/store.ts'
+import type { Append, AppendResult, EventLog } from '../../ports/store.ts'
 import type { Database } from '../database/database.ts'
 import { insertInto } from '../database/row-statements.ts'
 import {
@@ -17,23 +17,23 @@ import {
 import { CHANGED_RUN_COLUMNS, type ChangedRun, numberOfRun } from '../rows/run-row.ts'
 import type { Tables } from '../rows/tables.ts'
 import { writeChanges } from './changes.ts'
-import { type KnownRuns, newKnownRuns } from './known-runs.ts'
+import { newRunCache, type RunCache } from './run-cache.ts'
 
 export function eventLog({ read, write }: Database): EventLog {
-  const known = newKnownRuns()
+  const cache = newRunCache()
   return {
     append(append) {
-      const parts = isParting(append)
+      const releases = releasesRun(append)
       return write({
         key: append.runId,
         async work(db) {
           const appended =
-            (append.isRetry && (await recallAppend(db, append))) || (await appendEvents(db, append, known))
-          if (parts) known.forget(append.runId)
+            (append.isRetry && (await findAppended(db, append))) || (await appendEvents(db, append, cache))
+          if (releases) cache.forget(append.runId)
           return appended
         },
-        recall: (db) => recallAppend(db, append),
-        announce: append.writer.type === 'guest' || parts,
+        findCommitted: (db) => findAppended(db, append),
+        announce: append.writer.type === 'guest' || releases,
       })
     },
     read: (runId, after) => read((db) => readEvents(db, runId, after)),
@@ -46,17 +46,17 @@ export function eventLog({ read, write }: Database): EventLog {
 }
 
 /** The run ends or waits with this: whoever waits for it may do so in another process. */
-const isParting = ({ facts, intents }: Append): boolean => facts.some(letsGo) || intents.some(letsGo)
+const releasesRun = ({ facts, intents }: Append): boolean => facts.some(releasesLease) || intents.some(releasesLease)
 
-const letsGo = ({ changes }: Append['facts'][number]): boolean =>
+const releasesLease = ({ changes }: Append['facts'][number]): boolean =>
   changes.some((change) => change.type === 'change-run' && change.change.releaseLease === true)
 
 /** One statement takes the right to write; everything after it stands on that. */
-export async function appendEvents(db: Executor, append: Append, known?: KnownRuns): Promise<Appended> {
+export async function appendEvents(db: Executor, append: Append, cache?: RunCache): Promise<AppendResult> {
   const { facts, intents, seen } = append
   const entries = intents.length === 0 ? facts : facts.length === 0 ? intents : [...facts, ...intents]
 
-  const undisturbed = await takeIfUnmoved(db, append, { count: entries.length, known })
+  const undisturbed = await takeIfUnmoved(db, append, { count: entries.length, cache })
   if (undisturbed) {
     const news = await writeEntries(db, undisturbed, { entries, from: seen, commitId: append.commitId })
     return { type: 'appended', news, intentsKept: true }
@@ -76,7 +76,7 @@ export async function appendEvents(db: Executor, append: Append, known?: KnownRu
 export async function writeEntries(
   db: Executor,
   run: ChangedRun,
-  { entries, from, commitId }: { entries: readonly Entry[]; from: number; commitId: string },
+  { entries, from, commitId }: { entries: readonly ProjectedEvent[]; from: number; commitId: string },
 ): Promise<LoggedEvent[]> {
   const news: LoggedEvent[] = []
   for (const { event, at } of entries) {
@@ -105,15 +105,15 @@ type EventRow = { seq: number; at: number; body: string }
 
 const eventOf = ({ seq, at, body }: EventRow): LoggedEvent => ({ seq, at, event: JSON.parse(body) })
 
-type Taken = { count: number; known: KnownRuns | undefined }
+type TakeOptions = { count: number; cache: RunCache | undefined }
 
-async function takeIfUnmoved(db: Executor, { runId, writer, seen }: Append, { count, known }: Taken) {
+async function takeIfUnmoved(db: Executor, { runId, writer, seen }: Append, { count, cache }: TakeOptions) {
   if (writer.type === 'guest') return db.get(takeAsGuestAt, { id: runId, seen, count, ...phaseValues(writer.phases) })
   const values = { id: runId, fence: writer.fence, seen, count }
-  const run = known?.get(runId)
+  const run = cache?.get(runId)
   if (run) return (await db.run(advanceAsHolderAt, values)) === 1 ? run : undefined
   const taken = await db.get(takeAsHolderAt, values)
-  if (taken) known?.keep(taken)
+  if (taken) cache?.keep(taken)
   return taken
 }
 
@@ -123,7 +123,7 @@ function takeAnyway(db: Executor, { runId, writer }: Append, count: number) {
 }
 
 /** The row lock waits for a commit that is still being decided. */
-async function recallAppend(db: Executor, append: Append): Promise<Appended | undefined> {
+async function findAppended(db: Executor, append: Append): Promise<AppendResult | undefined> {
   const { runId, commitId, seen, facts, intents } = append
   await db.get(lockRun, { id: runId })
   const written = await db.get(countOfCommit, { run: runId, commitId })

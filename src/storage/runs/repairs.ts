@@ -3,7 +3,7 @@ import type { ConversationId, RunId } from '../../core/id.ts'
 import type { RunStatus, StopReason } from '../../core/run.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { RepairStore } from '../../ports/store.ts'
-import { forgetHead } from '../conversations/message-words.ts'
+import { resetHead } from '../conversations/indexed-messages.ts'
 import { placeMessage } from '../conversations/messages.ts'
 import type { Database } from '../database/database.ts'
 import { type Statement, statement, type Values } from '../database/statement.ts'
@@ -13,7 +13,12 @@ import { leaseNow } from './workers.ts'
 export function repairStore({ write }: Database, clock: Clock): RepairStore {
   const change = <V extends Values>(key: string, query: Statement<V, unknown>, values: V) =>
     // Repeated on a guess it changes nothing: its guard no longer fits.
-    write({ key, work: async (db) => (await db.run(query, values)) > 0, recall: () => undefined, announce: true })
+    write({
+      key,
+      work: async (db) => (await db.run(query, values)) > 0,
+      findCommitted: () => undefined,
+      announce: true,
+    })
 
   return {
     rewriteRun: ({ id, fence, nextSeq: seen }, { row, nextSeq }) =>
@@ -40,13 +45,13 @@ export function repairStore({ write }: Database, clock: Clock): RepairStore {
       write({
         key: run.id,
         async work(db) {
-          const place = await db.get(freePlace, { run: run.id, conversation: run.conversationId, position })
+          const place = await db.get(runWithFreePosition, { run: run.id, conversation: run.conversationId, position })
           if (!place) return false
           await placeMessage(db, place, { message, position })
-          await db.run(forgetHead, { conversation: run.conversationId })
+          await db.run(resetHead, { conversation: run.conversationId })
           return true
         },
-        recall: () => undefined,
+        findCommitted: () => undefined,
       }),
   }
 }
@@ -107,7 +112,7 @@ const raise = statement<{ id: ConversationId; to: number }>()((db, p) =>
 )
 
 /** The run, if this position of its conversation was given out and nothing is there. */
-const freePlace = statement<{ run: RunId; conversation: ConversationId; position: number }>()((db, p) =>
+const runWithFreePosition = statement<{ run: RunId; conversation: ConversationId; position: number }>()((db, p) =>
   db
     .selectFrom('runs')
     .select(CHANGED_RUN_COLUMNS)

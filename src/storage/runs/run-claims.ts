@@ -19,7 +19,7 @@ type RunClaims = Pick<RunStore, 'claimNext' | 'takeOver' | 'heldBy' | 'handBack'
 export function runClaims({ read, write }: Database, clock: Clock): RunClaims {
   return {
     claimNext: (workerId) => {
-      const { work, ...job } = claiming(workerId, (db) => db.get(claim, { worker: workerId, at: clock.now() }))
+      const { work, ...job } = newClaimJob(workerId, (db) => db.get(claim, { worker: workerId, at: clock.now() }))
       return write<Claim | 'blocked' | undefined>({
         ...job,
         work: async (db) => (await work(db)) ?? ((await db.get(anyQueued, {})) ? 'blocked' : undefined),
@@ -27,7 +27,7 @@ export function runClaims({ read, write }: Database, clock: Clock): RunClaims {
     },
 
     takeOver: (workerId, options) =>
-      write(claiming(workerId, (db) => takeOver(db, workerId, { ...options, now: leaseNow(clock) }))),
+      write(newClaimJob(workerId, (db) => takeOver(db, workerId, { ...options, now: leaseNow(clock) }))),
 
     heldBy: (workerId) => read((db) => db.all(held, { worker: workerId })),
 
@@ -35,7 +35,7 @@ export function runClaims({ read, write }: Database, clock: Clock): RunClaims {
       write({
         key: runId,
         work: async (db) => (await db.run(release, { id: runId, fence })) > 0,
-        recall: () => undefined,
+        findCommitted: () => undefined,
         announce: true,
       }).then(() => undefined),
 
@@ -44,13 +44,13 @@ export function runClaims({ read, write }: Database, clock: Clock): RunClaims {
         key: runId,
         work: async (db) => (await db.get(raise, { id: runId, fence }))?.chunk_bound,
         // Raising it twice does no harm: numbers are only skipped after a loss.
-        recall: () => undefined,
+        findCommitted: () => undefined,
       }),
   }
 }
 
 /** A claim that was committed and not heard of would leave its run with a worker who does not know. */
-function claiming(workerId: WorkerId, take: (db: Executor) => unknown): Job<Claim | undefined> {
+function newClaimJob(workerId: WorkerId, take: (db: Executor) => unknown): Job<Claim | undefined> {
   let taken: RunRow | undefined
   return {
     key: LAST,
@@ -58,7 +58,7 @@ function claiming(workerId: WorkerId, take: (db: Executor) => unknown): Job<Clai
       taken = (await take(db)) as RunRow | undefined
       return taken && claimOf(db, taken)
     },
-    async recall(db) {
+    async findCommitted(db) {
       const row = taken && (await db.get(lockHeld, { id: taken.id, fence: taken.fence, worker: workerId }))
       return row && claimOf(db, row)
     },
@@ -70,9 +70,9 @@ const claimOf = async (db: Executor, row: RunRow): Promise<Claim> => ({
   events: await readEvents(db, row.id, 0),
 })
 
-type TakeOver = Parameters<RunStore['takeOver']>[1] & { now: number }
+type TakeOverOptions = Parameters<RunStore['takeOver']>[1] & { now: number }
 
-async function takeOver(db: Executor, worker: WorkerId, options: TakeOver): Promise<RunRow | undefined> {
+async function takeOver(db: Executor, worker: WorkerId, options: TakeOverOptions): Promise<RunRow | undefined> {
   const { quarantine, quarantineFrom, at, now } = options
   const found = await db.get(abandoned, { worker, now, isFree: quarantine === 'free' ? 1 : 0, quarantineFrom })
   if (!found) return undefined
@@ -92,7 +92,7 @@ async function logDeath(db: Executor, row: RunRow, { fence, at }: { fence: numbe
  * The oldest run at the head of its conversation's queue. That it is the head matters where two workers claim at the
  * same moment: the second passes over the locked head and must not find the run behind it.
  */
-const claim = statement<{ worker: WorkerId; at: number }>()((db, p, { lockFree }) =>
+const claim = statement<{ worker: WorkerId; at: number }>()((db, p, { lockOrSkip }) =>
   db
     .updateTable('runs')
     .set({
@@ -102,7 +102,7 @@ const claim = statement<{ worker: WorkerId; at: number }>()((db, p, { lockFree }
       started_at: sql`coalesce(started_at, ${p('at')})`,
     })
     .where('number', '=', () =>
-      lockFree(
+      lockOrSkip(
         db
           .selectFrom('runs as head')
           .select('head.number')
@@ -139,8 +139,8 @@ const anyQueued = statement<Record<never, never>>()((db) =>
 
 /** Not its own, however late it is with its heartbeat: whoever asks is alive. */
 const abandoned = statement<{ worker: WorkerId; now: number; isFree: number; quarantineFrom: number }>()(
-  (db, p, { lockFree, leaseClock }) =>
-    lockFree(
+  (db, p, { lockOrSkip, leaseClock }) =>
+    lockOrSkip(
       db
         .selectFrom('runs')
         .select(['number', 'fence', 'lease_owner'])

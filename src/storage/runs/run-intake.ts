@@ -1,21 +1,22 @@
 import { sql } from 'kysely'
-import { admit, type Occupancy } from '../../core/admission.ts'
+import { decideAdmission, type Occupancy } from '../../core/admission.ts'
+import { defined } from '../../core/defined.ts'
 import type { ConversationId, RunId, WorkerId } from '../../core/id.ts'
-import type { Entry } from '../../core/projection.ts'
+import type { ProjectedEvent } from '../../core/projection.ts'
 import type { Run } from '../../core/run.ts'
 import type { ContinueRun, NewRun, OpenedRun, OpenRun } from '../../ports/store.ts'
-import { takeOpeningRight } from '../conversations/conversations.ts'
+import { takeOpeningLock } from '../conversations/conversations.ts'
 import { insertInto, parametersOf } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
 import type { NewRow } from '../rows/tables.ts'
 import { appendEvents, lockRun, writeEntries } from './events.ts'
-import { keepRequest, recogniseRequest } from './run-requests.ts'
+import { findEarlierRequest, saveRequest } from './run-requests.ts'
 
 /** Decided and carried out in one transaction, so that two senders cannot both be first. */
 export async function openRun(db: Executor, open: OpenRun): Promise<OpenedRun> {
   const { run, policy } = open
-  const conversation = await takeOpeningRightOf(db, run)
+  const conversation = await takeOpeningLockOf(db, run)
   if (conversation?.agent_id !== run.agentId) return { type: 'no-conversation' }
 
   const earlier = await findByKey(db, run)
@@ -23,14 +24,14 @@ export async function openRun(db: Executor, open: OpenRun): Promise<OpenedRun> {
     return earlier.request_digest === run.idempotency?.digest
       ? { type: 'repeated', runId: earlier.id }
       : { type: 'key-conflict', runId: earlier.id }
-  const recognised = await recogniseRequest(db, run)
-  if (recognised) return recognised
+  const recognized = await findEarlierRequest(db, run)
+  if (recognized) return recognized
 
   // Asked again whenever the running run ended under our hands; each round sees what the last one ran into.
   for (;;) {
     const occupancy = await readOccupancy(db, run)
     if (!occupancy) return { type: 'no-conversation' }
-    const opened = await carryOut(db, open, { occupancy, admission: admit(policy, occupancy) })
+    const opened = await applyAdmission(db, open, { occupancy, admission: decideAdmission(policy, occupancy) })
     if (opened) return opened
   }
 }
@@ -38,36 +39,36 @@ export async function openRun(db: Executor, open: OpenRun): Promise<OpenedRun> {
 /** The answer to the approval and the run that carries it out: both or neither. */
 export async function continueRun(db: Executor, request: ContinueRun): Promise<Run | undefined> {
   const { answer, run, entry, claimFor } = request
-  const earlier = answer.isRetry && (await recallContinued(db, request))
+  const earlier = answer.isRetry && (await findContinuedRun(db, request))
   if (earlier) return earlier
   const answered = await appendEvents(db, answer)
   if (answered.type === 'refused') return undefined
-  return insertRun(db, run, { entry, queueRank: 0, ...(claimFor ? { claimFor } : {}) })
+  return insertRun(db, run, { entry, queueRank: 0, ...defined({ claimFor: claimFor || undefined }) })
 }
 
 /** What a commit of unknown outcome has opened. Taking its right or its row first waits until it is decided. */
-export async function recallOpened(db: Executor, { run }: OpenRun): Promise<OpenedRun | undefined> {
-  await takeOpeningRightOf(db, run)
+export async function findOpenedRun(db: Executor, { run }: OpenRun): Promise<OpenedRun | undefined> {
+  await takeOpeningLockOf(db, run)
   const found = await db.get(byIdAnywhere, { id: run.id })
   return found && { type: 'opened', run: runOf(found) }
 }
 
-export async function recallContinued(db: Executor, { answer, run }: ContinueRun): Promise<Run | undefined> {
+export async function findContinuedRun(db: Executor, { answer, run }: ContinueRun): Promise<Run | undefined> {
   await db.get(lockRun, { id: answer.runId })
   const found = await db.get(byIdAnywhere, { id: run.id })
   return found && runOf(found)
 }
 
-async function carryOut(
+async function applyAdmission(
   db: Executor,
   open: OpenRun,
-  { occupancy, admission }: { occupancy: Occupancy; admission: ReturnType<typeof admit> },
+  { occupancy, admission }: { occupancy: Occupancy; admission: ReturnType<typeof decideAdmission> },
 ): Promise<OpenedRun | undefined> {
   const { run, entry, claimFor } = open
   switch (admission.type) {
     case 'refuse': {
       const { refusal, runId } = admission
-      return { type: 'refused', refusal, ...(runId ? { runId } : {}) }
+      return { type: 'refused', refusal, ...defined({ runId: runId || undefined }) }
     }
     case 'steer-into': {
       if (!(await appendAsGuest(db, open, { runId: admission.running, entry: open.steering }))) return undefined
@@ -92,7 +93,7 @@ const SEEN_EVERYTHING = 2_147_483_647
 async function appendAsGuest(
   db: Executor,
   { run }: OpenRun,
-  { runId, entry }: { runId: Run['id']; entry: Entry },
+  { runId, entry }: { runId: Run['id']; entry: ProjectedEvent },
 ): Promise<boolean> {
   const writer = { type: 'guest' as const, phases: ['running' as const] }
   const seen = SEEN_EVERYTHING
@@ -103,7 +104,7 @@ async function appendAsGuest(
 async function insertRun(
   db: Executor,
   run: NewRun,
-  { entry, queueRank, claimFor }: { entry: Entry; queueRank: number; claimFor?: WorkerId },
+  { entry, queueRank, claimFor }: { entry: ProjectedEvent; queueRank: number; claimFor?: WorkerId },
 ): Promise<Run> {
   const row = await db.get(insert, {
     id: run.id,
@@ -124,16 +125,16 @@ async function insertRun(
     idempotency_key: run.idempotency?.key ?? null,
     request_digest: run.idempotency?.digest ?? null,
     callback_url: run.callback?.url ?? null,
-    callback_reach: run.callback?.reach ?? null,
+    callback_reach: run.callback?.trust ?? null,
     callback_due_at: run.callback ? run.createdAt : null,
   })
   await writeEntries(db, row!, { entries: [entry], from: 1, commitId: run.id })
-  await keepRequest(db, run)
+  await saveRequest(db, run)
   return runOf(row!)
 }
 
-const takeOpeningRightOf = (db: Executor, { organizationId, conversationId }: NewRun) =>
-  db.get(takeOpeningRight, { organization: organizationId, id: conversationId })
+const takeOpeningLockOf = (db: Executor, { organizationId, conversationId }: NewRun) =>
+  db.get(takeOpeningLock, { organization: organizationId, id: conversationId })
 
 async function findByKey(db: Executor, { conversationId, idempotency }: NewRun) {
   if (!idempotency) return undefined

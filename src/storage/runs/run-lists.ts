@@ -36,9 +36,11 @@ export async function listRuns(
   page: RunPage,
 ): Promise<Run[]> {
   const { agentId, conversationId, statuses, waiting, background, stopReason } = filter
-  const few = fewOf(filter)
+  const smallIndex = smallIndexFor(filter)
   const rows = await db.all(
-    remembered(runLists, { ...filter, [`few ${few}`]: true }, page, () => runStatement(filter, few, page)),
+    cachedStatement(runLists, { ...filter, [`few ${smallIndex}`]: true }, page, () =>
+      runStatement(filter, smallIndex, page),
+    ),
     {
       organization: organizationId,
       agent: agentId ?? UNUSED,
@@ -68,7 +70,7 @@ export async function listSteps(
   page: RunPage,
 ): Promise<StoredStep[]> {
   const rows = await db.all(
-    remembered(stepLists, filter, page, () => stepStatement(filter, page)),
+    cachedStatement(stepLists, filter, page, () => stepStatement(filter, page)),
     {
       organization: organizationId,
       agent: filter.agentId ?? UNUSED,
@@ -90,7 +92,7 @@ const cursorsOf = <Id extends string>({ before, after, limit }: RunPage) => ({
 const runLists = new Map<string, Statement<RunValues, Parameters<typeof runOf>[0]>>()
 const stepLists = new Map<string, Statement<StepValues, Parameters<typeof stepOf>[0]>>()
 
-function remembered<S>(known: Map<string, S>, filter: object, page: RunPage, make: () => S): S {
+function cachedStatement<S>(known: Map<string, S>, filter: object, page: RunPage, make: () => S): S {
   const named = (fields: object) => Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : name))
   const { limit: _, order, ...cursors } = page
   const shape = [...named(filter), '/', ...named(cursors), order ?? ''].sort().join()
@@ -103,7 +105,7 @@ function remembered<S>(known: Map<string, S>, filter: object, page: RunPage, mak
 
 const direction = ({ order }: RunPage) => (order === 'oldest-first' ? ('asc' as const) : ('desc' as const))
 
-function runStatement(filter: RunFilter, few: keyof typeof FEW | undefined, page: RunPage) {
+function runStatement(filter: RunFilter, smallIndex: keyof typeof SMALL_INDEXES | undefined, page: RunPage) {
   const { agentId, conversationId, statuses, waiting, background, stopReason } = filter
   return statement<RunValues>()((db, p) => {
     let query = db.selectFrom('runs').select(RUN_COLUMNS).where('organization_id', '=', p('organization'))
@@ -115,7 +117,7 @@ function runStatement(filter: RunFilter, few: keyof typeof FEW | undefined, page
     if (conversationId !== undefined) query = query.where('conversation_id', '=', p('conversation'))
     if (statuses !== undefined) query = query.where('status', 'in', listParameters(p, 'status', STATUSES))
     if (waiting !== undefined) query = query.where('waiting', '=', p('waiting'))
-    if (few) query = query.where('number', 'in', FEW[few])
+    if (smallIndex) query = query.where('number', 'in', SMALL_INDEXES[smallIndex])
     if (background !== undefined) query = query.where('background', '=', p('background'))
     if (stopReason !== undefined) query = query.where('stop_reason', '=', p('stopReason'))
     return query.orderBy('number', direction(page)).limit(p('limit'))
@@ -123,12 +125,12 @@ function runStatement(filter: RunFilter, few: keyof typeof FEW | undefined, page
 }
 
 /** Runs that are not over are few among many, and have small indexes of their own: they are not looked for among the rest. */
-function fewOf({ statuses, waiting }: RunFilter): keyof typeof FEW | undefined {
+function smallIndexFor({ statuses, waiting }: RunFilter): keyof typeof SMALL_INDEXES | undefined {
   if (waiting) return 'waiting'
   return statuses?.every((status) => status === 'created' || status === 'running') ? 'live' : undefined
 }
 
-const FEW = {
+const SMALL_INDEXES = {
   waiting: sql<number>`(select number from runs where waiting = 1)`,
   live: sql<number>`(select number from runs where status = 'created'
     union all select number from runs where status = 'running')`,

@@ -8,7 +8,7 @@ import { type Executor, statement } from '../database/statement.ts'
 const RETRY_WINDOW_MS = 5 * 60_000
 
 /** The run an earlier copy of this request has opened, if it is to be attached to. Call it with the opening right taken. */
-export async function recogniseRequest(db: Executor, run: NewRun): Promise<OpenedRun | undefined> {
+export async function findEarlierRequest(db: Executor, run: NewRun): Promise<OpenedRun | undefined> {
   const { request, conversationId } = run
   if (!request) return undefined
   const { otids, digest, isRetry, fingerprint } = request
@@ -30,7 +30,7 @@ export async function recogniseRequest(db: Executor, run: NewRun): Promise<Opene
 }
 
 /** In the transaction that opens the run. */
-export async function keepRequest(db: Executor, run: NewRun): Promise<void> {
+export async function saveRequest(db: Executor, run: NewRun): Promise<void> {
   const { request } = run
   if (!request) return
   const owner = { run_id: run.id, organization_id: run.organizationId, conversation_id: run.conversationId }
@@ -41,7 +41,7 @@ export async function keepRequest(db: Executor, run: NewRun): Promise<void> {
 
 export const markAnswered = (db: Executor, runId: RunId) => db.run(setAnswered, { run: runId })
 
-export async function runOfOtid(
+export async function findRunByOtid(
   db: Executor,
   { organizationId, conversationId }: { organizationId: OrganizationId; conversationId: ConversationId },
   otid: string,

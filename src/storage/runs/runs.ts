@@ -1,15 +1,16 @@
 import { sql } from 'kysely'
+import { defined } from '../../core/defined.ts'
 import type { OrganizationId, RunId } from '../../core/id.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OpenedRun, RunStore } from '../../ports/store.ts'
 import type { Database } from '../database/database.ts'
-import { statement } from '../database/statement.ts'
+import { type Executor, statement } from '../database/statement.ts'
 import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
-import { takeCensus } from './run-census.ts'
 import { runClaims } from './run-claims.ts'
-import { byIdAnywhere, continueRun, openRun, recallContinued, recallOpened } from './run-intake.ts'
+import { countActiveRuns } from './run-counts.ts'
+import { byIdAnywhere, continueRun, findContinuedRun, findOpenedRun, openRun } from './run-intake.ts'
 import { listRuns, listSteps } from './run-lists.ts'
-import { markAnswered, runOfOtid } from './run-requests.ts'
+import { findRunByOtid, markAnswered } from './run-requests.ts'
 import { rateStep, readStep, readSteps } from './steps.ts'
 
 export function runStore(database: Database, clock: Clock): RunStore {
@@ -24,18 +25,14 @@ export function runStore(database: Database, clock: Clock): RunStore {
         work: (db) => openRun(db, open),
         announce: true,
         // Steering leaves no run to be found by, and must not be repeated on a guess.
-        ...(open.policy === 'steer'
-          ? {}
-          : {
-              recall: (db) => recallOpened(db, open),
-            }),
+        ...defined({ findCommitted: open.policy === 'steer' ? undefined : (db: Executor) => findOpenedRun(db, open) }),
       }),
 
     continueAfterApproval: (request) =>
       write({
         key: request.answer.runId,
         work: (db) => continueRun(db, request),
-        recall: (db) => recallContinued(db, request),
+        findCommitted: (db) => findContinuedRun(db, request),
         announce: true,
       }),
 
@@ -53,8 +50,8 @@ export function runStore(database: Database, clock: Clock): RunStore {
 
     list: (organizationId, filter, page) => read((db) => listRuns(db, { organizationId, filter }, page)),
 
-    ofOtid: (organizationId, conversationId, otid) =>
-      read((db) => runOfOtid(db, { organizationId, conversationId }, otid)),
+    findByOtid: (organizationId, conversationId, otid) =>
+      read((db) => findRunByOtid(db, { organizationId, conversationId }, otid)),
 
     markAnswered: (runId) =>
       write({
@@ -64,7 +61,7 @@ export function runStore(database: Database, clock: Clock): RunStore {
           return true
         },
         // Doing it again does no harm.
-        recall: () => undefined,
+        findCommitted: () => undefined,
       }).then(() => undefined),
 
     listSteps: (organizationId, filter, page) => read((db) => listSteps(db, { organizationId, filter }, page)),
@@ -82,7 +79,7 @@ export function runStore(database: Database, clock: Clock): RunStore {
         return rows.map(runOf)
       }),
 
-    census: () => read(takeCensus),
+    countActive: () => read(countActiveRuns),
   }
 }
 

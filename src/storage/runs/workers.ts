@@ -6,20 +6,20 @@ import type { Database } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
 
 /** The owner of a home has proved by its lock that every other worker is dead; peers have proved nothing. */
-export type Standing = 'sole' | 'peer'
+export type StoreOwnership = 'sole' | 'peer'
 
-export function workerStore({ write }: Database, options: { clock: Clock; standing: Standing }): WorkerStore {
-  const { clock, standing } = options
+export function workerStore({ write }: Database, options: { clock: Clock; standing: StoreOwnership }): WorkerStore {
+  const { clock, standing: ownership } = options
   return {
     beat: (workerId, leaseMs) =>
       write({
         key: '',
         async work(db) {
           await db.run(renew, { id: workerId, now: leaseNow(clock), leaseMs })
-          if (standing === 'sole') await db.run(removeOthers, { id: workerId })
+          if (ownership === 'sole') await db.run(removeOthers, { id: workerId })
           return true
         },
-        recall: () => undefined,
+        findCommitted: () => undefined,
       }).then(() => undefined),
 
     leave: (workerId) =>
@@ -29,7 +29,7 @@ export function workerStore({ write }: Database, options: { clock: Clock; standi
           await db.run(remove, { id: workerId })
           return true
         },
-        recall: () => undefined,
+        findCommitted: () => undefined,
         announce: true,
       }).then(() => undefined),
   }

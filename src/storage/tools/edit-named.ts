@@ -1,6 +1,6 @@
 import type { Awaitable } from '../database/statement.ts'
 
-type EditNamed<T> = {
+type EditNamedOptions<T> = {
   edit(before: T): T
   isTaken(name: string): Awaitable<unknown>
   /** What else knows it by its name learns the new one. */
@@ -11,7 +11,7 @@ type EditNamed<T> = {
 /** Edits a thing whose name is unique in its organization. */
 export async function editNamed<T extends { name: string }>(
   before: T,
-  { edit, isTaken, rename, save }: EditNamed<T>,
+  { edit, isTaken, rename, save }: EditNamedOptions<T>,
 ): Promise<T | 'name-taken'> {
   const after = edit(before)
   if (after.name !== before.name) {

@@ -20,10 +20,10 @@ export function mcpServerStore(database: Database): McpServerStore {
           const { organizationId, name } = server
           if (await db.get(byName, { organization: organizationId, name })) return 'name-taken' as const
           await db.run(insert, MCP_SERVER.rowOf(server))
-          if (plan) await carryOut(db, server, plan)
+          if (plan) await applyToolPlan(db, server, plan)
           return 'created' as const
         },
-        recall: async (db) =>
+        findCommitted: async (db) =>
           (await db.get(byId.plain, { organization: server.organizationId, id: server.id })) ? 'created' : undefined,
       }),
 
@@ -73,7 +73,7 @@ export function mcpServerStore(database: Database): McpServerStore {
           if (row.revision !== revision) return 'moved' as const
           const server = { ...MCP_SERVER.objectOf(row), contact, updatedAt: at }
           await db.run(update, MCP_SERVER.rowOf(server))
-          return plan ? carryOut(db, server, plan) : { add: [], change: [], remove: [] }
+          return plan ? applyToolPlan(db, server, plan) : { add: [], change: [], remove: [] }
         },
       }),
 
@@ -83,7 +83,7 @@ export function mcpServerStore(database: Database): McpServerStore {
   }
 }
 
-async function carryOut(db: Executor, { organizationId, id }: McpServer, plan: PlanTools): Promise<ToolPlan> {
+async function applyToolPlan(db: Executor, { organizationId, id }: McpServer, plan: PlanTools): Promise<ToolPlan> {
   const known = await toolsOfServer(db, organizationId, id)
   const own = new Set(known.map(({ name }) => name))
   const taken = new Set((await toolNames(db, organizationId)).filter((name) => !own.has(name)))

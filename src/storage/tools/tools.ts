@@ -19,7 +19,7 @@ export function toolStore({ read, write }: Database): StoredToolStore {
           await insertTool(db, tool)
           return 'created' as const
         },
-        recall: async (db) =>
+        findCommitted: async (db) =>
           (await db.get(byId.plain, { organization: tool.organizationId, id: tool.id })) ? 'created' : undefined,
       }),
 
@@ -74,7 +74,7 @@ export const insertTool = (db: Executor, tool: StoredTool) => db.run(insert, too
 export const updateTool = (db: Executor, tool: StoredTool) => db.run(update, toolRowOf(tool))
 
 /** Made, or put in the place of the tool that has its name. */
-export async function putTool(db: Executor, tool: StoredTool): Promise<void> {
+export async function upsertTool(db: Executor, tool: StoredTool): Promise<void> {
   const row = await db.get(byName, { organization: tool.organizationId, name: tool.name })
   if (!row) await insertTool(db, tool)
   else await updateTool(db, { ...tool, id: row.id, createdAt: toolOf(row).createdAt })
@@ -98,10 +98,10 @@ export async function toolNames(db: Executor, organizationId: OrganizationId): P
   return (await db.all(names, { organization: organizationId })).map(({ name }) => name)
 }
 
-type Renaming = { organizationId: OrganizationId; from: string; to?: string }
+type ToolRename = { organizationId: OrganizationId; from: string; to?: string }
 
 /** Agents have tools by name: without a new one they no longer have it. */
-async function renameOnAgents(db: Executor, { organizationId, from, to }: Renaming): Promise<void> {
+async function renameOnAgents(db: Executor, { organizationId, from, to }: ToolRename): Promise<void> {
   const rows = await db.all(agentsWith, { organization: organizationId, tool: from })
   for (const { id, tools } of rows) {
     const names = (JSON.parse(tools) as string[]).flatMap((name) => (name !== from ? [name] : to ? [to] : []))

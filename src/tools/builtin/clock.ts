@@ -1,8 +1,9 @@
+import { defined } from '../../core/defined.ts'
 import type { Tool } from '../../ports/tool.ts'
 import { defineTool, failure, success } from '../define-tool.ts'
-import type { World } from './world.ts'
+import type { BuiltinToolDeps } from './builtin-tool-deps.ts'
 
-export const currentTime = ({ clock }: Pick<World, 'clock'>): Tool =>
+export const currentTime = ({ clock }: Pick<BuiltinToolDeps, 'clock'>): Tool =>
   defineTool<{ timeZone?: string }>({
     name: 'current_time',
     description: 'Tells the date and time now, in a time zone if one is named, otherwise in the one of this machine.',
@@ -25,7 +26,7 @@ function formatFor(timeZone: string | undefined): Intl.DateTimeFormat | undefine
     return new Intl.DateTimeFormat('en-GB', {
       dateStyle: 'full',
       timeStyle: 'medium',
-      ...(timeZone ? { timeZone } : {}),
+      ...defined({ timeZone: timeZone || undefined }),
     })
   } catch (error) {
     if (error instanceof RangeError) return undefined

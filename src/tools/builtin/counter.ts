@@ -1,10 +1,10 @@
 import type { Tool } from '../../ports/tool.ts'
 import { defineTool, failure, success } from '../define-tool.ts'
-import type { World } from './world.ts'
+import type { BuiltinToolDeps } from './builtin-tool-deps.ts'
 
 const USUAL_PAUSE_SECONDS = 0.5
 
-export const slowCount = ({ clock }: Pick<World, 'clock'>): Tool =>
+export const slowCount = ({ clock }: Pick<BuiltinToolDeps, 'clock'>): Tool =>
   defineTool<{ to: number; pauseSeconds?: number }>({
     name: 'slow_count',
     description: 'Counts aloud from 1 to a number, slowly, so that people can watch it work or stop it.',

@@ -1,8 +1,8 @@
 import type { Tool } from '../../ports/tool.ts'
 import { defineTool, success } from '../define-tool.ts'
-import type { World } from './world.ts'
+import type { BuiltinToolDeps } from './builtin-tool-deps.ts'
 
-export const rollDice = ({ randomness }: Pick<World, 'randomness'>): Tool =>
+export const rollDice = ({ randomness }: Pick<BuiltinToolDeps, 'randomness'>): Tool =>
   defineTool<{ sides?: number }>({
     name: 'roll_dice',
     description: 'Rolls one die. Call it several times in one answer to roll several at once.',

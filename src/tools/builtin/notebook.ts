@@ -7,10 +7,10 @@ import { readIfPresent } from '../../disk/read-if-present.ts'
 import type { Tool } from '../../ports/tool.ts'
 import { defineTool, success } from '../define-tool.ts'
 import { safeFileName, shortDigest } from '../safe-file-name.ts'
-import type { World } from './world.ts'
+import type { BuiltinToolDeps } from './builtin-tool-deps.ts'
 
 /** An agent's notes in `<home>/notes/<agentId>.md`: a file people can read, with the keys of all writes hidden in it. */
-export function notebook({ home }: Pick<World, 'home'>): Tool[] {
+export function notebook({ home }: Pick<BuiltinToolDeps, 'home'>): Tool[] {
   const inOrder = newKeyedMutex()
   const fileOf = (agentId: AgentId) => join(home, 'notes', `${safeFileName(agentId)}.md`)
 

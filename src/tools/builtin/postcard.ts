@@ -5,12 +5,12 @@ import { syncFolder } from '../../disk/atomic-write.ts'
 import { readIfPresent } from '../../disk/read-if-present.ts'
 import type { Tool, ToolAnswer } from '../../ports/tool.ts'
 import { defineTool, failure, success } from '../define-tool.ts'
-import type { World } from './world.ts'
+import type { BuiltinToolDeps } from './builtin-tool-deps.ts'
 
 type Postcard = { to: string; message: string }
 
 /** Stands for everything that cannot be taken back but can be looked up: mail, payments, tickets. */
-export function sendPostcard({ clock, home }: Pick<World, 'clock' | 'home'>): Tool {
+export function sendPostcard({ clock, home }: Pick<BuiltinToolDeps, 'clock' | 'home'>): Tool {
   const inOrder = newKeyedMutex()
   const outbox = join(home, 'outbox.jsonl')
   return defineTool<Postcard>({

@@ -6,22 +6,27 @@ export type CallFault = { type: 'not-sent' | 'lost'; status?: number; detail: st
 
 /** Nothing was connected, so nothing was asked. */
 const BEFORE_SENDING = new Set([
-  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'],
-  ...[
-    'UND_ERR_CONNECT_TIMEOUT',
-    'ERR_INVALID_URL',
-    'ERR_REFUSED_FETCH',
-    'ERR_TLS_CERT_ALTNAME_INVALID',
-    'CERT_HAS_EXPIRED',
-  ],
-  ...['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ERR_INVALID_URL',
+  'ERR_REFUSED_FETCH',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
 
 /** A request timeout is told by whoever waited for an answer: it may have come late. */
 const REQUEST_TIMEOUT = 408
 
-export function callFault(error: unknown): CallFault {
-  const detail = wordsOf(error)
+export function classifyCallError(error: unknown): CallFault {
+  const detail = errorDetail(error)
   const status = statusIn(error)
   if (status !== undefined) {
     // A server that answers in the 300s and 400s says that it did not take the request.
@@ -31,10 +36,10 @@ export function callFault(error: unknown): CallFault {
   return { type: BEFORE_SENDING.has(codeIn(error) ?? '') ? 'not-sent' : 'lost', detail }
 }
 
-export function wordsOf(error: unknown): string {
+export function errorDetail(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const cause = error.cause instanceof Error ? wordsOf(error.cause) : ''
-  const own = error instanceof AggregateError ? error.errors.map(wordsOf).join('; ') : error.message
+  const cause = error.cause instanceof Error ? errorDetail(error.cause) : ''
+  const own = error instanceof AggregateError ? error.errors.map(errorDetail).join('; ') : error.message
   return [own, cause].filter(Boolean).join(': ').slice(0, 500)
 }
 

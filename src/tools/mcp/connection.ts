@@ -1,20 +1,20 @@
 import type { CallToolResult, ListToolsResult } from '@modelcontextprotocol/sdk/types.js'
 import type { JsonObject } from '../../core/json.ts'
 import type { SafeFetch } from '../../ports/safe-fetch.ts'
-import { type CallFault, callFault, wordsOf } from './call-fault.ts'
+import { type CallFault, classifyCallError, errorDetail } from './call-fault.ts'
 import { loadSdk, type Sdk } from './load-sdk.ts'
 import { watchedFetch } from './watched-fetch.ts'
 
-export type Endpoint = {
+export type McpEndpoint = {
   type: 'streamable_http' | 'sse'
   url: string
   headers: Record<string, string>
   fetch: SafeFetch
 }
 
-type ToolRequest = { name: string; arguments: JsonObject; idempotencyKey: string }
+type McpToolRequest = { name: string; arguments: JsonObject; idempotencyKey: string }
 
-export type CallEnd =
+export type McpCallResult =
   | { type: 'answered'; result: CallToolResult }
   /** The server understood and declined, in the words of its protocol. */
   | { type: 'declined'; detail: string }
@@ -23,9 +23,12 @@ export type CallEnd =
   | CallFault
 
 /** One session with one server, for one call at a time. */
-export type Connection = {
+export type McpConnection = {
   readonly isOpen: boolean
-  call(request: ToolRequest, options: { signal: AbortSignal; onProgress(text: string): void }): Promise<CallEnd>
+  call(
+    request: McpToolRequest,
+    options: { signal: AbortSignal; onProgress(text: string): void },
+  ): Promise<McpCallResult>
   page(cursor: string | undefined, signal: AbortSignal): Promise<ListToolsResult>
   close(): Promise<void>
 }
@@ -36,9 +39,9 @@ const PARTING_MS = 1_000
 const NEVER_MS = 2 ** 31 - 1
 
 /** Rejects when the server cannot be reached, does not speak the protocol, or `signal` aborts first. */
-export async function openConnection(endpoint: Endpoint, signal: AbortSignal): Promise<Connection> {
+export async function openMcpConnection(endpoint: McpEndpoint, signal: AbortSignal): Promise<McpConnection> {
   const sdk = await loadSdk()
-  const life: Life = { isOpen: true, call: NO_CALL }
+  const life: SessionState = { isOpen: true, call: NO_CALL }
   const wire = watchedFetch({
     fetch: endpoint.fetch,
     origin: new URL(endpoint.url).origin,
@@ -67,7 +70,7 @@ export async function openConnection(endpoint: Endpoint, signal: AbortSignal): P
     const isOver = error instanceof sdk.SseError || (life.call.hasEnded && /Maximum reconnection/.test(error.message))
     if (isOver) {
       life.isOpen = false
-      life.call.lose(wordsOf(error))
+      life.call.lose(errorDetail(error))
     }
   }
 
@@ -94,22 +97,24 @@ export async function openConnection(endpoint: Endpoint, signal: AbortSignal): P
         { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
         sdk.ListToolsResultSchema,
         {
-          ...{ signal: stop, timeout: NEVER_MS },
+          signal: stop,
+          timeout: NEVER_MS,
         },
       ),
     async call({ name, arguments: input, idempotencyKey }, { signal: stop, onProgress }) {
       if (stop.aborted) return { type: 'stopped' }
-      const { promise: lost, resolve } = Promise.withResolvers<CallEnd>()
+      const { promise: lost, resolve } = Promise.withResolvers<McpCallResult>()
       life.call = { hasEnded: false, lose: (detail) => resolve({ type: 'lost', detail }) }
       const params = { name, arguments: input, _meta: { 'holdfast/idempotency-key': idempotencyKey } }
       const answer = client.request({ method: 'tools/call', params }, sdk.CallToolResultSchema, {
-        ...{ signal: stop, timeout: NEVER_MS },
+        signal: stop,
+        timeout: NEVER_MS,
         onprogress: ({ progress, total, message }) =>
           onProgress(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)),
       })
       const end = answer.then(
-        (result): CallEnd => ({ type: 'answered', result: result as CallToolResult }),
-        (error): CallEnd => endOf(error, { isStopped: stop.aborted, isOpen: life.isOpen, sdk }),
+        (result): McpCallResult => ({ type: 'answered', result: result as CallToolResult }),
+        (error): McpCallResult => endOf(error, { isStopped: stop.aborted, isOpen: life.isOpen, sdk }),
       )
       const first = await Promise.race([end, lost])
       // The connection is closed next, and with it whatever is still on its way.
@@ -120,19 +125,22 @@ export async function openConnection(endpoint: Endpoint, signal: AbortSignal): P
 }
 
 /** `call` is the one that is being made: what ends late of an earlier one is none of its business. */
-type Life = { isOpen: boolean; call: { hasEnded: boolean; lose(detail: string): void } }
+type SessionState = { isOpen: boolean; call: { hasEnded: boolean; lose(detail: string): void } }
 
-const NO_CALL: Life['call'] = { hasEnded: false, lose: () => undefined }
+const NO_CALL: SessionState['call'] = { hasEnded: false, lose: () => undefined }
 
-function endOf(error: unknown, { isStopped, isOpen, sdk }: { isStopped: boolean; isOpen: boolean; sdk: Sdk }): CallEnd {
+function endOf(
+  error: unknown,
+  { isStopped, isOpen, sdk }: { isStopped: boolean; isOpen: boolean; sdk: Sdk },
+): McpCallResult {
   if (isStopped) return { type: 'stopped' }
   if (error instanceof sdk.McpError && isOpen) return { type: 'declined', detail: error.message }
   if ((error as Error)?.name === 'ZodError' || Array.isArray((error as { issues?: unknown })?.issues))
     return { type: 'unreadable', detail: 'what it answered is not the result of a tool' }
-  return callFault(error)
+  return classifyCallError(error)
 }
 
-function transportTo({ type, url, headers }: Endpoint, { sdk, fetch }: { sdk: Sdk; fetch: SafeFetch }) {
+function transportTo({ type, url, headers }: McpEndpoint, { sdk, fetch }: { sdk: Sdk; fetch: SafeFetch }) {
   // The library follows redirects within the same origin only; `watchedFetch` sees to it that nothing goes elsewhere.
   const options = { fetch, requestInit: { headers } }
   return type === 'sse'

@@ -1,13 +1,13 @@
 import type { Json, JsonObject } from '../../core/json.ts'
-import { effectsOf, type McpToolDefinition } from '../../core/mcp-server.ts'
-import type { Connection } from './connection.ts'
+import { effectsFromHints, type McpToolDefinition } from '../../core/mcp-server.ts'
+import type { McpConnection } from './connection.ts'
 
 const MOST_TOOLS = 1_000
 /** Deeper than any schema a person wrote; what is deeper is meant to break whoever walks it. */
 const DEEPEST = 64
 
 /** All pages of them. Rejects where a server lists what nobody could use. */
-export async function listTools(connection: Connection, signal: AbortSignal): Promise<McpToolDefinition[]> {
+export async function listTools(connection: McpConnection, signal: AbortSignal): Promise<McpToolDefinition[]> {
   const tools: McpToolDefinition[] = []
   let cursor: string | undefined
   do {
@@ -15,7 +15,12 @@ export async function listTools(connection: Connection, signal: AbortSignal): Pr
     for (const { name, description, inputSchema, annotations, title } of page.tools) {
       if (isDeep(inputSchema as Json)) throw new Error(`The schema of its tool ${name} is nested too deeply.`)
       const words = description ?? annotations?.title ?? title ?? ''
-      tools.push({ name, description: words, inputSchema: inputSchema as JsonObject, effects: effectsOf(annotations) })
+      tools.push({
+        name,
+        description: words,
+        inputSchema: inputSchema as JsonObject,
+        effects: effectsFromHints(annotations),
+      })
     }
     if (tools.length > MOST_TOOLS) throw new Error(`It lists more than ${MOST_TOOLS} tools.`)
     cursor = page.nextCursor

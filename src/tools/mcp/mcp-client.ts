@@ -1,19 +1,19 @@
 import type { McpServerId } from '../../core/id.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { headersOf, type McpSecrets, type McpServer, NO_SANDBOX_FOR_SERVER } from '../../core/mcp-server.ts'
+import { type McpSecrets, type McpServer, NO_SANDBOX_FOR_SERVER, requestHeaders } from '../../core/mcp-server.ts'
 import type { Mcp, McpCall, McpCallContext, McpListing } from '../../ports/mcp.ts'
 import type { McpServerStore } from '../../ports/mcp-store.ts'
 import type { Outbound } from '../../ports/safe-fetch.ts'
 import type { SecretBox } from '../../ports/secret-box.ts'
 import type { ToolAnswer } from '../../ports/tool.ts'
 import { reachOfServer } from './allowed-address.ts'
-import { answerOfResult } from './answer-of-result.ts'
-import { callFault, wordsOf } from './call-fault.ts'
-import type { CallEnd, Endpoint } from './connection.ts'
-import { type KeptConnections, newKeptConnections, type Taken } from './kept-connections.ts'
+import { classifyCallError, errorDetail } from './call-fault.ts'
+import type { McpCallResult, McpEndpoint } from './connection.ts'
+import { type McpConnectionPool, newMcpConnectionPool, type PooledConnection } from './connection-pool.ts'
 import { listTools } from './list-tools.ts'
+import { toToolAnswer } from './to-tool-answer.ts'
 
-export type McpClientParts = {
+export type McpClientDeps = {
   servers: Pick<McpServerStore, 'get'>
   box: SecretBox
   /** Without limits of its own: streams are long, and silent. */
@@ -21,16 +21,16 @@ export type McpClientParts = {
   /** Deadlines, in milliseconds; the usual ones unless a test is in a hurry. */
   connectMs?: number
   listMs?: number
-  keptMs?: number
+  idleMs?: number
 }
 
 const CONNECT_MS = 20_000
 const LIST_MS = 30_000
 
 /** MCP servers over HTTP. Programs (stdio) are known and not started. */
-export function newMcpClient({ servers, box, fetch, ...times }: McpClientParts): Mcp {
-  const { connectMs = CONNECT_MS, listMs = LIST_MS, keptMs } = times
-  const kept: KeptConnections = newKeptConnections(keptMs)
+export function newMcpClient({ servers, box, fetch, ...times }: McpClientDeps): Mcp {
+  const { connectMs = CONNECT_MS, listMs = LIST_MS, idleMs } = times
+  const kept: McpConnectionPool = newMcpConnectionPool(idleMs)
 
   const secretsOf = ({ id, sealed }: McpServer): McpSecrets | undefined => {
     if (sealed === undefined) return {}
@@ -51,11 +51,11 @@ export function newMcpClient({ servers, box, fetch, ...times }: McpClientParts):
       try {
         // Of its own: a listing must not find, or leave behind, what a conversation did.
         const key = `${prefixOf(server.id)}listing`
-        const taken = await kept.take({ key, endpoint: reach.endpoint }, { signal, fresh: true })
+        const taken = await kept.acquire({ key, endpoint: reach.endpoint }, { signal, fresh: true })
         try {
           return { type: 'listed', tools: await listTools(taken.connection, signal) }
         } finally {
-          taken.giveBack('close')
+          taken.release('close')
         }
       } catch (error) {
         return listingFault(error, { isLate: signal.aborted, listMs, hide: reach.hide })
@@ -63,7 +63,7 @@ export function newMcpClient({ servers, box, fetch, ...times }: McpClientParts):
     },
 
     async call({ organizationId, link, input }, context) {
-      const server = await servers.get(organizationId, link.serverId).catch(wordsOf)
+      const server = await servers.get(organizationId, link.serverId).catch(errorDetail)
       if (typeof server === 'string')
         return failure(`The MCP server of this tool cannot be looked up: ${server}. Nothing happened.`)
       if (!server) return failure('The MCP server of this tool was removed. Nothing happened.')
@@ -76,32 +76,32 @@ export function newMcpClient({ servers, box, fetch, ...times }: McpClientParts):
 
   type Asked = Pick<McpCall, 'link' | 'input'> & { server: McpServer; context: McpCallContext }
 
-  async function callAt(endpoint: Endpoint, { server, link, input, context }: Asked): Promise<ToolAnswer> {
-    const place = { key: `${prefixOf(server.id)}${server.revision}/${context.session ?? 'alone'}`, endpoint }
+  async function callAt(endpoint: McpEndpoint, { server, link, input, context }: Asked): Promise<ToolAnswer> {
+    const target = { key: `${prefixOf(server.id)}${server.revision}/${context.session ?? 'alone'}`, endpoint }
     for (let round = 0; ; round++) {
-      const taken = await taking(kept, place, { signal: context.signal, fresh: round > 0, connectMs })
+      const taken = await taking(kept, target, { signal: context.signal, fresh: round > 0, connectMs })
       if ('fault' in taken)
         return failure(`The MCP server ${server.name} cannot be used: ${taken.fault} Nothing happened.`)
       const request = { name: link.toolName, arguments: objectOf(input), idempotencyKey: context.idempotencyKey }
       const { signal, progress: onProgress } = context
       const end = await taken.connection.call(request, { signal, onProgress })
-      taken.giveBack(context.session !== undefined && isHealthy(end) ? 'keep' : 'close')
+      taken.release(context.session !== undefined && isHealthy(end) ? 'keep' : 'close')
       // What was kept may have died meanwhile. A call is sent again only if the first cannot have happened, or may twice.
       const isStale = end.type === 'not-sent' || (end.type === 'lost' && link.effects !== 'once')
-      if (round === 0 && taken.isKept && isStale) continue
+      if (round === 0 && taken.isReused && isStale) continue
       return answerOf(end, { server: server.name, isLate: signal.reason === 'timeout' })
     }
   }
 }
 
-type Reach =
-  | { type: 'endpoint'; endpoint: Endpoint; hide(text: string): string }
+type ResolvedEndpoint =
+  | { type: 'endpoint'; endpoint: McpEndpoint; hide(text: string): string }
   | { type: 'no-sandbox' | 'sealed'; detail: string }
 
 function reachOf(
   server: McpServer,
-  { secretsOf, fetch }: Pick<Mcp, 'secretsOf'> & Pick<McpClientParts, 'fetch'>,
-): Reach {
+  { secretsOf, fetch }: Pick<Mcp, 'secretsOf'> & Pick<McpClientDeps, 'fetch'>,
+): ResolvedEndpoint {
   const { place, name } = server
   if (place.type === 'stdio') return { type: 'no-sandbox', detail: NO_SANDBOX_FOR_SERVER }
   const secrets = secretsOf(server)
@@ -110,7 +110,7 @@ function reachOf(
     return { type: 'sealed', detail }
   }
   const { type, url } = place
-  const way = { headers: headersOf(place, secrets), fetch: fetch[reachOfServer(server)] }
+  const way = { headers: requestHeaders(place, secrets), fetch: fetch[reachOfServer(server)] }
   return { type: 'endpoint', endpoint: { type, url, ...way }, hide: hiding(secrets) }
 }
 
@@ -127,19 +127,19 @@ function hiding({ token, headers }: McpSecrets): (text: string) => string {
 
 const prefixOf = (id: McpServerId): string => `${id}/`
 
-type Taking = { signal: AbortSignal; fresh: boolean; connectMs: number }
+type AcquireOptions = { signal: AbortSignal; fresh: boolean; connectMs: number }
 
 async function taking(
-  kept: KeptConnections,
-  place: Parameters<KeptConnections['take']>[0],
-  { signal, fresh, connectMs }: Taking,
-): Promise<Taken | { fault: string }> {
+  kept: McpConnectionPool,
+  target: Parameters<McpConnectionPool['acquire']>[0],
+  { signal, fresh, connectMs }: AcquireOptions,
+): Promise<PooledConnection | { fault: string }> {
   const late = AbortSignal.timeout(connectMs)
   try {
-    return await kept.take(place, { signal: AbortSignal.any([signal, late]), fresh })
+    return await kept.acquire(target, { signal: AbortSignal.any([signal, late]), fresh })
   } catch (error) {
     if (signal.aborted) return { fault: 'the call was stopped while it was being reached.' }
-    return { fault: late.aborted ? `it did not answer within ${connectMs} ms.` : `${wordsOf(error)}.` }
+    return { fault: late.aborted ? `it did not answer within ${connectMs} ms.` : `${errorDetail(error)}.` }
   }
 }
 
@@ -148,7 +148,7 @@ function listingFault(
   { isLate, listMs, hide }: { isLate: boolean; listMs: number; hide(text: string): string },
 ): McpListing {
   if (isLate) return { type: 'failed', kind: 'timeout', detail: `It did not answer within ${listMs} ms.` }
-  const { status, type, detail: words } = callFault(error)
+  const { status, type, detail: words } = classifyCallError(error)
   const detail = hide(words)
   if (status === 401 || status === 403)
     return { type: 'failed', kind: 'unauthorized', detail: `It wants another token (HTTP ${status}): ${detail}` }
@@ -156,13 +156,13 @@ function listingFault(
 }
 
 /** What leaves the session as good as it was. */
-const isHealthy = ({ type }: CallEnd): boolean => type === 'answered' || type === 'declined'
+const isHealthy = ({ type }: McpCallResult): boolean => type === 'answered' || type === 'declined'
 
 /** `isLate`: the engine stopped it because its time was over, and not a person. */
-function answerOf(end: CallEnd, { server, isLate }: { server: string; isLate: boolean }): ToolAnswer {
+function answerOf(end: McpCallResult, { server, isLate }: { server: string; isLate: boolean }): ToolAnswer {
   switch (end.type) {
     case 'answered':
-      return answerOfResult(end.result)
+      return toToolAnswer(end.result)
     case 'declined':
       return failure(`The MCP server ${server} declined: ${end.detail}`)
     case 'unreadable':

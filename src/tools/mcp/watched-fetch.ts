@@ -9,7 +9,7 @@ type WatchedFetch = {
   cancelSent: Promise<void>
 }
 
-type Watching = {
+type WatchedFetchOptions = {
   /** Decides where requests may go, on every hop. */
   fetch: SafeFetch
   /** Of the server: nothing goes to another one, whatever it says of itself. */
@@ -23,7 +23,7 @@ type Watching = {
  * Its stream for what servers say unasked is refused as if they had none: nothing we use comes that way, and it would
  * hold a socket for each connection.
  */
-export function watchedFetch({ fetch, origin, onCall }: Watching): WatchedFetch {
+export function watchedFetch({ fetch, origin, onCall }: WatchedFetchOptions): WatchedFetch {
   const { promise: cancelSent, resolve: tellCancelSent } = Promise.withResolvers<void>()
   return {
     cancelSent,

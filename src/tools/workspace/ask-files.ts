@@ -3,10 +3,10 @@ import type { FileAnswer, WorkspaceFiles } from '../../ports/workspace-files.ts'
 import { WorkspaceError, type Workspaces } from '../../ports/workspaces.ts'
 import { failure, success } from '../define-tool.ts'
 
-type FileAsk<T> = {
+type FileOperation<T> = {
   /** Safe to be asked again: it changes nothing, or what it changes has a key. */
   ask(files: WorkspaceFiles): Promise<FileAnswer<T>>
-  tell(answer: T): string
+  describe(answer: T): string
   /** What is told when nobody heard the end of it. */
   isChange: boolean
 }
@@ -15,7 +15,7 @@ type FileAsk<T> = {
 export async function askFiles<T>(
   workspaces: Pick<Workspaces, 'open'>,
   { conversationId, signal }: Pick<ToolContext, 'conversationId' | 'signal'>,
-  { ask, tell, isChange }: FileAsk<T>,
+  { ask, describe, isChange }: FileOperation<T>,
 ): Promise<ToolAnswer> {
   let isAsked = false
   const once = async () => {
@@ -28,7 +28,7 @@ export async function askFiles<T>(
       if (isAsked && isPassing(error) && !signal.aborted) return once()
       throw error
     })
-    return answer.type === 'fault' ? failure(answer.message) : success(tell(answer))
+    return answer.type === 'fault' ? failure(answer.message) : success(describe(answer))
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error
     if (!isAsked || !isChange) return failure(error.message)

@@ -3,7 +3,7 @@ import type { Command } from './shell-commands.ts'
 import type { Word } from './shell-words.ts'
 
 /** A call of a program, as rows of the table look at it. */
-type Call = {
+type ProgramCall = {
   name: string
   /** What is no option. */
   operands: Word[]
@@ -18,12 +18,29 @@ type Call = {
   beside: readonly Command[]
 }
 
-type Destruction = { names: readonly string[]; when?(call: Call): boolean; why: string }
+type Destruction = { names: readonly string[]; when?(call: ProgramCall): boolean; why: string }
 
 /** Folders that a tool makes anew from other files. */
 const MADE_ANEW = new Set([
-  ...['node_modules', '__pycache__', '.pytest_cache', '.mypy_cache', '.ruff_cache', '.tox', '.nox', '.gradle'],
-  ...['.next', '.nuxt', '.turbo', '.parcel-cache', '.cache', 'coverage', 'dist', 'build', 'target', '.venv', 'venv'],
+  'node_modules',
+  '__pycache__',
+  '.pytest_cache',
+  '.mypy_cache',
+  '.ruff_cache',
+  '.tox',
+  '.nox',
+  '.gradle',
+  '.next',
+  '.nuxt',
+  '.turbo',
+  '.parcel-cache',
+  '.cache',
+  'coverage',
+  'dist',
+  'build',
+  'target',
+  '.venv',
+  'venv',
 ])
 
 /** What goes can be had again: something in the sandbox's own /tmp, or a folder of the kind above. */
@@ -145,7 +162,7 @@ const DOWNLOADS = ['curl', 'wget', 'fetch', 'http', 'https', 'aria2c', 'nc', 'nc
 const isDownload = ({ words }: Command): boolean => DOWNLOADS.includes(nameOf(words[0]) ?? '')
 
 /** One of these words stands among those that are no options. */
-function says(...words: string[]): (call: Call) => boolean {
+function says(...words: string[]): (call: ProgramCall) => boolean {
   return ({ operands }) => operands.some(({ text }) => words.includes(text.toLowerCase()))
 }
 
@@ -156,7 +173,7 @@ const HARMLESS_DEVICES = /^\/dev\/(null|zero|full|u?random|tty|stdin|stdout|stde
 
 export const isDevice = (path: string): boolean => /^\/+dev\/+./.test(path) && !HARMLESS_DEVICES.test(path)
 
-type GitLoss = (call: Call) => boolean
+type GitLoss = (call: ProgramCall) => boolean
 
 const GIT_LOSSES: Record<string, GitLoss> = {
   push: ({ operands, mayHave }) =>
@@ -181,7 +198,7 @@ const GIT_LOSSES: Record<string, GitLoss> = {
 /** Options of git itself that take the next word with them. */
 const GIT_VALUED = ['-C', '-c', '--git-dir', '--work-tree', '--namespace', '--exec-path', '--super-prefix']
 
-function isGitLoss({ name, command, beside }: Call): boolean {
+function isGitLoss({ name, command, beside }: ProgramCall): boolean {
   const { words } = command
   let at = 1
   for (; words[at]?.text.startsWith('-'); at++) if (GIT_VALUED.includes(words[at]!.text)) at += 1
@@ -189,11 +206,11 @@ function isGitLoss({ name, command, beside }: Call): boolean {
   if (!verb) return false
   if (!verb.isLiteral) return true
   const loss = Object.hasOwn(GIT_LOSSES, verb.text) ? GIT_LOSSES[verb.text] : undefined
-  return loss?.(callOf(name, { ...command, words: words.slice(at) }, beside)) ?? false
+  return loss?.(newProgramCall(name, { ...command, words: words.slice(at) }, beside)) ?? false
 }
 
 /** What a database is told: on its command line, from a here-document, or by an `echo` before it. */
-function sqlOf({ command, beside, texts }: Call): string[] {
+function sqlOf({ command, beside, texts }: ProgramCall): string[] {
   const given = command.redirections.flatMap(
     ({ operator, target, body }) => body?.text ?? (operator === '<<<' ? target.text : []),
   )
@@ -221,14 +238,18 @@ function isSqlLoss(text: string): boolean {
   return statements.some((sql) => SQL_DROPS.test(sql) || (SQL_EMPTIES.test(sql) && !/\bwhere\b/i.test(sql)))
 }
 
-export function callOf(name: string, command: Command, beside: readonly Command[]): Call {
+export function newProgramCall(name: string, command: Command, beside: readonly Command[]): ProgramCall {
   const words = command.words.slice(1)
   const end = words.findIndex(({ text }) => text === '--')
   const upTo = end < 0 ? words : words.slice(0, end)
   const isOption = ({ text }: Word) => /^-./.test(text)
   const has = (...options: string[]) => upTo.some(({ text }) => options.some((option) => isSame(text, option)))
   return {
-    ...{ name, command, beside, has, texts: words.map(({ text }) => text) },
+    name,
+    command,
+    beside,
+    has,
+    texts: words.map(({ text }) => text),
     operands: [...upTo.filter((word) => !isOption(word)), ...(end < 0 ? [] : words.slice(end + 1))],
     mayHave: (...options) => has(...options) || upTo.some(({ isOpen }) => isOpen),
   }

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are what a shell expands
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { destructionIn } from './destructive-commands.ts'
+import { findDestruction } from './destructive-commands.ts'
 
 const HARMLESS = [
   'ls -la',
@@ -295,15 +295,15 @@ const DESTRUCTIVE = [
 ]
 
 for (const command of HARMLESS)
-  test(`needs nobody: ${shown(command)}`, () => assert.equal(destructionIn(command), undefined))
+  test(`needs nobody: ${shown(command)}`, () => assert.equal(findDestruction(command), undefined))
 
 for (const command of DESTRUCTIVE)
-  test(`needs a person's word: ${shown(command)}`, () => assert.ok(destructionIn(command)))
+  test(`needs a person's word: ${shown(command)}`, () => assert.ok(findDestruction(command)))
 
 test('the longest command line is read in a moment', () => {
   for (const [before, piece, after] of LONG) {
     const began = process.cpuUsage()
-    destructionIn(`${before}${piece.repeat(100_000 / piece.length)}${after}`)
+    findDestruction(`${before}${piece.repeat(100_000 / piece.length)}${after}`)
     const { user } = process.cpuUsage(began)
     assert.ok(user < 2_000_000, `${piece} took ${user} µs of processor time`)
   }

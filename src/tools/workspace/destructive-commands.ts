@@ -1,6 +1,6 @@
 import { nameOf, unwrap } from './command-prefixes.ts'
-import { callOf, DESTRUCTION, isDevice } from './destruction-table.ts'
-import { type Command, type Redirection, readScript } from './shell-commands.ts'
+import { DESTRUCTION, isDevice, newProgramCall } from './destruction-table.ts'
+import { type Command, parseScript, type Redirection } from './shell-commands.ts'
 import { UNKNOWN, type Word } from './shell-words.ts'
 
 /**
@@ -8,7 +8,7 @@ import { UNKNOWN, type Word } from './shell-words.ts'
  * words. Undefined where neither is so. It reads words and no files: what a script or a program does is for the walls of
  * the sandbox, this is for the accident that is written out plainly.
  */
-export function destructionIn(commandLine: string): string | undefined {
+export function findDestruction(commandLine: string): string | undefined {
   return inScript(commandLine, 0)
 }
 
@@ -16,14 +16,14 @@ export function destructionIn(commandLine: string): string | undefined {
 const DEEPEST = 8
 
 /** Why the most harmless command does, where there is no sandbox. */
-export const OUTSIDE = 'it runs outside of any sandbox'
+export const NO_SANDBOX = 'it runs outside of any sandbox'
 
 export const UNREADABLE = 'the command line cannot be read'
 const OUT_OF_SIGHT = 'what it runs cannot be told from its words'
 
 function inScript(text: string, depth: number): string | undefined {
   if (depth > DEEPEST) return OUT_OF_SIGHT
-  const script = readScript(text)
+  const script = parseScript(text)
   if (script.type === 'unreadable') return UNREADABLE
   if (script.functions.some(({ startsItself }) => startsItself)) return 'a function that starts itself without end'
   return firstOf(script.commands, (command) => inCommand(command, script.commands, depth))
@@ -44,7 +44,7 @@ function inCommand(given: Command, beside: readonly Command[], depth: number): s
   if (inside) return inside
   const inCommands = firstOf(hidden?.commands ?? [], (one) => inCommand(one, beside, depth + 1))
   if (inCommands) return inCommands
-  const call = callOf(name, command, beside)
+  const call = newProgramCall(name, command, beside)
   return DESTRUCTION.find(({ names, when }) => isNamed(name, names) && (!when || when(call)))?.why
 }
 
@@ -58,14 +58,14 @@ const writesOverDevice = ({ operator, target }: Redirection): string | undefined
   WRITES.includes(operator) && isDevice(target.text) ? 'it writes over a device' : undefined
 
 /** What a command is told to run in its turn. */
-type Hidden = { type: 'known'; scripts?: string[]; commands?: Command[] } | { type: 'unknown' }
+type NestedScripts = { type: 'known'; scripts?: string[]; commands?: Command[] } | { type: 'unknown' }
 
-const NOTHING: Hidden = { type: 'known' }
-const CANNOT_TELL: Hidden = { type: 'unknown' }
+const NOTHING: NestedScripts = { type: 'known' }
+const CANNOT_TELL: NestedScripts = { type: 'unknown' }
 
 const SHELLS = ['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash', 'fish', 'rbash']
 
-const HIDDEN_SCRIPTS: { names: readonly string[]; read(command: Command): Hidden }[] = [
+const HIDDEN_SCRIPTS: { names: readonly string[]; read(command: Command): NestedScripts }[] = [
   { names: SHELLS, read: ofShell },
   { names: ['eval'], read: ({ words }) => scriptOf(words.slice(1)) },
   { names: ['trap'], read: ({ words }) => scriptOf(words.slice(1, 2)) },
@@ -76,18 +76,18 @@ const HIDDEN_SCRIPTS: { names: readonly string[]; read(command: Command): Hidden
   { names: ['coproc'], read: () => CANNOT_TELL },
 ]
 
-function scriptOf(words: readonly Word[]): Hidden {
+function scriptOf(words: readonly Word[]): NestedScripts {
   if (!words.every(({ isLiteral }) => isLiteral)) return CANNOT_TELL
   return { type: 'known', scripts: [words.map(({ text }) => text).join(' ')] }
 }
 
-function afterOption(words: readonly Word[], options: readonly string[]): Hidden {
+function afterOption(words: readonly Word[], options: readonly string[]): NestedScripts {
   const at = words.findIndex(({ text }) => options.includes(text))
   return at < 0 ? NOTHING : scriptOf(words.slice(at + 1, at + 2))
 }
 
 /** A shell runs a text, a file, or what it reads; only the second is out of our sight by its nature. */
-function ofShell(command: Command): Hidden {
+function ofShell(command: Command): NestedScripts {
   const { words, redirections, isFed } = command
   let takesText = false
   for (let index = 1; index < words.length; index++) {
@@ -101,7 +101,7 @@ function ofShell(command: Command): Hidden {
   return isFed ? CANNOT_TELL : readFrom(redirections)
 }
 
-function readFrom(redirections: readonly Redirection[]): Hidden {
+function readFrom(redirections: readonly Redirection[]): NestedScripts {
   const scripts: string[] = []
   for (const { operator, target, body } of redirections) {
     if (operator === '<' && target.isProcess) return CANNOT_TELL
@@ -113,13 +113,13 @@ function readFrom(redirections: readonly Redirection[]): Hidden {
   return { type: 'known', scripts }
 }
 
-function ofSource({ words, isFed }: Command): Hidden {
+function ofSource({ words, isFed }: Command): NestedScripts {
   const file = words[1]
   return file?.isProcess || (isFed && file?.text === '/dev/stdin') ? CANNOT_TELL : NOTHING
 }
 
 /** The commands that are run for each file found, which stands there as `{}` or is added. */
-function executed(words: readonly Word[], options: readonly string[]): Hidden {
+function executed(words: readonly Word[], options: readonly string[]): NestedScripts {
   const commands: Command[] = []
   for (const [index, { text }] of words.entries()) {
     if (!options.includes(text)) continue

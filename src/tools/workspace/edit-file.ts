@@ -4,7 +4,7 @@ import type { Workspaces } from '../../ports/workspaces.ts'
 import { defineTool, failure } from '../define-tool.ts'
 import { askFiles } from './ask-files.ts'
 
-type Input = { path: string; find?: string; replace?: string; all?: boolean; patch?: string }
+type EditFileInput = { path: string; find?: string; replace?: string; all?: boolean; patch?: string }
 
 const DESCRIPTION = `Changes a part of a text file of your workspace, in one of two ways.
 With "find" and "replace": the text to find must be in the file exactly as given, white space included, and only once, unless "all" is true.
@@ -12,7 +12,7 @@ With "patch": a unified diff of this one file. Its hunks must fit exactly; line 
 Line endings and encoding of the file stay as they are. Two edits of one file never mix.`
 
 export const editFile = (workspaces: Workspaces): Tool =>
-  defineTool<Input>({
+  defineTool<EditFileInput>({
     name: 'edit_file',
     description: DESCRIPTION,
     inputSchema: {
@@ -39,14 +39,14 @@ export const editFile = (workspaces: Workspaces): Tool =>
       if (typeof edit === 'string') return failure(edit)
       return askFiles<EditedFile>(workspaces, context, {
         ask: (files) => files.edit(input.path, edit, context.idempotencyKey),
-        tell: (edited) => told(input.path, edit, edited),
+        describe: (edited) => told(input.path, edit, edited),
         isChange: true,
       })
     },
   })
 
 /** What is asked for, or what is wrong with it. */
-function editOf({ find, replace, all = false, patch }: Input): FileEdit | string {
+function editOf({ find, replace, all = false, patch }: EditFileInput): FileEdit | string {
   if (patch !== undefined) {
     if (find === undefined && replace === undefined) return { type: 'patch', patch }
     return 'Give either "find" and "replace", or "patch", not both. Nothing was changed.'

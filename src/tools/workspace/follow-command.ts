@@ -1,8 +1,8 @@
 import type { Clock } from '../../ports/clock.ts'
 import { type ProcessState, type Workspace, WorkspaceError } from '../../ports/workspaces.ts'
-import { lastLines } from './command-words.ts'
+import { lastLines } from './describe-process.ts'
 
-type Options = {
+type FollowCommandOptions = {
   clock: Clock
   /** Whoever waits is told to stop. */
   signal: AbortSignal
@@ -20,7 +20,7 @@ const PROGRESS_LINES = 5
 export async function followCommand(
   workspace: Pick<Workspace, 'wait' | 'output'>,
   { processId }: Pick<ProcessState, 'processId'>,
-  { clock, signal, forMs, progress }: Options,
+  { clock, signal, forMs, progress }: FollowCommandOptions,
 ): Promise<ProcessState> {
   const over = new AbortController()
   const stop = () => over.abort('over')
@@ -29,7 +29,7 @@ export async function followCommand(
   void clock.sleep(Math.max(0, forMs), over.signal).then(stop)
   if (progress) void tellProgress(workspace, processId, { clock, signal: over.signal, progress })
   try {
-    return await patiently(() => workspace.wait(processId, over.signal), clock)
+    return await retryWhileUnavailable(() => workspace.wait(processId, over.signal), clock)
   } finally {
     signal.removeEventListener('abort', stop)
     stop()
@@ -62,7 +62,7 @@ async function tellProgress(
 const PAUSES_MS = [100, 400, 1_500, 3_000]
 
 /** Only for what may be asked twice. */
-export async function patiently<T>(work: () => Promise<T>, clock: Clock): Promise<T> {
+export async function retryWhileUnavailable<T>(work: () => Promise<T>, clock: Clock): Promise<T> {
   for (const pause of PAUSES_MS) {
     try {
       return await work()

@@ -11,11 +11,11 @@ import {
   type Workspaces,
 } from '../../ports/workspaces.ts'
 import { defineTool, failure, success } from '../define-tool.ts'
-import { lastLines, outputWords, statusWords } from './command-words.ts'
-import { destructionIn, OUTSIDE, UNREADABLE } from './destructive-commands.ts'
-import { followCommand, patiently } from './follow-command.ts'
+import { describeStatus, formatOutput, lastLines } from './describe-process.ts'
+import { findDestruction, NO_SANDBOX, UNREADABLE } from './destructive-commands.ts'
+import { followCommand, retryWhileUnavailable } from './follow-command.ts'
 
-type ProcessParts = {
+type ProcessToolDeps = {
   workspaces: Workspaces
   containment: Containment
   clock: Clock
@@ -43,7 +43,7 @@ const GLANCE_BYTES = 4_000
 const OWN_TIME_MS = 60_000
 
 /** Everything about processes that are already there. What it is told counts: nothing is remembered between two calls. */
-export function processTool({ workspaces, containment, clock, longestWaitSeconds }: ProcessParts): Tool {
+export function processTool({ workspaces, containment, clock, longestWaitSeconds }: ProcessToolDeps): Tool {
   type Place = {
     workspace: Workspace
     process: ProcessState
@@ -54,36 +54,36 @@ export function processTool({ workspaces, containment, clock, longestWaitSeconds
 
   const shown = async ({ workspace, process }: Pick<Place, 'workspace' | 'process'>, range: OutputRange) => {
     const output = await workspace.output(process.processId, range)
-    return { output, words: outputWords([output], process.processId) }
+    return { output, words: formatOutput([output], process.processId) }
   }
 
   /** How it is, and what it has printed since `from`. */
-  async function glance(place: Place, process: ProcessState, range: OutputRange): Promise<ToolAnswer> {
-    const { output, words } = await shown({ workspace: place.workspace, process }, range)
-    const status = `${process.processId}: ${statusWords(process, clock.now())}`
+  async function glance(target: Place, process: ProcessState, range: OutputRange): Promise<ToolAnswer> {
+    const { output, words } = await shown({ workspace: target.workspace, process }, range)
+    const status = `${process.processId}: ${describeStatus(process, clock.now())}`
     const where = `[bytes ${output.from} to ${output.next} of ${output.total}; next: ${output.next}]`
     return success([status, words, where].filter((part) => part !== '').join('\n'))
   }
 
-  const PERFORM: Record<Exclude<Action, 'list'>, (place: Place) => Promise<ToolAnswer>> = {
-    poll: (place) => glance(place, place.process, since(place.input.from)),
+  const PERFORM: Record<Exclude<Action, 'list'>, (target: Place) => Promise<ToolAnswer>> = {
+    poll: (target) => glance(target, target.process, since(target.input.from)),
 
-    async wait(place) {
-      const { workspace, process, input, signal, conversationId } = place
+    async wait(target) {
+      const { workspace, process, input, signal, conversationId } = target
       const { timeout_seconds: seconds = USUAL_WAIT_SECONDS } = input
       const forMs = Math.min(seconds, longestWaitSeconds) * 1_000
       const seen = process.ending ? process : await followCommand(workspace, process, { clock, signal, forMs })
       // Whoever has waited for the end need not be woken by it.
       if (seen.ending && !signal.aborted)
-        await workspaces.awaited.remove({ conversationId, processId: process.processId })
-      return glance(place, seen, since(input.from))
+        await workspaces.processWatches.remove({ conversationId, processId: process.processId })
+      return glance(target, seen, since(input.from))
     },
 
-    async log(place) {
-      const { process, input } = place
+    async log(target) {
+      const { process, input } = target
       const { lines = USUAL_LINES, from } = input
       const range = from === undefined ? { last: PAGE_BYTES } : { from, limit: PAGE_BYTES }
-      const { output, words } = await shown(place, range)
+      const { output, words } = await shown(target, range)
       if (from === undefined) {
         const text = lastLines(words, lines)
         return success(`${text}\n[the end of ${output.total} bytes; "from" reads from a byte on]`)
@@ -100,22 +100,24 @@ export function processTool({ workspaces, containment, clock, longestWaitSeconds
       if (text === '' && !end) return failure('There is nothing to write: give `input`, or `end_input` to end it.')
       const isTaken = await workspace.write(process.processId, { text, end })
       if (!isTaken)
-        return failure(`${process.processId} takes no input any more: ${statusWords(process, clock.now())}.`)
+        return failure(`${process.processId} takes no input any more: ${describeStatus(process, clock.now())}.`)
       return success(`Written to ${process.processId}${end ? ', and its input ended' : ''}.`)
     },
 
-    async kill(place) {
-      const { workspace, process, conversationId } = place
+    async kill(target) {
+      const { workspace, process, conversationId } = target
       // Whoever ends it knows that it has ended.
-      await workspaces.awaited.remove({ conversationId, processId: process.processId })
-      const ended = process.ending ? process : await patiently(() => workspace.kill(process.processId, 'asked'), clock)
-      return glance(place, ended, { last: GLANCE_BYTES })
+      await workspaces.processWatches.remove({ conversationId, processId: process.processId })
+      const ended = process.ending
+        ? process
+        : await retryWhileUnavailable(() => workspace.kill(process.processId, 'asked'), clock)
+      return glance(target, ended, { last: GLANCE_BYTES })
     },
 
     async notify({ process, conversationId }) {
       const { processId } = process
-      if (process.ending) return success(`${processId} has ended already: ${statusWords(process, clock.now())}.`)
-      await workspaces.awaited.add({ conversationId, processId })
+      if (process.ending) return success(`${processId} has ended already: ${describeStatus(process, clock.now())}.`)
+      await workspaces.processWatches.add({ conversationId, processId })
       return success(`A new turn starts when ${processId} ends.`)
     },
   }
@@ -125,9 +127,9 @@ export function processTool({ workspaces, containment, clock, longestWaitSeconds
     conversationId: ConversationId,
     signal: AbortSignal,
   ): Promise<ToolAnswer> {
-    const workspace = await patiently(() => workspaces.find(conversationId), clock)
+    const workspace = await retryWhileUnavailable(() => workspaces.find(conversationId), clock)
     if (!workspace) return input.action === 'list' ? success(NOTHING_YET) : failure(NOTHING_YET)
-    const all = await patiently(() => workspace.processes(), clock)
+    const all = await retryWhileUnavailable(() => workspace.processes(), clock)
     if (input.action === 'list') return success(listed(all, clock.now()))
     if (input.process_id === undefined)
       return failure(`${input.action} needs a process_id. ${present(all, clock.now())}`)
@@ -146,8 +148,8 @@ export function processTool({ workspaces, containment, clock, longestWaitSeconds
     // What is written may be for any program: only what is a command line is judged as one.
     asksFor({ action, input = '' }) {
       if (action !== 'write') return undefined
-      const why = destructionIn(input)
-      return why !== undefined && why !== UNREADABLE ? why : containment === 'local' ? OUTSIDE : undefined
+      const why = findDestruction(input)
+      return why !== undefined && why !== UNREADABLE ? why : containment === 'local' ? NO_SANDBOX : undefined
     },
     timeoutMs: longestWaitSeconds * 1_000 + OWN_TIME_MS,
     run: async (input, { conversationId, signal }) => {
@@ -184,7 +186,7 @@ function listed(all: readonly ProcessState[], now: number): string {
   const lines = all.slice(-MOST_LISTED).map((process) => {
     const line = process.command.replaceAll('\n', ' ')
     const command = line.length > SHOWN_COMMAND ? `${line.slice(0, SHOWN_COMMAND)}…` : line
-    return `${process.processId}  ${statusWords(process, now)}, ${process.outputBytes} bytes of output: ${command}`
+    return `${process.processId}  ${describeStatus(process, now)}, ${process.outputBytes} bytes of output: ${command}`
   })
   const older = all.length - lines.length
   return [...(older > 0 ? [`[${older} older ones are left out]`] : []), ...lines].join('\n')
@@ -192,7 +194,7 @@ function listed(all: readonly ProcessState[], now: number): string {
 
 function present(all: readonly ProcessState[], now: number): string {
   if (all.length === 0) return NOTHING_YET
-  const recent = all.slice(-10).map((process) => `${process.processId} (${statusWords(process, now)})`)
+  const recent = all.slice(-10).map((process) => `${process.processId} (${describeStatus(process, now)})`)
   return `There are: ${recent.join('; ')}.`
 }
 

@@ -1,16 +1,17 @@
+import { defined } from '../../core/defined.ts'
 import type { Tool } from '../../ports/tool.ts'
 import type { ReadFile } from '../../ports/workspace-files.ts'
 import type { Workspaces } from '../../ports/workspaces.ts'
 import { defineTool } from '../define-tool.ts'
 import { askFiles } from './ask-files.ts'
 
-type Input = { path: string; from_line?: number; lines?: number }
+type ReadFileInput = { path: string; from_line?: number; lines?: number }
 
 const DESCRIPTION = `Reads a text file of your workspace and shows its lines with their numbers, which are not part of the file.
 Long files come in parts: the answer says how to read on. For a folder it lists what is in it. Files that are not text (UTF-8, or UTF-16 with a byte order mark) are refused with their kind and size.`
 
 export const readFile = (workspaces: Workspaces): Tool =>
-  defineTool<Input>({
+  defineTool<ReadFileInput>({
     name: 'read_file',
     description: DESCRIPTION,
     inputSchema: {
@@ -19,7 +20,9 @@ export const readFile = (workspaces: Workspaces): Tool =>
         path: { type: 'string', description: 'The file, relative to the workspace or absolute inside it.' },
         from_line: { type: 'integer', minimum: 1, description: 'The first line to show; 1 when left out.' },
         lines: {
-          ...{ type: 'integer', minimum: 1, maximum: 5_000 },
+          type: 'integer',
+          minimum: 1,
+          maximum: 5_000,
           description: 'How many lines to show at most; 2000 when left out.',
         },
       },
@@ -32,12 +35,8 @@ export const readFile = (workspaces: Workspaces): Tool =>
     outputLimit: 120_000,
     run: ({ path, from_line, lines }, context) =>
       askFiles<ReadFile>(workspaces, context, {
-        ask: (files) =>
-          files.read(path, {
-            ...(from_line === undefined ? {} : { from: from_line }),
-            ...(lines === undefined ? {} : { count: lines }),
-          }),
-        tell: (file) => shownFile(path, file),
+        ask: (files) => files.read(path, defined({ from: from_line, count: lines })),
+        describe: (file) => shownFile(path, file),
         isChange: false,
       }),
   })

@@ -26,7 +26,7 @@ export type Redirection = {
 
 type ShellFunction = { name: string; body: Command[]; startsItself: boolean }
 
-type Script = { type: 'read'; commands: Command[]; functions: ShellFunction[] } | { type: 'unreadable' }
+type ParsedScript = { type: 'read'; commands: Command[]; functions: ShellFunction[] } | { type: 'unreadable' }
 
 /** Substitutions within substitutions; people need three. */
 const DEEPEST = 40
@@ -37,7 +37,7 @@ const MOST = 2_000
  * Every command a script names, in the order they stand: those in substitutions, subshells, loops and functions too. How
  * `if` belongs to `fi` is not of interest here, so it is not checked.
  */
-export function readScript(text: string): Script {
+export function parseScript(text: string): ParsedScript {
   const reading: Reading = { commands: [], functions: [], hereDocuments: [], hasPipe: false }
   try {
     readList({ text, at: 0, depth: 0 }, reading, 'end')

@@ -146,9 +146,9 @@ function readDoubleQuoted(cursor: Cursor, word: Word, nested: ReadNested): void 
   }
 }
 
-type How = { nested: ReadNested; quoted: boolean }
+type ExpansionOptions = { nested: ReadNested; quoted: boolean }
 
-function readExpansion(cursor: Cursor, word: Word, { nested, quoted }: How): void {
+function readExpansion(cursor: Cursor, word: Word, { nested, quoted }: ExpansionOptions): void {
   const rest = cursor.text.slice(cursor.at + 1, cursor.at + 3)
   if (rest[0] === '(') {
     cursor.at += 1
@@ -175,7 +175,7 @@ function readExpansion(cursor: Cursor, word: Word, { nested, quoted }: How): voi
 const VARIABLE = /^([A-Za-z_]\w*|[0-9@*#?$!-])/
 const LONGEST_NAME = 200
 
-function readBackticks(cursor: Cursor, word: Word, { nested, quoted }: How): void {
+function readBackticks(cursor: Cursor, word: Word, { nested, quoted }: ExpansionOptions): void {
   let inside = ''
   for (;;) {
     cursor.at += 1

@@ -8,11 +8,11 @@ import {
   type Workspaces,
 } from '../../ports/workspaces.ts'
 import { defineTool, failure } from '../define-tool.ts'
-import { isSuccess, outputWords, statusWords } from './command-words.ts'
-import { destructionIn, OUTSIDE } from './destructive-commands.ts'
-import { followCommand, patiently } from './follow-command.ts'
+import { describeStatus, formatOutput, isSuccess } from './describe-process.ts'
+import { findDestruction, NO_SANDBOX } from './destructive-commands.ts'
+import { followCommand, retryWhileUnavailable } from './follow-command.ts'
 
-type ShellParts = {
+type ShellToolDeps = {
   workspaces: Workspaces
   containment: Containment
   clock: Clock
@@ -38,11 +38,11 @@ const OWN_TIME_MS = 120_000
  * What is written out as destruction waits for a person (`destructive-commands.ts`), and outside of a sandbox every command
  * does. That is the guard of the input: an agent whose settings say that `shell` asks nobody has it all the same.
  */
-export function shell({ workspaces, containment, clock, longestWaitSeconds }: ShellParts): Tool {
+export function shell({ workspaces, containment, clock, longestWaitSeconds }: ShellToolDeps): Tool {
   const isLocal = containment === 'local'
 
   /** What came of a process that was begun, however often this is asked. */
-  async function conclude(workspace: Workspace, begun: ProcessState, asked: Asked): Promise<ToolAnswer> {
+  async function conclude(workspace: Workspace, begun: ProcessState, asked: ShellCall): Promise<ToolAnswer> {
     const { input, context } = asked
     const { timeout_seconds: seconds = USUAL_WAIT_SECONDS, background = false, notify = false } = input
     const spentMs = clock.now() - begun.startedAt
@@ -51,9 +51,9 @@ export function shell({ workspaces, containment, clock, longestWaitSeconds }: Sh
     const seen = begun.ending ? begun : await followCommand(workspace, begun, { clock, signal, forMs, progress })
     if (seen.ending) return told(workspace, seen)
     if (signal.aborted) return stopped(workspace, seen, signal)
-    const left = seen.background ? seen : await patiently(() => workspace.detach(seen.processId), clock)
+    const left = seen.background ? seen : await retryWhileUnavailable(() => workspace.detach(seen.processId), clock)
     if (left.ending) return told(workspace, left)
-    if (notify) await workspaces.awaited.add({ conversationId, processId: left.processId })
+    if (notify) await workspaces.processWatches.add({ conversationId, processId: left.processId })
     return told(workspace, left, runsOn(left, { isAwaited: notify, seconds: background ? undefined : seconds }))
   }
 
@@ -61,12 +61,12 @@ export function shell({ workspaces, containment, clock, longestWaitSeconds }: Sh
     // Nobody hears this: the command goes on, and the next process asks `verify` about it.
     if (signal.reason === 'shutdown') return { status: 'unknown', output: 'The server stopped; the command runs on.' }
     const why = signal.reason === 'timeout' ? 'timed-out' : 'cancelled'
-    return told(workspace, await patiently(() => workspace.kill(processId, why), clock))
+    return told(workspace, await retryWhileUnavailable(() => workspace.kill(processId, why), clock))
   }
 
   async function told(workspace: Workspace, process: ProcessState, more?: string): Promise<ToolAnswer> {
     const output = await shownOutput(workspace, process, clock)
-    const status = `[process ${process.processId}: ${statusWords(process, clock.now())}${more ? `. ${more}` : ''}]`
+    const status = `[process ${process.processId}: ${describeStatus(process, clock.now())}${more ? `. ${more}` : ''}]`
     const isGood = !process.ending || isSuccess(process)
     return { status: isGood ? 'success' : 'error', output: output === '' ? status : `${output}\n${status}` }
   }
@@ -77,7 +77,7 @@ export function shell({ workspaces, containment, clock, longestWaitSeconds }: Sh
     inputSchema: schema(longestWaitSeconds),
     effects: 'verifiable',
     needsApproval: isLocal,
-    asksFor: ({ command }) => destructionIn(command) ?? (isLocal ? OUTSIDE : undefined),
+    asksFor: ({ command }) => findDestruction(command) ?? (isLocal ? NO_SANDBOX : undefined),
     // It answers by itself long before.
     timeoutMs: longestWaitSeconds * 1_000 + OWN_TIME_MS,
     run: async (input, context) => {
@@ -87,8 +87,8 @@ export function shell({ workspaces, containment, clock, longestWaitSeconds }: Sh
         const workspace = await workspaces.open(conversationId)
         if (signal.aborted) return failure('Stopped before the command began. It did not run.')
         hasBegun = true
-        const wish = { key, runId, command: input.command, background: input.background ?? false }
-        const begun = await patiently(() => workspace.start(wish), clock)
+        const request = { key, runId, command: input.command, background: input.background ?? false }
+        const begun = await retryWhileUnavailable(() => workspace.start(request), clock)
         return await conclude(workspace, begun, { input, context })
       } catch (error) {
         if (!(error instanceof WorkspaceError)) throw error
@@ -98,26 +98,27 @@ export function shell({ workspaces, containment, clock, longestWaitSeconds }: Sh
     },
     verify: async (input, context) => {
       const { conversationId, idempotencyKey: key } = context
-      const workspace = await patiently(() => workspaces.find(conversationId), clock)
-      const begun = workspace && (await patiently(() => workspace.findByKey(key), clock))
+      const workspace = await retryWhileUnavailable(() => workspaces.find(conversationId), clock)
+      const begun = workspace && (await retryWhileUnavailable(() => workspace.findByKey(key), clock))
       if (!begun) return { type: 'not-done' }
       return { type: 'done', answer: await conclude(workspace, begun, { input, context }) }
     },
   })
 }
 
-type Asked = { input: ShellInput; context: ToolContext }
+type ShellCall = { input: ShellInput; context: ToolContext }
 
 const MAY_HAVE_RUN = 'The command may or may not have run; process {"action":"list"} tells as soon as it can be asked.'
 
 async function shownOutput(workspace: Workspace, { processId }: ProcessState, clock: Clock): Promise<string> {
-  const read = (range: Parameters<Workspace['output']>[1]) => patiently(() => workspace.output(processId, range), clock)
+  const read = (range: Parameters<Workspace['output']>[1]) =>
+    retryWhileUnavailable(() => workspace.output(processId, range), clock)
   const head = await read({ from: 0, limit: HEAD_BYTES })
-  if (head.next >= head.total) return outputWords([head], processId)
+  if (head.next >= head.total) return formatOutput([head], processId)
   const tail = await read(
     head.total - head.next <= TAIL_BYTES ? { from: head.next, limit: TAIL_BYTES } : { last: TAIL_BYTES },
   )
-  return outputWords([head, tail], processId)
+  return formatOutput([head, tail], processId)
 }
 
 function runsOn(
@@ -150,7 +151,9 @@ const schema = (longest: number) => ({
   properties: {
     command: { type: 'string', minLength: 1, maxLength: 100_000 },
     timeout_seconds: {
-      ...{ type: 'integer', minimum: 1, maximum: longest },
+      type: 'integer',
+      minimum: 1,
+      maximum: longest,
       description: 'how long to wait before it moves to the background',
     },
     background: { type: 'boolean', description: 'do not wait for its end' },

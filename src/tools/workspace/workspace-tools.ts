@@ -6,7 +6,7 @@ import { forOwnOrganization } from './own-organization.ts'
 import { processTool } from './process.ts'
 import { shell } from './shell.ts'
 
-export type WorkspaceToolParts = {
+export type WorkspaceToolDeps = {
   workspaces: Workspaces
   containment: Containment
   clock: Clock
@@ -17,7 +17,7 @@ export type WorkspaceToolParts = {
 const LONGEST_WAIT_SECONDS = 600
 
 /** What an agent can do on this machine, inside its conversation's workspace. None is attached unless asked for. */
-export function workspaceTools({ longestWaitSeconds = LONGEST_WAIT_SECONDS, ...parts }: WorkspaceToolParts): Tool[] {
+export function workspaceTools({ longestWaitSeconds = LONGEST_WAIT_SECONDS, ...parts }: WorkspaceToolDeps): Tool[] {
   const tools = [
     shell({ ...parts, longestWaitSeconds }),
     processTool({ ...parts, longestWaitSeconds }),

@@ -4,10 +4,10 @@ import type { Workspaces } from '../../ports/workspaces.ts'
 import { defineTool } from '../define-tool.ts'
 import { askFiles } from './ask-files.ts'
 
-type Input = { path: string; content: string }
+type WriteFileInput = { path: string; content: string }
 
 export const writeFile = (workspaces: Workspaces): Tool =>
-  defineTool<Input>({
+  defineTool<WriteFileInput>({
     name: 'write_file',
     description:
       'Writes a text file of your workspace, as UTF-8, and makes the folders on the way to it. A file that is there already is replaced as a whole: to change a part of it use edit_file. If it cannot be written, the old content stays.',
@@ -27,7 +27,7 @@ export const writeFile = (workspaces: Workspaces): Tool =>
     run: ({ path, content }, context) =>
       askFiles<WrittenFile>(workspaces, context, {
         ask: (files) => files.write(path, content, context.idempotencyKey),
-        tell: ({ bytes, isNew }) =>
+        describe: ({ bytes, isNew }) =>
           isNew ? `Made ${path} with ${bytes} bytes.` : `Replaced the content of ${path}; it has ${bytes} bytes now.`,
         isChange: true,
       }),

@@ -5,7 +5,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import { connect as connectSocket, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connectTo, listenAt } from '../unix-socket.ts'
-import { isAllowed, parseDomain, parsePlace } from './domains.ts'
+import { isAllowedHost, parseDomain, parseHostPort } from './domains.ts'
 
 type ProxyOptions = {
   /** Sandboxes see this folder; the socket of each server process is a file in it. */
@@ -16,18 +16,25 @@ type ProxyOptions = {
   report(fault: unknown, where: string): void
 }
 
-export type OpenProxy = { close(): void }
+export type RunningProxy = { close(): void }
 
 const SILENCE_MS = 300_000
 const MAX_CONNECTIONS = 512
 /** What is said between two ends of one connection and goes no further. */
 const HOP_BY_HOP = [
-  ...['connection', 'proxy-connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade'],
+  'connection',
+  'proxy-connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ]
 
 /** The way out of sandboxes: to the names on the list and nowhere else. Names are resolved here, and what was judged is connected to. */
-export async function newProxy(options: ProxyOptions): Promise<OpenProxy> {
+export async function newProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { folder, report } = options
   const domains = options.domains.map((text) => {
     const domain = parseDomain(text)
@@ -38,11 +45,11 @@ export async function newProxy(options: ProxyOptions): Promise<OpenProxy> {
 
   /** The address to connect to, or why not. */
   async function judge(
-    place: { host: string; port: number } | undefined,
+    target: { host: string; port: number } | undefined,
   ): Promise<{ address: string } | { no: string }> {
-    if (!place) return { no: 'That is no address.' }
-    const { host, port } = place
-    if (!isAllowed(domains, host, port))
+    if (!target) return { no: 'That is no address.' }
+    const { host, port } = target
+    if (!isAllowedHost(domains, host, port))
       return { no: `${host}:${port} is not on the list of domains that may be reached from here (HOLDFAST_EGRESS).` }
     const found = await resolve(host).catch(() => [])
     const [first] = found
@@ -68,11 +75,11 @@ export async function newProxy(options: ProxyOptions): Promise<OpenProxy> {
 
   async function tunnel(request: IncomingMessage, inside: Socket, head: Buffer): Promise<void> {
     inside.on('error', () => inside.destroy())
-    const place = parsePlace(request.url ?? '')
-    const verdict = await judge(place)
+    const target = parseHostPort(request.url ?? '')
+    const verdict = await judge(target)
     if ('no' in verdict)
       return void inside.end(`HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\n\r\n${verdict.no}\n`)
-    const outside = connectSocket({ host: verdict.address, port: place!.port })
+    const outside = connectSocket({ host: verdict.address, port: target!.port })
     outside.once('connect', () => {
       inside.write('HTTP/1.1 200 Connection established\r\n\r\n')
       if (head.length > 0) outside.write(head)
@@ -90,19 +97,24 @@ export async function newProxy(options: ProxyOptions): Promise<OpenProxy> {
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = URL.canParse(request.url ?? '') ? new URL(request.url!) : undefined
-    const place =
+    const target =
       url?.protocol === 'http:'
         ? { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 80) }
         : undefined
-    const verdict = await judge(place)
+    const verdict = await judge(target)
     if (!url || 'no' in verdict)
       return void response
         .writeHead(403, { 'content-type': 'text/plain' })
         .end(`${'no' in verdict ? verdict.no : ''}\n`)
     const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !HOP_BY_HOP.includes(name)))
     const asked = httpRequest({
-      ...{ host: verdict.address, port: place!.port, method: request.method, path: `${url.pathname}${url.search}` },
-      ...{ headers: { ...headers, host: url.host }, timeout: SILENCE_MS, agent: false },
+      host: verdict.address,
+      port: target!.port,
+      method: request.method,
+      path: `${url.pathname}${url.search}`,
+      headers: { ...headers, host: url.host },
+      timeout: SILENCE_MS,
+      agent: false,
     })
     asked.on('timeout', () => asked.destroy())
     asked.on('error', () => {

@@ -1,14 +1,34 @@
 import { spawn } from 'node:child_process'
 import { type Containment, type SandboxCheck, WorkspaceError } from '../../ports/workspaces.ts'
-import { findBubblewrap, refusalOf } from './refusal.ts'
+import { findBubblewrap, toSandboxError } from './sandbox-errors.ts'
 
 const PATIENCE_MS = 5_000
 
 /** What a sandbox needs most of the machine, without any of its folders. */
 const TRIAL = [
-  ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--disable-userns'],
-  ...['--cap-drop', 'ALL', '--uid', '1000', '--gid', '1000', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev'],
-  ...['--', '/bin/sh', '-c', ':'],
+  '--unshare-user',
+  '--unshare-ipc',
+  '--unshare-pid',
+  '--unshare-net',
+  '--unshare-uts',
+  '--disable-userns',
+  '--cap-drop',
+  'ALL',
+  '--uid',
+  '1000',
+  '--gid',
+  '1000',
+  '--ro-bind',
+  '/',
+  '/',
+  '--proc',
+  '/proc',
+  '--dev',
+  '/dev',
+  '--',
+  '/bin/sh',
+  '-c',
+  ':',
 ]
 
 /** Tries it: bubblewrap may be there and not be let do what it is for. */
@@ -16,7 +36,7 @@ export async function checkSandbox(containment: Containment): Promise<SandboxChe
   if (containment === 'local') return { containment }
   try {
     const words = await trial(findBubblewrap(process.env.PATH))
-    return words === undefined ? { containment } : { containment, fault: refusalOf(words).message }
+    return words === undefined ? { containment } : { containment, fault: toSandboxError(words).message }
   } catch (fault) {
     if (fault instanceof WorkspaceError) return { containment, fault: fault.message }
     throw fault

@@ -37,7 +37,7 @@ const NETLINK = { family: 16, routes: 0 }
 /** TIOCSTI and TIOCLINUX put text into a terminal as if somebody had typed it. */
 const TYPING = [0x5412, 0x541c]
 
-type Step = { code: number; value: number; yes?: number; no?: number }
+type BpfInstruction = { code: number; value: number; ifTrue?: number; ifFalse?: number }
 
 /** The filter bubblewrap installs, as the bytes it reads; undefined on an architecture without a table. */
 export function seccompFilter(architecture: string): Buffer | undefined {
@@ -45,7 +45,7 @@ export function seccompFilter(architecture: string): Buffer | undefined {
   return encode(programFor(architecture))
 }
 
-function programFor(architecture: Architecture): Step[] {
+function programFor(architecture: Architecture): BpfInstruction[] {
   const { audit, clone, clone3, socket, ioctl, prlimit64 } = ARCHITECTURES[architecture]
   const refused = Object.values(REFUSED_CALLS).flatMap((call) => call[architecture] ?? [])
   return [
@@ -53,13 +53,13 @@ function programFor(architecture: Architecture): Step[] {
     // Calls of another architecture have other numbers: none of them is let through unjudged.
     ...unless(audit, NOT_THERE),
     load(CALL),
-    ...(architecture === 'x64' ? [{ code: JUMP_AT_LEAST, value: X32, yes: 0, no: 1 }, give(NOT_THERE)] : []),
+    ...(architecture === 'x64' ? [{ code: JUMP_AT_LEAST, value: X32, ifTrue: 0, ifFalse: 1 }, give(NOT_THERE)] : []),
     ...refused.flatMap((call) => when(call, [give(NOT_PERMITTED)])),
     // Its flags are in memory, where a filter cannot look; without it the C library uses the other.
     ...when(clone3, [give(NOT_THERE)]),
     ...when(clone, [
       load(parameter(0)),
-      { code: JUMP_IF_ANY_BIT, value: NEW_NAMESPACES, yes: 0, no: 1 },
+      { code: JUMP_IF_ANY_BIT, value: NEW_NAMESPACES, ifTrue: 0, ifFalse: 1 },
       give(NOT_PERMITTED),
       give(ALLOW),
     ]),
@@ -80,17 +80,23 @@ function programFor(architecture: Architecture): Step[] {
   ]
 }
 
-const load = (offset: number): Step => ({ code: LOAD, value: offset })
-const give = (verdict: number): Step => ({ code: RETURN, value: verdict })
-const when = (value: number, steps: Step[]): Step[] => [{ code: JUMP_EQUAL, value, yes: 0, no: steps.length }, ...steps]
-const unless = (value: number, verdict: number): Step[] => [{ code: JUMP_EQUAL, value, yes: 1, no: 0 }, give(verdict)]
+const load = (offset: number): BpfInstruction => ({ code: LOAD, value: offset })
+const give = (verdict: number): BpfInstruction => ({ code: RETURN, value: verdict })
+const when = (value: number, steps: BpfInstruction[]): BpfInstruction[] => [
+  { code: JUMP_EQUAL, value, ifTrue: 0, ifFalse: steps.length },
+  ...steps,
+]
+const unless = (value: number, verdict: number): BpfInstruction[] => [
+  { code: JUMP_EQUAL, value, ifTrue: 1, ifFalse: 0 },
+  give(verdict),
+]
 
-function encode(steps: Step[]): Buffer {
+function encode(steps: BpfInstruction[]): Buffer {
   const bytes = Buffer.alloc(steps.length * 8)
-  steps.forEach(({ code, value, yes = 0, no = 0 }, index) => {
+  steps.forEach(({ code, value, ifTrue = 0, ifFalse = 0 }, index) => {
     bytes.writeUInt16LE(code, index * 8)
-    bytes.writeUInt8(yes, index * 8 + 2)
-    bytes.writeUInt8(no, index * 8 + 3)
+    bytes.writeUInt8(ifTrue, index * 8 + 2)
+    bytes.writeUInt8(ifFalse, index * 8 + 3)
     bytes.writeUInt32LE(value, index * 8 + 4)
   })
   return bytes

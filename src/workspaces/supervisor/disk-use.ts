@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFileSync, statfsSync } from 'node:fs'
-import type { Member } from './families.ts'
-import { openFilesOf } from './open-files.ts'
+import { openFileBytes } from './open-files.ts'
+import type { OwnedProcess } from './process-owners.ts'
 
 /** Between two counts, at least; and this many times as long as the last one took, so that big trees stay cheap. */
 const REST_MS = 1_000
@@ -20,7 +20,7 @@ export function newDiskMeter(options: { folder: string; spool: string; limit: nu
   let writtenThen = 0
   let counting: Promise<DiskUse> | undefined
 
-  async function countNow(members: Member[]): Promise<DiskUse> {
+  async function countNow(members: OwnedProcess[]): Promise<DiskUse> {
     const began = performance.now()
     const free = freeBytes(options.folder)
     const written = sumOf(writtenBytes(members))
@@ -33,7 +33,7 @@ export function newDiskMeter(options: { folder: string; spool: string; limit: nu
     return last
   }
 
-  function count(members: Member[]): Promise<DiskUse> {
+  function count(members: OwnedProcess[]): Promise<DiskUse> {
     counting ??= countNow(members).finally(() => {
       counting = undefined
     })
@@ -41,12 +41,12 @@ export function newDiskMeter(options: { folder: string; spool: string; limit: nu
   }
 
   /** What the whole file system lost since the last count, and what the processes wrote, each are the most that can have come. */
-  function mayBeOver(known: DiskUse, members: Member[]): boolean {
+  function mayBeOver(known: DiskUse, members: OwnedProcess[]): boolean {
     const room = options.limit - known.bytes
     return freeThen - freeBytes(options.folder) > room && sumOf(writtenBytes(members)) - writtenThen > room
   }
 
-  function isDue(members: Member[]): boolean {
+  function isDue(members: OwnedProcess[]): boolean {
     if (counting) return false
     if (!last) return true
     const since = performance.now() - last.countedAt
@@ -54,7 +54,7 @@ export function newDiskMeter(options: { folder: string; spool: string; limit: nu
   }
 
   /** One that has seen everything up to now: one that is under way may have passed by before. */
-  async function countAnew(members: Member[]): Promise<DiskUse> {
+  async function countAnew(members: OwnedProcess[]): Promise<DiskUse> {
     await counting
     return count(members)
   }
@@ -82,14 +82,14 @@ function treeBytes(folders: string[]): Promise<number[]> {
 }
 
 /** Files that have no name any more and live on while somebody has them open. */
-function unlinkedBytes(members: Member[], folder: string): number {
-  return sumOf(openFilesOf(members, (target) => target.startsWith(`${folder}/`) && target.endsWith(' (deleted)')))
+function unlinkedBytes(members: OwnedProcess[], folder: string): number {
+  return sumOf(openFileBytes(members, (target) => target.startsWith(`${folder}/`) && target.endsWith(' (deleted)')))
 }
 
 const sumOf = (sums: ReadonlyMap<unknown, number>): number => [...sums.values()].reduce((sum, bytes) => sum + bytes, 0)
 
 /** What each has written so far, as the kernel counts it. */
-export function writtenBytes(members: Member[]): Map<string | undefined, number> {
+export function writtenBytes(members: OwnedProcess[]): Map<string | undefined, number> {
   const byOwner = new Map<string | undefined, number>()
   for (const { pid, owner } of members) {
     try {

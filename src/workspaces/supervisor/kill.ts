@@ -1,4 +1,4 @@
-import type { Families, Member } from './families.ts'
+import type { OwnedProcess, ProcessOwners } from './process-owners.ts'
 
 /** Between asking and making sure. */
 const POLITE_MS = 2_000
@@ -8,14 +8,14 @@ export type Killer = {
   /** First politely, then for good; resolves when nothing of them is left, or after a last deadline. */
   end(owners: ReadonlySet<string>): Promise<void>
   /** At once. Returns how many are still there. */
-  strike(isCondemned: (member: Member) => boolean): number
+  killNow(isCondemned: (member: OwnedProcess) => boolean): number
 }
 
-export function newKiller(families: Families, options: { isSandboxed: boolean }): Killer {
-  const living = (isCondemned: (member: Member) => boolean) =>
-    families.members().filter((one) => !one.isZombie && isCondemned(one))
+export function newKiller(processOwners: ProcessOwners, options: { isSandboxed: boolean }): Killer {
+  const living = (isCondemned: (member: OwnedProcess) => boolean) =>
+    processOwners.members().filter((one) => !one.isZombie && isCondemned(one))
 
-  function strike(isCondemned: (member: Member) => boolean): number {
+  function strike(isCondemned: (member: OwnedProcess) => boolean): number {
     // Stopped first, all of them at once: nobody forks away while the others are counted. Only ever where the process
     // table is our own; elsewhere -1 is everybody's.
     if (options.isSandboxed) signal(-1, 'SIGSTOP')
@@ -32,9 +32,9 @@ export function newKiller(families: Families, options: { isSandboxed: boolean })
   }
 
   return {
-    strike,
+    killNow: strike,
     async end(owners) {
-      const isCondemned = (member: Member) => member.owner !== undefined && owners.has(member.owner)
+      const isCondemned = (member: OwnedProcess) => member.owner !== undefined && owners.has(member.owner)
       for (const { pid } of living(isCondemned)) {
         signal(pid, 'SIGTERM')
         // One that is stopped does not hear it.

@@ -1,9 +1,9 @@
 import type { LimitName, WorkspaceState } from '../../ports/workspaces.ts'
-import type { SupervisorOrders } from '../protocol.ts'
+import type { SupervisorConfig } from '../protocol.ts'
 import { newDiskMeter, writtenBytes } from './disk-use.ts'
-import type { Families, Member } from './families.ts'
 import { type Killer, pause } from './kill.ts'
 import { newMemoryMeter } from './memory-use.ts'
+import type { OwnedProcess, ProcessOwners } from './process-owners.ts'
 import type { Processes } from './processes.ts'
 
 const LOOK_MS = 100
@@ -14,22 +14,22 @@ const THREADS_PER_PROCESS = 8
 /** So much more may come to what is over its limit already, so that it can be tidied up. */
 const LEEWAY = 1024 * 1024
 
-type Parts = {
-  orders: SupervisorOrders
+type LimitsDeps = {
+  config: SupervisorConfig
   processes: Processes
-  families: Families
+  owners: ProcessOwners
   killer: Killer
-  endEverything(): void
+  endSandbox(): void
 }
 
 type Excess = { limit: LimitName; offender: string | undefined }
 
 /** Counts what the commands take and ends whoever takes the most when it is too much. Looks only while something runs. */
-export function newLimits({ orders, processes, families, killer, endEverything }: Parts) {
-  const { quota, containment } = orders
+export function newLimits({ config, processes, owners, killer, endSandbox }: LimitsDeps) {
+  const { quota, containment } = config
   const isSandboxed = containment === 'bubblewrap'
   const memoryOf = newMemoryMeter({ isSandboxed, limit: quota.memoryBytes })
-  const disk = newDiskMeter({ folder: orders.folder, spool: orders.spool, limit: quota.diskBytes })
+  const disk = newDiskMeter({ folder: config.folder, spool: config.spool, limit: quota.diskBytes })
   let allowedDisk = quota.diskBytes
   let writtenBefore = new Map<string | undefined, number>()
   let isWatching = false
@@ -46,7 +46,7 @@ export function newLimits({ orders, processes, families, killer, endEverything }
 
   /** False when there is nothing left to look at. */
   async function look(): Promise<boolean> {
-    const members = families.members()
+    const members = owners.members()
     if (processes.running().length === 0 && members.every((member) => member.isZombie)) return false
     if (disk.isDue(members)) void measureDisk(members).catch(() => {})
     const excess = excessOf(members)
@@ -54,7 +54,7 @@ export function newLimits({ orders, processes, families, killer, endEverything }
     return true
   }
 
-  function excessOf(members: Member[]): Excess | undefined {
+  function excessOf(members: OwnedProcess[]): Excess | undefined {
     const living = members.filter((member) => !member.isZombie)
     if (living.length > quota.processes) return { limit: 'processes', offender: mostOf(living, () => 1) }
     const threads = living.reduce((sum, member) => sum + member.threads, 0)
@@ -68,21 +68,21 @@ export function newLimits({ orders, processes, families, killer, endEverything }
   /** Whoever is struck is told why; others live on. */
   async function enforce({ limit, offender }: Excess): Promise<void> {
     const entry = offender === undefined ? undefined : processes.find(offender)
-    if (entry && !entry.end) entry.verdict = { type: 'over-limit', limit }
+    if (entry && !entry.end) entry.plannedEnding = { type: 'over-limit', limit }
     const began = performance.now()
-    while (killer.strike((member) => member.owner === offender) > 0) {
+    while (killer.killNow((member) => member.owner === offender) > 0) {
       if (performance.now() - began > PATIENCE_MS) {
-        endEverything()
+        endSandbox()
         return
       }
       await pause(5)
     }
   }
 
-  async function measureDisk(members: Member[]): Promise<void> {
+  async function measureDisk(members: OwnedProcess[]): Promise<void> {
     const before = disk.last()
     const { bytes } = await disk.count(members)
-    const written = writtenBytes(families.members())
+    const written = writtenBytes(owners.members())
     // What was too much before anything ran is nobody's fault now.
     if (!before && bytes > quota.diskBytes) allowedDisk = bytes + LEEWAY
     if (bytes <= quota.diskBytes) allowedDisk = quota.diskBytes
@@ -94,7 +94,7 @@ export function newLimits({ orders, processes, families, killer, endEverything }
     writtenBefore = written
   }
 
-  const newestRunning = () => processes.running().at(-1)?.beginning.processId
+  const newestRunning = () => processes.running().at(-1)?.start.processId
 
   return {
     watch: () => void watch(),
@@ -105,7 +105,7 @@ export function newLimits({ orders, processes, families, killer, endEverything }
       return known ? Math.max(0, quota.diskBytes - known.bytes) : undefined
     },
     async usage(): Promise<WorkspaceState['usage']> {
-      const members = families.members().filter((member) => !member.isZombie)
+      const members = owners.members().filter((member) => !member.isZombie)
       const { bytes } = await disk.countAnew(members)
       return { diskBytes: bytes, processes: members.length, memoryBytes: memoryOf(members).total }
     },
@@ -114,7 +114,7 @@ export function newLimits({ orders, processes, families, killer, endEverything }
 
 export type Limits = ReturnType<typeof newLimits>
 
-function mostOf(members: Member[], weight: (member: Member) => number): string | undefined {
+function mostOf(members: OwnedProcess[], weight: (member: OwnedProcess) => number): string | undefined {
   const sums = new Map<string | undefined, number>()
   for (const member of members) sums.set(member.owner, (sums.get(member.owner) ?? 0) + weight(member))
   return largest(sums)

@@ -1,24 +1,24 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import type { SupervisorOrders } from '../protocol.ts'
-import { newDesk } from './desk.ts'
-import { newFamilies } from './families.ts'
-import { newFileDesk } from './files/answer-files.ts'
+import type { SupervisorConfig } from '../protocol.ts'
+import { startEgressRelay } from './egress-relay.ts'
+import { newFileHandler } from './files/file-handler.ts'
 import { newKiller } from './kill.ts'
 import { newLimits } from './limits.ts'
 import { newPipes } from './pipes.ts'
+import { newProcessOwners } from './process-owners.ts'
 import { newProcesses } from './processes.ts'
-import { requireWalls } from './require-walls.ts'
+import { newRequestHandler } from './request-handler.ts'
+import { requireSandbox } from './require-sandbox.ts'
 import { serveClient } from './serve-client.ts'
 import { newSpool } from './spool.ts'
 import { newTags } from './tags.ts'
 import { newTerminal } from './terminal.ts'
-import { openWayOut } from './way-out.ts'
 
 /** Keeps one workspace: runs inside its walls, and on when the server that started it is gone. */
-const orders = JSON.parse(process.argv[2] ?? '{}') as SupervisorOrders
+const orders = JSON.parse(process.argv[2] ?? '{}') as SupervisorConfig
 const isSandboxed = orders.containment === 'bubblewrap'
-if (isSandboxed) requireWalls()
+if (isSandboxed) requireSandbox()
 process.umask(0o022)
 // A file that would become larger than files may be is a fault of that write, not the end of everything that runs here.
 process.on('SIGXFSZ', () => {})
@@ -30,20 +30,32 @@ const pipes = newPipes(orders.spool)
 const terminal = newTerminal(orders.spool, { cwd: orders.folder, environment: orders.environment })
 const tags = newTags()
 const processes = newProcesses({ spool, pipes, terminal, tags, onStart: () => limits.watch() })
-const families = newFamilies({
+const families = newProcessOwners({
   isSandboxed,
   roots: () => processes.roots(),
   isOurMark: (mark) => processes.find(mark) !== undefined,
   tagOf: tags.ownerOf,
 })
 const killer = newKiller(families, { isSandboxed })
-const limits = newLimits({ orders, processes, families, killer, endEverything })
-const files = newFileDesk(orders.folder, { journal: join(orders.spool, 'writes'), spaceLeft: () => limits.spaceLeft() })
-const desk = newDesk({ orders, processes, families, killer, limits, files, spool, leave })
+const limits = newLimits({ config: orders, processes, owners: families, killer, endSandbox: endEverything })
+const files = newFileHandler(orders.folder, {
+  journal: join(orders.spool, 'writes'),
+  spaceLeft: () => limits.spaceLeft(),
+})
+const desk = newRequestHandler({
+  config: orders,
+  processes,
+  owners: families,
+  killer,
+  limits,
+  files,
+  spool,
+  exit: leave,
+})
 
 // A namespace ends with its first process; without one, what ran in a former life may still run.
-if (!isSandboxed) killer.strike(() => true)
-if (orders.egress) openWayOut(orders.egress)
+if (!isSandboxed) killer.killNow(() => true)
+if (orders.egress) startEgressRelay(orders.egress)
 void pipes.prepare().catch(() => {})
 
 const server = createServer((socket) => serveClient(socket, { desk, onLeave: () => desk.clientLeft() }))
@@ -54,9 +66,9 @@ desk.clientLeft()
 
 /** The first process ends with this one, and the namespace with that. What the offender did is written down before. */
 function endEverything(): void {
-  for (const { verdict, beginning } of processes.running())
-    if (verdict?.type === 'over-limit')
-      spool.end(beginning.processId, { endedAt: Date.now(), ending: verdict, dropped: 0 })
+  for (const { plannedEnding, start } of processes.running())
+    if (plannedEnding?.type === 'over-limit')
+      spool.end(start.processId, { endedAt: Date.now(), ending: plannedEnding, dropped: 0 })
   leave()
 }
 

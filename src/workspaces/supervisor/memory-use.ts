@@ -1,6 +1,6 @@
 import { readFileSync, statfsSync } from 'node:fs'
-import type { Member } from './families.ts'
-import { openFilesOf } from './open-files.ts'
+import { openFileBytes } from './open-files.ts'
+import type { OwnedProcess } from './process-owners.ts'
 
 const PAGE = 4096
 /** Looking at every open file of every process is dear. */
@@ -16,14 +16,14 @@ export function newMemoryMeter(options: { isSandboxed: boolean; limit: number })
   let inMemoryFiles = new Map<string | undefined, number>()
   let lookedAt = Number.NEGATIVE_INFINITY
 
-  function filesInMemory(members: Member[]): Map<string | undefined, number> {
+  function filesInMemory(members: OwnedProcess[]): Map<string | undefined, number> {
     if (performance.now() - lookedAt < OPEN_FILES_MS) return inMemoryFiles
     lookedAt = performance.now()
-    inMemoryFiles = openFilesOf(members, (target) => target.startsWith('/memfd:'))
+    inMemoryFiles = openFileBytes(members, (target) => target.startsWith('/memfd:'))
     return inMemoryFiles
   }
 
-  return (members: Member[]): MemoryUse => {
+  return (members: OwnedProcess[]): MemoryUse => {
     const files = filesInMemory(members)
     const common = options.isSandboxed ? heldByFileSystems() + heldBySharedMemory() : 0
     const rough = use(members, files, (member) => member.residentPages * PAGE)
@@ -33,9 +33,9 @@ export function newMemoryMeter(options: { isSandboxed: boolean; limit: number })
 }
 
 function use(
-  members: Member[],
+  members: OwnedProcess[],
   files: Map<string | undefined, number>,
-  bytesOf: (member: Member) => number,
+  bytesOf: (member: OwnedProcess) => number,
 ): MemoryUse {
   const byOwner = new Map(files)
   for (const member of members) {
@@ -48,7 +48,7 @@ function use(
 }
 
 /** What is its own, and its part of what it shares with others. */
-function shareOf({ pid, residentPages }: Member): number {
+function shareOf({ pid, residentPages }: OwnedProcess): number {
   try {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1')
     const kilobytes = [...text.matchAll(/^Pss_(?:Anon|Shmem):\s+(\d+)/gm)].map((match) => Number(match[1]))

@@ -1,8 +1,11 @@
 import { readdirSync, readlinkSync, statSync } from 'node:fs'
-import type { Member } from './families.ts'
+import type { OwnedProcess } from './process-owners.ts'
 
 /** Bytes in files that processes hold open and that match, each counted once, for whoever was found with it first. */
-export function openFilesOf(members: Member[], matches: (target: string) => boolean): Map<string | undefined, number> {
+export function openFileBytes(
+  members: OwnedProcess[],
+  matches: (target: string) => boolean,
+): Map<string | undefined, number> {
   const seen = new Set<string>()
   const byOwner = new Map<string | undefined, number>()
   for (const { pid, owner } of members) {

@@ -8,13 +8,13 @@ const SPOOL_BYTES = 64 * 1024 * 1024
 /** Of one answer. */
 const MAX_RANGE = 4 * 1024 * 1024
 
-export type Collector = { written: number; dropped: number; ended: Promise<void>; stop(): void }
+export type OutputCollector = { written: number; dropped: number; ended: Promise<void>; stop(): void }
 
 /** Takes what a command says as fast as it says it, so that it is never blocked by us. */
-export function collect(source: Socket, file: string, bound = SPOOL_BYTES): Collector {
+export function collectOutput(source: Socket, file: string, bound = SPOOL_BYTES): OutputCollector {
   let spool: number | undefined = openToAppend(file)
   const { promise: ended, resolve } = Promise.withResolvers<void>()
-  const collector: Collector = { written: 0, dropped: 0, ended, stop: () => void source.destroy() }
+  const collector: OutputCollector = { written: 0, dropped: 0, ended, stop: () => void source.destroy() }
   source.on('data', (chunk: Buffer) => {
     const kept = spool === undefined ? 0 : keep(spool, chunk.subarray(0, Math.max(0, bound - collector.written)))
     collector.written += kept

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, constants, openSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
-import { insistOnFolder } from './insist.ts'
+import { ensureFolder } from './ensure-folder.ts'
 
 /** `ours` is read or written without blocking; `theirs` is handed to the command and closed here. */
 type Pipe = { ours: Socket; theirs: number }
@@ -16,13 +16,13 @@ const ATTEMPTS = 3
  * standard output and error must share one to keep their order. They are made in batches: `mkfifo` is a process.
  */
 export function newPipes(folder: string) {
-  const place = join(folder, 'pipes')
-  rmSync(place, { recursive: true, force: true })
+  const pipeFolder = join(folder, 'pipes')
+  rmSync(pipeFolder, { recursive: true, force: true })
   let ready: string[] = []
   let making: Promise<void> | undefined
 
   const make = (): Promise<void> => {
-    making ??= makeFifos(place)
+    making ??= makeFifos(pipeFolder)
       .then((made) => void ready.push(...made))
       .finally(() => {
         making = undefined
@@ -76,9 +76,9 @@ export function newPipes(folder: string) {
 
 export type Pipes = ReturnType<typeof newPipes>
 
-function makeFifos(place: string): Promise<string[]> {
-  insistOnFolder(place)
-  const names = Array.from({ length: BATCH }, () => join(place, randomBytes(6).toString('hex')))
+function makeFifos(pipeFolder: string): Promise<string[]> {
+  ensureFolder(pipeFolder)
+  const names = Array.from({ length: BATCH }, () => join(pipeFolder, randomBytes(6).toString('hex')))
   return new Promise((resolve, reject) => {
     execFile('mkfifo', ['-m', '600', ...names], { env: { PATH: process.env.PATH ?? '/usr/bin:/bin' } }, (fault) =>
       fault ? reject(fault) : resolve(names),

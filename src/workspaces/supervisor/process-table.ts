@@ -37,8 +37,14 @@ function readProcess(pid: number): SystemProcess | undefined {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const at = (index: number) => Number(fields[index])
   return {
-    ...{ pid, parent: at(1), group: at(2), session: at(3), threads: at(17) },
-    ...{ startedAt: at(19), residentPages: at(21), isZombie: fields[0] === 'Z' || fields[0] === 'X' },
+    pid,
+    parent: at(1),
+    group: at(2),
+    session: at(3),
+    threads: at(17),
+    startedAt: at(19),
+    residentPages: at(21),
+    isZombie: fields[0] === 'Z' || fields[0] === 'X',
   }
 }
 

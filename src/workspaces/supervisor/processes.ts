@@ -3,28 +3,29 @@ import { randomBytes } from 'node:crypto'
 import { closeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setPriority } from 'node:os'
-import type { CommandWish, KillReason, LimitName, ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
+import { defined } from '../../core/defined.ts'
+import type { CommandRequest, KillReason, LimitName, ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
 import { pause } from './kill.ts'
-import { type Collector, collect } from './output.ts'
+import { collectOutput, type OutputCollector } from './output.ts'
 import type { Pipes } from './pipes.ts'
 import { MARK } from './process-table.ts'
-import { newPrunedLog, toPrune } from './prune.ts'
-import type { Beginning, End, Spool } from './spool.ts'
+import { findPrunable, newPrunedLog } from './prune.ts'
+import type { ProcessEnd, ProcessStart, Spool } from './spool.ts'
 import type { Tags } from './tags.ts'
 import type { Invocation, Terminal } from './terminal.ts'
 
-export type Entry = {
-  beginning: Beginning
-  end?: End
+export type ProcessEntry = {
+  start: ProcessStart
+  end?: ProcessEnd
   outputBytes: number
   dropped: number
   child?: ChildProcess
-  collector?: Collector
+  collector?: OutputCollector
   input?: Socket
   /** Set before it is ended by us: an end that follows is ours. */
-  verdict?: { type: 'killed'; why: KillReason } | { type: 'over-limit'; limit: LimitName }
+  plannedEnding?: { type: 'killed'; why: KillReason } | { type: 'over-limit'; limit: LimitName }
   ended: PromiseWithResolvers<void>
-  begun: Promise<void>
+  launched: Promise<void>
 }
 
 const COMMAND_PRIORITY = 15
@@ -35,58 +36,62 @@ const DRAIN_MS = 60
 /** Every command of this workspace that is remembered: those that run, and those that ended. */
 export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Terminal; tags: Tags; onStart(): void }) {
   const { spool, pipes, terminal, tags } = options
-  const entries = new Map<string, Entry>()
-  const byKey = new Map<string, Entry>()
+  const entries = new Map<string, ProcessEntry>()
+  const byKey = new Map<string, ProcessEntry>()
   const roots = new Map<number, string>()
   const pruned = newPrunedLog(spool.folder)
 
-  for (const { beginning, end, outputBytes } of spool.read()) {
+  for (const { start: beginning, end, outputBytes } of spool.read()) {
     const settled = end ?? { endedAt: Date.now(), ending: { type: 'lost' } as const, dropped: 0 }
     // Whatever ran in the former life of this supervisor ended with it.
     if (!end) spool.end(beginning.processId, settled)
     const ended = Promise.withResolvers<void>()
     ended.resolve()
-    remember({ beginning, end: settled, outputBytes, dropped: settled.dropped, ended, begun: ended.promise })
+    remember({ start: beginning, end: settled, outputBytes, dropped: settled.dropped, ended, launched: ended.promise })
   }
   prune()
 
-  function remember(entry: Entry): Entry {
-    entries.set(entry.beginning.processId, entry)
-    byKey.set(entry.beginning.key, entry)
+  function remember(entry: ProcessEntry): ProcessEntry {
+    entries.set(entry.start.processId, entry)
+    byKey.set(entry.start.key, entry)
     return entry
   }
 
-  async function start(wish: CommandWish): Promise<ProcessState> {
-    const known = byKey.get(wish.key)
+  async function start(request: CommandRequest): Promise<ProcessState> {
+    const known = byKey.get(request.key)
     if (known) {
-      await known.begun
+      await known.launched
       return stateOf(known)
     }
-    const earlier = pruned.find(wish.key)
+    const earlier = pruned.find(request.key)
     if (earlier) return earlier
-    const beginning: Beginning = {
-      ...{ processId: newProcessId(entries), key: wish.key, command: wish.command, runId: wish.runId },
-      ...{ background: wish.background, startedAt: Date.now() },
+    const beginning: ProcessStart = {
+      processId: newProcessId(entries),
+      key: request.key,
+      command: request.command,
+      runId: request.runId,
+      background: request.background,
+      startedAt: Date.now(),
     }
     // On disk before anything runs: whoever dies from here on leaves a command that was begun, and never one to begin again.
     spool.begin(beginning)
     const ended = Promise.withResolvers<void>()
-    const entry: Entry = { beginning, outputBytes: 0, dropped: 0, ended, begun: ended.promise }
+    const entry: ProcessEntry = { start: beginning, outputBytes: 0, dropped: 0, ended, launched: ended.promise }
     remember(entry)
-    entry.begun = launch(entry)
-    await entry.begun
+    entry.launched = launch(entry)
+    await entry.launched
     options.onStart()
     return stateOf(entry)
   }
 
-  async function launch(entry: Entry): Promise<void> {
-    const { processId, background, command } = entry.beginning
+  async function launch(entry: ProcessEntry): Promise<void> {
+    const { processId, background, command } = entry.start
     const stateFile = background ? undefined : spool.stateFile(processId)
     const open: number[] = []
     try {
       const output = await pipes.forOutput()
       open.push(output.theirs)
-      entry.collector = collect(output.ours, spool.outputFile(processId))
+      entry.collector = collectOutput(output.ours, spool.outputFile(processId))
       const input = background ? await pipes.forInput() : undefined
       if (input) {
         open.push(input.theirs)
@@ -95,8 +100,9 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
       const stdin = input?.theirs ?? ('ignore' as const)
       const child = spawnCommand(
         terminal.invocation(command, {
-          ...{ scriptFile: spool.scriptFile(processId), tag: tags.give(processId) },
-          ...(stateFile ? { stateFile } : {}),
+          scriptFile: spool.scriptFile(processId),
+          tag: tags.give(processId),
+          ...defined({ stateFile: stateFile || undefined }),
         }),
         processId,
         [stdin, output.theirs],
@@ -119,14 +125,14 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
     }
   }
 
-  async function settle(entry: Entry, ending: ProcessEnding, stateFile?: string): Promise<void> {
-    const { collector, beginning } = entry
+  async function settle(entry: ProcessEntry, ending: ProcessEnding, stateFile?: string): Promise<void> {
+    const { collector, start } = entry
     if (collector) await Promise.race([collector.ended, pause(DRAIN_MS)])
     entry.input?.destroy()
     entry.end = { endedAt: Date.now(), ending, dropped: collector?.dropped ?? 0 }
     try {
-      spool.end(beginning.processId, entry.end)
-      if (stateFile && !beginning.background) terminal.adopt(stateFile)
+      spool.end(start.processId, entry.end)
+      if (stateFile && !start.background) terminal.adopt(stateFile)
       prune()
     } catch (fault) {
       // A full disk: it is told now, and would be lost after a restart.
@@ -137,27 +143,27 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
   }
 
   function prune(): void {
-    for (const entry of toPrune([...entries.values()], Date.now())) {
+    for (const entry of findPrunable([...entries.values()], Date.now())) {
       pruned.add(stateOf(entry))
-      entries.delete(entry.beginning.processId)
-      byKey.delete(entry.beginning.key)
+      entries.delete(entry.start.processId)
+      byKey.delete(entry.start.key)
       entry.collector?.stop()
-      spool.remove(entry.beginning.processId)
+      spool.remove(entry.start.processId)
     }
   }
 
   return {
     start,
     roots: () => roots,
-    running: (): Entry[] => [...entries.values()].filter((entry) => !entry.end),
-    all: (): Entry[] => [...entries.values()],
-    find: (processId: string): Entry | undefined => entries.get(processId),
+    running: (): ProcessEntry[] => [...entries.values()].filter((entry) => !entry.end),
+    all: (): ProcessEntry[] => [...entries.values()],
+    find: (processId: string): ProcessEntry | undefined => entries.get(processId),
     findByKey: async (key: string): Promise<ProcessState | undefined> => {
       const entry = byKey.get(key)
-      if (entry) await entry.begun
+      if (entry) await entry.launched
       return entry ? stateOf(entry) : pruned.find(key)
     },
-    write(entry: Entry, { text, end }: { text: string; end: boolean }): boolean {
+    write(entry: ProcessEntry, { text, end }: { text: string; end: boolean }): boolean {
       const { input } = entry
       if (entry.end || !input || input.destroyed || !input.writable) return false
       // A command that does not read must not fill our memory.
@@ -166,25 +172,29 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
       if (end) input.end()
       return true
     },
-    detach(entry: Entry): void {
-      if (entry.beginning.background || entry.end) return
-      entry.beginning.background = true
-      spool.begin(entry.beginning)
+    detach(entry: ProcessEntry): void {
+      if (entry.start.background || entry.end) return
+      entry.start.background = true
+      spool.begin(entry.start)
     },
   }
 }
 
 export type Processes = ReturnType<typeof newProcesses>
 
-export function stateOf(entry: Entry): ProcessState {
-  const { beginning, end, collector } = entry
+export function stateOf(entry: ProcessEntry): ProcessState {
+  const { start, end, collector } = entry
   const outputBytes = collector ? collector.written : entry.outputBytes
-  return { ...beginning, ...(end ? { endedAt: end.endedAt, ending: end.ending } : {}), outputBytes }
+  return {
+    ...start,
+    ...defined({ endedAt: end ? end.endedAt : undefined, ending: end ? end.ending : undefined }),
+    outputBytes,
+  }
 }
 
-function endingOf({ verdict }: Entry, code: number | null, signal: NodeJS.Signals | null): ProcessEnding {
-  if (verdict?.type === 'over-limit') return verdict
-  if (verdict) return { type: 'killed', signal: signal ?? 'SIGTERM', why: verdict.why }
+function endingOf({ plannedEnding }: ProcessEntry, code: number | null, signal: NodeJS.Signals | null): ProcessEnding {
+  if (plannedEnding?.type === 'over-limit') return plannedEnding
+  if (plannedEnding) return { type: 'killed', signal: signal ?? 'SIGTERM', why: plannedEnding.why }
   // The one signal that comes from a limit of ours: a file larger than the whole workspace may be.
   if (signal === 'SIGXFSZ') return { type: 'over-limit', limit: 'disk' }
   return signal ? { type: 'killed', signal } : { type: 'exited', code: code ?? 0 }

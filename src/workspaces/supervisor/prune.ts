@@ -11,7 +11,7 @@ const KEPT_BYTES = 256 * 1024 * 1024
 type Prunable = { end?: { endedAt: number }; outputBytes: number; collector?: { written: number } }
 
 /** Commands that ended and are to be forgotten with what they said. */
-export function toPrune<Entry extends Prunable>(entries: Entry[], now: number): Entry[] {
+export function findPrunable<Entry extends Prunable>(entries: Entry[], now: number): Entry[] {
   const ended = entries.filter((entry) => entry.end).sort((a, b) => b.end!.endedAt - a.end!.endedAt)
   let bytes = 0
   return ended.filter((entry, place) => {

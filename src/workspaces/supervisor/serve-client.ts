@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net'
 import type { Json } from '../../core/json.ts'
-import type { Answered, Asked } from '../protocol.ts'
-import { type Desk, Refusal } from './desk.ts'
+import type { AnswerEnvelope, QuestionEnvelope } from '../protocol.ts'
 import { MAX_LINE_BYTES, newLineReader } from './lines.ts'
+import { type RequestHandler, SupervisorError } from './request-handler.ts'
 
 /** One connection of a server: questions in, answers out, in whatever order they are ready. */
-export function serveClient(socket: Socket, { desk, onLeave }: { desk: Desk; onLeave(): void }): void {
+export function serveClient(socket: Socket, { desk, onLeave }: { desk: RequestHandler; onLeave(): void }): void {
   const forgotten = new Set<number>()
   const open = new Set<number>()
 
@@ -20,13 +20,13 @@ export function serveClient(socket: Socket, { desk, onLeave }: { desk: Desk; onL
     void answer(asked)
   })
 
-  async function answer({ id, ask }: Asked): Promise<void> {
-    let reply: Answered
+  async function answer({ id, ask }: QuestionEnvelope): Promise<void> {
+    let reply: AnswerEnvelope
     try {
       reply = { id, answer: (await desk.answer(ask)) as Json }
     } catch (fault) {
       const { message } = fault as Error
-      reply = { id, fault: fault instanceof Refusal ? fault.fault : 'unavailable', message }
+      reply = { id, fault: fault instanceof SupervisorError ? fault.fault : 'unavailable', message }
     }
     open.delete(id)
     if (forgotten.delete(id) || socket.destroyed) return
@@ -40,9 +40,9 @@ export function serveClient(socket: Socket, { desk, onLeave }: { desk: Desk; onL
   socket.on('close', onLeave)
 }
 
-function parsed(line: string): Asked | undefined {
+function parsed(line: string): QuestionEnvelope | undefined {
   try {
-    const asked = JSON.parse(line) as Asked
+    const asked = JSON.parse(line) as QuestionEnvelope
     return typeof asked.id === 'number' && typeof asked.ask?.type === 'string' ? asked : undefined
   } catch {
     return undefined

@@ -1,13 +1,14 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { defined } from '../../core/defined.ts'
 import type { ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
-import { insist, insistOnFolder } from './insist.ts'
+import { ensureFolder, retryAfterRemoving } from './ensure-folder.ts'
 import { appendPlain, readPlain, writePlain } from './plain-files.ts'
 
 /** What is known of a command before it runs, and therefore whatever happens to it. */
-export type Beginning = Omit<ProcessState, 'endedAt' | 'ending' | 'outputBytes'>
-export type End = { endedAt: number; ending: ProcessEnding; dropped: number }
-type Record = { beginning: Beginning; end?: End; outputBytes: number }
+export type ProcessStart = Omit<ProcessState, 'endedAt' | 'ending' | 'outputBytes'>
+export type ProcessEnd = { endedAt: number; ending: ProcessEnding; dropped: number }
+type SpoolRecord = { start: ProcessStart; end?: ProcessEnd; outputBytes: number }
 
 export type Spool = ReturnType<typeof newSpool>
 
@@ -17,7 +18,7 @@ export type Spool = ReturnType<typeof newSpool>
  */
 export function newSpool(folder: string) {
   const processes = join(folder, 'processes')
-  insistOnFolder(processes)
+  ensureFolder(processes)
 
   /** Once more after a command changed what is here, or who may write. */
   function mended<T>(work: () => T): T {
@@ -25,7 +26,7 @@ export function newSpool(folder: string) {
       return work()
     } catch {
       chmodSync(folder, 0o700)
-      insistOnFolder(processes)
+      ensureFolder(processes)
       return work()
     }
   }
@@ -35,16 +36,16 @@ export function newSpool(folder: string) {
   return {
     folder,
     /** Once this returns, the command counts as begun. */
-    begin(beginning: Beginning): void {
+    begin(beginning: ProcessStart): void {
       mended(() => {
         mkdirSync(placeOf(beginning.processId), { recursive: true, mode: 0o700 })
-        writeWhole(join(placeOf(beginning.processId), 'beginning.json'), beginning)
+        writeJsonAtomic(join(placeOf(beginning.processId), 'beginning.json'), beginning)
       })
     },
-    end(processId: string, end: End): void {
+    end(processId: string, end: ProcessEnd): void {
       mended(() => {
         mkdirSync(placeOf(processId), { recursive: true, mode: 0o700 })
-        writeWhole(join(placeOf(processId), 'end.json'), end)
+        writeJsonAtomic(join(placeOf(processId), 'end.json'), end)
       })
     },
     remove(processId: string): void {
@@ -68,24 +69,24 @@ export function newSpool(folder: string) {
     scriptFile: (processId: string): string => join(placeOf(processId), 'script'),
     outputFile: (processId: string): string => join(placeOf(processId), 'output'),
     /** Everything that was begun, oldest first. */
-    read(): Record[] {
+    read(): SpoolRecord[] {
       const found = readdirSync(processes).map((name) => recordIn(placeOf(name), name))
-      return found.filter((one) => one !== undefined).sort((a, b) => a.beginning.startedAt - b.beginning.startedAt)
+      return found.filter((one) => one !== undefined).sort((a, b) => a.start.startedAt - b.start.startedAt)
     },
   }
 }
 
 const MAX_FAULTS = 64 * 1024
 
-function recordIn(place: string, name: string): Record | undefined {
-  const beginning = readValue<Beginning>(join(place, 'beginning.json'))
+function recordIn(folder: string, name: string): SpoolRecord | undefined {
+  const beginning = readJson<ProcessStart>(join(folder, 'beginning.json'))
   if (!isBeginning(beginning) || beginning.processId !== name) return undefined
-  const end = readValue<End>(join(place, 'end.json'))
-  const outputBytes = sizeOf(join(place, 'output'))
-  return { beginning, ...(isEnd(end) ? { end } : {}), outputBytes }
+  const end = readJson<ProcessEnd>(join(folder, 'end.json'))
+  const outputBytes = sizeOf(join(folder, 'output'))
+  return { start: beginning, ...defined({ end: isEnd(end) ? end : undefined }), outputBytes }
 }
 
-const isBeginning = (value: Beginning | undefined): value is Beginning =>
+const isBeginning = (value: ProcessStart | undefined): value is ProcessStart =>
   value !== undefined &&
   typeof value.processId === 'string' &&
   typeof value.key === 'string' &&
@@ -93,20 +94,20 @@ const isBeginning = (value: Beginning | undefined): value is Beginning =>
   typeof value.runId === 'string' &&
   typeof value.startedAt === 'number'
 
-const isEnd = (value: End | undefined): value is End =>
+const isEnd = (value: ProcessEnd | undefined): value is ProcessEnd =>
   value !== undefined && typeof value.endedAt === 'number' && typeof value.ending?.type === 'string'
 
 /** Whole or not at all. */
-export const writeWhole = (file: string, value: unknown): void => writeWholeText(file, JSON.stringify(value))
+export const writeJsonAtomic = (file: string, value: unknown): void => writeTextAtomic(file, JSON.stringify(value))
 
-export function writeWholeText(file: string, text: string): void {
-  insist([`${file}.new`, file], () => {
+export function writeTextAtomic(file: string, text: string): void {
+  retryAfterRemoving([`${file}.new`, file], () => {
     writePlain(`${file}.new`, text)
     renameSync(`${file}.new`, file)
   })
 }
 
-export function readValue<T>(file: string): T | undefined {
+export function readJson<T>(file: string): T | undefined {
   try {
     const value = JSON.parse(readPlain(file))
     return typeof value === 'object' && value !== null ? (value as T) : undefined

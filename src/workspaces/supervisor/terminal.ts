@@ -1,10 +1,10 @@
 import { accessSync, chmodSync, constants, existsSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readPlain, writePlain } from './plain-files.ts'
-import { readValue, writeWhole, writeWholeText } from './spool.ts'
+import { readJson, writeJsonAtomic, writeTextAtomic } from './spool.ts'
 
 type TerminalState = { cwd: string; environment: Record<string, string> }
-type Errand = { scriptFile: string; stateFile?: string; tag: number }
+type InvocationOptions = { scriptFile: string; stateFile?: string; tag: number }
 export type Invocation = { file: string; parameters: string[]; cwd: string; environment: Record<string, string> }
 
 /** Names the shell sets itself, and those that would change how the next command is run rather than what it does. */
@@ -38,7 +38,7 @@ eval "$1"`
 export function newTerminal(spool: string, first: TerminalState, bash = findBash()) {
   const file = join(spool, 'terminal.json')
   const script = join(spool, 'terminal.bash')
-  let state: TerminalState = cleaned(readValue<TerminalState>(file)) ?? first
+  let state: TerminalState = cleaned(readJson<TerminalState>(file)) ?? first
 
   function cleaned(value: TerminalState | undefined): TerminalState | undefined {
     if (typeof value?.cwd !== 'string' || typeof value.environment !== 'object') return undefined
@@ -60,7 +60,7 @@ export function newTerminal(spool: string, first: TerminalState, bash = findBash
 
   return {
     /** How to run a command where the terminal is now; a foreground one leaves its state in `stateFile`. */
-    invocation(command: string, { scriptFile, stateFile = '', tag }: Errand): Invocation {
+    invocation(command: string, { scriptFile, stateFile = '', tag }: InvocationOptions): Invocation {
       const cwd = placeToBe(state.cwd, first.cwd)
       const environment = { ...state.environment, PWD: cwd, HOLDFAST_STATE: stateFile }
       const isLong = Buffer.byteLength(command) > MAX_PARAMETER
@@ -70,7 +70,7 @@ export function newTerminal(spool: string, first: TerminalState, bash = findBash
         return { file: '/bin/sh', parameters, cwd, environment: { ...environment, HOLDFAST_SCRIPT: scriptFile } }
       }
       // Not written anew for each: another command that has just begun may be reading it.
-      if (textOf(script) !== BASH_SCRIPT) writeWholeText(script, BASH_SCRIPT)
+      if (textOf(script) !== BASH_SCRIPT) writeTextAtomic(script, BASH_SCRIPT)
       // Bash expands the value: a path with a `$` in it must be the outcome of that, not its subject.
       const setUp = { BASH_ENV: '$HOLDFAST_SCRIPT', HOLDFAST_SCRIPT: script, HOLDFAST_TAG: String(tag) }
       return {
@@ -92,7 +92,7 @@ export function newTerminal(spool: string, first: TerminalState, bash = findBash
         return [pair.slice(0, cut), pair.slice(cut + 1)]
       })
       state = { cwd, environment: kept(entries) }
-      writeWhole(file, state)
+      writeJsonAtomic(file, state)
     },
     state: () => state,
   }
@@ -106,19 +106,19 @@ export type Terminal = ReturnType<typeof newTerminal>
 
 /** The nearest folder that is still there, within where the terminal began. */
 function placeToBe(wanted: string, first: string): string {
-  for (let place = wanted; place !== '/' && place !== '.'; place = dirname(place)) {
-    if (isEnterable(place)) return place
-    if (place === first) break
+  for (let folder = wanted; folder !== '/' && folder !== '.'; folder = dirname(folder)) {
+    if (isEnterable(folder)) return folder
+    if (folder === first) break
   }
   // Locked by a command, which only its owner can undo; nothing could be started any more.
   if (!isEnterable(first)) chmodSync(first, 0o700)
   return first
 }
 
-function isEnterable(place: string): boolean {
+function isEnterable(folder: string): boolean {
   try {
-    accessSync(place, constants.X_OK)
-    return statSync(place).isDirectory()
+    accessSync(folder, constants.X_OK)
+    return statSync(folder).isDirectory()
   } catch {
     return false
   }

@@ -32,7 +32,7 @@ function changeOf(then: Recorded | undefined, now: Recorded): string {
   if (then.request !== now.request) return `  before: another request, ${then.request}`
   if (withoutNumbers(then) === withoutNumbers(now))
     return '  only the numbers of ids: something was made more often, or less, before this'
-  return placesOf(then.answer, now.answer, '')
+  return leafDifferences(then.answer, now.answer, '')
     .slice(0, 10)
     .map(({ at, one, other }) => `  at ${at}\n    before: ${short(one)}\n    after:  ${short(other)}`)
     .join('\n')
@@ -41,15 +41,15 @@ function changeOf(then: Recorded | undefined, now: Recorded): string {
 /** Ids are numbered as they are first seen, so one that is new gives those after it other numbers. */
 const withoutNumbers = (recorded: Recorded): string => JSON.stringify(recorded).replaceAll(/\b([a-z_]+)-\d+\b/g, '$1')
 
-type Place = { at: string; one: unknown; other: unknown }
+type LeafDifference = { at: string; one: unknown; other: unknown }
 
 /** Where two values differ, as deep as possible. */
-function placesOf(one: unknown, other: unknown, at: string): Place[] {
+function leafDifferences(one: unknown, other: unknown, at: string): LeafDifference[] {
   if (JSON.stringify(one) === JSON.stringify(other)) return []
   if (!isBranch(one) || !isBranch(other) || Array.isArray(one) !== Array.isArray(other))
     return [{ at: at || '.', one, other }]
   const names = new Set([...Object.keys(one), ...Object.keys(other)])
-  const inner = [...names].flatMap((name) => placesOf(one[name], other[name], at ? `${at}.${name}` : name))
+  const inner = [...names].flatMap((name) => leafDifferences(one[name], other[name], at ? `${at}.${name}` : name))
   return inner.length > 0 ? inner : [{ at: `${at} (order of fields)`, one, other }]
 }
 

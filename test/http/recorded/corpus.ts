@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import type { RecordedRequest } from './request.ts'
 import { AGENT_STORY } from './story/agents.ts'
 import { DELETIONS } from './story/deletions.ts'
+import { AGENT_FILES, MCP_SERVERS, WORKSPACE_LEAVES, WORKSPACES } from './story/mcp-files-workspaces.ts'
 import { MESSAGE_STORY } from './story/messages.ts'
 import { PEOPLE, PEOPLE_LEAVE } from './story/people.ts'
-import { AGENT_FILES, MCP_SERVERS, WORKSPACE_LEAVES, WORKSPACES } from './story/places.ts'
 import { SERVER_STORY } from './story/server.ts'
 
 export const GENERATED = new URL('generated.json', import.meta.url)

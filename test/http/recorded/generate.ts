@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { defined } from '../../../src/core/defined.ts'
 import { GENERATED } from './corpus.ts'
 import { MISSING_UUID, type RecordedRequest } from './request.ts'
 import { startServerProcess } from './server-process.ts'
@@ -29,7 +30,7 @@ function routeOf(method: string, path: string, { parameters, requestBody }: Oper
   const described = parameters.filter((one) => one.in === 'query').map(({ name: key, schema }) => [key, schema])
   const query = { ...Object.fromEntries(described), ...UNDESCRIBED_QUERIES[name] }
   const body = requestBody?.content['application/json'].schema ?? UNDESCRIBED_BODIES[name]
-  return { method, path, query, ...(body ? { body } : {}) }
+  return { method, path, query, ...defined({ body }) }
 }
 
 /** What stands for each id of a path. What a good request takes away is a spare one. */
@@ -64,13 +65,13 @@ const goodPath = ({ path }: Route): string => filled(path, (name) => IDS[name]!)
 
 /** Of lists of whole agents one is enough. */
 function goodQuery({ method, path, query }: Route): Record<string, string> {
-  return {
-    ...(query.limit && method === 'GET' ? { limit: '1' } : {}),
-    ...(query.include ? { include: 'none' } : {}),
-    ...(path === '/v1/conversations' && method === 'POST' ? { agent_id: '{{spare}}' } : {}),
-    ...(path.endsWith('/archival-memory/search') ? { query: 'sea' } : {}),
-    ...(path === '/v1/audit' ? { organization_id: '{{org}}' } : {}),
-  }
+  return defined({
+    limit: query.limit && method === 'GET' ? '1' : undefined,
+    include: query.include ? 'none' : undefined,
+    agent_id: path === '/v1/conversations' && method === 'POST' ? '{{spare}}' : undefined,
+    query: path.endsWith('/archival-memory/search') ? 'sea' : undefined,
+    organization_id: path === '/v1/audit' ? '{{org}}' : undefined,
+  })
 }
 
 const address = (path: string, query: Record<string, string>, more: string[] = []): string => {
@@ -162,7 +163,7 @@ function refusedKeys({ method, path }: Route): RecordedRequest[] {
     path: `${filled(path, missingId)}${query}`,
     key,
     ...only,
-    ...(method === 'GET' || method === 'DELETE' ? {} : { json: { limit: 1 } }),
+    ...defined({ json: method === 'GET' || method === 'DELETE' ? undefined : { limit: 1 } }),
   }))
 }
 

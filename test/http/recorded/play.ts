@@ -1,4 +1,5 @@
 import { Agent, type IncomingMessage, request as send } from 'node:http'
+import { defined } from '../../../src/core/defined.ts'
 import type { RecordedRequest } from './request.ts'
 import { eventsIn } from './stream-events.ts'
 
@@ -10,8 +11,8 @@ export type Values = Map<string, string>
 
 export type Player = { play(request: RecordedRequest): Promise<Answer>; close(): void }
 
-const AGAIN_MS = 20
-const PATIENCE_MS = 20_000
+const POLL_MS = 20
+const TIMEOUT_MS = 20_000
 const BOUNDARY = 'recorded-form-boundary'
 
 /** Sends requests one after another and keeps what later ones refer to. */
@@ -20,13 +21,13 @@ export function newPlayer(port: number, values: Values): Player {
   const agent = new Agent({ keepAlive: true })
 
   async function play(request: RecordedRequest): Promise<Answer> {
-    const deadline = Date.now() + PATIENCE_MS
+    const deadline = Date.now() + TIMEOUT_MS
     for (;;) {
       const answer = await exchange(request)
       const isEarly = request.until?.not.includes(valueAt(answer, request.until.at))
       if (!isEarly) return kept(request, answer)
       if (Date.now() > deadline) throw new Error(`${request.method} ${request.path} never changed`)
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS))
     }
   }
 
@@ -37,9 +38,11 @@ export function newPlayer(port: number, values: Values): Player {
     const authorization = key === 'none' ? undefined : `Bearer ${filled(`{{${key ?? 'home'}}}`)}`
     const given = Object.entries(request.headers ?? {}).map(([name, value]) => [name, filled(value)])
     const headers = {
-      ...(authorization ? { authorization } : {}),
-      ...(body?.type ? { 'content-type': body.type } : {}),
-      ...(body ? { 'content-length': String(body.bytes.length) } : {}),
+      ...defined({
+        authorization: authorization || undefined,
+        'content-type': body?.type ? body.type : undefined,
+        'content-length': body ? String(body.bytes.length) : undefined,
+      }),
       ...Object.fromEntries(given),
     }
     return new Promise((resolve, reject) => {

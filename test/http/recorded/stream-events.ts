@@ -1,3 +1,4 @@
+import { defined } from '../../../src/core/defined.ts'
 export type StreamEvent = { event?: string; data: unknown } | { comment: string }
 
 type Fields = Record<string, unknown>
@@ -5,7 +6,7 @@ type Fields = Record<string, unknown>
 /** Pieces of a text: how a text is cut into pieces is up to timing, what it says is not. */
 const PIECES = new Set(['content', 'reasoning', 'arguments'])
 /** Where a piece stands, and when it came. */
-const PLACES = new Set(['seq_id', 'number', 'date'])
+const POSITION_FIELDS = new Set(['seq_id', 'number', 'date'])
 const STREAMED = new Set(['assistant_message', 'reasoning_message', 'tool_call_message', 'approval_request_message'])
 
 /** The events of a server-sent stream. Adjacent pieces of one text are one event; numbers of pieces are left out. */
@@ -28,7 +29,7 @@ function eventOf(frame: string): StreamEvent {
     lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2))
   const [event] = valuesOf('event')
   const data = valuesOf('data').join('\n')
-  return { ...(event === undefined ? {} : { event }), data: data.startsWith('{') ? JSON.parse(data) : data }
+  return { ...defined({ event }), data: data.startsWith('{') ? JSON.parse(data) : data }
 }
 
 function mergedData(one: unknown, other: unknown): unknown {
@@ -52,7 +53,7 @@ function merged(one: unknown, other: unknown): unknown {
   if (Object.keys(one).join() !== Object.keys(other).join()) return undefined
   const entries = Object.entries(one).map(([name, value]) => {
     const next = other[name]
-    if (PLACES.has(name)) return [name, value] as const
+    if (POSITION_FIELDS.has(name)) return [name, value] as const
     if (PIECES.has(name) && typeof value === 'string' && typeof next === 'string') return [name, value + next] as const
     return [name, merged(value, next)] as const
   })

@@ -1,15 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { openApp } from '../../../src/app.ts'
+import { defined } from '../../../src/core/defined.ts'
 import type { LoggedEvent } from '../../../src/core/event.ts'
 import { type Message, textOf } from '../../../src/core/message.ts'
 import { isSettled, type Run } from '../../../src/core/run.ts'
-import type { Desk } from '../../../src/service/desk.ts'
 import { watchRun } from '../../../src/service/runs/watch-run.ts'
+import type { ServiceContext } from '../../../src/service/service-context.ts'
 import { checkStore } from '../../../src/service/store/check-store.ts'
 import { readCommits, staleCommits } from './commits.ts'
 
 /** What a client of a killed process was told before it died. */
-export type Told = {
+export type WorkerReport = {
   what: string
   key?: string
   runId?: string
@@ -29,11 +30,11 @@ export type Told = {
 }
 
 type Effect = { tool: string; callId: string; key: string; runId: string }
-type Record = { run: Run; events: LoggedEvent[]; messages: Message[] }
-type Parts = {
+type CheckedRun = { run: Run; events: LoggedEvent[]; messages: Message[] }
+type KillCheckInput = {
   home: string
   effects: string
-  told: Told[]
+  reports: WorkerReport[]
   databaseUrl?: string
   /** Whether chunks may be missing: only after PostgreSQL itself has crashed. */
   chunks?: 'all-kept' | 'may-be-lost'
@@ -42,33 +43,33 @@ type Parts = {
 export type Check = { accepted: number; runs: number; effects: number; violations: string[] }
 
 /** Everything that was told must be true, everything accepted must have ended, and nothing may have happened twice. */
-export async function checkAfterKills(parts: Parts): Promise<Check> {
-  const { home, effects: file, told, databaseUrl, chunks = 'all-kept' } = parts
-  const environment = { HOLDFAST_HOME: home, ...(databaseUrl ? { DATABASE_URL: databaseUrl } : {}) }
+export async function checkAfterKills(parts: KillCheckInput): Promise<Check> {
+  const { home, effects: file, reports, databaseUrl, chunks = 'all-kept' } = parts
+  const environment = { HOLDFAST_HOME: home, ...defined({ DATABASE_URL: databaseUrl || undefined }) }
   const app = await openApp({ environment, role: 'guest' })
   try {
-    const { desk } = app
-    const { violations: broken } = await checkStore(desk)
-    const records = new Map<string, Record>()
-    for await (const record of desk.snapshot.runs()) records.set(record.run.id, record)
+    const { context } = app
+    const { violations: broken } = await checkStore(context)
+    const records = new Map<string, CheckedRun>()
+    for await (const record of context.snapshot.runs()) records.set(record.run.id, record)
     const effects = existsSync(file) ? readFileSync(file, 'utf8').split('\n').flatMap(parseEffect) : []
     const violations = [
       ...broken.map(({ invariant, where, detail }) => `${invariant} ${where}: ${detail}`),
-      ...told.flatMap((line) => checkLine(line, records)),
+      ...reports.flatMap((line) => checkReport(line, records)),
       ...checkEnded(records),
       ...checkIntake(records),
       ...checkEffects(effects, records),
-      ...(await checkStreams(told, records, { desk, chunks })),
+      ...(await checkStreams(reports, records, { context, chunks })),
       ...staleCommits(await readCommits(parts)),
     ]
-    const accepted = told.filter(({ what }) => what === 'accepted').length
+    const accepted = reports.filter(({ what }) => what === 'accepted').length
     return { accepted, runs: records.size, effects: effects.length, violations }
   } finally {
     await app.close()
   }
 }
 
-function checkLine(line: Told, records: Map<string, Record>): string[] {
+function checkReport(line: WorkerReport, records: Map<string, CheckedRun>): string[] {
   const record = line.runId ? records.get(line.runId) : undefined
   if (!line.runId) return []
   if (!record) return [`told ${line.what} of ${line.runId}, which is not there: an acknowledged run was lost`]
@@ -95,13 +96,13 @@ function checkLine(line: Told, records: Map<string, Record>): string[] {
   return []
 }
 
-const hasCancel = ({ events }: Record) => events.some(({ event }) => event.type === 'cancel-requested')
+const hasCancel = ({ events }: CheckedRun) => events.some(({ event }) => event.type === 'cancel-requested')
 
-const checkEnded = (records: Map<string, Record>): string[] =>
+const checkEnded = (records: Map<string, CheckedRun>): string[] =>
   [...records.values()].flatMap(({ run }) => (isSettled(run) ? [] : [`${run.id} is still ${run.status}: it is stuck`]))
 
 /** Each message carries its key in its text, so a message taken in twice is two runs with the same words. */
-function checkIntake(records: Map<string, Record>): string[] {
+function checkIntake(records: Map<string, CheckedRun>): string[] {
   const opened = [...records.values()].flatMap(({ run, events }) => {
     const first = events[0]?.event
     if (first?.type !== 'input-accepted' || first.continues) return []
@@ -113,7 +114,7 @@ function checkIntake(records: Map<string, Record>): string[] {
 }
 
 /** Effects are counted outside. `once` and guarded ones at most once, exactly once where success was recorded. */
-function checkEffects(effects: Effect[], records: Map<string, Record>): string[] {
+function checkEffects(effects: Effect[], records: Map<string, CheckedRun>): string[] {
   const counts = new Map<string, number>()
   const keys = new Map<string, Set<string>>()
   for (const { tool, callId, key, runId } of effects) {
@@ -138,10 +139,14 @@ function checkEffects(effects: Effect[], records: Map<string, Record>): string[]
   ]
 }
 
-type StreamParts = { desk: Desk; chunks: 'all-kept' | 'may-be-lost' }
+type StreamParts = { context: ServiceContext; chunks: 'all-kept' | 'may-be-lost' }
 
 /** A chunk a watcher saw is still there under its number, and every stream has one end, last. */
-async function checkStreams(told: Told[], records: Map<string, Record>, parts: StreamParts): Promise<string[]> {
+async function checkStreams(
+  told: WorkerReport[],
+  records: Map<string, CheckedRun>,
+  parts: StreamParts,
+): Promise<string[]> {
   const seen = Map.groupBy(
     told.filter(({ what }) => what === 'saw'),
     ({ runId }) => runId!,
@@ -152,12 +157,12 @@ async function checkStreams(told: Told[], records: Map<string, Record>, parts: S
   return violations
 }
 
-async function checkStream(run: Run, seen: Told[], { desk, chunks }: StreamParts): Promise<string[]> {
+async function checkStream(run: Run, seen: WorkerReport[], { context, chunks }: StreamParts): Promise<string[]> {
   const violations: string[] = []
   const kept = new Map<number, string>()
   let dones = 0
   let last = 0
-  for await (const { number, chunk } of watchRun(run.id, { signal: AbortSignal.timeout(10_000) }, desk)) {
+  for await (const { number, chunk } of watchRun(run.id, { signal: AbortSignal.timeout(10_000) }, context)) {
     const isMarked = chunk.message_type === 'message_reset' && chunk.reason === 'numbers-lost'
     if (number !== last + 1 && !(chunks === 'may-be-lost' && isMarked && number > last))
       violations.push(`${run.id}: chunk ${number} follows ${last}`)

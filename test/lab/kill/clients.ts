@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent } from '../../../src/core/agent.ts'
+import { defined } from '../../../src/core/defined.ts'
 import type { ConversationId, RunId } from '../../../src/core/id.ts'
 import { Problem } from '../../../src/core/problem.ts'
 import { StorageError } from '../../../src/ports/storage-error.ts'
@@ -8,76 +9,79 @@ import { createAgent } from '../../../src/service/agents/create-agent.ts'
 import { answerApproval } from '../../../src/service/approvals/answer-approval.ts'
 import { listApprovals } from '../../../src/service/approvals/approvals.ts'
 import { requireConversation } from '../../../src/service/conversations/conversations.ts'
-import type { Desk } from '../../../src/service/desk.ts'
 import { sendMessage } from '../../../src/service/messages/send-message.ts'
 import { cancelRun } from '../../../src/service/runs/runs.ts'
 import { watchRun } from '../../../src/service/runs/watch-run.ts'
+import type { ServiceContext } from '../../../src/service/service-context.ts'
 import { seededFraction } from '../../harness/seeded.ts'
 
-export type Load = {
+export type ClientLoad = {
   seed: number
   /** Conversations every life talks in, and conversations of this life alone. */
-  places: number
-  ownPlaces: number
+  conversations: number
+  ownConversations: number
   draining: AbortSignal
-  tell(what: string, value?: object): void
+  report(what: string, value?: object): void
 }
 
-type Place = { agent: Agent; conversationId: ConversationId; name: string }
+type ClientConversation = { agent: Agent; conversationId: ConversationId; name: string }
 
-const WISHES = ['plain', 'tools', 'parallel', 'guarded', 'fail', 'long']
+const SCENARIOS = ['plain', 'tools', 'parallel', 'guarded', 'fail', 'long']
 /** Watchers look at the run once a second: five times while it goes on, four times after it has ended. */
-const LOOK_MS = 1_000
-const PATIENT_LOOKS = 5
-const VAIN_LOOKS = 4
+const POLL_MS = 1_000
+const MAX_POLLS = 5
+const MAX_POLLS_AFTER_END = 4
 /** A client that was refused comes back soon, and not at once. */
 const PAUSE_MS = 20
 
 /** Clients that send, watch, cancel and approve until they are told to drain, and then wait until all is quiet. */
-export async function talkUntilDrained(desk: Desk, load: Load): Promise<void> {
-  const { seed, draining, tell } = load
+export async function runClientsUntilDrained(context: ServiceContext, load: ClientLoad): Promise<void> {
+  const { seed, draining, report } = load
   const fraction = seededFraction(seed)
   const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
 
   const places = await preparePlaces()
-  tell('ready')
+  report('ready')
   await Promise.all(places.map((place, index) => talk(place, index)))
   await waitUntilQuiet()
-  tell('idle')
+  report('idle')
 
-  async function preparePlaces(): Promise<Place[]> {
-    const shared = Array.from({ length: load.places }, (_, index) => `lab ${index}`)
-    const own = Array.from({ length: load.ownPlaces }, (_, index) => `life ${seed} ${index}`)
-    const prepared: Place[] = []
+  async function preparePlaces(): Promise<ClientConversation[]> {
+    const shared = Array.from({ length: load.conversations }, (_, index) => `lab ${index}`)
+    const own = Array.from({ length: load.ownConversations }, (_, index) => `life ${seed} ${index}`)
+    const prepared: ClientConversation[] = []
     for (const name of [...shared, ...own]) {
-      const agent = await requireAgent(name, desk).catch((problem) => {
+      const agent = await requireAgent(name, context).catch((problem) => {
         if (!(problem instanceof Problem)) throw problem
-        return createAgent({ name, model: 'lab/model', tools: ['once', 'again', 'guarded'] }, desk)
+        return createAgent({ name, model: 'lab/model', tools: ['once', 'again', 'guarded'] }, context)
       })
-      prepared.push({ agent, name, conversationId: (await requireConversation(agent, undefined, desk)).id })
+      prepared.push({ agent, name, conversationId: (await requireConversation(agent, undefined, context)).id })
     }
     return prepared
   }
 
   /** One client: sends one message after the other, watches, and now and then cancels, retries or lets go. */
-  async function talk(place: Place, index: number): Promise<void> {
+  async function talk(place: ClientConversation, index: number): Promise<void> {
     for (let turn = 0; !draining.aborted; turn++) {
       const key = `${seed}-${index}-${turn}`
       await tolerate(async () => {
-        const runId = await send(place, { key, text: `${key} ${pick(WISHES)}` })
+        const runId = await send(place, { key, text: `${key} ${pick(SCENARIOS)}` })
         if (fraction() < 0.2) await cancel(runId)
         else await watch(runId)
       })
     }
   }
 
-  async function send({ agent, conversationId }: Place, { key, text }: { key: string; text: string }): Promise<RunId> {
+  async function send(
+    { agent, conversationId }: ClientConversation,
+    { key, text }: { key: string; text: string },
+  ): Promise<RunId> {
     const request = { agent, conversationId, content: [{ type: 'text' as const, text }], idempotencyKey: key }
-    const { runId } = await sendMessage(request, desk)
-    tell('accepted', { key, runId, conversationId })
+    const { runId } = await sendMessage(request, context)
+    report('accepted', { key, runId, conversationId })
     if (fraction() < 0.1) {
-      const again = await sendMessage(request, desk)
-      tell('repeated', { key, runId, next: again.runId })
+      const again = await sendMessage(request, context)
+      report('repeated', { key, runId, next: again.runId })
     }
     return runId
   }
@@ -93,14 +97,14 @@ export async function talkUntilDrained(desk: Desk, load: Load): Promise<void> {
     while (!isDone && !signal.aborted) if (!(await tolerate(follow))) await sleep(PAUSE_MS)
     over.abort()
     await patience
-    if (isDone) tell('watched', { runId, last, ...(reason ? { reason } : {}) })
+    if (isDone) report('watched', { runId, last, ...defined({ reason: reason || undefined }) })
 
     async function follow() {
-      for await (const { number, chunk } of watchRun(runId, { after: last, signal }, desk)) {
+      for await (const { number, chunk } of watchRun(runId, { after: last, signal }, context)) {
         last = number
         if (chunk.message_type === 'stop_reason') reason = chunk.stop_reason
         if (chunk.message_type === 'done') isDone = true
-        tell('saw', { runId, number, body: JSON.stringify(chunk) })
+        report('saw', { runId, number, body: JSON.stringify(chunk) })
       }
     }
   }
@@ -112,35 +116,35 @@ export async function talkUntilDrained(desk: Desk, load: Load): Promise<void> {
   async function losePatience(runId: RunId, over: AbortController): Promise<void> {
     let looksAtEnd = 0
     for (let look = 1; !over.signal.aborted; look++) {
-      await sleep(LOOK_MS, undefined, { signal: over.signal }).catch(() => {})
+      await sleep(POLL_MS, undefined, { signal: over.signal }).catch(() => {})
       if (over.signal.aborted) return
-      const run = await desk.world.store.runs.getAnywhere(runId).catch((problem) => {
+      const run = await context.deps.store.runs.getAnywhere(runId).catch((problem) => {
         if (!(problem instanceof StorageError)) throw problem
       })
       looksAtEnd = run?.completedAt === undefined ? 0 : looksAtEnd + 1
-      if (looksAtEnd >= VAIN_LOOKS && !over.signal.aborted) {
-        tell('hung', { runId })
+      if (looksAtEnd >= MAX_POLLS_AFTER_END && !over.signal.aborted) {
+        report('hung', { runId })
         over.abort()
       }
-      if (looksAtEnd === 0 && look >= PATIENT_LOOKS) over.abort()
+      if (looksAtEnd === 0 && look >= MAX_POLLS) over.abort()
     }
   }
 
   async function cancel(runId: RunId): Promise<void> {
     await sleep(Math.floor(fraction() * 10))
-    const run = await cancelRun(runId, desk)
-    if (run.stopReason !== 'end_turn') tell('cancelled', { runId })
+    const run = await cancelRun(runId, context)
+    if (run.stopReason !== 'end_turn') report('cancelled', { runId })
   }
 
   async function answerWhatWaits(): Promise<void> {
-    for (const { run, calls } of await listApprovals(desk)) {
+    for (const { run, calls } of await listApprovals(context)) {
       const verdicts = calls.map(({ callId }) =>
         fraction() < 0.7
           ? { callId, verdict: 'approve' as const }
           : { callId, verdict: 'deny' as const, reason: 'lab' },
       )
       try {
-        tell('answered', { runId: run.id, next: await answerApproval({ runId: run.id, verdicts }, desk) })
+        report('answered', { runId: run.id, next: await answerApproval({ runId: run.id, verdicts }, context) })
       } catch (problem) {
         // Another client answered first: that is what the harness wants to happen.
         if (!(problem instanceof Problem)) throw problem
@@ -154,7 +158,7 @@ export async function talkUntilDrained(desk: Desk, load: Load): Promise<void> {
       await work()
       return true
     } catch (problem) {
-      if (problem instanceof StorageError) tell('refused', { fault: problem.fault, text: problem.message })
+      if (problem instanceof StorageError) report('refused', { fault: problem.fault, text: problem.message })
       else if (!(problem instanceof Problem)) throw problem
     }
     if (!draining.aborted) await sleep(PAUSE_MS)
@@ -169,8 +173,8 @@ export async function talkUntilDrained(desk: Desk, load: Load): Promise<void> {
     for (let isQuiet = false; !isQuiet; await sleep(PAUSE_MS)) {
       await tolerate(async () => {
         await answerWhatWaits()
-        const open = await desk.world.store.runs.list(desk.organizationId, statuses, { limit: 1 })
-        isQuiet = open.length === 0 && (await listApprovals(desk)).length === 0
+        const open = await context.deps.store.runs.list(context.organizationId, statuses, { limit: 1 })
+        isQuiet = open.length === 0 && (await listApprovals(context)).length === 0
       })
     }
   }

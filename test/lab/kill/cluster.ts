@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Check, checkAfterKills, type Told } from './check.ts'
+import { defined } from '../../../src/core/defined.ts'
+import { type Check, checkAfterKills, type WorkerReport } from './check.ts'
 import { query } from './commits.ts'
 import { type Life, startLife } from './life.ts'
 
@@ -17,7 +18,7 @@ const POLL_MS = 50
 export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; seed: number }) {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-cluster-'))
   const effects = join(folder, 'effects.jsonl')
-  const told: Told[] = []
+  const told: WorkerReport[] = []
   const lives: Life[] = []
   let started = 0
 
@@ -28,11 +29,16 @@ export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; 
       const home = join(folder, String(place))
       mkdirSync(home, { recursive: true })
       const life = startLife({
-        ...{ home, effects, databaseUrl: url, places: 3, ownPlaces: 3, ...(killAt ? { killAt } : {}) },
+        home,
+        effects,
+        databaseUrl: url,
+        conversations: 3,
+        ownConversations: 3,
+        ...defined({ killAt: killAt || undefined }),
         seed: seed * 10_000 + started++,
         // A crash of PostgreSQL loses what was only promised to be written soon.
         durability: 'strict',
-        onTold: (line) => told.push(line),
+        onReport: (line) => told.push(line),
       })
       lives.push(life)
       return life
@@ -63,7 +69,7 @@ export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; 
       )
       await Promise.all(living.map((life) => life.endsWithin(15_000)))
       await this.close()
-      const check = await checkAfterKills({ home: join(folder, '0'), effects, told, databaseUrl, chunks })
+      const check = await checkAfterKills({ home: join(folder, '0'), effects, reports: told, databaseUrl, chunks })
       return { ...check, violations: [...restless.flat(), ...check.violations] }
     },
     async close() {

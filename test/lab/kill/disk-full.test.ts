@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isWhole } from '../../harness/how-much.ts'
+import { isFullRun } from '../../harness/case-count.ts'
 import { byFileSize, byPages, bySmallDisk, type Filling, runDiskFull } from './disk-full.ts'
 
 const SEED = Number(process.env.SEED ?? 1)
@@ -11,7 +11,7 @@ const FILLINGS: Record<string, Filling> = {
   'a small disk': bySmallDisk,
 }
 
-for (const [name, filling] of Object.entries(FILLINGS).slice(0, isWhole ? undefined : 1)) {
+for (const [name, filling] of Object.entries(FILLINGS).slice(0, isFullRun ? undefined : 1)) {
   const { skip } = filling
   test(`${name}: sends are refused clearly, and with room all goes on by itself and ends`, { skip }, async () => {
     const { refusal, check } = await runDiskFull(filling, { seed: SEED, kill: 'never' })

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { lacks } from '../../harness/programs.ts'
-import { type Check, checkAfterKills, type Told } from './check.ts'
+import { missingProgram } from '../../harness/programs.ts'
+import { type Check, checkAfterKills, type WorkerReport } from './check.ts'
 import { type Life, startLife } from './life.ts'
 
 /** One way to run out of room. `skip` is why it cannot be tried on this machine. */
@@ -24,9 +24,9 @@ export async function runDiskFull(filling: Filling, { seed, kill }: { seed: numb
   const effects = join(folder, 'effects.jsonl')
   mkdirSync(home)
   const takeAway = filling.prepare(home)
-  const told: Told[] = []
+  const told: WorkerReport[] = []
   const begin = (life: number) =>
-    startLife({ home, effects, seed: seed * 10 + life, durability: 'strict', onTold: (line) => told.push(line) })
+    startLife({ home, effects, seed: seed * 10 + life, durability: 'strict', onReport: (line) => told.push(line) })
   let life = begin(0)
   try {
     await need(life, 'watched')
@@ -48,7 +48,7 @@ export async function runDiskFull(filling: Filling, { seed, kill }: { seed: numb
     await life.kill()
     // A chunk is kept before anybody sees it: while the disk is full, watchers of a run that has ended do wait.
     const binding = told.filter(({ what }, index) => what !== 'hung' || index >= toldWhileFull)
-    return { refusal, check: await checkAfterKills({ home, effects, told: binding }) }
+    return { refusal, check: await checkAfterKills({ home, effects, reports: binding }) }
   } finally {
     await life.kill()
     takeAway()
@@ -56,9 +56,9 @@ export async function runDiskFull(filling: Filling, { seed, kill }: { seed: numb
   }
 }
 
-export type DiskFull = { refusal: Told; check: Check }
+export type DiskFull = { refusal: WorkerReport; check: Check }
 
-async function need(life: Life, what: string, from = 0): Promise<Told> {
+async function need(life: Life, what: string, from = 0): Promise<WorkerReport> {
   const line = await life.hears(what, { from, withinMs: 30_000 })
   if (!line) throw new Error(`never "${what}": ${life.errors()}`)
   return line
@@ -74,7 +74,7 @@ export const byPages: Filling = {
 
 /** No file of the process may grow beyond what the log has now. */
 export const byFileSize: Filling = {
-  skip: lacks('prlimit'),
+  skip: missingProgram('prlimit'),
   prepare: () => () => {},
   fill(life, home) {
     const size = statSync(join(home, 'holdfast.db-wal')).size

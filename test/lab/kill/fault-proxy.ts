@@ -5,11 +5,11 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
  * `through` passes everything on at once, `delay` later, `slow` a few bytes at a time. `half-open` swallows what either
  * side says while both believe the line is fine.
  */
-export type Weather = 'through' | 'delay' | 'slow' | 'half-open'
+export type ProxyMode = 'through' | 'delay' | 'slow' | 'half-open'
 
 export type FaultProxy = {
   url: string
-  set(weather: Weather): void
+  set(weather: ProxyMode): void
   /** Cuts every line that is open now. New ones are taken. */
   cut(): void
   close(): Promise<void>
@@ -23,7 +23,7 @@ const SLOW_MS = 5
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
-  let weather: Weather = 'through'
+  let weather: ProxyMode = 'through'
 
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname)
@@ -78,7 +78,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   }
 }
 
-const DELIVERY: Record<Exclude<Weather, 'half-open'>, (data: Buffer, to: Socket) => Promise<void>> = {
+const DELIVERY: Record<Exclude<ProxyMode, 'half-open'>, (data: Buffer, to: Socket) => Promise<void>> = {
   async through(data, to) {
     to.write(data)
   },

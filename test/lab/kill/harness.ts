@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { defined } from '../../../src/core/defined.ts'
 import { seededFraction } from '../../harness/seeded.ts'
-import { checkAfterKills, type Told } from './check.ts'
+import { checkAfterKills, type WorkerReport } from './check.ts'
 import { runHttpKills, runHttpKillsOnPostgres } from './http-kills.ts'
+import { chooseKillMode, isAskedToStop, KILL_MODES, newShuffledCycle } from './kill-modes.ts'
 import { KILLABLE_METHODS } from './kill-point.ts'
 import { startLife } from './life.ts'
 import { runPostgresKills } from './postgres-kills.ts'
-import { chooseWay, isAskedToStop, shuffledForEver, WAYS } from './ways.ts'
 
 export type KillOptions = { kills: number; seed: number; database?: 'sqlite' | 'postgres' }
 
@@ -66,20 +67,23 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
   const home = mkdtempSync(join(tmpdir(), 'holdfast-kill-'))
   const effects = join(home, 'effects.jsonl')
   const fraction = seededFraction(seed * 2)
-  const nextMethod = shuffledForEver(KILLABLE_METHODS, fraction)
-  const told: Told[] = []
+  const nextMethod = newShuffledCycle(KILLABLE_METHODS, fraction)
+  const told: WorkerReport[] = []
   const struck: Record<string, number> = {}
   const violations: string[] = []
   const begin = (life: number, killAt?: string) =>
     startLife({
-      ...{ home, effects, seed: seed * 10_000 + life, ...(killAt ? { killAt } : {}) },
-      onTold: (line) => told.push(line),
+      home,
+      effects,
+      seed: seed * 10_000 + life,
+      ...defined({ killAt: killAt || undefined }),
+      onReport: (line) => told.push(line),
     })
   try {
     for (let kill = 0; kill < kills; kill++) {
-      const way = chooseWay(fraction, nextMethod)
+      const way = chooseKillMode(fraction, nextMethod)
       const life = begin(kill, way.type === 'at-call' ? way.killAt : undefined)
-      const died = await WAYS[way.type](life, way)
+      const died = await KILL_MODES[way.type](life, way)
       if (died && way.type === 'at-call') struck[way.method] = (struck[way.method] ?? 0) + 1
       await life.kill()
       if (!life.isKilled() && !isAskedToStop(way))
@@ -93,14 +97,14 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
     if (!(await last.hears('idle'))) violations.push(`the last life did not come to rest, ${last.ending()}`)
     await last.endsWithin(10_000)
     await last.kill()
-    const { violations: found, ...report } = await checkAfterKills({ home, effects, told })
+    const { violations: found, ...report } = await checkAfterKills({ home, effects, reports: told })
     return { kills, struck, recoveries: recoveriesIn(told), ...report, violations: [...violations, ...found] }
   } finally {
     rmSync(home, { recursive: true, force: true })
   }
 }
 
-const recoveriesIn = (told: readonly Told[]): number[] =>
+const recoveriesIn = (told: readonly WorkerReport[]): number[] =>
   told.flatMap((line) => (line.what === 'moving' && line.runs! > 0 ? [line.ms!] : []))
 
 function addCounts(one: Record<string, number>, other: Record<string, number>): Record<string, number> {

@@ -1,5 +1,5 @@
 import type { Letta } from '@letta-ai/letta-client'
-import type { Heard } from '../../http/send-modes.ts'
+import type { WireValue } from '../../http/send-modes.ts'
 import { textIn, type Witness, withoutDate } from './http-witness.ts'
 
 export type CheckedServer = { client: Letta; url: string; key: string }
@@ -23,12 +23,12 @@ export async function checkOverHttp(witness: Witness, server: CheckedServer): Pr
 
 async function messagesOf(runId: string, client: Letta): Promise<Map<string, string>> {
   const kept = new Map<string, string>()
-  for await (const message of client.runs.messages.list(runId) as AsyncIterable<Heard>)
+  for await (const message of client.runs.messages.list(runId) as AsyncIterable<WireValue>)
     kept.set(`${message.message_type} ${message.otid}`, textIn(message) ?? '')
   return kept
 }
 
-type Told = { name: string | undefined; data: Heard }
+type StreamedEvent = { name: string | undefined; data: WireValue }
 
 async function checkStream(
   runId: string,
@@ -57,11 +57,11 @@ async function checkStream(
 }
 
 /** What ends a stream is told to whoever asks. */
-const isEnd = ({ message_type }: Heard): boolean =>
+const isEnd = ({ message_type }: WireValue): boolean =>
   ['stop_reason', 'usage_statistics', 'error_message'].includes(message_type)
 
 /** As it comes over the line, named events included, which the official client leaves out. */
-async function streamOf(runId: string, after: number, { url, key }: CheckedServer): Promise<Told[]> {
+async function streamOf(runId: string, after: number, { url, key }: CheckedServer): Promise<StreamedEvent[]> {
   const response = await fetch(`${url}/v1/runs/${runId}/stream`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { APIError, Letta } from '@letta-ai/letta-client'
+import { defined } from '../../../src/core/defined.ts'
 import { seededFraction } from '../../harness/seeded.ts'
-import { type Heard, MODES, type Mode, replyOf } from '../../http/send-modes.ts'
+import { MODES, type Mode, replyOf, type WireValue } from '../../http/send-modes.ts'
 import { finishedIn, type Witness, withoutDate } from './http-witness.ts'
 
 export type HttpLoad = {
@@ -13,24 +14,24 @@ export type HttpLoad = {
   draining: AbortSignal
 }
 
-const WISHES = ['plain', 'tools', 'parallel', 'guarded', 'fail', 'long']
+const SCENARIOS = ['plain', 'tools', 'parallel', 'guarded', 'fail', 'long']
 /** Ends of runs that did not fail. */
 const WELL = ['end_turn', 'requires_approval', 'cancelled']
 /** A client whose line was cut comes back soon, and not at once. */
 const PAUSE_MS = 20
 /** Long enough for the slowest recovery; after it, what was told is not there. */
-const PATIENCE_MS = 60_000
+const TURN_TIMEOUT_MS = 60_000
 
 /** What became of a run, as its client knows it. */
 type Ending = { runId: string; reason: string }
 /** How one send ended: with the run's end, or with a run that failed. */
-type Talk = { agentId: string; client: Letta; mode: Mode; body: Record<string, unknown>; key: string }
+type HttpTurn = { agentId: string; client: Letta; mode: Mode; body: Record<string, unknown>; key: string }
 
 /**
  * Applications that use the official client and do not care that the server dies: they repeat under the same otid what was
  * not answered, resume the streams they lost, and write down what they were told.
  */
-export async function talkOverHttp(load: HttpLoad): Promise<void> {
+export async function runHttpClients(load: HttpLoad): Promise<void> {
   const { url, key, seed, witness, draining } = load
   const fraction = seededFraction(seed)
   const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
@@ -51,7 +52,7 @@ export async function talkOverHttp(load: HttpLoad): Promise<void> {
     const agent = await untilAnswered(() => client.agents.create(made))
     for (let turn = 0; !draining.aborted; turn++) {
       const key = `${seed}-${place}-${turn}`
-      await say({ agentId: agent.id, key, mode: pick(MODES), wish: pick(WISHES) })
+      await say({ agentId: agent.id, key, mode: pick(MODES), wish: pick(SCENARIOS) })
     }
   }
 
@@ -59,7 +60,7 @@ export async function talkOverHttp(load: HttpLoad): Promise<void> {
     const content = `${key} ${wish}`
     if (mode === 'blocking' && fraction() < 0.3) return sayStubbornly(agentId, content)
     const body = { messages: [{ role: 'user', content, otid: crypto.randomUUID() }] }
-    const talk: Talk = { agentId, client, mode, body, key }
+    const talk: HttpTurn = { agentId, client, mode, body, key }
     let ending = await follow(talk)
     // A run that failed before its first answer is begun anew by whoever says it again; that is no second one.
     if (WELL.includes(ending.reason) && fraction() < 0.15) {
@@ -80,7 +81,7 @@ export async function talkOverHttp(load: HttpLoad): Promise<void> {
   /** A retry of the client itself finds its run by what it says alone; when it gives up, nobody knows. */
   async function sayStubbornly(agentId: string, input: string): Promise<void> {
     try {
-      const response: Heard = await stubborn.agents.messages.create(agentId, { input })
+      const response: WireValue = await stubborn.agents.messages.create(agentId, { input })
       const runId = response.usage.run_ids[0]
       tell('accepted', { key: input, runId })
       witness.finished.push(...finishedIn(runId, response.messages))
@@ -93,7 +94,7 @@ export async function talkOverHttp(load: HttpLoad): Promise<void> {
   }
 
   /** Says it until somebody knows how it ended. */
-  async function follow(talk: Talk): Promise<Ending> {
+  async function follow(talk: HttpTurn): Promise<Ending> {
     const known: { runId?: string } = {}
     const accepted = (runId: string) => {
       if (known.runId === runId) return
@@ -102,7 +103,7 @@ export async function talkOverHttp(load: HttpLoad): Promise<void> {
       known.runId = runId
       if (fraction() < 0.15) cancels.set(runId, cancelSoon(talk.agentId, runId))
     }
-    const until = Date.now() + PATIENCE_MS
+    const until = Date.now() + TURN_TIMEOUT_MS
     for (let attempt = 0; Date.now() < until; attempt++) {
       try {
         return await once(talk, { attempt, accepted, known })
@@ -116,16 +117,16 @@ export async function talkOverHttp(load: HttpLoad): Promise<void> {
         await sleep(PAUSE_MS)
       }
     }
-    throw new Error(`${talk.key} (${known.runId ?? 'never accepted'}) did not end within ${PATIENCE_MS} ms`)
+    throw new Error(`${talk.key} (${known.runId ?? 'never accepted'}) did not end within ${TURN_TIMEOUT_MS} ms`)
   }
 
   type Once = { attempt: number; accepted(runId: string): void; known: { runId?: string } }
 
-  async function once({ agentId, mode, body }: Talk, { attempt, accepted, known }: Once): Promise<Ending> {
+  async function once({ agentId, mode, body }: HttpTurn, { attempt, accepted, known }: Once): Promise<Ending> {
     const options = retryOf(attempt)
     switch (mode) {
       case 'blocking': {
-        const response: Heard = await client.agents.messages.create(agentId, body as never, options)
+        const response: WireValue = await client.agents.messages.create(agentId, body as never, options)
         const [runId] = response.usage.run_ids
         accepted(runId)
         witness.finished.push(...finishedIn(runId, response.messages))
@@ -152,8 +153,8 @@ export async function talkOverHttp(load: HttpLoad): Promise<void> {
     { accepted, known }: Omit<Once, 'attempt'>,
     open: (tries: number) => Promise<unknown>,
   ): Promise<Ending> {
-    const events: Heard[] = []
-    const until = Date.now() + PATIENCE_MS
+    const events: WireValue[] = []
+    const until = Date.now() + TURN_TIMEOUT_MS
     let stops: string[] = []
     for (let tries = 0; Date.now() < until; tries++) {
       const last = events.at(-1)?.seq_id ?? 0
@@ -162,7 +163,7 @@ export async function talkOverHttp(load: HttpLoad): Promise<void> {
           ? await client.runs.messages.stream(known.runId, { starting_after: last })
           : await open(tries)
         stops = []
-        for await (const event of stream as AsyncIterable<Heard>) {
+        for await (const event of stream as AsyncIterable<WireValue>) {
           if (event.run_id) accepted(event.run_id)
           if (event.message_type === 'stop_reason') stops.push(event.stop_reason)
           else if (event.seq_id !== undefined && event.message_type !== 'ping') {
@@ -185,11 +186,11 @@ export async function talkOverHttp(load: HttpLoad): Promise<void> {
       }
       await sleep(PAUSE_MS)
     }
-    throw new Error(`the stream of ${known.runId ?? 'nobody'} did not end within ${PATIENCE_MS} ms`)
+    throw new Error(`the stream of ${known.runId ?? 'nobody'} did not end within ${TURN_TIMEOUT_MS} ms`)
   }
 
   /** The last message of a finished run, and every result: whatever was taken back came before them. */
-  function lastsOf(events: readonly Heard[]): Heard[] {
+  function lastsOf(events: readonly WireValue[]): WireValue[] {
     const { messages } = replyOf([...events])
     return messages.filter(
       ({ message_type }, index) => message_type === 'tool_return_message' || index === messages.length - 1,
@@ -208,19 +209,22 @@ export async function talkOverHttp(load: HttpLoad): Promise<void> {
 
   async function wordFor(agentId: string): Promise<object[]> {
     const asked = { include: ['agent.pending_approval' as const] }
-    const { pending_approval }: Heard = await untilAnswered(() => client.agents.retrieve(agentId, asked))
+    const { pending_approval }: WireValue = await untilAnswered(() => client.agents.retrieve(agentId, asked))
     const isYes = fraction() < 0.7
-    return (pending_approval?.tool_calls ?? []).map(({ tool_call_id }: Heard) => ({
-      ...{ type: 'approval', tool_call_id, approve: isYes, ...(isYes ? {} : { reason: 'lab' }) },
+    return (pending_approval?.tool_calls ?? []).map(({ tool_call_id }: WireValue) => ({
+      type: 'approval',
+      tool_call_id,
+      approve: isYes,
+      ...defined({ reason: isYes ? undefined : 'lab' }),
     }))
   }
 
   async function ended(runId: string): Promise<string | undefined> {
     for (;;) {
-      const run: Heard = await untilAnswered(() => client.runs.retrieve(runId))
+      const run: WireValue = await untilAnswered(() => client.runs.retrieve(runId))
       if (run.status !== 'created' && run.status !== 'running') {
         const listed = await untilAnswered(() => client.runs.messages.list(runId))
-        witness.finished.push(...finishedIn(runId, listed.getPaginatedItems() as Heard[]))
+        witness.finished.push(...finishedIn(runId, listed.getPaginatedItems() as WireValue[]))
         return run.stop_reason ?? undefined
       }
       await sleep(PAUSE_MS)
@@ -248,7 +252,7 @@ const retryOf = (attempt: number) => (attempt > 0 ? { headers: { 'x-stainless-re
 
 /** Repeats what may be repeated until the server is back. */
 export async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
-  for (const until = Date.now() + PATIENCE_MS; ; ) {
+  for (const until = Date.now() + TURN_TIMEOUT_MS; ; ) {
     try {
       return await ask()
     } catch (fault) {
@@ -261,7 +265,7 @@ export async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
 /** The line was cut, or the server says that it is stopping: nobody knows what became of it. */
 function isLost(fault: unknown): boolean {
   if (fault instanceof APIError) {
-    const isTold = fault.status !== undefined || (fault.error as Heard)?.message_type === 'error_message'
+    const isTold = fault.status !== undefined || (fault.error as WireValue)?.message_type === 'error_message'
     return !isTold || fault.status === 503
   }
   return fault instanceof TypeError || (fault as { name?: string }).name === 'AbortError'
@@ -270,7 +274,7 @@ function isLost(fault: unknown): boolean {
 /** The run that failed for good, where that is what the fault says. */
 function runThatFailed(fault: unknown): string | undefined {
   if (!(fault instanceof APIError)) return undefined
-  const told = fault.error as Heard
+  const told = fault.error as WireValue
   const isEnd = told?.message_type === 'error_message' || (told?.stop_reason !== undefined && told.run_id !== undefined)
   return isEnd ? told.run_id : undefined
 }

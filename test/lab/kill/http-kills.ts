@@ -4,16 +4,17 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Letta } from '@letta-ai/letta-client'
+import { defined } from '../../../src/core/defined.ts'
 import { startPostgres } from '../../harness/postgres.ts'
 import { seededFraction } from '../../harness/seeded.ts'
 import { checkAfterKills } from './check.ts'
 import type { KillReport } from './harness.ts'
 import { checkOverHttp } from './http-check.ts'
-import { talkOverHttp } from './http-clients.ts'
+import { runHttpClients } from './http-clients.ts'
 import { newWitness, type Witness } from './http-witness.ts'
+import { chooseKillMode, isAskedToStop, KILL_MODES, newShuffledCycle } from './kill-modes.ts'
 import { KILLABLE_METHODS } from './kill-point.ts'
 import { type Life, startLife } from './life.ts'
-import { chooseWay, isAskedToStop, shuffledForEver, WAYS } from './ways.ts'
 
 const WORKER = fileURLToPath(new URL('./http-worker.ts', import.meta.url))
 const KEY = 'the-key-of-the-kill-harness-is-long-enough'
@@ -40,7 +41,7 @@ export async function runHttpKills({ kills, seed, databaseUrl }: HttpKills): Pro
   const home = mkdtempSync(join(tmpdir(), 'holdfast-http-kill-'))
   const effects = join(home, 'effects.jsonl')
   const fraction = seededFraction(seed * 2)
-  const nextMethod = shuffledForEver(KILLABLE_METHODS, fraction)
+  const nextMethod = newShuffledCycle(KILLABLE_METHODS, fraction)
   const witness = newWitness()
   const struck: Record<string, number> = {}
   const violations: string[] = []
@@ -50,24 +51,28 @@ export async function runHttpKills({ kills, seed, databaseUrl }: HttpKills): Pro
   let life: Life | undefined
   const begin = (number: number, killAt?: string) =>
     startLife({
-      ...{ home, effects, seed: seed * 10_000 + number, worker: WORKER, ...(killAt ? { killAt } : {}) },
-      ...(databaseUrl ? { databaseUrl } : {}),
+      home,
+      effects,
+      seed: seed * 10_000 + number,
+      worker: WORKER,
+      ...defined({ killAt: killAt || undefined }),
+      ...defined({ databaseUrl: databaseUrl || undefined }),
       environment: { KILL_PORT: String(port), KILL_KEY: KEY },
-      onTold: ({ what, runs = 0, ms = 0 }) => void (what === 'moving' && runs > 0 && recoveries.push(ms)),
+      onReport: ({ what, runs = 0, ms = 0 }) => void (what === 'moving' && runs > 0 && recoveries.push(ms)),
     })
   try {
     life = begin(0)
     const url = (await life.hears('ready'))?.url
     if (!url) throw new Error(`the server did not start: ${life.errors()}`)
     port = Number(new URL(url).port)
-    const talking = talkOverHttp({ url, key: KEY, seed, places: PLACES, witness, draining: draining.signal }).then(
+    const talking = runHttpClients({ url, key: KEY, seed, places: PLACES, witness, draining: draining.signal }).then(
       () => [],
       (fault: Error) => [`a client gave up: ${fault.message}`],
     )
     for (let kill = 0; kill < kills; kill++) {
-      const way = chooseWay(fraction, nextMethod)
+      const way = chooseKillMode(fraction, nextMethod)
       if (kill > 0) life = begin(kill, way.type === 'at-call' ? way.killAt : undefined)
-      const died = await WAYS[way.type](life, way)
+      const died = await KILL_MODES[way.type](life, way)
       if (died && way.type === 'at-call') struck[way.method] = (struck[way.method] ?? 0) + 1
       await life.kill()
       if (!life.isKilled() && !isAskedToStop(way)) violations.push(`a server ended by itself: ${life.errors()}`)
@@ -84,7 +89,7 @@ export async function runHttpKills({ kills, seed, databaseUrl }: HttpKills): Pro
     life.order('stop')
     if (!(await life.endsWithin(15_000))) violations.push(`the last server did not stop: ${life.errors()}`)
     await life.kill()
-    const parts = { home, effects, told: witness.told, ...(databaseUrl ? { databaseUrl } : {}) }
+    const parts = { home, effects, reports: witness.told, ...defined({ databaseUrl: databaseUrl || undefined }) }
     const { violations: found, ...report } = await checkAfterKills(parts)
     return { kills, struck, recoveries, ...report, violations: [...violations, ...found] }
   } finally {

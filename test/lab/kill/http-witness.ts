@@ -1,15 +1,15 @@
-import type { Heard } from '../../http/send-modes.ts'
-import type { Told } from './check.ts'
+import type { WireValue } from '../../http/send-modes.ts'
+import type { WorkerReport } from './check.ts'
 
 /** A message as a client was told it, whole: it must be in the history, word for word. */
 export type Finished = { runId: string; otid: string; type: string; text: string }
 
 /** What the clients of all lives were told, kept outside of them. */
 export type Witness = {
-  told: Told[]
+  told: WorkerReport[]
   finished: Finished[]
   /** Everything with a number that a reader of this run was told, in the order it was told. */
-  readings: { runId: string; events: Heard[] }[]
+  readings: { runId: string; events: WireValue[] }[]
   /** What a client must never be told. */
   complaints: string[]
 }
@@ -17,9 +17,9 @@ export type Witness = {
 export const newWitness = (): Witness => ({ told: [], finished: [], readings: [], complaints: [] })
 
 /** Dates are when it was told, not what was told. */
-export const withoutDate = ({ date: _, ...event }: Heard): Heard => event
+export const withoutDate = ({ date: _, ...event }: WireValue): WireValue => event
 
-const TEXTS: Record<string, (message: Heard) => string> = {
+const TEXTS: Record<string, (message: WireValue) => string> = {
   assistant_message: ({ content }) => content,
   reasoning_message: ({ reasoning }) => reasoning,
   tool_call_message: ({ tool_calls }) => JSON.stringify(tool_calls),
@@ -28,9 +28,9 @@ const TEXTS: Record<string, (message: Heard) => string> = {
 }
 
 /** The content of a message, whichever kind it is; nothing for kinds that have none. */
-export const textIn = (message: Heard): string | undefined => TEXTS[message.message_type]?.(message)
+export const textIn = (message: WireValue): string | undefined => TEXTS[message.message_type]?.(message)
 
-export const finishedIn = (runId: string, messages: readonly Heard[]): Finished[] =>
+export const finishedIn = (runId: string, messages: readonly WireValue[]): Finished[] =>
   messages.flatMap((message) => {
     const text = textIn(message)
     return text === undefined ? [] : [{ runId, otid: message.otid, type: message.message_type, text }]

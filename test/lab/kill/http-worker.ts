@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { openApp } from '../../../src/app.ts'
 import { serveHome } from '../../../src/http/serve-home.ts'
-import { leave } from '../../harness/leave.ts'
+import { flushAndExit } from '../../harness/flush-and-exit.ts'
 import { tapDatabases } from './database-tap.ts'
 import { newTrap, parseKillPoint, trappedModel, trappedStore } from './kill-point.ts'
 import { watchRecovery } from './recovery.ts'
@@ -29,8 +29,12 @@ const app = await openApp({
   wrapStore: (store) => recovery.watch(trappedStore(store, trap)),
 })
 const server = await serveHome({
-  ...{ desk: app.desk, home: app.settings.home, host: '127.0.0.1', port: Number(KILL_PORT), version: 'lab' },
-  givenKey: KILL_KEY,
+  context: app.context,
+  home: app.settings.home,
+  host: '127.0.0.1',
+  port: Number(KILL_PORT),
+  version: 'lab',
+  environmentKey: KILL_KEY,
   report: (fault, where) => {
     const text = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)
     process.stderr.write(`fault: ${where}: ${text}\n`)
@@ -41,7 +45,7 @@ createInterface({ input: process.stdin }).on('line', (order) => {
   void server
     .close()
     .then(() => app.close())
-    .then(leave)
+    .then(flushAndExit)
 })
 tell('ready', { url: server.url })
 void recovery.moving().then((moved) => tell('moving', moved))

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Told } from './check.ts'
+import { defined } from '../../../src/core/defined.ts'
+import type { WorkerReport } from './check.ts'
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
 /** Thousands of starts from source: what one life has stripped and compiled, the next finds, as with the command itself. */
 const COMPILED = fileURLToPath(new URL('../../../node_modules/.cache/holdfast-tests', import.meta.url))
-const PATIENCE_MS = 90_000
+const REPORT_TIMEOUT_MS = 90_000
 
 export type LifeOptions = {
   home: string
@@ -14,13 +15,13 @@ export type LifeOptions = {
   seed: number
   killAt?: string
   databaseUrl?: string
-  places?: number
-  ownPlaces?: number
+  conversations?: number
+  ownConversations?: number
   durability?: 'strict' | 'relaxed'
   /** Another program than the usual worker, and what only it needs to know. */
   worker?: string
   environment?: Record<string, string>
-  onTold(line: Told): void
+  onReport(line: WorkerReport): void
 }
 
 export type Life = ReturnType<typeof startLife>
@@ -33,8 +34,8 @@ export function startLife(options: LifeOptions) {
   })
   let errors = ''
   let isOver = false
-  const heard: Told[] = []
-  const listeners = new Set<(line: Told) => void>()
+  const heard: WorkerReport[] = []
+  const listeners = new Set<(line: WorkerReport) => void>()
   child.stderr!.on('data', (text) => {
     errors = (errors + text).slice(-4_000)
   })
@@ -42,9 +43,9 @@ export function startLife(options: LifeOptions) {
     // It died before it could be told: that is the point of the harness.
   })
   createInterface({ input: child.stdout! }).on('line', (text) => {
-    const line = parseTold(text)
+    const line = parseReport(text)
     if (!line) return
-    options.onTold(line)
+    options.onReport(line)
     if (line.what !== 'saw') heard.push(line)
     for (const listener of [...listeners]) listener(line)
   })
@@ -64,11 +65,11 @@ export function startLife(options: LifeOptions) {
     /** How it ended, and its last words. */
     ending: () => `with ${child.signalCode ?? child.exitCode}: ${errors || 'it said nothing'}`,
     /** The line, heard before or from now on; undefined if it died or the time was up first. */
-    async hears(what: string, { withinMs = PATIENCE_MS, from = 0 } = {}): Promise<Told | undefined> {
+    async hears(what: string, { withinMs = REPORT_TIMEOUT_MS, from = 0 } = {}): Promise<WorkerReport | undefined> {
       const known = heard.slice(from).find((line) => line.what === what)
       if (known) return known
-      const { promise, resolve } = Promise.withResolvers<Told | undefined>()
-      const listen = (line: Told) => line.what === what && resolve(line)
+      const { promise, resolve } = Promise.withResolvers<WorkerReport | undefined>()
+      const listen = (line: WorkerReport) => line.what === what && resolve(line)
       const timer = setTimeout(() => resolve(undefined), withinMs)
       listeners.add(listen)
       void exited.then(() => resolve(undefined))
@@ -98,23 +99,25 @@ export function startLife(options: LifeOptions) {
 }
 
 function environmentOf(options: LifeOptions): Record<string, string> {
-  const { home, effects, seed, killAt, databaseUrl, places, ownPlaces, durability = 'relaxed' } = options
+  const { home, effects, seed, killAt, databaseUrl, conversations, ownConversations, durability = 'relaxed' } = options
   return {
     HOLDFAST_HOME: home,
     HOLDFAST_DURABILITY: durability,
     KILL_EFFECTS: effects,
     KILL_SEED: String(seed),
-    ...(killAt ? { KILL_AT: killAt } : {}),
-    ...(databaseUrl ? { DATABASE_URL: databaseUrl } : {}),
-    ...(places !== undefined ? { KILL_PLACES: String(places) } : {}),
-    ...(ownPlaces !== undefined ? { KILL_OWN_PLACES: String(ownPlaces) } : {}),
+    ...defined({
+      KILL_AT: killAt || undefined,
+      DATABASE_URL: databaseUrl || undefined,
+      KILL_PLACES: conversations !== undefined ? String(conversations) : undefined,
+      KILL_OWN_PLACES: ownConversations !== undefined ? String(ownConversations) : undefined,
+    }),
   }
 }
 
 /** The last line of a killed process may be half a line. */
-function parseTold(line: string): Told | undefined {
+function parseReport(line: string): WorkerReport | undefined {
   try {
-    return JSON.parse(line) as Told
+    return JSON.parse(line) as WorkerReport
   } catch {
     return undefined
   }

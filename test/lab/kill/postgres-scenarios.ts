@@ -1,3 +1,4 @@
+import { defined } from '../../../src/core/defined.ts'
 import { LEASE_MS } from '../../../src/engine/lease.ts'
 import type { PostgresServer } from '../../harness/postgres.ts'
 import type { Check } from './check.ts'
@@ -26,7 +27,7 @@ export const pauseLongerThanTheLease = (scenario: Scenario): Promise<Outcome> =>
     const check = await cluster.finish()
     return {
       ...check,
-      ...(takeoverMs === undefined ? {} : { takeoverMs }),
+      ...defined({ takeoverMs }),
       violations: [
         ...(takeoverMs === undefined ? [`nobody took the runs of a stopped process over within ${STUCK_MS} ms`] : []),
         ...(isFine ? [] : [`the process that woke up does not work: ${sleeper.errors()}`]),
@@ -86,7 +87,7 @@ export const spoilTheLine = (scenario: Scenario): Promise<Outcome> =>
       const stuck = takeoverMs === undefined ? [`nobody took over behind a half-open line within ${STUCK_MS} ms`] : []
       return {
         ...check,
-        ...(takeoverMs === undefined ? {} : { takeoverMs }),
+        ...defined({ takeoverMs }),
         violations: [...stuck, ...silent, ...check.violations],
       }
     } finally {

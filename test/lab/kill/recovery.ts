@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { defined } from '../../../src/core/defined.ts'
 import { DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
 import type { Run } from '../../../src/core/run.ts'
 import { StorageError } from '../../../src/ports/storage-error.ts'
@@ -51,7 +52,7 @@ export function watchRecovery(): { watch(store: Store): Store; moving(): Promise
       // performance.now() counts from the start of the process.
       const ms = performance.now()
       const slowest = last && { id: last.id, deaths: last.deaths }
-      return { runs: interrupted.length, ms, openedMs, ...(slowest ? { slowest } : {}) }
+      return { runs: interrupted.length, ms, openedMs, ...defined({ slowest }) }
     },
   }
 }

@@ -22,7 +22,7 @@ const answerOf = (wish: string, step: number): Part[] => {
 /** What the model of the kill harness says: a function of the request alone, so every life of the process agrees. */
 export const killScript: ModelProvider = {
   async *stream(request: ModelRequest, { signal }): AsyncGenerator<Part> {
-    const wish = wishOf(request)
+    const wish = scenarioOf(request)
     const steps = sinceInput(request.messages).filter((body) => body.role === 'assistant').length
     if (wish.endsWith('fail')) {
       yield { type: 'text-delta', text: 'this will fail' }
@@ -40,4 +40,4 @@ export const killScript: ModelProvider = {
   },
 }
 
-const wishOf = (request: ModelRequest): string => textOf([{ type: 'text', text: lastInput(request.messages) }])
+const scenarioOf = (request: ModelRequest): string => textOf([{ type: 'text', text: lastInput(request.messages) }])

@@ -21,12 +21,18 @@ export function killTools(record: (line: string) => void, trap?: Trap): Tool[] {
   return [
     defineTool({ name: 'once', description: 'an effect that must not happen twice', inputSchema, run: work('once') }),
     defineTool({
-      ...{ name: 'again', description: 'an effect that is recognised by its key', inputSchema, run: work('again') },
+      name: 'again',
+      description: 'an effect that is recognized by its key',
+      inputSchema,
+      run: work('again'),
       effects: 'idempotent',
       parallel: true,
     }),
     defineTool({
-      ...{ name: 'guarded', description: 'an effect a person must allow', inputSchema, run: work('guarded') },
+      name: 'guarded',
+      description: 'an effect a person must allow',
+      inputSchema,
+      run: work('guarded'),
       needsApproval: true,
     }),
   ]

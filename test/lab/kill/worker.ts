@@ -1,8 +1,8 @@
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { openApp } from '../../../src/app.ts'
-import { leave } from '../../harness/leave.ts'
-import { talkUntilDrained } from './clients.ts'
+import { flushAndExit } from '../../harness/flush-and-exit.ts'
+import { runClientsUntilDrained } from './clients.ts'
 import { tapDatabases } from './database-tap.ts'
 import { newTrap, parseKillPoint, trappedModel, trappedStore } from './kill-point.ts'
 import { watchRecovery } from './recovery.ts'
@@ -44,23 +44,23 @@ const orders: Record<string, () => void> = {
   'make-room': tap.makeRoom,
   stop() {
     isStopping = true
-    void app.close().then(leave)
+    void app.close().then(flushAndExit)
   },
 }
 createInterface({ input: process.stdin }).on('line', (order) => orders[order]?.())
 
-tell('started', { workerId: app.desk.engine!.workerId })
+tell('started', { workerId: app.context.engine!.workerId })
 void recovery.moving().then((moved) => tell('moving', moved))
-await talkUntilDrained(app.desk, {
+await runClientsUntilDrained(app.context, {
   seed: Number(KILL_SEED),
-  places: Number(KILL_PLACES),
-  ownPlaces: Number(KILL_OWN_PLACES),
+  conversations: Number(KILL_PLACES),
+  ownConversations: Number(KILL_OWN_PLACES),
   draining: draining.signal,
-  tell,
+  report: tell,
 }).catch((problem) => {
   // The clients of a process that closes its store under them may say what they like.
   if (!isStopping) throw problem
   return stopping.promise
 })
 await app.close()
-leave()
+flushAndExit()

@@ -19,7 +19,7 @@ export const CORE_BUGS: PlantedBug[] = [
   {
     name: 'cancel without denials',
     file: 'core/turn.ts',
-    find: 'if (doom) return [settle(call.callId, beforeStart(turn))]',
+    find: 'if (doom) return [settle(call.callId, settlementBeforeStart(turn))]',
     replace: 'if (doom) return []',
     breaks: 'nothing is stuck: every call has an outcome before the turn ends',
   },
@@ -67,16 +67,16 @@ export const CORE_BUGS: PlantedBug[] = [
   },
   {
     name: 'a spent remedy is forgotten',
-    file: 'core/way.ts',
-    find: 'const spent = [...spentWith(way, credentialId), remedy]',
-    replace: 'const spent = [...spentWith(way, credentialId)]',
+    file: 'core/attempt-state.ts',
+    find: 'const spent = [...spentWithCredential(state, credentialId), remedy]',
+    replace: 'const spent = [...spentWithCredential(state, credentialId)]',
     breaks: 'nothing is stuck: a failing provider does not outlive its turn',
   },
   {
     name: 'spent remedies are not given back by a good answer',
-    file: 'core/way.ts',
-    find: 'return { ...newWay(), target: way.target',
-    replace: 'return { ...newWay(), spent: way.spent, target: way.target',
+    file: 'core/attempt-state.ts',
+    find: 'return { ...newAttemptState(), target: state.target',
+    replace: 'return { ...newAttemptState(), spent: state.spent, target: state.target',
     breaks: 'nothing is stuck: each step has its remedies',
   },
   {
@@ -88,7 +88,7 @@ export const CORE_BUGS: PlantedBug[] = [
   },
   {
     name: 'a restart forgets the fallback',
-    file: 'core/way.ts',
+    file: 'core/attempt-state.ts',
     find: 'target: event.nextTarget ?? event.target + 1, waitedMs',
     replace: 'target: way.target, waitedMs',
     breaks: 'nothing is hidden: the effect of a remedy is in the fold',
@@ -132,8 +132,8 @@ export const CORE_BUGS: PlantedBug[] = [
   {
     name: 'the terminal event of a failed run is lost',
     file: 'core/chunk.ts',
-    find: "    return [stop, told, { message_type: 'done' }]\n",
-    replace: '    return [stop, told]\n',
+    find: "    return [stop, errorChunk, { message_type: 'done' }]\n",
+    replace: '    return [stop, errorChunk]\n',
     breaks: 'nothing is stuck: a reader always learns of the end',
   },
   {

@@ -20,30 +20,31 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'fallback leaks into the next turn',
     file: 'engine/call-model.ts',
-    find: "findPlace(turn.settings.targets[way.target] ?? '', way, caller)",
+    find: "resolveTarget(turn.settings.targets[state.target] ?? '', state, caller)",
     replace:
-      "findPlace(turn.settings.targets[((caller.models as { leaked?: number }).leaked = Math.max((caller.models as { leaked?: number }).leaked ?? 0, way.target))] ?? '', way, caller)",
+      "resolveTarget(turn.settings.targets[((caller.models as { leaked?: number }).leaked = Math.max((caller.models as { leaked?: number }).leaked ?? 0, state.target))] ?? '', state, caller)",
     breaks: 'nothing is hidden: every turn asks its first target first',
   },
   {
     name: 'a half answer keeps its calls',
     file: 'engine/call-model.ts',
-    find: '  const failure = way.kept && isNothingMore(draft) ? undefined : faultOf(draft)\n',
+    find: '  const failure = state.kept && hasNothingToAdd(draft) ? undefined : faultOf(draft)\n',
     replace:
-      "  if (caller.signal.aborted && draft.calls.length > 0) draft.finish = 'tool-calls'\n  const failure = way.kept && isNothingMore(draft) ? undefined : faultOf(draft)\n",
+      "  if (caller.signal.aborted && draft.calls.length > 0) draft.finish = 'tool-calls'\n  const failure = state.kept && hasNothingToAdd(draft) ? undefined : faultOf(draft)\n",
     breaks: 'nothing is hidden: a cut answer has no calls',
   },
   {
     name: 'the history is remembered without the last results',
     file: 'engine/journal.ts',
-    find: "if (change.type === 'add-message') past.add(change.message.body)",
-    replace: "if (change.type === 'add-message' && change.message.body.role !== 'tool') past.add(change.message.body)",
+    find: "if (change.type === 'add-message') cached.append(change.message.body)",
+    replace:
+      "if (change.type === 'add-message' && change.message.body.role !== 'tool') cached.append(change.message.body)",
     breaks: 'nothing is lost: the model is told what its tools said',
   },
   {
     name: 'a turn that cannot read its history for a moment gives up',
     file: 'engine/journal.ts',
-    find: 'await withPatience(read, { clock, signal: stop.left })',
+    find: 'await retryWhileTransient(read, { clock, signal: stop.left })',
     replace: 'await read()',
     breaks: 'nothing is stuck: a fault of the store that passes ends no run',
   },
@@ -57,7 +58,7 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'lease never renewed',
     file: 'engine/engine.ts',
-    find: "      await world.store.workers.beat(workerId, LEASE_MS)\n      dispatcher.wake('queue-and-dead')",
+    find: "      await deps.store.workers.beat(workerId, LEASE_MS)\n      dispatcher.wake('queue-and-dead')",
     replace: "      dispatcher.wake('queue-and-dead')",
     breaks: 'nothing is stuck: a living worker keeps its runs',
   },
@@ -78,7 +79,7 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'a stream without its end stays so',
     file: 'engine/engine.ts',
-    find: 'for (const runId of await streams.unended(100)) if (!dispatcher.isRunning(runId)) await finishStream(runId, world)',
+    find: 'for (const runId of await streams.unended(100)) if (!dispatcher.isRunning(runId)) await finishStream(runId, deps)',
     replace: 'for (const runId of await streams.unended(100)) if (!dispatcher.isRunning(runId)) continue',
     breaks: 'nothing is stuck: every stream has its terminal event',
   },
@@ -92,8 +93,8 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'text of a dead worker is not taken back',
     file: 'engine/catch-up-stream.ts',
-    find: 'dangling = undefined\n    return chunks\n',
-    replace: 'dangling = undefined\n    return chunks.slice(0, 0)\n',
+    find: 'partial = undefined\n    return chunks\n',
+    replace: 'partial = undefined\n    return chunks.slice(0, 0)\n',
     breaks: 'nothing is hidden: abandoned text is taken back',
   },
   {
@@ -117,7 +118,7 @@ export const ENGINE_BUGS: PlantedBug[] = [
     find: 'digest([organizationId, conversationId, answerId, call.callId, call.digest]',
     replace:
       'digest([organizationId, conversationId, answerId, call.callId, call.digest, String(home.clock.monotonic())]',
-    breaks: 'nothing happens twice: a tool can recognise its own second execution',
+    breaks: 'nothing happens twice: a tool can recognize its own second execution',
   },
   {
     name: 'a cancel does not reach the tools',
@@ -129,8 +130,8 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'a cancel in the queue is only noted',
     file: 'engine/cancel-run.ts',
-    find: "run.status === 'running' ? await tellHolder(run, cause, parts) : await endHere(run, cause, parts)",
-    replace: '!run.waiting ? await tellHolder(run, cause, parts) : await endHere(run, cause, parts)',
+    find: "run.status === 'running' ? await requestCancel(run, cause, parts) : await endWithoutHolder(run, cause, parts)",
+    replace: '!run.waiting ? await requestCancel(run, cause, parts) : await endWithoutHolder(run, cause, parts)',
     breaks: 'nothing is stuck: a queued run can be cancelled',
   },
   {

@@ -17,10 +17,10 @@ export type PlantedBug = {
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const COPIED = ['src', 'test/lab/simulator', 'test/harness', 'package.json']
 
-export type Plantation = { worker: string; remove(): void }
+export type PlantedCopy = { worker: string; remove(): void }
 
 /** A copy of the sources with the bug in it. The product has no switch for it, and the working tree is not touched. */
-export function plant(bug: PlantedBug): Plantation {
+export function plant(bug: PlantedBug): PlantedCopy {
   const patched = patch(bug)
   const home = mkdtempSync(join(tmpdir(), 'holdfast-planted-'))
   for (const path of COPIED) cpSync(join(ROOT, path), join(home, path), { recursive: true })

@@ -35,15 +35,15 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   {
     name: 'the last credential rests without a stated end',
     file: 'core/cooldown.ts',
-    find: 'const ms = statedMs(failure) ?? (siblings > 0 ? rest.unstatedMs : undefined)',
-    replace: 'const ms = statedMs(failure) ?? rest.unstatedMs',
+    find: 'const ms = statedMs(failure) ?? (siblings > 0 ? rule.defaultMs : undefined)',
+    replace: 'const ms = statedMs(failure) ?? rule.defaultMs',
     breaks: 'nothing is stuck: the last credential is never passed over without a stated end',
   },
   {
     name: 'a stated end is forgotten',
     file: 'core/cooldown.ts',
-    find: 'const ms = statedMs(failure) ?? (siblings > 0 ? rest.unstatedMs : undefined)',
-    replace: 'const ms = siblings > 0 ? (rest.unstatedMs ?? statedMs(failure)) : statedMs(failure)',
+    find: 'const ms = statedMs(failure) ?? (siblings > 0 ? rule.defaultMs : undefined)',
+    replace: 'const ms = siblings > 0 ? (rule.defaultMs ?? statedMs(failure)) : statedMs(failure)',
     breaks: 'nothing is hidden: a cooldown lasts as long as its provider said',
   },
   {
@@ -55,23 +55,23 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   },
   {
     name: 'rotation forgets which key failed',
-    file: 'core/way.ts',
-    find: 'setAside: credentialId ? [...way.setAside, credentialId] : way.setAside',
-    replace: 'setAside: credentialId ? [credentialId] : way.setAside',
+    file: 'core/attempt-state.ts',
+    find: 'setAside: credentialId ? [...state.setAside, credentialId] : state.setAside',
+    replace: 'setAside: credentialId ? [credentialId] : state.setAside',
     breaks: 'nothing is stuck: a key that failed in this step is not tried again in it',
   },
   {
     name: 'the next credential is the same one',
-    file: 'core/way.ts',
-    find: 'setAside: credentialId ? [...way.setAside, credentialId] : way.setAside',
-    replace: 'setAside: way.setAside, ...(credentialId ? { credentialId } : {})',
+    file: 'core/attempt-state.ts',
+    find: 'setAside: credentialId ? [...state.setAside, credentialId] : state.setAside',
+    replace: 'setAside: state.setAside, ...(credentialId ? { credentialId } : {})',
     breaks: 'nothing is stuck: the next credential is another one',
   },
   {
     name: 'a failure is charged to another credential',
     file: 'engine/fail-attempt.ts',
-    find: '...(grant ? { credentialId: grant.grant.credentialId } : {}),',
-    replace: '...(grant ? { credentialId: way.credentialId ?? grant.grant.credentialId } : {}),',
+    find: 'credentialId: grant ? grant.grant.credentialId : undefined,',
+    replace: 'credentialId: grant ? (state.credentialId ?? grant.grant.credentialId) : undefined,',
     breaks: 'nothing is hidden: the credential that made the request is the one that failed',
   },
   {
@@ -83,10 +83,10 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   },
   {
     name: 'the words to go on are kept in the history',
-    file: 'core/way.ts',
-    find: '  const content = joinContent(way.kept?.content ?? [], kept.content)\n',
+    file: 'core/attempt-state.ts',
+    find: '  const content = joinContent(state.kept?.content ?? [], kept.content)\n',
     replace:
-      "  const content = joinContent(way.kept?.content ?? [], [...kept.content, { type: 'text', text: '[go on]' }])\n",
+      "  const content = joinContent(state.kept?.content ?? [], [...kept.content, { type: 'text', text: '[go on]' }])\n",
     breaks: 'nothing is invented: words for the model alone are in no history',
   },
   {
@@ -100,7 +100,7 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   },
   {
     name: 'kept text is dropped when another key goes on with it',
-    file: 'core/way.ts',
+    file: 'core/attempt-state.ts',
     find: '      const { credentialId: _, ...rest } = next\n',
     replace: '      const { credentialId: _, kept: __, ...rest } = next\n',
     breaks: 'nothing is lost: text that was cut off is continued, not begun anew',
@@ -108,15 +108,15 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   {
     name: 'kept text is told twice',
     file: 'core/projection.ts',
-    find: 'isRest ? joinContent(turn.ways.answer.kept?.content ?? [], content) : content',
+    find: 'isRest ? joinContent(turn.attempts.answer.kept?.content ?? [], content) : content',
     replace:
-      'isRest ? joinContent([...(turn.ways.answer.kept?.content ?? []), ...(turn.deaths > 0 ? (turn.ways.answer.kept?.content ?? []) : [])], content) : content',
+      'isRest ? joinContent([...(turn.attempts.answer.kept?.content ?? []), ...(turn.deaths > 0 ? (turn.attempts.answer.kept?.content ?? []) : [])], content) : content',
     breaks: 'nothing happens twice: a text that was continued is one text',
   },
   {
     name: 'kept text is taken back by nobody',
     file: 'core/chunk.ts',
-    find: 'return [...takeBackKept(turn, event), ...renderEnd(turn, event)]',
+    find: 'return [...resetKeptText(turn, event), ...renderEnd(turn, event)]',
     replace: 'return renderEnd(turn, event)',
     breaks: 'nothing is hidden: text that came to nothing is taken back',
   },
@@ -144,21 +144,21 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   {
     name: 'compaction is repeated for no gain',
     file: 'engine/overflow.ts',
-    find: "turn.ways.answer.spent.includes('compact') || turn.compactions >= MAX_COMPACTIONS",
+    find: "turn.attempts.answer.spent.includes('compact') || turn.compactions >= MAX_COMPACTIONS",
     replace: 'turn.compactions >= 1_000',
     breaks: 'nothing is stuck: room that cannot be made is not asked for again',
   },
   {
     name: 'compaction that makes no room is carried out',
     file: 'core/compaction.ts',
-    find: 'const LEAST_GAIN = 0.1',
-    replace: 'const LEAST_GAIN = -1',
+    find: 'const MIN_GAIN = 0.1',
+    replace: 'const MIN_GAIN = -1',
     breaks: 'nothing is stuck: a summary is worth its call',
   },
   {
     name: 'a second compaction loses the question',
     file: 'engine/compact-context.ts',
-    find: ' : quotedIn(view[0])\n',
+    find: ' : findQuoted(view[0])\n',
     replace: ' : undefined\n',
     breaks: 'nothing is lost: what a person asked is seen until it is answered',
   },
@@ -172,14 +172,14 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   {
     name: 'waits go beyond patience',
     file: 'engine/fail-attempt.ts',
-    find: '(turn.settings.patienceMs ?? PATIENCE_MS) - way.waitedMs',
-    replace: 'turn.settings.patienceMs ?? PATIENCE_MS',
+    find: '(turn.settings.patienceMs ?? WAIT_BUDGET_MS) - state.waitedMs',
+    replace: 'turn.settings.patienceMs ?? WAIT_BUDGET_MS',
     breaks: 'nothing is stuck: the waits of a step have a limit together',
   },
   {
     name: 'the guard of a key is not reset by rotation',
-    file: 'core/way.ts',
-    find: '      const guards = withoutGuards(spent)\n',
+    file: 'core/attempt-state.ts',
+    find: '      const guards = withoutCredentialRemedies(spent)\n',
     replace: '      const guards = spent\n',
     breaks: 'nothing is stuck: each key has its own chance',
   },
@@ -201,9 +201,9 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   {
     name: 'the fallback of a summary moves the answers',
     file: 'core/turn.ts',
-    find: '  const ways = waitedTogether({ ...turn.ways, [purpose]: way, ...started }, way.waitedMs)\n',
+    find: '  const attempts = shareWaitedTime({ ...turn.attempts, [purpose]: state, ...started }, state.waitedMs)\n',
     replace:
-      "  const moved = remedy === 'next-target' ? { answer: { ...turn.ways.answer, target: way.target } } : {}\n  const ways = waitedTogether({ ...turn.ways, ...moved, [purpose]: way, ...started }, way.waitedMs)\n",
+      "  const moved = remedy === 'next-target' ? { answer: { ...turn.attempts.answer, target: state.target } } : {}\n  const attempts = shareWaitedTime({ ...turn.attempts, ...moved, [purpose]: state, ...started }, state.waitedMs)\n",
     breaks: 'nothing is hidden: a summary has its own place in the chain',
   },
   {
@@ -216,18 +216,18 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   {
     name: 'a renewal under way is not waited for',
     file: 'providers/credentials/credential-pool.ts',
-    find: '    if (clock.monotonic() < (renewAgainAt.get(id) ?? 0)) return false\n',
+    find: '    if (clock.monotonic() < (nextRenewalAt.get(id) ?? 0)) return false\n',
     replace:
-      '    if (clock.monotonic() < (renewAgainAt.get(id) ?? 0)) return false\n    renewAgainAt.set(id, clock.monotonic() + RENEW_AGAIN_MS)\n',
+      '    if (clock.monotonic() < (nextRenewalAt.get(id) ?? 0)) return false\n    nextRenewalAt.set(id, clock.monotonic() + RENEWAL_BACKOFF_MS)\n',
     breaks: 'nothing is hidden: a token that has run out is not shown while its successor is on the way',
   },
   {
     name: 'a secret gets into the log',
     file: 'engine/fail-attempt.ts',
-    find: '    failure: told,\n',
+    find: '    failure: reported,\n',
     replace:
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
-      '    failure: grant ? { ...told, detail: `${told.detail} (${grant.grant.secret})` } : told,\n',
+      '    failure: grant ? { ...reported, detail: `${reported.detail} (${grant.grant.secret})` } : reported,\n',
     breaks: 'nothing leaks: secrets are in no event',
   },
 ]

@@ -40,14 +40,14 @@ export const STORAGE_BUGS: PlantedBug[] = [
     find: '  const earlier = await findByKey(db, run)\n',
     replace:
       '  const earlier = undefined as Awaited<ReturnType<typeof findByKey>>\n  run.idempotency = undefined as never\n',
-    breaks: 'nothing happens twice: a retried request is recognised',
+    breaks: 'nothing happens twice: a retried request is recognized',
   },
   {
     name: 'the key of a steer is forgotten',
     file: 'storage/runs/run-intake.ts',
     find: '      await keepSteeredKey(db, run, admission.running)\n',
     replace: '',
-    breaks: 'nothing happens twice: a retried steer is recognised',
+    breaks: 'nothing happens twice: a retried steer is recognized',
   },
   {
     name: 'takeover without a new fence',
@@ -124,8 +124,8 @@ export const STORAGE_BUGS: PlantedBug[] = [
   },
   {
     name: 'a reader hears only its own process',
-    file: 'live/lookout.ts',
-    find: 'stop ??= clock.every(TICK_MS, lookOnce)',
+    file: 'live/stream-poller.ts',
+    find: 'stop ??= clock.every(TICK_MS, pollOnce)',
     replace: '',
     breaks: 'nothing is lost: whoever writes the stream, every reader gets it',
   },

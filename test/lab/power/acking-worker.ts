@@ -22,26 +22,26 @@ const app = await openApp({
   tools: killTools(() => mark('dispatched')),
   providers: { lab: killScript },
 })
-const { desk } = app
-const agent = await createAgent({ name: 'lab', model: 'lab/model', tools: ['once', 'again', 'guarded'] }, desk)
+const { context } = app
+const agent = await createAgent({ name: 'lab', model: 'lab/model', tools: ['once', 'again', 'guarded'] }, context)
 mark('created')
-const conversationId = (await requireConversation(agent, undefined, desk)).id
+const conversationId = (await requireConversation(agent, undefined, context)).id
 
 for (const wish of ['plain', 'tools', 'parallel', 'guarded', 'long', 'plain']) {
   const content = [{ type: 'text' as const, text: wish }]
-  const { runId } = await sendMessage({ agent, conversationId, content }, desk)
+  const { runId } = await sendMessage({ agent, conversationId, content }, context)
   mark('accepted')
   if (wish === 'long') {
-    await cancelRun(runId, desk)
+    await cancelRun(runId, context)
     mark('cancelled')
   }
-  await waitForRun(runId, desk, AbortSignal.timeout(20_000))
+  await waitForRun(runId, context, AbortSignal.timeout(20_000))
   mark('ended')
-  for (const { run, calls } of await listApprovals(desk)) {
+  for (const { run, calls } of await listApprovals(context)) {
     const verdicts = calls.map(({ callId }) => ({ callId, verdict: 'approve' as const }))
-    const next = await answerApproval({ runId: run.id, verdicts }, desk)
+    const next = await answerApproval({ runId: run.id, verdicts }, context)
     mark('answered')
-    await waitForRun(next, desk, AbortSignal.timeout(20_000))
+    await waitForRun(next, context, AbortSignal.timeout(20_000))
     mark('ended')
   }
 }

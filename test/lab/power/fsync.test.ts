@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { lacks } from '../../harness/programs.ts'
+import { missingProgram } from '../../harness/programs.ts'
 import { markedTooEarly, marksAfterWrites, readTrace } from './trace.ts'
 
 const WORKER = fileURLToPath(new URL('./acking-worker.ts', import.meta.url))
-const skip = lacks('strace')
+const skip = missingProgram('strace')
 
 test('in strict mode everything is on disk before it is acknowledged or dispatched', { skip }, (context) => {
   const deeds = trace(context, 'strict')

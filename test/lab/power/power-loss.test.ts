@@ -20,7 +20,7 @@ let wal: Wal
 /** A process under load in strict mode, killed in the middle: what it leaves is what the disk would have. */
 before(async () => {
   const effects = join(folder, 'effects.jsonl')
-  const life = startLife({ home, effects, seed: 1, places: 3, durability: 'strict', onTold: () => {} })
+  const life = startLife({ home, effects, seed: 1, conversations: 3, durability: 'strict', onReport: () => {} })
   for (let turn = 0; turn < TURNS; turn++) {
     const heard = await life.hears('watched', { from: turn === 0 ? 0 : life.now() })
     assert.ok(heard, `the process ended by itself: ${life.errors()}`)
@@ -84,12 +84,12 @@ test('wherever the log was cut, a process that starts on it brings every run to 
         providers: { lab: killScript },
       })
       try {
-        const { store } = app.desk.world
+        const { store } = app.context.deps
         // Runs behind an approval stay queued until a person answers; everything else ends by itself.
         const isQuiet = async () =>
-          (await store.runs.list(app.desk.organizationId, { statuses: ['running'] }, { limit: 1 })).length === 0
+          (await store.runs.list(app.context.organizationId, { statuses: ['running'] }, { limit: 1 })).length === 0
         while (!(await isQuiet())) await sleep(10)
-        assert.deepEqual((await checkStore(app.desk)).violations, [], `cut after frame ${frame}`)
+        assert.deepEqual((await checkStore(app.context)).violations, [], `cut after frame ${frame}`)
       } finally {
         await app.close()
       }
@@ -105,7 +105,7 @@ const environmentOf = (cut: string) => ({ HOLDFAST_HOME: cut, HOLDFAST_DURABILIT
 async function violationsIn(cut: string): Promise<unknown[]> {
   const app = await openApp({ environment: environmentOf(cut), role: 'guest' })
   try {
-    return (await checkStore(app.desk)).violations
+    return (await checkStore(app.context)).violations
   } finally {
     await app.close()
   }

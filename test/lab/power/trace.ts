@@ -1,10 +1,10 @@
 /** What a traced process did to its write-ahead log, and what it promised, in the order the kernel saw it. */
-export type Deed = { type: 'written' } | { type: 'synced' } | { type: 'marked'; what: string }
+export type TraceEntry = { type: 'written' } | { type: 'synced' } | { type: 'marked'; what: string }
 
 /** Reads the lines of `strace -f -y`. A call that another thread interrupts is told in two lines. */
-export function readTrace(text: string): Deed[] {
+export function readTrace(text: string): TraceEntry[] {
   const syncing = new Set<string>()
-  return text.split('\n').flatMap((line): Deed[] => {
+  return text.split('\n').flatMap((line): TraceEntry[] => {
     const [, thread = '', call = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? []
     const mark = /^write\(1<.*"mark ([^\\"]+)/.exec(call)
     if (mark) return [{ type: 'marked', what: mark[1]! }]
@@ -19,7 +19,7 @@ export function readTrace(text: string): Deed[] {
 }
 
 /** Marks that were made while something written was not yet on disk. */
-export function markedTooEarly(deeds: readonly Deed[]): string[] {
+export function markedTooEarly(deeds: readonly TraceEntry[]): string[] {
   const early: string[] = []
   let unsynced = 0
   for (const [index, deed] of deeds.entries()) {
@@ -31,7 +31,7 @@ export function markedTooEarly(deeds: readonly Deed[]): string[] {
 }
 
 /** How many marks of a kind had a write of their own since the last mark. */
-export function marksAfterWrites(deeds: readonly Deed[], what: string): number {
+export function marksAfterWrites(deeds: readonly TraceEntry[], what: string): number {
   let written = false
   let count = 0
   for (const deed of deeds) {

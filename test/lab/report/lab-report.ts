@@ -1,6 +1,6 @@
 import type { KillReport } from '../kill/harness.ts'
-import type { Catch } from '../planted/hunt.ts'
-import { neverReached, type SeedsReport, SOMETIMES, seedsPerCoreMinute } from '../simulator/run-seeds.ts'
+import type { HuntResult } from '../planted/hunt.ts'
+import { neverReached, RARE_STATES, type SeedsReport, seedsPerCoreMinute } from '../simulator/run-seeds.ts'
 
 /** Everything one run of the lab has found out. */
 export type LabReport = {
@@ -8,7 +8,7 @@ export type LabReport = {
   commit: string
   ms: number
   seeds: SeedsReport
-  planted: Catch[]
+  planted: HuntResult[]
   kills: { database: string; report: KillReport }[]
 }
 
@@ -26,8 +26,8 @@ export function summaryOf({ seeds, planted, kills }: LabReport) {
     recovery_max_ms: percentile(recoveries, 1),
     seeds_per_core_minute: seedsPerCoreMinute(seeds),
     events: seeds.events,
-    states_reached: SOMETIMES.length - neverReached(seeds.reached).length,
-    states: SOMETIMES.length,
+    states_reached: RARE_STATES.length - neverReached(seeds.reached).length,
+    states: RARE_STATES.length,
   }
 }
 
@@ -44,7 +44,7 @@ export function complaintsOf({ seeds, planted, kills }: LabReport, { isLong }: {
   ]
 }
 
-export const isFound = ({ seed }: Catch): boolean => seed !== undefined
+export const isFound = ({ seed }: HuntResult): boolean => seed !== undefined
 
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((one, other) => one - other)

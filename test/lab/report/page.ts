@@ -1,4 +1,4 @@
-import { SOMETIMES, seedsPerCoreMinute } from '../simulator/run-seeds.ts'
+import { RARE_STATES, seedsPerCoreMinute } from '../simulator/run-seeds.ts'
 import { complaintsOf, isFound, type LabReport, percentile, summaryOf } from './lab-report.ts'
 
 /** The report as a page of its own: no script, nothing to load, readable in ten years. */
@@ -61,7 +61,7 @@ function faultBars({ seeds }: LabReport): string {
 }
 
 function states({ seeds }: LabReport): string {
-  const rows = SOMETIMES.map((state) => {
+  const rows = RARE_STATES.map((state) => {
     const times = seeds.reached[state] ?? 0
     return `<tr><td>${mark(times > 0)}</td><td>${escaped(state)}</td><td class="number">${count(times)} times</td></tr>`
   })

@@ -1,4 +1,4 @@
-import { SOMETIMES, seedsPerCoreMinute } from '../simulator/run-seeds.ts'
+import { RARE_STATES, seedsPerCoreMinute } from '../simulator/run-seeds.ts'
 import { complaintsOf, isFound, type LabReport, percentile } from './lab-report.ts'
 
 const WIDTH = 28
@@ -15,7 +15,7 @@ export function screenOf(report: LabReport, options: { isLong: boolean }): strin
     ...bars(seeds.faults).map((line) => `           ${line}`),
     '',
     'states     that must be reached',
-    ...SOMETIMES.map((state) => `           ${state.padEnd(42)} ${count(seeds.reached[state] ?? 0)}`),
+    ...RARE_STATES.map((state) => `           ${state.padEnd(42)} ${count(seeds.reached[state] ?? 0)}`),
     '',
     `planted    ${planted.filter(isFound).length} of ${planted.length} bugs found`,
     ...slowest(report).map((line) => `           ${line}`),

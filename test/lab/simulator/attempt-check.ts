@@ -1,8 +1,9 @@
 import { summaryTargets } from '../../../src/core/compaction.ts'
 import type { CredentialId } from '../../../src/core/credential.ts'
+import { defined } from '../../../src/core/defined.ts'
 import type { LoggedEvent, TurnEvent } from '../../../src/core/event.ts'
-import { LADDER, PATIENCE_MS, type Remedy } from '../../../src/core/recovery.ts'
-import { nextTargetAfter } from '../../../src/core/shared-fate.ts'
+import { nextTargetAfter } from '../../../src/core/next-target.ts'
+import { LADDER, type Remedy, WAIT_BUDGET_MS } from '../../../src/core/recovery.ts'
 import type { Granted } from './pool-check.ts'
 
 type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
@@ -19,7 +20,7 @@ export function attemptFaults(events: readonly LoggedEvent[], known: Known): str
   const first = events[0]?.event
   if (first?.type !== 'input-accepted') return []
   const { settings } = first
-  const patienceMs = settings.patienceMs ?? PATIENCE_MS
+  const patienceMs = settings.patienceMs ?? WAIT_BUDGET_MS
   const chains = { answer: settings.targets, summary: summaryTargets(settings) }
   const faults: string[] = []
   const fresh = (target: number): Tried => ({ target, spent: [] })
@@ -38,7 +39,7 @@ export function attemptFaults(events: readonly LoggedEvent[], known: Known): str
       // What was kept of a text is an answer by itself where the failure that follows leaves nothing to try.
       if (isRemainder(event)) continue
       const { credentialId } = event
-      tried.answer = { ...fresh(tried.answer.target), ...(credentialId ? { credentialId } : {}) }
+      tried.answer = { ...fresh(tried.answer.target), ...defined({ credentialId: credentialId || undefined }) }
       tried.summary = fresh(0)
       waitedMs = 0
     }

@@ -1,7 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { defined } from '../../../src/core/defined.ts'
 import type { LoggedEvent, TurnEvent } from '../../../src/core/event.ts'
 import type { RunId } from '../../../src/core/id.ts'
-import { checkConversation, checkRun, checkStream, checkTogether, summarize } from '../../../src/core/invariants/all.ts'
+import {
+  checkAcrossRuns,
+  checkConversation,
+  checkRun,
+  checkStream,
+  summarize,
+} from '../../../src/core/invariants/all.ts'
 import type { Violation } from '../../../src/core/invariants/record.ts'
 import { textOf } from '../../../src/core/message.ts'
 import { isSettled, type Run } from '../../../src/core/run.ts'
@@ -12,35 +19,35 @@ import { attemptFaults, isRemainder } from './attempt-check.ts'
 import { newContextCheck } from './context-check.ts'
 import type { Kernel } from './kernel.ts'
 import { type LadderStates, ladderStates } from './ladder-states.ts'
-import { type Memory, memoryFaults, newMemory } from './memory.ts'
+import { type ClientMemory, memoryFaults, newClientMemory } from './memory.ts'
 import { orderFaults } from './order-check.ts'
 import { type Granted, newPoolCheck } from './pool-check.ts'
 import { newRequestCheck } from './request-check.ts'
 import type { Outside } from './tools.ts'
-import type { Ask, Observer } from './unreliable-store.ts'
+import type { ModelCall, Observer } from './unreliable-store.ts'
 import { SECRET, type Vendors } from './vendors.ts'
 
 export type Checker = {
   observer: Observer
   outside: Outside
-  memory: Memory
+  memory: ClientMemory
   violations: string[]
   reached: Map<string, number>
   violate(text: string): void
-  died(process: string): void
+  processDied(process: string): void
   /** From here on nothing goes wrong any more, so nothing may look as if it had. */
-  weatherIsFair(): void
+  startCalmPhase(): void
   /** What every reader saw: a number of a stream has one content. */
-  saw(runId: RunId, number: number, body: string): void
+  sawChunk(runId: RunId, number: number, body: string): void
   /** When the last cooldown ends. */
   lastCooldown(): number
-  atTheEnd(): Promise<void>
+  checkAtEnd(): Promise<void>
 }
 
 /** Ids a simulated server gives to more than one call of a run. */
 const REPEATED_ID = /^(same|call-\d+)$/
 
-export type CheckerParts = {
+export type CheckerDeps = {
   database: DatabaseSync
   opened: OpenedStore
   /** The runs a process believes it runs. */
@@ -49,7 +56,7 @@ export type CheckerParts = {
 }
 
 /** What has no place in a log while nothing goes wrong. */
-const BAD_WEATHER: readonly TurnEvent['type'][] = ['worker-lost', 'attempt-failed', 'fault-met']
+const FAULT_EVENTS: readonly TurnEvent['type'][] = ['worker-lost', 'attempt-failed', 'fault-met']
 
 /** Room is made also on a fine day, and a conversation may have nothing to make it of. */
 const isHousekeeping = (event: TurnEvent): boolean =>
@@ -58,14 +65,14 @@ const isHousekeeping = (event: TurnEvent): boolean =>
     ? event.failure.kind === 'invalid-request'
     : event.failure.kind === 'context-overflow' && event.failure.requestId === undefined)
 
-const ALWAYS_TOLD: readonly TurnEvent['type'][] = ['attempt-failed', 'tool-ended', 'turn-ended']
+const ALWAYS_STREAMED: readonly TurnEvent['type'][] = ['attempt-failed', 'tool-ended', 'turn-ended']
 
 /** The stream of a run is over when the run ends or begins to wait; up to there every such event has a chunk. */
-function untold(events: readonly LoggedEvent[], chunks: readonly { event: number }[]): number[] {
+function unstreamed(events: readonly LoggedEvent[], chunks: readonly { event: number }[]): number[] {
   const told = new Set(chunks.map((chunk) => chunk.event))
   const end = events.find(({ event }) => event.type === 'turn-ended')?.seq ?? 0
   return events.flatMap(({ seq, event }) =>
-    seq <= end && ALWAYS_TOLD.includes(event.type) && !told.has(seq) ? [seq] : [],
+    seq <= end && ALWAYS_STREAMED.includes(event.type) && !told.has(seq) ? [seq] : [],
   )
 }
 
@@ -73,9 +80,9 @@ type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
 type AnswerReceived = Extract<TurnEvent, { type: 'answer-received' }>
 
 /** Nobody was asked, so nobody else can be. */
-const NOBODY: Granted = { credentialId: 'credential-none', siblings: 0, canRefresh: false }
+const NO_CREDENTIAL: Granted = { credentialId: 'credential-none', siblings: 0, canRefresh: false }
 
-const wordFor = (event: TurnEvent): string =>
+const eventText = (event: TurnEvent): string =>
   event.type === 'attempt-failed'
     ? `${event.purpose ?? 'attempt'} failed (${event.failure.kind}: ${event.remedy})`
     : event.type
@@ -93,7 +100,7 @@ function mayHappenAgain(tool: string, { known, begunAt, askedAt }: Repetition): 
 }
 
 /** Watches a simulation from outside its processes: every commit as it happens, every effect, and the end. */
-export function newChecker(kernel: Kernel, { database, opened, runningIn, vendors }: CheckerParts): Checker {
+export function newChecker(kernel: Kernel, { database, opened, runningIn, vendors }: CheckerDeps): Checker {
   const { store, chunks, snapshot } = opened
   const violations: string[] = []
   const reached = new Map<string, number>()
@@ -113,18 +120,18 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
   const returned = new Set<string>()
   const bills = new Map<number, { text: string; runId?: RunId }>()
   /** What is known of each request, by the name its vendor gave it. */
-  const asks = new Map<string, { ask: Ask; granted?: Granted }>()
+  const asks = new Map<string, { ask: ModelCall; granted?: Granted }>()
   const ladders = new Map<RunId, LadderStates>()
   /** What each process that is looking for abandoned runs could have found when it began. */
   const looking = new Map<string, Set<string>>()
-  const memory = newMemory()
+  const memory = newClientMemory()
   let isFair = false
 
   const reach = (state: string) => void reached.set(state, (reached.get(state) ?? 0) + 1)
   const violate = (text: string) => {
     if (violations.includes(text)) return
     violations.push(text)
-    kernel.tell(`VIOLATION ${text}`)
+    kernel.log(`VIOLATION ${text}`)
   }
   const blame = (found: readonly Violation[]) => {
     for (const { invariant, where, detail } of found) violate(`${invariant} ${where}: ${detail}`)
@@ -155,7 +162,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
   const observer: Observer = {
     reached: reach,
     report: (process, fault, where) => {
-      kernel.tell(`${process} reports ${where}: ${fault instanceof Error ? fault.message : fault}`)
+      kernel.log(`${process} reports ${where}: ${fault instanceof Error ? fault.message : fault}`)
       // The only faults a simulated world may produce are the store's: anything else is a bug of ours.
       if (!(fault instanceof Error && fault.name === 'StorageError'))
         violate(`a fault of our own in ${where}: ${fault}`)
@@ -177,11 +184,11 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       if (!returning.has(lease) && !isDeathTold) violate(`I14 ${id}: its worker was lost and its log does not tell`)
       if (returned.has(lease) && isDeathTold) violate(`I14 ${id}: it was handed back and its log tells of a death`)
       requests.claimed(process, id)
-      kernel.tell(`${process} takes over ${id}`)
+      kernel.log(`${process} takes over ${id}`)
     },
     claimed(process, { run }) {
       requests.claimed(process, run.id)
-      kernel.tell(`${process} claims ${run.id}`)
+      kernel.log(`${process} claims ${run.id}`)
       for (const { id } of queuedBefore.all(run.id)) violate(`I15 ${run.id} was taken from the queue before ${id}`)
     },
     handingBack: (runId, fence) => void returning.add(`${runId} ${fence}`),
@@ -194,12 +201,12 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
     },
     asked(ask) {
       for (const fault of requests.faultsOf(ask)) violate(fault)
-      if (ask.wish.isSummary) contexts.heardSummary(ask.request)
+      if (ask.prompt.isSummary) contexts.heardSummary(ask.request)
       const requestId = `request-${asks.size + 1}`
       const granted = ask.grant && pools.grantedBy(ask.grant)
-      asks.set(requestId, { ask, ...(granted ? { granted } : {}) })
-      kernel.tell(
-        `${ask.process} asks ${ask.request.model} with ${ask.grant?.credentialId ?? 'no key'}: ${ask.wish.isSummary ? 'a summary' : ask.wish.text}`,
+      asks.set(requestId, { ask, ...defined({ granted }) })
+      kernel.log(
+        `${ask.process} asks ${ask.request.model} with ${ask.grant?.credentialId ?? 'no key'}: ${ask.prompt.isSummary ? 'a summary' : ask.prompt.text}`,
       )
       return requestId
     },
@@ -210,8 +217,8 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
     },
     async appended(process, { runId, facts, intents }: Append) {
       for (const { event } of facts) pools.wrote(process, event)
-      const names = [...facts, ...intents].map(({ event }) => wordFor(event))
-      kernel.tell(`${process} commits to ${runId}: ${names.join(', ') || 'nothing'}`)
+      const names = [...facts, ...intents].map(({ event }) => eventText(event))
+      kernel.log(`${process} commits to ${runId}: ${names.join(', ') || 'nothing'}`)
     },
     async changed(runId) {
       // Others commit between two reads: only what is of one moment is judged.
@@ -232,7 +239,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
 
   /** How many others could have served, where the vendor was asked at all. */
   function knownOf({ failure, credentialId }: AttemptFailed): Granted | undefined {
-    if (credentialId === undefined) return NOBODY
+    if (credentialId === undefined) return NO_CREDENTIAL
     return failure.requestId === undefined ? undefined : asks.get(failure.requestId)?.granted
   }
 
@@ -266,11 +273,11 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
 
   function hear(run: Run, event: TurnEvent) {
     const runId = run.id
-    if (isFair && BAD_WEATHER.includes(event.type) && !isHousekeeping(event))
-      violate(`${event.type} in fair weather (${runId}): ${wordFor(event)}`)
+    if (isFair && FAULT_EVENTS.includes(event.type) && !isHousekeeping(event))
+      violate(`${event.type} in fair weather (${runId}): ${eventText(event)}`)
     // Tools and models cannot fault the engine, and what the store says here passes: nothing is left to blame but us.
     if (event.type === 'fault-met') violate(`I12 ${runId}: a fault of our own ended it: ${event.detail}`)
-    if (event.type === 'worker-lost') kernel.tell(`${runId} has lost its worker`)
+    if (event.type === 'worker-lost') kernel.log(`${runId} has lost its worker`)
     if (event.type === 'answer-cut' && (event as { calls?: unknown }).calls)
       violate(`I19 ${runId}: a cut answer has calls`)
     if (event.type === 'context-compacted')
@@ -315,13 +322,13 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       const started = starts.all(runId).map(({ body }) => JSON.parse(String(body)) as { callId: string; fence: number })
       const mine = started.filter((event) => event.callId === callId)
       if (mine.length === 0) violate(`I3 ${runId}: ${tool} ${callId} began before its start was on disk`)
-      kernel.tell(`${tool} ${callId} begins in ${runId} (fence ${fence})`)
+      kernel.log(`${tool} ${callId} begins in ${runId} (fence ${fence})`)
       executing.set(++moments, `${runId} ${mine.at(-1)?.fence} ${process}`)
       return moments
     },
     over: (begunAt) => void executing.delete(begunAt),
     effect(tool, { runId, callId, idempotencyKey }, { begunAt, process }) {
-      kernel.tell(`${tool} ${callId} takes effect in ${runId}, run by ${process}`)
+      kernel.log(`${tool} ${callId} takes effect in ${runId}, run by ${process}`)
       const known = effects.get(idempotencyKey) ?? { place: `${runId} ${callId}`, by: [], last: 0 }
       if (known.place !== `${runId} ${callId}`)
         violate(`I28 ${tool} ${runId} ${callId} has the idempotency key of ${known.place}`)
@@ -371,10 +378,10 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       blame(checkStream({ run, events, chunks: stored, ended: head?.ended ?? false }))
       if (head && !head.ended) violate(`I25 ${run.id}: its stream has no end`)
       else if (head)
-        for (const seq of untold(events, stored)) violate(`I24 ${run.id}: its stream does not tell event ${seq}`)
+        for (const seq of unstreamed(events, stored)) violate(`I24 ${run.id}: its stream does not tell event ${seq}`)
       for (const { number, body } of stored) saw(run.id, number, body)
     }
-    blame(checkTogether({ runs: summaries }))
+    blame(checkAcrossRuns({ runs: summaries }))
     for await (const record of snapshot.conversations()) blame(checkConversation(record))
     for (const [text, count] of texts) if (count > 1) violate(`I8 "${text}" is in the history ${count} times`)
     const faults = [...orderFaults(database), ...memoryFaults(memory, recorded), ...contexts.atTheEnd()]
@@ -389,11 +396,19 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
   }
 
   return {
-    ...{ observer, outside, memory, violations, reached, violate, saw, atTheEnd, lastCooldown: pools.lastEnd },
-    died(process) {
+    observer,
+    outside,
+    memory,
+    violations,
+    reached,
+    violate,
+    sawChunk: saw,
+    checkAtEnd: atTheEnd,
+    lastCooldown: pools.lastEnd,
+    processDied(process) {
       looking.delete(process)
     },
-    weatherIsFair() {
+    startCalmPhase() {
       isFair = true
     },
   }

@@ -1,26 +1,27 @@
 import type { Agent } from '../../../src/core/agent.ts'
+import { defined } from '../../../src/core/defined.ts'
 import type { ConversationId, RunId } from '../../../src/core/id.ts'
 import { Problem } from '../../../src/core/problem.ts'
 import { StorageError } from '../../../src/ports/storage-error.ts'
 import { answerApproval } from '../../../src/service/approvals/answer-approval.ts'
 import { listApprovals, type PendingApproval } from '../../../src/service/approvals/approvals.ts'
 import { changeContext } from '../../../src/service/conversations/change-context.ts'
-import type { Desk } from '../../../src/service/desk.ts'
 import { sendMessage } from '../../../src/service/messages/send-message.ts'
 import { cancelRun } from '../../../src/service/runs/runs.ts'
 import { watchRun } from '../../../src/service/runs/watch-run.ts'
+import type { ServiceContext } from '../../../src/service/service-context.ts'
 import type { Checker } from './checker.ts'
-import type { Weather } from './faults.ts'
+import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 
-export type ClientParts = {
+export type SimulatedClientDeps = {
   name: string
   kernel: Kernel
-  weather: Weather
+  weather: FaultInjector
   checker: Checker
-  place: { agent: Agent; conversationId: ConversationId }
+  conversation: { agent: Agent; conversationId: ConversationId }
   /** A process that is alive right now, if there is one. */
-  anyDesk(): Desk | undefined
+  anyContext(): ServiceContext | undefined
   endsAt: number
 }
 
@@ -41,7 +42,7 @@ const WORDS = [
 ]
 
 /** A client as they are: sends, retries what got no answer, cancels, approves, watches, comes back, and vanishes. */
-export async function runClient(parts: ClientParts): Promise<void> {
+export async function runClient(parts: SimulatedClientDeps): Promise<void> {
   const { kernel, weather, endsAt, name } = parts
   for (let turn = 0; kernel.now() < endsAt; turn++) {
     await kernel.delay(kernel.between(0, 3_000))
@@ -59,11 +60,11 @@ export async function runClient(parts: ClientParts): Promise<void> {
 const MODES = ['sliding_window', 'all', 'self_compact_sliding_window', 'self_compact_all'] as const
 
 /** Somebody asks for a summary, or for all of it to be forgotten, whatever is going on in the conversation. */
-async function makeRoom(parts: ClientParts): Promise<void> {
-  const { kernel, place } = parts
+async function makeRoom(parts: SimulatedClientDeps): Promise<void> {
+  const { kernel, conversation } = parts
   const task = kernel.chance(0.7) ? ('compact' as const) : ('reset' as const)
   const compaction = { mode: kernel.pick(MODES) }
-  await ask(parts, task, (desk) => changeContext({ ...place, task, compaction }, desk))
+  await ask(parts, task, (context) => changeContext({ ...conversation, task, compaction }, context))
 }
 
 const later = async (kernel: Kernel, task: () => Promise<void>) => {
@@ -71,8 +72,8 @@ const later = async (kernel: Kernel, task: () => Promise<void>) => {
   await task()
 }
 
-async function send(key: string, parts: ClientParts): Promise<RunId | undefined> {
-  const { kernel, place, checker } = parts
+async function send(key: string, parts: SimulatedClientDeps): Promise<RunId | undefined> {
+  const { kernel, conversation, checker } = parts
   const words = Array.from({ length: kernel.between(0, 3) }, () => kernel.pick(WORDS))
   const text = [key, ...words].join(' ')
   const policy = kernel.pick(['enqueue', 'enqueue', 'reject', 'interrupt', 'steer'] as const)
@@ -82,11 +83,11 @@ async function send(key: string, parts: ClientParts): Promise<RunId | undefined>
   const background = kernel.chance(0.1)
   const image = { type: 'image' as const, source: { mediaType: 'image/png', data: 'AAAA' } }
   const content = [{ type: 'text' as const, text }, ...(kernel.chance(0.1) ? [image] : [])]
-  const request = { ...place, content, policy, onGuarded, streamTokens, maxSteps, background }
+  const request = { ...conversation, content, policy, onGuarded, streamTokens, maxSteps, background }
   let runId: RunId | undefined
   for (let attempt = 0; attempt < 6; attempt++) {
-    const sent = await ask(parts, `send ${text} (${policy})`, (desk) =>
-      sendMessage({ ...request, idempotencyKey: key }, desk),
+    const sent = await ask(parts, `send ${text} (${policy})`, (context) =>
+      sendMessage({ ...request, idempotencyKey: key }, context),
     )
     if (sent === 'refused') return runId
     if (sent !== 'no-answer') {
@@ -100,17 +101,17 @@ async function send(key: string, parts: ClientParts): Promise<RunId | undefined>
   return runId
 }
 
-async function cancel(runId: RunId, parts: ClientParts): Promise<void> {
+async function cancel(runId: RunId, parts: SimulatedClientDeps): Promise<void> {
   const { cancelling, cancelled } = parts.checker.memory
   cancelling.add(runId)
-  const run = await ask(parts, `cancel ${runId}`, (desk) => cancelRun(runId, desk))
+  const run = await ask(parts, `cancel ${runId}`, (context) => cancelRun(runId, context))
   cancelling.delete(runId)
   if (typeof run === 'object') cancelled.push(runId)
 }
 
-async function answer(parts: ClientParts): Promise<void> {
+async function answer(parts: SimulatedClientDeps): Promise<void> {
   const { kernel, checker } = parts
-  const pending = await ask(parts, 'list approvals', (desk) => listApprovals(desk))
+  const pending = await ask(parts, 'list approvals', (context) => listApprovals(context))
   if (typeof pending !== 'object') return
   for (const { run, calls } of pending) {
     if (kernel.chance(0.3)) continue
@@ -118,9 +119,9 @@ async function answer(parts: ClientParts): Promise<void> {
     if (kernel.chance(0.2)) void cancel(run.id, parts)
     if (!isMistaken) checker.memory.answering.add(run.id)
     for (let attempt = 0; attempt < 3; attempt++) {
-      const next = await ask(parts, `answer ${run.id}`, (desk) => {
+      const next = await ask(parts, `answer ${run.id}`, (context) => {
         if (checker.memory.cancelling.has(run.id)) checker.observer.reached("cancel during an approval's commit")
-        return answerApproval({ runId: run.id, verdicts }, desk)
+        return answerApproval({ runId: run.id, verdicts }, context)
       })
       if (next === 'refused') break
       if (next === 'no-answer') continue
@@ -140,23 +141,23 @@ function drawVerdicts(calls: PendingApproval['calls'], kernel: Kernel) {
   const verdicts = calls.map(({ callId, digest }) => {
     if (isMistaken) return { callId, verdict: 'approve' as const, digest: 'of other arguments' }
     if (kernel.chance(0.3)) return { callId, verdict: 'deny' as const }
-    return { callId, verdict: 'approve' as const, ...(kernel.chance(0.5) ? { digest } : {}) }
+    return { callId, verdict: 'approve' as const, ...defined({ digest: kernel.chance(0.5) ? digest : undefined }) }
   })
   return { verdicts, isMistaken }
 }
 
-export async function watch(runId: RunId, parts: ClientParts): Promise<void> {
+export async function watch(runId: RunId, parts: SimulatedClientDeps): Promise<void> {
   const { kernel, checker } = parts
   let last = 0
   let hasEnded = false
   for (let visit = 0; visit < 4; visit++) {
-    const desk = parts.anyDesk()
-    if (!desk) return
+    const context = parts.anyContext()
+    if (!context) return
     const leave = new AbortController()
     const patience = kernel.after(kernel.between(50, 15_000), () => leave.abort())
     const reading = (async () => {
-      for await (const { number, event, chunk } of watchRun(runId, { after: last, signal: leave.signal }, desk)) {
-        checker.saw(runId, number, JSON.stringify(chunk))
+      for await (const { number, event, chunk } of watchRun(runId, { after: last, signal: leave.signal }, context)) {
+        checker.sawChunk(runId, number, JSON.stringify(chunk))
         if (number !== last + 1)
           checker.violate(`I24 a reader of ${runId} got ${number} after ${last} (event ${event})`)
         if (hasEnded) checker.violate(`I25 a reader of ${runId} got ${number} after the end`)
@@ -167,7 +168,7 @@ export async function watch(runId: RunId, parts: ClientParts): Promise<void> {
       }
       if (hasEnded && !leave.signal.aborted) checker.observer.reached('resume at the last number')
       return 'left'
-    })().catch(forgive)
+    })().catch(ignoreRefusal)
     const outcome = await Promise.race([reading, kernel.delay(20_000)])
     patience()
     leave.abort()
@@ -178,29 +179,29 @@ export async function watch(runId: RunId, parts: ClientParts): Promise<void> {
 
 /** The answer; or that it was refused, which is an answer too; or that none came. */
 export async function ask<T>(
-  parts: ClientParts,
+  parts: SimulatedClientDeps,
   what: string,
-  call: (desk: Desk) => Promise<T>,
+  call: (context: ServiceContext) => Promise<T>,
 ): Promise<T | 'refused' | 'no-answer'> {
   const { kernel, name } = parts
-  const desk = parts.anyDesk()
-  if (!desk) return 'no-answer'
-  const answered = call(desk).catch((fault: unknown) => {
+  const context = parts.anyContext()
+  if (!context) return 'no-answer'
+  const answered = call(context).catch((fault: unknown) => {
     if (fault instanceof Problem) return 'refused' as const
     if (fault instanceof StorageError) return 'no-answer' as const
     throw fault
   })
   const answer = await Promise.race([answered, kernel.delay(10_000).then(() => 'no-answer' as const)])
-  kernel.tell(`${name}: ${what}: ${wordFor(answer)}`)
+  kernel.log(`${name}: ${what}: ${answerText(answer)}`)
   return answer
 }
 
-function wordFor(answer: unknown): string {
+function answerText(answer: unknown): string {
   if (typeof answer === 'string') return answer
   return typeof answer === 'object' && answer !== null && 'runId' in answer ? `ok, it is ${answer.runId}` : 'ok'
 }
 
-function forgive(fault: unknown): 'left' {
+function ignoreRefusal(fault: unknown): 'left' {
   if (fault instanceof Problem || fault instanceof StorageError) return 'left'
   throw fault
 }

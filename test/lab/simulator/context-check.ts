@@ -4,7 +4,7 @@ import type { MessageId } from '../../../src/core/id.ts'
 import { type MessageBody, textOf } from '../../../src/core/message.ts'
 import type { Run } from '../../../src/core/run.ts'
 import type { ModelRequest } from '../../../src/ports/model.ts'
-import { isAside } from './wish.ts'
+import { isPromptForModel } from './parsed-prompt.ts'
 
 type Compacted = Extract<TurnEvent, { type: 'context-compacted' }>
 
@@ -97,7 +97,7 @@ export function newContextCheck(database: DatabaseSync): ContextCheck {
         seen = Number(place)
         bodies.set(String(id), String(body))
         const parsed = JSON.parse(String(body)) as MessageBody
-        if (parsed.role === 'user' && isAside(textOf(parsed.content)))
+        if (parsed.role === 'user' && isPromptForModel(textOf(parsed.content)))
           faults.push(`I5 ${id} is for the model alone and is stored`)
       }
       return faults

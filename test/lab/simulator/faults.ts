@@ -87,7 +87,7 @@ const ODDS: Record<Fault, number> = {
 /** A call that kills whoever runs it does so for ever: it is the run that has to end. */
 const LASTING: ReadonlySet<Fault> = new Set(['tool-poison'])
 
-export type Weather = {
+export type FaultInjector = {
   /** Whether this fault strikes now; counted and told when it does. */
   strikes(fault: Fault, where?: string): boolean
   isOn(fault: Fault): boolean
@@ -95,10 +95,10 @@ export type Weather = {
 }
 
 /** Faults end at `endsAt`, so that after it everything must come to rest. */
-export function newWeather(
+export function newFaultInjector(
   kernel: Kernel,
   { faults, endsAt }: { faults: ReadonlySet<Fault>; endsAt: number },
-): Weather {
+): FaultInjector {
   const struck = new Map<Fault, number>()
   return {
     struck,
@@ -108,7 +108,7 @@ export function newWeather(
       const isDrawn = kernel.chance(ODDS[fault])
       if (!isDrawn || !faults.has(fault) || (kernel.now() >= endsAt && !LASTING.has(fault))) return false
       struck.set(fault, (struck.get(fault) ?? 0) + 1)
-      kernel.tell(`fault ${fault}${where ? ` in ${where}` : ''}`)
+      kernel.log(`fault ${fault}${where ? ` in ${where}` : ''}`)
       return true
     },
   }

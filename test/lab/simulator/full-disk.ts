@@ -1,11 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Weather } from './faults.ts'
+import type { FaultInjector } from './faults.ts'
 
 /**
  * The database as it is when its disk fills up in the middle of a transaction: a statement fails after others of the
  * same commit have written. Only writes are struck; whoever checks may still look.
  */
-export function onFullDisk(database: DatabaseSync, weather: Weather, isReady: () => boolean): DatabaseSync {
+export function onFullDisk(database: DatabaseSync, weather: FaultInjector, isReady: () => boolean): DatabaseSync {
   const strike = (sql: string) => {
     if (!isReady() || !database.isTransaction || !weather.strikes('store-full-midway', sql.split(' ', 3).join(' ')))
       return

@@ -19,7 +19,7 @@ export type Kernel = {
   /** More happened than a day can hold: something goes round in circles. Nothing happens from then on. */
   isExhausted(): boolean
   /** One line of the story; part of the hash that two runs of a seed must share. */
-  tell(line: string): void
+  log(line: string): void
   readonly story: string[]
   hash(): string
   events(): number
@@ -80,7 +80,7 @@ export function newKernel(seed: number): Kernel {
         next.task()
         return true
       }),
-    tell(line) {
+    log(line) {
       const text = `${(now / 1000).toFixed(3)} ${line}`
       story.push(text)
       for (let index = 0; index < text.length; index++)

@@ -1,6 +1,6 @@
 import { DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
 import type { Store } from '../../../src/ports/store.ts'
-import { plainBox } from '../../harness/stand-ins.ts'
+import { plainBox } from '../../harness/stubs.ts'
 import { EPOCH } from './process.ts'
 import { FLOW, type TokenClient } from './token-server.ts'
 import type { Vendors } from './vendors.ts'
@@ -14,7 +14,7 @@ export type Logins = {
   lost(token: string): void
 }
 
-type Parts = {
+type LoginsDeps = {
   vendors: Vendors
   now(): number
   /** Claims are held by the clock: where clocks jump, two may hold one. */
@@ -23,7 +23,7 @@ type Parts = {
 }
 
 /** The one login of a simulated day. A refresh token is shown once, unless whoever showed it died or heard nothing. */
-export function newLogins({ vendors, now, isExcused, violate }: Parts): Logins {
+export function newLogins({ vendors, now, isExcused, violate }: LoginsDeps): Logins {
   const shownBy = new Map<string, TokenClient>()
   const lost = new Set<string>()
   return {
@@ -38,9 +38,19 @@ export function newLogins({ vendors, now, isExcused, violate }: Parts): Logins {
         return
       }
       await credentials.add({
-        ...{ id: ID, organizationId: DEFAULT_ORGANIZATION, provider: 'sim', label: 'login', kind: 'oauth' },
-        ...{ source: 'stored', priority: 0, useCount: 0, state: { type: 'ok' }, generation: 1 },
-        ...{ createdAt: at, updatedAt: at, ...details },
+        id: ID,
+        organizationId: DEFAULT_ORGANIZATION,
+        provider: 'sim',
+        label: 'login',
+        kind: 'oauth',
+        source: 'stored',
+        priority: 0,
+        useCount: 0,
+        state: { type: 'ok' },
+        generation: 1,
+        createdAt: at,
+        updatedAt: at,
+        ...details,
       })
     },
     shown(token, client) {

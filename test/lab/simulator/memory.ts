@@ -3,7 +3,7 @@ import type { RunId } from '../../../src/core/id.ts'
 import { isSettled, type Run } from '../../../src/core/run.ts'
 
 /** What clients were told and must still be true at the end. */
-export type Memory = {
+export type ClientMemory = {
   accepted: { key: string; runId: RunId; text: string; how: 'opened' | 'steered' | 'repeated' }[]
   /** Cancels that have no answer yet. */
   cancelling: Set<RunId>
@@ -13,7 +13,7 @@ export type Memory = {
   answering: Set<RunId>
 }
 
-export const newMemory = (): Memory => ({
+export const newClientMemory = (): ClientMemory => ({
   accepted: [],
   cancelling: new Set(),
   cancelled: [],
@@ -24,7 +24,7 @@ export const newMemory = (): Memory => ({
 type Recorded = ReadonlyMap<RunId, { run: Run; events: LoggedEvent[] }>
 
 /** What clients were told against what is there. */
-export function memoryFaults({ accepted, cancelled, answered }: Memory, recorded: Recorded): string[] {
+export function memoryFaults({ accepted, cancelled, answered }: ClientMemory, recorded: Recorded): string[] {
   return [
     ...acceptedFaults(accepted, recorded),
     ...cancelled.flatMap((runId) => cancelFaults(runId, recorded)),
@@ -32,7 +32,7 @@ export function memoryFaults({ accepted, cancelled, answered }: Memory, recorded
   ]
 }
 
-function acceptedFaults(accepted: Memory['accepted'], recorded: Recorded): string[] {
+function acceptedFaults(accepted: ClientMemory['accepted'], recorded: Recorded): string[] {
   const faults: string[] = []
   const runOfKey = new Map<string, RunId>()
   for (const { key, runId, text } of accepted) {
@@ -57,7 +57,7 @@ function cancelFaults(runId: RunId, recorded: Recorded): string[] {
 }
 
 /** A repeated answer leads to the run the first one opened, unless that run failed or was cancelled. */
-function answeredFaults(answered: Memory['answered'], recorded: Recorded): string[] {
+function answeredFaults(answered: ClientMemory['answered'], recorded: Recorded): string[] {
   return answered.flatMap(({ runId, next }) => {
     if (!recorded.has(next)) return [`I21 the answer to ${runId} was accepted and its run ${next} is not there`]
     const answer = recorded.get(runId)?.events.find(({ event }) => event.type === 'approval-answered')?.event

@@ -1,16 +1,17 @@
 import type { Part } from '../../../src/core/answer.ts'
+import { defined } from '../../../src/core/defined.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
-import type { ModelProvider, ModelRequest, Models, StreamOptions } from '../../../src/ports/model.ts'
-import type { Weather } from './faults.ts'
+import type { ModelProvider, ModelRequest, ModelStreamOptions, Models } from '../../../src/ports/model.ts'
+import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
+import { type ParsedPrompt, parsePrompt } from './parsed-prompt.ts'
 import type { Setup } from './setup.ts'
 import type { Observer } from './unreliable-store.ts'
 import type { Vendors } from './vendors.ts'
-import { type Wish, wishOf } from './wish.ts'
 
-type Parts = {
+type SimulatedModelDeps = {
   kernel: Kernel
-  weather: Weather
+  weather: FaultInjector
   clock: Clock
   observer: Observer
   vendors: Vendors
@@ -19,21 +20,18 @@ type Parts = {
 }
 
 /** Says what the message asks for ("once again guarded"), step by step; what goes wrong is the weather's. */
-export function simulatedModels(parts: Parts): Models {
+export function simulatedModels(parts: SimulatedModelDeps): Models {
   const providers = new Map(['sim', 'spare'].map((provider) => [provider, simulatedProvider(provider, parts)]))
   return { find: (name) => providers.get(name) }
 }
 
-function simulatedProvider(provider: string, parts: Parts): ModelProvider {
+function simulatedProvider(provider: string, parts: SimulatedModelDeps): ModelProvider {
   const { setup } = parts
   const connection = { isStale: false }
   return {
-    stream: (request, options) => speak(request, options, { ...parts, provider, connection }),
+    stream: (request, options) => streamAnswer(request, options, { ...parts, provider, connection }),
     endpoint: { baseUrl: `https://${provider}.simulated`, isAggregator: provider === 'sim' && setup.isAggregator },
-    factsOf: (model) => ({
-      ...(setup.windows[model] ? { window: setup.windows[model] } : {}),
-      ...(setup.maxOutput ? { maxOutput: setup.maxOutput } : {}),
-    }),
+    factsOf: (model) => defined({ window: setup.windows[model] || undefined, maxOutput: setup.maxOutput || undefined }),
     adviceFor: () => 'ask whoever runs the simulation',
     async renewConnections() {
       connection.isStale = false
@@ -41,18 +39,22 @@ function simulatedProvider(provider: string, parts: Parts): ModelProvider {
   }
 }
 
-type Line = Parts & { provider: string; connection: { isStale: boolean } }
+type ModelConnection = SimulatedModelDeps & { provider: string; connection: { isStale: boolean } }
 
-async function* speak(request: ModelRequest, { signal, grant }: StreamOptions, line: Line): AsyncGenerator<Part> {
+async function* streamAnswer(
+  request: ModelRequest,
+  { signal, grant }: ModelStreamOptions,
+  line: ModelConnection,
+): AsyncGenerator<Part> {
   const { kernel, weather, clock, observer, name, provider, connection, vendors } = line
-  const wish = wishOf(request)
+  const wish = parsePrompt(request)
   const requestId = observer.asked({
     process: name,
     provider,
     request,
-    wish,
+    prompt: wish,
     at: clock.now(),
-    ...(grant ? { grant } : {}),
+    ...defined({ grant }),
   })
   await clock.sleep(kernel.between(1, 30), signal)
   const secret = grant ? { secret: grant.secret } : {}
@@ -79,13 +81,13 @@ async function* speak(request: ModelRequest, { signal, grant }: StreamOptions, l
       return
     }
     if (part.type === 'finish') observer.answered(bill, text)
-    yield weather.strikes('provider-nonsense', name) ? nonsense(part, kernel) : part
+    yield weather.strikes('provider-nonsense', name) ? malformedPart(part, kernel) : part
     await clock.sleep(kernel.between(0, 10), signal)
   }
 }
 
 /** What servers really send: repeated or missing ids, broken JSON, tools nobody has. */
-function nonsense(part: Part, kernel: Kernel): Part {
+function malformedPart(part: Part, kernel: Kernel): Part {
   if (part.type === 'call-start')
     return { ...part, ...kernel.pick([{ callId: '' }, { callId: 'same' }, { tool: 'nobody-has-it' }]) }
   if (part.type === 'call-delta') return { ...part, json: kernel.pick(['{"broken":', '[]', '']) }
@@ -93,7 +95,7 @@ function nonsense(part: Part, kernel: Kernel): Part {
 }
 
 /** Answers that are none: nothing, only thoughts, or cut off by the output limit. */
-function spoil(parts: Part[], { kernel, weather, name }: Line): Part[] {
+function spoil(parts: Part[], { kernel, weather, name }: ModelConnection): Part[] {
   const isMute = kernel.chance(0.5)
   const length = kernel.between(1, 4)
   const isHollow = weather.strikes('provider-hollow', name)
@@ -113,7 +115,7 @@ function spoil(parts: Part[], { kernel, weather, name }: Line): Part[] {
 
 const ENDS: ReadonlySet<Part['type']> = new Set(['usage', 'finish'])
 
-type Said = {
+type SimulatedAnswer = {
   parts: Part[] /** What the whole text is, also where this answer is only the rest of it. */
   text: string
 }
@@ -121,9 +123,9 @@ type Said = {
 /** Each word of a wish is one step: a `+` joins calls of one answer. Without words left, the model says goodbye. */
 function answerTo(
   request: ModelRequest,
-  wish: Wish,
+  wish: ParsedPrompt,
   { bill, repeatsIds }: { bill: number; repeatsIds: boolean },
-): Said {
+): SimulatedAnswer {
   const promptTokens = Math.ceil(JSON.stringify(request.messages).length / 8)
   const usage: Part = { type: 'usage', usage: { promptTokens, completionTokens: 5, reasoningTokens: bill } }
   const stop: Part = { type: 'finish', finish: 'stop' }

@@ -1,11 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { CredentialId } from '../../../src/core/credential.ts'
+import { defined } from '../../../src/core/defined.ts'
 import type { TurnEvent } from '../../../src/core/event.ts'
 import type { Grant } from '../../../src/ports/credentials.ts'
 import type { Chosen } from './unreliable-store.ts'
 
-type Rest = { until: number; runId: string; createdAt: number }
-type Member = { id: CredentialId; isDead: boolean; canRefresh: boolean; rest?: Rest }
+type PoolCooldown = { until: number; runId: string; createdAt: number }
+type Member = { id: CredentialId; isDead: boolean; canRefresh: boolean; rest?: PoolCooldown }
 
 /** The members of a pool as the rows have them: read without the product's queries. */
 export type PoolView = readonly Member[]
@@ -25,12 +26,12 @@ export type PoolCheck = {
   /** Whether the cooldown of a failed attempt may be written, and for how long. */
   cooldownFaults(event: AttemptFailed, granted: Granted | undefined): string[]
   /** Rows of a credential that has just been used with success. */
-  restOf(id: CredentialId): Rest | undefined
+  restOf(id: CredentialId): PoolCooldown | undefined
   /** The end of the last one. */
   lastEnd(): number
 }
 
-type Parts = {
+type PoolCheckDeps = {
   database: DatabaseSync
   environmentIds(provider: string): CredentialId[]
   reach(state: string): void
@@ -47,7 +48,7 @@ const UNSTATED: Partial<Record<string, number>> = {
 
 const MAY_REST: readonly string[] = [...Object.keys(UNSTATED), 'policy-blocked', 'upstream-rate-limited']
 
-export function newPoolCheck({ database, environmentIds, reach }: Parts): PoolCheck {
+export function newPoolCheck({ database, environmentIds, reach }: PoolCheckDeps): PoolCheck {
   const grants = new WeakMap<Grant, Granted>()
   const writers = new Map<string, string>()
   const stored = database.prepare(
@@ -58,7 +59,7 @@ export function newPoolCheck({ database, environmentIds, reach }: Parts): PoolCh
   )
   const last = database.prepare('select max(until) as until from cooldowns')
 
-  const restOf = (id: CredentialId): Rest | undefined => {
+  const restOf = (id: CredentialId): PoolCooldown | undefined => {
     const found = resting.get(id)
     return found && { until: Number(found.until), runId: String(found.run_id), createdAt: Number(found.created_at) }
   }
@@ -111,7 +112,7 @@ export function newPoolCheck({ database, environmentIds, reach }: Parts): PoolCh
       grants.set(choice.grant, {
         credentialId,
         canRefresh: member?.canRefresh ?? choice.canRefresh,
-        ...(isSure ? { siblings: was.length - 1 } : {}),
+        ...defined({ siblings: isSure ? was.length - 1 : undefined }),
       })
       return [
         ...(was.includes(credentialId) || is.includes(credentialId)

@@ -2,18 +2,18 @@ import type { DatabaseSync } from 'node:sqlite'
 import { sha256 } from '../../../src/config/sha256.ts'
 import { DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
 import { type Engine, startEngine } from '../../../src/engine/engine.ts'
-import { newWarmAgents } from '../../../src/engine/warm-past.ts'
-import type { World } from '../../../src/engine/world.ts'
+import type { EngineDeps } from '../../../src/engine/engine-deps.ts'
+import { newHistoryCache } from '../../../src/engine/history-cache.ts'
 import { newStreams } from '../../../src/live/streams.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
 import type { Credentials } from '../../../src/ports/credentials.ts'
 import { newCredentialPool } from '../../../src/providers/credentials/credential-pool.ts'
-import type { Desk } from '../../../src/service/desk.ts'
+import type { ServiceContext } from '../../../src/service/service-context.ts'
 import { shareSqliteStore } from '../../../src/storage/sqlite.ts'
 import { toolRegistry } from '../../../src/tools/registry.ts'
-import { mortal, newLife } from '../../harness/mortal.ts'
-import { deskAround, plainBox, worldStandIns } from '../../harness/stand-ins.ts'
-import type { Weather } from './faults.ts'
+import { killable, newKillSwitch } from '../../harness/killable.ts'
+import { newStubContext, plainBox, stubEngineDeps } from '../../harness/stubs.ts'
+import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import { simulatedModels } from './model.ts'
 import type { Setup } from './setup.ts'
@@ -26,7 +26,7 @@ import type { Vendors } from './vendors.ts'
 export type SimulatedProcess = {
   name: string
   readonly isAlive: boolean
-  desk: Desk
+  context: ServiceContext
   engine: Engine
   kill(why: string): void
   /** Nothing in it happens for so long: a garbage collection, a laptop lid, SIGSTOP. */
@@ -36,10 +36,10 @@ export type SimulatedProcess = {
   setClockRight(): void
 }
 
-export type ProcessParts = {
+export type SimulatedProcessDeps = {
   name: string
   kernel: Kernel
-  weather: Weather
+  weather: FaultInjector
   database: DatabaseSync
   observer: Observer
   outside: Outside
@@ -52,11 +52,11 @@ export type ProcessParts = {
 }
 
 /** With room for none, one or all of its conversations a process must do the very same. */
-const roomOf = (name: string): number => [0, 1, 1_000][(name.codePointAt(name.length - 1) ?? 0) % 3]!
+const cacheEntriesOf = (name: string): number => [0, 1, 1_000][(name.codePointAt(name.length - 1) ?? 0) % 3]!
 
-export async function startProcess(parts: ProcessParts): Promise<SimulatedProcess> {
+export async function startProcess(parts: SimulatedProcessDeps): Promise<SimulatedProcess> {
   const { name, kernel, weather, database, observer, outside, setup, vendors, tokenServer, onDeath } = parts
-  const life = newLife()
+  const life = newKillSwitch()
   let pausedUntil = 0
   let skew = 0
 
@@ -68,18 +68,18 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
   }
   const kill = (why: string) => {
     if (!life.isAlive) return
-    kernel.tell(`${name} is killed: ${why}`)
+    kernel.log(`${name} is killed: ${why}`)
     life.kill()
     onDeath(name)
   }
   const clock: Clock = simulatedClock(kernel, { inside, skew: () => skew + parts.nights() })
   const place = { name, kernel, weather, observer, life, inside, kill }
 
-  const shared = await shareSqliteStore({ database, clock, standing: 'peer' })
+  const shared = await shareSqliteStore({ database, clock, ownership: 'peer' })
   const store = unreliableStore(shared.store, place)
   const chunks = unreliableChunks(shared.chunks, place)
   const report = (fault: unknown, where: string) => observer.report(name, fault, where)
-  const mortalStore = mortal(store, life)
+  const mortalStore = killable(store, life)
   const randomness = { uuid: kernel.uuid, fraction: kernel.fraction }
   const client = {
     name,
@@ -93,16 +93,22 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     },
   }
   const pool = newCredentialPool({
-    ...{ organizationId: DEFAULT_ORGANIZATION, store: mortalStore, box: plainBox, clock, randomness, report },
-    ...{ environment: vendors.environment, strategies: { sim: setup.strategy } },
+    organizationId: DEFAULT_ORGANIZATION,
+    store: mortalStore,
+    box: plainBox,
+    clock,
+    randomness,
+    report,
+    environment: vendors.environment,
+    strategies: { sim: setup.strategy },
     flows: tokenServer.flowsFor(client),
   })
-  const world: World = {
-    ...worldStandIns(),
+  const deps: EngineDeps = {
+    ...stubEngineDeps(),
     store: mortalStore,
-    streams: newStreams({ chunks: mortal(chunks, life), clock, report }),
-    warm: newWarmAgents({ limits: { entries: roomOf(name), bytes: 1e9, idleMs: 60_000 }, clock }),
-    credentials: watched(pool, { name, observer }),
+    streams: newStreams({ chunks: killable(chunks, life), clock, report }),
+    historyCache: newHistoryCache({ limits: { entries: cacheEntriesOf(name), bytes: 1e9, idleMs: 60_000 }, clock }),
+    credentials: observedPool(pool, { name, observer }),
     models: simulatedModels({ kernel, weather, clock, observer, vendors, setup, name }),
     tools: toolRegistry(simulatedTools({ kernel, weather, clock, outside, kill, name, observer })),
     spill: { save: async (callId) => `spill/${callId}` },
@@ -111,24 +117,24 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
     digest: sha256,
     report,
   }
-  const engine = await startEngine(world, { maxRunning: 4 })
+  const engine = await startEngine(deps, { maxRunning: 4 })
   const defaults = { maxSteps: 6, maxDurationMs: 300_000, approvalTtlMs: 60_000 }
-  const desk = deskAround({ world, engine, snapshot: shared.snapshot, defaults })
-  kernel.tell(`${name} starts as ${engine.workerId.slice(0, 15)}`)
+  const context = newStubContext({ deps, engine, snapshot: shared.snapshot, defaults })
+  kernel.log(`${name} starts as ${engine.workerId.slice(0, 15)}`)
   return {
     name,
     get isAlive() {
       return life.isAlive
     },
-    desk,
+    context,
     engine,
     kill,
     pause(ms) {
-      kernel.tell(`${name} is paused for ${ms} ms`)
+      kernel.log(`${name} is paused for ${ms} ms`)
       pausedUntil = kernel.now() + ms
     },
     jumpClock(ms) {
-      kernel.tell(`the clock of ${name} jumps by ${ms} ms`)
+      kernel.log(`the clock of ${name} jumps by ${ms} ms`)
       skew += ms
     },
     setClockRight() {
@@ -138,7 +144,7 @@ export async function startProcess(parts: ProcessParts): Promise<SimulatedProces
 }
 
 /** The pool of the product, and somebody who compares what it chose with the rows it had. */
-function watched(pool: Credentials, { name, observer }: { name: string; observer: Observer }): Credentials {
+function observedPool(pool: Credentials, { name, observer }: { name: string; observer: Observer }): Credentials {
   return {
     async choose(provider, options) {
       const before = observer.viewPool(provider)
@@ -153,9 +159,9 @@ function watched(pool: Credentials, { name, observer }: { name: string; observer
 /** The day of the simulation begins here; only differences matter. */
 export const EPOCH = Date.UTC(2026, 0, 1)
 
-type ClockParts = { inside(task: () => void): void; skew(): number }
+type SimulatedClockDeps = { inside(task: () => void): void; skew(): number }
 
-function simulatedClock(kernel: Kernel, { inside, skew }: ClockParts): Clock {
+function simulatedClock(kernel: Kernel, { inside, skew }: SimulatedClockDeps): Clock {
   const sleep = (ms: number, signal?: AbortSignal) =>
     new Promise<void>((resolve) => {
       if (signal?.aborted) return resolve()

@@ -6,20 +6,20 @@ import { type AnswerPart, type Input, inputBody, type MessageBody, textOf } from
 import type { Remedy } from '../../../src/core/recovery.ts'
 import { foldTurn, nextAction } from '../../../src/core/turn.ts'
 import type { RequestShape } from '../../../src/ports/model.ts'
-import type { Ask } from './unreliable-store.ts'
+import type { ModelCall } from './unreliable-store.ts'
 
 export type RequestCheck = {
   /** What is wrong with this request. */
-  faultsOf(ask: Ask): string[]
+  faultsOf(ask: ModelCall): string[]
   /** A text is known to belong to this conversation. */
   heard(text: string, conversationId: ConversationId): void
   claimed(process: string, runId: string): void
 }
 
-type Parts = { database: DatabaseSync; processOf(workerId: string): string | undefined }
+type RequestCheckDeps = { database: DatabaseSync; processOf(workerId: string): string | undefined }
 
 /** What a model is sent must be the conversation, whole and once, and go where the log has come to, as it has come there. */
-export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
+export function newRequestCheck({ database, processOf }: RequestCheckDeps): RequestCheck {
   const conversations = new Map<string, ConversationId>()
   const claims = new Map<string, string[]>()
   /** Slept through its lease: until it learns that, an earlier turn of this very process may still ask for the run. */
@@ -58,12 +58,14 @@ export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
     heard: (text, conversationId) => void conversations.set(text, conversationId),
     claimed,
     faultsOf(ask) {
-      const { request, wish, process } = ask
-      const faults = historyFaults(request.messages).map((fault) => `I2 "${wish.text}" has a broken history: ${fault}`)
-      if (!wish.isSummary && wish.text === '' && wish.messages.length > 0 && !goesOnWithAnApproval(process))
+      const { request, prompt, process } = ask
+      const faults = historyFaults(request.messages).map(
+        (fault) => `I2 "${prompt.text}" has a broken history: ${fault}`,
+      )
+      if (!prompt.isSummary && prompt.text === '' && prompt.messages.length > 0 && !goesOnWithAnApproval(process))
         faults.push(`I9 a model is asked by ${process} without any question`)
       // A summary is asked for in words that are nobody's.
-      const conversation = wish.isSummary ? undefined : conversations.get(wish.text)
+      const conversation = prompt.isSummary ? undefined : conversations.get(prompt.text)
       const run = conversation && running.get(conversation)
       if (!conversation || !run || processOf(String(run.lease_owner)) !== process) return faults
       // Whoever opened it to go on with an approval holds it without a claim.
@@ -73,14 +75,14 @@ export function newRequestCheck({ database, processOf }: Parts): RequestCheck {
       const inputs = events.flatMap(inputsOf)
       // One that lost its lease and does not know yet may still ask for another run.
       const questions = run.continues === null ? inputs : questionsBefore(run.continues)
-      if (!questions.some((input) => textOf(input.content) === wish.text)) return faults
+      if (!questions.some((input) => textOf(input.content) === prompt.text)) return faults
       // The run it continues may still have such a worker here; this one asks nothing before its calls are answered.
       if (run.continues !== null && hasOpenCalls(events)) return faults
       const name = String(run.id)
       return [
         ...faults,
-        ...wayFaults(ask, events).map((fault) => `I16 ${name}: ${fault}`),
-        ...historyGaps(name, wish.messages, {
+        ...expectedRequestFaults(ask, events).map((fault) => `I16 ${name}: ${fault}`),
+        ...historyGaps(name, prompt.messages, {
           stored: stored.all(conversation) as Stored[],
           known: new Set(ids.all(conversation).map(({ id }) => String(id))),
           inputs,
@@ -95,11 +97,11 @@ const inputsOf = (event: TurnEvent): Input[] =>
 
 const hasOpenCalls = (events: TurnEvent[]): boolean => nextAction(foldTurn(events), 0).type !== 'call-model'
 
-type Way = { target: number; spent: Remedy[]; setAside: string[]; kept: AnswerPart[]; outputCap?: number }
+type ExpectedRequest = { target: number; spent: Remedy[]; setAside: string[]; kept: AnswerPart[]; outputCap?: number }
 
 /** Where the log has come to, since the last answer; counted without the fold of the product. */
-function wayOf(events: readonly TurnEvent[]): Way {
-  let way: Way = { target: 0, spent: [], setAside: [], kept: [] }
+function expectedRequestOf(events: readonly TurnEvent[]): ExpectedRequest {
+  let way: ExpectedRequest = { target: 0, spent: [], setAside: [], kept: [] }
   for (const event of events) {
     if (event.type === 'answer-received') way = { target: way.target, spent: [], setAside: [], kept: [] }
     if (event.type !== 'attempt-failed' || event.purpose === 'summary') continue
@@ -114,7 +116,7 @@ function wayOf(events: readonly TurnEvent[]): Way {
   return way
 }
 
-const SHAPES: Partial<Record<Remedy, keyof RequestShape>> = {
+const ADJUSTMENTS: Partial<Record<Remedy, keyof RequestShape>> = {
   'strip-signatures': 'stripSignatures',
   'drop-encrypted-reasoning': 'dropEncryptedReasoning',
   'shrink-images': 'shrinkImages',
@@ -124,19 +126,19 @@ const SHAPES: Partial<Record<Remedy, keyof RequestShape>> = {
   'relax-schemas': 'relaxSchemas',
 }
 
-function wayFaults({ provider, request, wish, grant }: Ask, events: TurnEvent[]): string[] {
+function expectedRequestFaults({ provider, request, prompt, grant }: ModelCall, events: TurnEvent[]): string[] {
   const first = events[0]
   if (first?.type !== 'input-accepted') return []
-  const way = wayOf(events)
-  const { model, shape = {}, outputCap } = request
+  const way = expectedRequestOf(events)
+  const { model, adjustments = {}, outputCap } = request
   const expected = first.settings.targets[way.target]
   const missing = way.spent.flatMap((remedy) => {
-    const field = SHAPES[remedy]
-    return field && shape[field] === undefined ? [field] : []
+    const field = ADJUSTMENTS[remedy]
+    return field && adjustments[field] === undefined ? [field] : []
   })
-  const owed = new Set(way.spent.map((remedy) => SHAPES[remedy]))
-  // What was learnt of a model is kept.
-  const extra = Object.keys(shape).filter(
+  const owed = new Set(way.spent.map((remedy) => ADJUSTMENTS[remedy]))
+  // What was learned of a model is kept.
+  const extra = Object.keys(adjustments).filter(
     (field) => field !== 'textOnlyResults' && !owed.has(field as keyof RequestShape),
   )
   const keptText = way.kept.length > 0 ? textOf(way.kept) : undefined
@@ -145,8 +147,8 @@ function wayFaults({ provider, request, wish, grant }: Ask, events: TurnEvent[])
     ...missing.map((field) => `its request is not shaped by ${field}`),
     ...extra.map((field) => `its request is shaped by ${field}, which nobody asked for`),
     ...(outputCap === way.outputCap ? [] : [`its output is limited to ${outputCap}, by the log to ${way.outputCap}`]),
-    ...(wish.kept === keptText ? [] : [`it goes on after "${wish.kept}", kept is "${keptText}"`]),
-    ...(wish.kept !== undefined || wish.isNudged === way.spent.includes('nudge')
+    ...(prompt.kept === keptText ? [] : [`it goes on after "${prompt.kept}", kept is "${keptText}"`]),
+    ...(prompt.kept !== undefined || prompt.isNudged === way.spent.includes('nudge')
       ? []
       : ['it is nudged or not, by mistake']),
     ...(grant && way.setAside.includes(grant.credentialId) ? [`${grant.credentialId} is asked again`] : []),

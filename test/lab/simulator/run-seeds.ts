@@ -37,7 +37,7 @@ export type SeedsReport = {
 }
 
 /** The rare states that a run of the lab must have been through to mean anything. */
-export const SOMETIMES = [
+export const RARE_STATES = [
   'crash between intent and effect',
   'crash between effect and result',
   'lease lost while a tool runs',
@@ -52,7 +52,8 @@ export const SOMETIMES = [
   'a fallback answers after its primary died in mid-answer',
 ] as const
 
-export const neverReached = (reached: Record<string, number>): string[] => SOMETIMES.filter((state) => !reached[state])
+export const neverReached = (reached: Record<string, number>): string[] =>
+  RARE_STATES.filter((state) => !reached[state])
 
 export const seedsPerCoreMinute = ({ seeds, cpuMs }: SeedsReport): number =>
   cpuMs > 0 ? Math.round((seeds / cpuMs) * 60_000) : 0
@@ -68,8 +69,15 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
   const { silenceMs = SILENCE_MS } = options
   const started = performance.now()
   const report: SeedsReport = {
-    ...{ seeds: 0, events: 0, runs: 0, repeated: 0, ms: 0, cpuMs: 0 },
-    ...{ faults: {}, reached: {}, violations: [] },
+    seeds: 0,
+    events: 0,
+    runs: 0,
+    repeated: 0,
+    ms: 0,
+    cpuMs: 0,
+    faults: {},
+    reached: {},
+    violations: [],
   }
   const children: ChildProcess[] = []
   const take = (line: SeedLine) => {
@@ -132,15 +140,15 @@ function followChild(child: ChildProcess, { next, step, to, take, silenceMs }: F
     child.on('close', (code, signal) => {
       clearTimeout(silence)
       const wasStopped = signal === 'SIGKILL' && !isSilent
-      if (!wasStopped && at <= to) take({ ...NOTHING, seed: at, violations: [brokenWords(isSilent, code, errors)] })
+      if (!wasStopped && at <= to) take({ ...EMPTY_REPORT, seed: at, violations: [crashText(isSilent, code, errors)] })
       resolve()
     })
   })
 }
 
-const NOTHING = { hash: '', events: 0, runs: 0, cpuMs: 0, faults: {}, reached: {} }
+const EMPTY_REPORT = { hash: '', events: 0, runs: 0, cpuMs: 0, faults: {}, reached: {} }
 
-const brokenWords = (isSilent: boolean, code: number | null, errors: string): string =>
+const crashText = (isSilent: boolean, code: number | null, errors: string): string =>
   isSilent ? `I13 the simulator did not come to an end` : `the simulator broke (${code}): ${errors.slice(0, 2_000)}`
 
 function addUp(sum: Record<string, number>, more: Record<string, number>): void {

@@ -23,14 +23,12 @@ for (let seed = from; seed <= to; seed += step) {
   const report = await runSeed({ seed })
   const { user, system } = process.cpuUsage(before)
   const line: SeedLine = {
-    ...{
-      seed,
-      hash: report.hash,
-      events: report.events,
-      runs: report.runs,
-      cpuMs: (user + system) / 1_000,
-      violations: report.violations,
-    },
+    seed,
+    hash: report.hash,
+    events: report.events,
+    runs: report.runs,
+    cpuMs: (user + system) / 1_000,
+    violations: report.violations,
     faults: Object.fromEntries(report.faults),
     reached: Object.fromEntries(report.reached),
   }

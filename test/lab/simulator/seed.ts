@@ -5,10 +5,10 @@ import { HEARTBEAT_MS } from '../../../src/engine/engine.ts'
 import { LEASE_MS } from '../../../src/engine/lease.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { shareSqliteStore } from '../../../src/storage/sqlite.ts'
+import { runCalmPhase } from './calm-phase.ts'
 import { newChecker } from './checker.ts'
-import { type ClientParts, runClient } from './clients.ts'
-import { spendEvening } from './evening.ts'
-import { drawFaults, type Fault, newWeather } from './faults.ts'
+import { runClient, type SimulatedClientDeps } from './clients.ts'
+import { drawFaults, type Fault, newFaultInjector } from './faults.ts'
 import { onFullDisk } from './full-disk.ts'
 import { type Kernel, newKernel } from './kernel.ts'
 import { newLogins } from './logins.ts'
@@ -58,7 +58,7 @@ export async function runSeed({
   const kernel = newKernel(seed)
   const drawn = drawFaults(kernel)
   const faults = exactly ?? (allow ? new Set([...drawn].filter((fault) => allow.has(fault))) : drawn)
-  const weather = newWeather(kernel, { faults, endsAt: durationMs })
+  const weather = newFaultInjector(kernel, { faults, endsAt: durationMs })
   const setup = drawSetup(kernel)
   let nights = 0
   const now = () => kernel.now() + nights
@@ -77,15 +77,15 @@ export async function runSeed({
   const logins = newLogins({ vendors, now, isExcused: () => weather.isOn('clock-jump'), violate: violateLater })
   const tokenServer = openTokenServer({ kernel, weather, vendors, shown: logins.shown, lost: logins.lost })
   let checker: ReturnType<typeof newChecker> | undefined
-  let places: Place[] = []
+  let places: SeededConversation[] = []
   let store: Store | undefined
   const processes: SimulatedProcess[] = []
 
   const runningIn = (name: string) => processes.find((each) => each.name === name)?.engine.dispatcher.running() ?? []
   const prepare = async () => {
-    const opened = await shareSqliteStore({ database, clock: quiet, standing: 'peer' })
+    const opened = await shareSqliteStore({ database, clock: quiet, ownership: 'peer' })
     checker = newChecker(kernel, { database: bare, opened, runningIn, vendors })
-    places = await makePlaces(opened.store, { kernel, setup, count: Math.min(2, clients) })
+    places = await createConversations(opened.store, { kernel, setup, count: Math.min(2, clients) })
     if (setup.login !== 'none') await logins.logIn(opened.store)
     store = opened.store
     isReady = true
@@ -93,54 +93,62 @@ export async function runSeed({
   const preparing = prepare()
   while (!isReady) await kernel.run(kernel.now() + 1)
   await preparing
-  const { observer, outside, violations, reached, died, atTheEnd } = checker!
+  const { observer, outside, violations, reached, processDied, checkAtEnd } = checker!
 
   let lives = 0
   const boot = async () => {
     const name = `p${++lives}`
     const onDeath = () => {
-      died(name)
+      processDied(name)
       kernel.after(restartDelay(kernel), () => void boot().catch(fail))
     }
-    const world = { kernel, weather, database, observer, outside, setup, vendors, tokenServer }
-    processes.push(await startProcess({ name, ...world, nights: () => nights, onDeath }))
+    const deps = { kernel, weather, database, observer, outside, setup, vendors, tokenServer }
+    processes.push(await startProcess({ name, ...deps, nights: () => nights, onDeath }))
   }
   const fail = (fault: unknown) => {
     // A process that cannot start because the store is having a bad moment is started again, as a supervisor would.
     if (fault instanceof Error && fault.name === 'StorageError') kernel.after(500, () => void boot().catch(fail))
     else violations.push(`a fault of our own: ${fault instanceof Error ? fault.stack : fault}`)
   }
-  const anyDesk = () => {
+  const anyContext = () => {
     const alive = processes.filter((process) => process.isAlive)
-    return alive.length > 0 ? kernel.pick(alive).desk : undefined
+    return alive.length > 0 ? kernel.pick(alive).context : undefined
   }
   for (let index = 0; index < 2; index++) void boot().catch(fail)
   const clientsOf = (role: string) =>
-    Array.from({ length: clients }, (_, index): ClientParts => {
+    Array.from({ length: clients }, (_, index): SimulatedClientDeps => {
       const place = places[index % places.length]!
-      return { name: `${role}${index}`, kernel, weather, checker: checker!, place, anyDesk, endsAt: durationMs }
+      return {
+        name: `${role}${index}`,
+        kernel,
+        weather,
+        checker: checker!,
+        conversation: place,
+        anyContext,
+        endsAt: durationMs,
+      }
     })
   process.on('unhandledRejection', fail)
   for (const client of clientsOf('c')) void runClient(client).catch(fail)
-  void makeTrouble(kernel, { weather, processes, durationMs })
+  void injectTrouble(kernel, { weather, processes, durationMs })
   await kernel.run(durationMs)
-  kernel.tell('the faults are over')
+  kernel.log('the faults are over')
   for (const each of processes) each.setClockRight()
-  if (await comesToRest(kernel, bare, durationMs + REST_MS)) {
+  if (await waitUntilQuiet(kernel, bare, durationMs + REST_MS)) {
     // Somebody logs in again where a token was lost, and every cooldown comes to its end.
     if (setup.login !== 'none') await whenOver(kernel, logins.logIn(store!), 1)
     nights = Math.max(0, checker!.lastCooldown() - EPOCH - kernel.now() + 1)
-    kernel.tell(`a night of ${nights} ms passes`)
+    kernel.log(`a night of ${nights} ms passes`)
     // A token that could not be renewed is not tried again for a minute.
     await kernel.run(kernel.now() + (setup.login === 'none' ? 3 * HEARTBEAT_MS : 60_000))
-    kernel.tell('the evening begins')
-    checker!.weatherIsFair()
-    const evening = Promise.all(clientsOf('e').slice(0, places.length).map(spendEvening)).catch(fail)
+    kernel.log('the evening begins')
+    checker!.startCalmPhase()
+    const evening = Promise.all(clientsOf('e').slice(0, places.length).map(runCalmPhase)).catch(fail)
     await whenOver(kernel, evening, 1_000)
-    await comesToRest(kernel, bare, kernel.now() + REST_MS, nights)
+    await waitUntilQuiet(kernel, bare, kernel.now() + REST_MS, nights)
   }
   if (kernel.isExhausted()) checker!.violate('I13 something goes round in circles: the day has too many events')
-  await whenOver(kernel, atTheEnd(), 1)
+  await whenOver(kernel, checkAtEnd(), 1)
   for (const each of processes) each.kill('the day is over')
   process.off('unhandledRejection', fail)
   tokenServer.close()
@@ -173,7 +181,7 @@ function restartDelay(kernel: Kernel): number {
 }
 
 /** Lets time pass until nothing is open any more, and then some: what is late must have its chance to do harm. */
-async function comesToRest(kernel: Kernel, database: DatabaseSync, until: number, nights = 0): Promise<boolean> {
+async function waitUntilQuiet(kernel: Kernel, database: DatabaseSync, until: number, nights = 0): Promise<boolean> {
   const open = database.prepare(
     `select 1 from runs where status in ('created', 'running') or waiting = 1
      union all select 1 from stream_heads where ended = 0`,
@@ -198,12 +206,15 @@ async function whenOver(kernel: Kernel, work: Promise<unknown>, stepMs: number):
   if (isOver) await work
 }
 
-type Place = { agent: Agent; conversationId: ConversationId }
+type SeededConversation = { agent: Agent; conversationId: ConversationId }
 
-type PlaceParts = { kernel: Kernel; setup: Setup; count: number }
+type CreateConversationsOptions = { kernel: Kernel; setup: Setup; count: number }
 
-async function makePlaces(store: Store, { kernel, setup, count }: PlaceParts): Promise<Place[]> {
-  const places: Place[] = []
+async function createConversations(
+  store: Store,
+  { kernel, setup, count }: CreateConversationsOptions,
+): Promise<SeededConversation[]> {
+  const places: SeededConversation[] = []
   for (let index = 0; index < count; index++) {
     const agent: Agent = {
       id: `agent-${kernel.uuid()}`,
@@ -225,9 +236,13 @@ async function makePlaces(store: Store, { kernel, setup, count }: PlaceParts): P
 
 const TROUBLES = ['process-kill', 'process-kill', 'process-pause', 'process-pause', 'clock-jump'] as const
 
-type Trouble = { weather: ReturnType<typeof newWeather>; processes: SimulatedProcess[]; durationMs: number }
+type InjectTroubleOptions = {
+  weather: ReturnType<typeof newFaultInjector>
+  processes: SimulatedProcess[]
+  durationMs: number
+}
 
-async function makeTrouble(kernel: Kernel, { weather, processes, durationMs }: Trouble): Promise<void> {
+async function injectTrouble(kernel: Kernel, { weather, processes, durationMs }: InjectTroubleOptions): Promise<void> {
   while (kernel.now() < durationMs) {
     await kernel.delay(kernel.between(500, 6_000))
     const alive = processes.filter((process) => process.isAlive)

@@ -1,4 +1,5 @@
 import type { PoolStrategy } from '../../../src/core/credential.ts'
+import { defined } from '../../../src/core/defined.ts'
 import type { TargetHandle } from '../../../src/core/target.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -37,7 +38,12 @@ export function drawSetup(kernel: Kernel): Setup {
   const strategy = kernel.pick(STRATEGIES)
   const login = kernel.pick(['none', 'none', 'lenient', 'strict'] as const)
   return {
-    ...{ chain, isAggregator, keys, strategy, login, windows: isSmall ? windows : {} },
-    ...(hasCeiling ? { maxOutput } : {}),
+    chain,
+    isAggregator,
+    keys,
+    strategy,
+    login,
+    windows: isSmall ? windows : {},
+    ...defined({ maxOutput: hasCeiling ? maxOutput : undefined }),
   }
 }

@@ -4,7 +4,7 @@ import { PLANTED_BUGS } from '../planted/bugs.ts'
 import { REGRESSIONS } from './regressions.ts'
 import { runSeeds } from './run-seeds.ts'
 import { runSeed } from './seed.ts'
-import { tellStory } from './story.ts'
+import { storyLines } from './story.ts'
 
 const SEEDS = 12
 
@@ -27,7 +27,7 @@ test('a seed tells the same story every time, and in names a person can read', a
   const [one, other] = [await runSeed({ seed: 42 }), await runSeed({ seed: 42 })]
   assert.deepEqual(one.story, other.story)
   assert.equal(one.hash, other.hash)
-  const story = tellStory(one).join('\n')
+  const story = storyLines(one).join('\n')
   assert.match(story, /claims run:c\d/)
   assert.doesNotMatch(story, /run-[0-9a-f]{8}-/)
 })

@@ -10,7 +10,7 @@ const NOISE = /fault (store-slow|nudge-lost|nudge-doubled)|commits to \S+: nothi
  * What happened, for a person: names instead of ids, and only what concerns the runs in question and the processes they
  * were in. Without a violation everything but the noise is told.
  */
-export function tellStory({ story, violations, conversations }: SeedReport): string[] {
+export function storyLines({ story, violations, conversations }: SeedReport): string[] {
   const runs = new Set(violations.flatMap((text) => text.match(ID) ?? []).filter((id) => id.startsWith('run-')))
   const place = conversations.find((ids) => ids.some((id) => runs.has(id)))
   const names = nameIds(story)
@@ -21,8 +21,8 @@ export function tellStory({ story, violations, conversations }: SeedReport): str
     if (runs.size === 0) return true
     const concerns = [...runs].some((id) => line.includes(id))
     if (concerns) for (const name of line.match(/\bp\d+\b/g) ?? []) processes.add(name)
-    const isNeighbour = place?.some((id) => line.includes(id) && / claims | takes over /.test(line))
-    return concerns || isNeighbour || OF_A_PROCESS.test(line) || line.includes('VIOLATION')
+    const isNeighbor = place?.some((id) => line.includes(id) && / claims | takes over /.test(line))
+    return concerns || isNeighbor || OF_A_PROCESS.test(line) || line.includes('VIOLATION')
   })
   // A fault is told where it struck a process that had the run in hand.
   const faults = story.filter(

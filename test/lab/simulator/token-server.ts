@@ -1,7 +1,7 @@
 import { Dispatcher, getGlobalDispatcher, setGlobalDispatcher } from 'undici'
 import type { FlowOverrides } from '../../../src/providers/credentials/oauth-flows.ts'
 import { loadUndici } from '../../../src/providers/load-undici.ts'
-import type { Weather } from './faults.ts'
+import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import type { Vendors } from './vendors.ts'
 
@@ -20,9 +20,9 @@ export type TokenServer = {
   close(): void
 }
 
-type Parts = {
+type TokenServerDeps = {
   kernel: Kernel
-  weather: Weather
+  weather: FaultInjector
   vendors: Vendors
   /** A refresh token was shown. */
   shown(token: string, client: TokenClient): void
@@ -39,7 +39,7 @@ await loadUndici()
  * The token endpoint, below the HTTP client of the product and on the virtual clock. A refresh token that was shown is
  * used, whether or not the answer arrives.
  */
-export function openTokenServer({ kernel, weather, vendors, shown, lost }: Parts): TokenServer {
+export function openTokenServer({ kernel, weather, vendors, shown, lost }: TokenServerDeps): TokenServer {
   const clients = new Map<string, TokenClient>()
   const usual = getGlobalDispatcher()
 

@@ -1,8 +1,9 @@
+import { defined } from '../../../src/core/defined.ts'
 import type { Effects } from '../../../src/core/tool-call.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
 import type { Tool, ToolAnswer, ToolContext } from '../../../src/ports/tool.ts'
 import { defineTool, failure, success } from '../../../src/tools/define-tool.ts'
-import type { Weather } from './faults.ts'
+import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import type { Observer } from './unreliable-store.ts'
 
@@ -16,9 +17,9 @@ export type Outside = {
   hasHappened(key: string): boolean
 }
 
-type Parts = {
+type SimulatedToolDeps = {
   kernel: Kernel
-  weather: Weather
+  weather: FaultInjector
   clock: Clock
   outside: Outside
   observer: Observer
@@ -43,9 +44,9 @@ const SLOW_MS = 12_000
 /** A wish whose calls kill every process that runs them: one of each client's. */
 const isPoison = (input: unknown): boolean => /^c\d+-2 /.test(String((input as { wish?: string }).wish))
 
-export const simulatedTools = (parts: Parts): Tool[] => KINDS.map((kind) => simulatedTool(kind, parts))
+export const simulatedTools = (parts: SimulatedToolDeps): Tool[] => KINDS.map((kind) => simulatedTool(kind, parts))
 
-function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, kill, name }: Parts): Tool {
+function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, kill, name }: SimulatedToolDeps): Tool {
   const run = async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
     const begunAt = outside.begun(kind.name, context, name)
     try {
@@ -91,6 +92,6 @@ function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, 
     description: kind.name,
     inputSchema,
     run,
-    ...(kind.effects === 'verifiable' ? { verify } : {}),
+    ...defined({ verify: kind.effects === 'verifiable' ? verify : undefined }),
   })
 }

@@ -1,14 +1,14 @@
 import type { RunId, WorkerId } from '../../../src/core/id.ts'
 import type { ChunkStore } from '../../../src/ports/chunk-store.ts'
-import type { Choice, ChooseOptions, Grant } from '../../../src/ports/credentials.ts'
+import type { ChooseOptions, CredentialChoice, Grant } from '../../../src/ports/credentials.ts'
 import type { ModelRequest } from '../../../src/ports/model.ts'
 import { StorageError, type StorageFault } from '../../../src/ports/storage-error.ts'
 import type { Append, Claim, Store } from '../../../src/ports/store.ts'
-import type { Life } from '../../harness/mortal.ts'
-import type { Fault, Weather } from './faults.ts'
+import type { KillSwitch } from '../../harness/killable.ts'
+import type { Fault, FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
+import type { ParsedPrompt } from './parsed-prompt.ts'
 import type { PoolView } from './pool-check.ts'
-import type { Wish } from './wish.ts'
 
 /** Who is told of every commit, in the moment it happens and before its writer hears of it. */
 export type Observer = {
@@ -25,7 +25,7 @@ export type Observer = {
   /** A process registers under this worker id. */
   beats(process: string, workerId: WorkerId): void
   /** A process asks a model; the answer is how the vendor names the request. */
-  asked(ask: Ask): string
+  asked(ask: ModelCall): string
   /** The model said an answer to its end; the number is on the bill, and the text is all that was to be said. */
   answered(bill: number, text: string): void
   /** What a pool is made of at this moment, and what a process chose from it after it had looked. */
@@ -35,24 +35,24 @@ export type Observer = {
   report(process: string, fault: unknown, where: string): void
 }
 
-export type Ask = {
+export type ModelCall = {
   process: string
   provider: string
   request: ModelRequest
-  wish: Wish
+  prompt: ParsedPrompt
   grant?: Grant
   /** By the clock of the process. */
   at: number
 }
 
-export type Chosen = { provider: string; options: ChooseOptions; before: PoolView; choice: Choice }
+export type Chosen = { provider: string; options: ChooseOptions; before: PoolView; choice: CredentialChoice }
 
-type Place = {
+type UnreliableProcess = {
   name: string
   kernel: Kernel
-  weather: Weather
+  weather: FaultInjector
   observer: Observer
-  life: Life
+  life: KillSwitch
   inside(task: () => void): void
   kill(why: string): void
 }
@@ -67,12 +67,12 @@ const BEFORE: [Fault, StorageFault][] = [
 ]
 
 /** The real store behind a network and a disk that have bad days: calls take time, fail before, and fail after. */
-export function unreliableStore(store: Store, place: Place): Store {
+export function unreliableStore(store: Store, place: UnreliableProcess): Store {
   const { observer, name } = place
   const wrap = <T extends object>(room: string, methods: T): T => {
     const wrapped = Object.entries(methods).map(([method, work]) => [
       method,
-      through(`${room}.${method}`, work as Method, place),
+      withFaults(`${room}.${method}`, work as Method, place),
     ])
     return Object.fromEntries(wrapped) as T
   }
@@ -149,7 +149,7 @@ export function unreliableStore(store: Store, place: Place): Store {
 }
 
 /** A nudge is only a nudge: chunks fail before they are written, and take their time. */
-export function unreliableChunks(chunks: ChunkStore, place: Place): ChunkStore {
+export function unreliableChunks(chunks: ChunkStore, place: UnreliableProcess): ChunkStore {
   const { kernel, weather, life } = place
   const append: ChunkStore['append'] = async (appends) => {
     await pass(place, 1)
@@ -159,14 +159,14 @@ export function unreliableChunks(chunks: ChunkStore, place: Place): ChunkStore {
     await pass(place, kernel.between(0, 2))
     return answer
   }
-  const appendAtOnce: ChunkStore['appendAtOnce'] = (piece) => {
+  const appendAtOnce: ChunkStore['appendSync'] = (piece) => {
     if (weather.strikes('chunks-error', place.name)) throw new StorageError('busy', 'simulated')
-    return life.isAlive && chunks.appendAtOnce!(piece)
+    return life.isAlive && chunks.appendSync!(piece)
   }
-  return { ...chunks, append, appendAtOnce }
+  return { ...chunks, append, appendSync: appendAtOnce }
 }
 
-function through(method: string, work: Method, place: Place): Method {
+function withFaults(method: string, work: Method, place: UnreliableProcess): Method {
   const { kernel, weather, observer, life, name, kill } = place
   const where = `${method} of ${name}`
   return async (...parameters) => {
@@ -194,5 +194,5 @@ const READS = /\.(get|getAnywhere|list|read|steps|expired|context|ofRun|findByNa
 const isWrite = (method: string) => !READS.test(method)
 
 /** Time passes in the world; the process may be paused or dead when it is over. */
-const pass = ({ kernel, inside }: Place, ms: number): Promise<void> =>
+const pass = ({ kernel, inside }: UnreliableProcess, ms: number): Promise<void> =>
   new Promise((resolve) => kernel.after(ms, () => inside(resolve)))

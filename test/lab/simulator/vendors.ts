@@ -1,8 +1,9 @@
 import type { CredentialId } from '../../../src/core/credential.ts'
+import { defined } from '../../../src/core/defined.ts'
 import type { Failure, FailureKind } from '../../../src/core/failure.ts'
 import type { ModelRequest, RequestShape } from '../../../src/ports/model.ts'
 import type { EnvironmentSource } from '../../../src/providers/credentials/environment-keys.ts'
-import type { Weather } from './faults.ts'
+import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import type { Setup } from './setup.ts'
 
@@ -17,13 +18,13 @@ export type Vendors = {
   environment: EnvironmentSource[]
   environmentIds(provider: string): CredentialId[]
   /** Why this request is turned away, if it is. */
-  refusalOf(asked: AskedVendor): Failure | undefined
+  refusalOf(asked: VendorRequest): Failure | undefined
   /** A login and its single-use renewals; `undefined` where the refresh token was used. */
   issue(): Tokens
   renew(refreshToken: string): Tokens | undefined
 }
 
-export type AskedVendor = {
+export type VendorRequest = {
   provider: string
   request: ModelRequest
   secret?: string
@@ -37,9 +38,9 @@ export type Tokens = { secret: string; refreshToken: string; lastsMs: number }
 type Key = { limitedUntil: number; isStated: boolean; revokedUntil: number; brokeUntil: number; endsAt: number }
 type Demand = { kind: FailureKind; until: number }
 
-type Parts = { kernel: Kernel; weather: Weather; setup: Setup; now(): number; endsAt: number }
+type VendorsDeps = { kernel: Kernel; weather: FaultInjector; setup: Setup; now(): number; endsAt: number }
 
-export function newVendors({ kernel, weather, setup, now, endsAt }: Parts): Vendors {
+export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps): Vendors {
   const keys = new Map<string, Key>()
   const demands = new Map<string, Demand>()
   const down = new Map<string, { kind: FailureKind; until: number; retryAfterMs?: number }>()
@@ -111,7 +112,7 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: Parts): Vend
     return DEMANDS[demand.kind]!.isMet(request) ? undefined : failure(demand.kind, DEMANDS[demand.kind]!.says)
   }
 
-  function roomRefusal({ request, isSummary }: AskedVendor): Failure | undefined {
+  function roomRefusal({ request, isSummary }: VendorRequest): Failure | undefined {
     const isTold = kernel.chance(0.5)
     const window = setup.windows[request.model]
     if (!window || !weather.strikes('provider-narrow', request.model) || isSummary) return undefined
@@ -125,7 +126,13 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: Parts): Vend
     const isStated = kernel.chance(0.3)
     const statedWindow = kernel.between(500, 2_000)
     if (!weather.strikes('provider-status', kind)) return undefined
-    return failure(kind, { ...(isStated ? { retryAfterMs } : {}), ...(WIDE.has(kind) ? { statedWindow } : {}) })
+    return failure(
+      kind,
+      defined({
+        retryAfterMs: isStated ? retryAfterMs : undefined,
+        statedWindow: WIDE.has(kind) ? statedWindow : undefined,
+      }),
+    )
   }
 
   return {
@@ -194,7 +201,9 @@ const failure = (kind: FailureKind, more: Partial<Failure> = {}): Failure => ({
 
 type DemandRule = { isMet(request: ModelRequest): boolean; says?: Partial<Failure> }
 
-const asks = (field: keyof RequestShape): DemandRule => ({ isMet: ({ shape }) => shape?.[field] !== undefined })
+const asks = (field: keyof RequestShape): DemandRule => ({
+  isMet: ({ adjustments }) => adjustments?.[field] !== undefined,
+})
 
 /** What goes away only when the request has the right shape. */
 const DEMANDS: Partial<Record<FailureKind, DemandRule>> = {

@@ -1,12 +1,12 @@
-/** One line of a chart. `tone` names a colour of the page. */
-export type Line = { name: string; tone: 'one' | 'two' | 'three'; values: readonly number[] }
+/** One line of a chart. `tone` names a color of the page. */
+export type ChartSeries = { name: string; tone: 'one' | 'two' | 'three'; values: readonly number[] }
 
 export type Chart = {
   title: string
   about: string
   unit: string
   times: readonly number[]
-  lines: readonly Line[]
+  lines: readonly ChartSeries[]
   /** Moments worth a mark: the checks of the invariants. */
   marks: readonly number[]
 }
@@ -18,7 +18,7 @@ const RIGHT = 14
 const TOP = 10
 const BOTTOM = 26
 
-/** A chart as one SVG, coloured by the page it is put into. */
+/** A chart as one SVG, colored by the page it is put into. */
 export function drawChart({ title, about, unit, times, lines, marks }: Chart): string {
   const end = Math.max(times.at(-1) ?? 1, 1)
   const top = niceTop(Math.max(...lines.flatMap((line) => line.values), 0))

@@ -6,12 +6,12 @@ import type { Run } from '../../../src/core/run.ts'
 import { answerApproval } from '../../../src/service/approvals/answer-approval.ts'
 import { listApprovals } from '../../../src/service/approvals/approvals.ts'
 import { createConversation } from '../../../src/service/conversations/conversations.ts'
-import type { Desk } from '../../../src/service/desk.ts'
 import { sendMessage } from '../../../src/service/messages/send-message.ts'
 import { cancelRun } from '../../../src/service/runs/runs.ts'
 import { waitForRun, watchRun } from '../../../src/service/runs/watch-run.ts'
+import type { ServiceContext } from '../../../src/service/service-context.ts'
 import { seededFraction } from '../../harness/seeded.ts'
-import { WISHES, type Wish } from './model.ts'
+import { SCENARIOS, type SoakScenario } from './model.ts'
 import type { Totals } from './sample.ts'
 
 export type Traffic = {
@@ -28,17 +28,27 @@ const REMEMBERED = 4_000
 const LONGEST_PAUSE_MS = 300
 const DRAIN_MS = 30_000
 
-export function startTraffic(agent: Agent, desk: Desk, seed: number): Traffic {
+export function startTraffic(agent: Agent, context: ServiceContext, seed: number): Traffic {
   const fraction = seededFraction(seed)
   const chance = (share: number) => fraction() < share
-  const wishes = (Object.keys(WISHES) as Wish[]).flatMap((wish) => Array.from({ length: WISHES[wish] }, () => wish))
+  const wishes = (Object.keys(SCENARIOS) as SoakScenario[]).flatMap((wish) =>
+    Array.from({ length: SCENARIOS[wish] }, () => wish),
+  )
   const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
   const draining = new AbortController()
   const known: ConversationId[] = []
   let times = { sends: [] as number[], turns: [] as number[], ended: 0 }
   const totals: Totals = {
-    ...{ conversations: 0, sent: 0, steered: 0, refused: 0, cancelled: 0, answered: 0 },
-    ...{ watched: 0, returned: 0, dropped: 0, endings: {} },
+    conversations: 0,
+    sent: 0,
+    steered: 0,
+    refused: 0,
+    cancelled: 0,
+    answered: 0,
+    watched: 0,
+    returned: 0,
+    dropped: 0,
+    endings: {},
   }
   const clients = Array.from({ length: CLIENTS }, talk)
 
@@ -78,7 +88,7 @@ export function startTraffic(agent: Agent, desk: Desk, seed: number): Traffic {
     if (chance(0.08)) totals.steered += (await send(conversationId, pick(wishes), 'steer')) === runId ? 1 : 0
     if (chance(0.1)) await cancelSoon(runId)
     const isSteady = await follow(runId)
-    const run = await waitForRun(runId, desk)
+    const run = await waitForRun(runId, context)
     // One kind of turn, so that the curve shows the server and not the mixture.
     if (wish === 'plain' && isSteady && run.stopReason === 'end_turn') times.turns.push(performance.now() - began)
     count(run)
@@ -88,23 +98,23 @@ export function startTraffic(agent: Agent, desk: Desk, seed: number): Traffic {
 
   async function somewhere(): Promise<ConversationId> {
     if (known.length > 0 && chance(0.6)) return pick(known)
-    const { id } = await createConversation(agent, desk)
+    const { id } = await createConversation(agent, context)
     totals.conversations++
     if (known.length < REMEMBERED) known.push(id)
     else known[Math.floor(fraction() * known.length)] = id
     return id
   }
 
-  async function send(conversationId: ConversationId, text: Wish, policy: 'enqueue' | 'steer'): Promise<RunId> {
+  async function send(conversationId: ConversationId, text: SoakScenario, policy: 'enqueue' | 'steer'): Promise<RunId> {
     const content = [{ type: 'text' as const, text }]
-    const { runId } = await sendMessage({ agent, conversationId, content, policy, streamTokens: chance(0.8) }, desk)
+    const { runId } = await sendMessage({ agent, conversationId, content, policy, streamTokens: chance(0.8) }, context)
     totals.sent++
     return runId
   }
 
   async function cancelSoon(runId: RunId): Promise<void> {
     await sleep(fraction() * 60)
-    await cancelRun(runId, desk)
+    await cancelRun(runId, context)
     totals.cancelled++
   }
 
@@ -128,7 +138,7 @@ export function startTraffic(agent: Agent, desk: Desk, seed: number): Traffic {
     let last = options.after
     let seen = 0
     const signal = new AbortController().signal
-    const chunks = watchRun(runId, { after: last, signal }, desk)
+    const chunks = watchRun(runId, { after: last, signal }, context)
     for (;;) {
       const next = await chunks.next()
       if (next.done) {
@@ -149,12 +159,12 @@ export function startTraffic(agent: Agent, desk: Desk, seed: number): Traffic {
       chance(0.7) ? { callId, verdict: 'approve' as const } : { callId, verdict: 'deny' as const, reason: 'soak' },
     )
     if (verdicts.length === 0) return
-    count(await waitForRun(await answerApproval({ runId, verdicts }, desk), desk))
+    count(await waitForRun(await answerApproval({ runId, verdicts }, context), context))
     totals.answered++
   }
 
   async function listCalls(runId: RunId): Promise<string[]> {
-    const pending = (await listApprovals(desk)).find(({ run }) => run.id === runId)
+    const pending = (await listApprovals(context)).find(({ run }) => run.id === runId)
     return pending?.calls.map((call) => call.callId) ?? []
   }
 
@@ -180,9 +190,9 @@ export function startTraffic(agent: Agent, desk: Desk, seed: number): Traffic {
     const statuses = { statuses: ['created' as const, 'running' as const] }
     const end = performance.now() + DRAIN_MS
     for (;;) {
-      for (const { run } of await listApprovals(desk)) await tolerate(() => answer(run))
-      const open = await desk.world.store.runs.list(desk.organizationId, statuses, { limit: 100 })
-      const waiting = await listApprovals(desk)
+      for (const { run } of await listApprovals(context)) await tolerate(() => answer(run))
+      const open = await context.deps.store.runs.list(context.organizationId, statuses, { limit: 100 })
+      const waiting = await listApprovals(context)
       if (areGone() && open.length + waiting.length === 0) return []
       if (performance.now() > end)
         return ['a client', ...[...open, ...waiting.map(({ run }) => run)].map(({ id }) => id)]

@@ -11,7 +11,9 @@ const { values } = parseArgs({
 })
 const { folder } = values
 const report = await runSoak({
-  ...{ minutes: Number(values.minutes), seed: Number(values.seed), folder },
+  minutes: Number(values.minutes),
+  seed: Number(values.seed),
+  folder,
   onSample({ at, rss, heap, running, turnsPerSecond }) {
     const megabytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MB`
     const line = `${at.toFixed(0)} s: ${megabytes(rss)} resident, ${megabytes(heap)} heap, ${running} turns running, ${turnsPerSecond.toFixed(0)} ended per second`

@@ -6,7 +6,7 @@ import { lastInput, sinceInput } from '../../../src/providers/scripted/current-t
 import { defineTool, success } from '../../../src/tools/define-tool.ts'
 
 /** What is asked of the model, and how often. */
-export const WISHES = {
+export const SCENARIOS = {
   plain: 30,
   tools: 14,
   parallel: 12,
@@ -21,7 +21,7 @@ export const WISHES = {
   stall: 4,
 } as const
 
-export type Wish = keyof typeof WISHES
+export type SoakScenario = keyof typeof SCENARIOS
 
 const STALL_MS = 400
 const HUGE = 'All work and no play makes a long output. '.repeat(7_000)
@@ -31,14 +31,14 @@ const call = (index: number, tool: string): Part[] => [
   { type: 'call-delta', index, json: JSON.stringify({ index }) },
 ]
 
-const CALLS: Partial<Record<Wish, Part[][]>> = {
+const CALLS: Partial<Record<SoakScenario, Part[][]>> = {
   tools: [[...call(0, 'write'), ...call(1, 'look')], call(0, 'write')],
   parallel: [[0, 1, 2, 3].flatMap((index) => call(index, 'look'))],
   guarded: [[...call(0, 'guarded'), ...call(1, 'look')]],
   huge: [call(0, 'dump')],
 }
 
-const FAILURES: Partial<Record<Wish, { kind: FailureKind; targets: string[] }>> = {
+const FAILURES: Partial<Record<SoakScenario, { kind: FailureKind; targets: string[] }>> = {
   fallback: { kind: 'auth-rejected', targets: ['first'] },
   broken: { kind: 'quota-exhausted', targets: ['first', 'second'] },
   stall: { kind: 'timeout', targets: ['first', 'second'] },
@@ -49,7 +49,7 @@ const words = (count: number): Part[] =>
 
 export const soakModel: ModelProvider = {
   async *stream({ model, messages }, { signal }): AsyncGenerator<Part> {
-    const wish = lastInput(messages) as Wish
+    const wish = lastInput(messages) as SoakScenario
     const step = sinceInput(messages).filter((body) => body.role === 'assistant').length
     const failure = FAILURES[wish]
     if (failure?.targets.includes(model)) {

@@ -62,12 +62,10 @@ function charts({ samples, checks }: SoakReport): Chart[] {
   const chart = (rest: Omit<Chart, 'times' | 'marks'>): Chart => ({ ...rest, times, marks })
   return [
     chart({
-      ...{
-        title: 'Memory',
-        unit: 'MB',
-        about:
-          'Kept: what survives a full collection; a leak shows here. Resident memory holds SQLite’s page caches too, up to 64 MB for each file.',
-      },
+      title: 'Memory',
+      unit: 'MB',
+      about:
+        'Kept: what survives a full collection; a leak shows here. Resident memory holds SQLite’s page caches too, up to 64 MB for each file.',
       lines: [
         { name: 'resident', tone: 'one', values: megabytes((sample) => sample.rss) },
         { name: 'heap', tone: 'two', values: megabytes((sample) => sample.heap) },
@@ -75,11 +73,9 @@ function charts({ samples, checks }: SoakReport): Chart[] {
       ],
     }),
     chart({
-      ...{
-        title: 'Files on disk',
-        unit: 'MB',
-        about: 'Messages, events and chunks only grow; the write-ahead logs stay at the size of a checkpoint.',
-      },
+      title: 'Files on disk',
+      unit: 'MB',
+      about: 'Messages, events and chunks only grow; the write-ahead logs stay at the size of a checkpoint.',
       lines: [
         { name: 'database', tone: 'one', values: megabytes((sample) => sample.database) },
         { name: 'write-ahead logs', tone: 'two', values: megabytes((sample) => sample.log) },
@@ -87,51 +83,51 @@ function charts({ samples, checks }: SoakReport): Chart[] {
       ],
     }),
     chart({
-      ...{ title: 'Sending a message', unit: 'ms', about: 'Until it is accepted: on disk, with its fsync.' },
+      title: 'Sending a message',
+      unit: 'ms',
+      about: 'Until it is accepted: on disk, with its fsync.',
       lines: [
         { name: 'p99', tone: 'two', values: of((sample) => sample.sendP99) },
         { name: 'p50', tone: 'one', values: of((sample) => sample.sendP50) },
       ],
     }),
     chart({
-      ...{
-        title: 'A whole plain turn',
-        unit: 'ms',
-        about: 'From sending to the end of its run, the queue of its conversation included.',
-      },
+      title: 'A whole plain turn',
+      unit: 'ms',
+      about: 'From sending to the end of its run, the queue of its conversation included.',
       lines: [
         { name: 'p99', tone: 'two', values: of((sample) => sample.turnP99) },
         { name: 'p50', tone: 'one', values: of((sample) => sample.turnP50) },
       ],
     }),
     chart({
-      ...{ title: 'Event-loop delay', unit: 'ms', about: 'How long the one thread kept everybody waiting.' },
+      title: 'Event-loop delay',
+      unit: 'ms',
+      about: 'How long the one thread kept everybody waiting.',
       lines: [
         { name: 'longest', tone: 'two', values: of((sample) => sample.loopMax) },
         { name: 'p99', tone: 'one', values: of((sample) => sample.loopP99) },
       ],
     }),
     chart({
-      ...{
-        title: 'Traffic',
-        unit: '',
-        about: 'Turns running at the moment of the sample, and turns that ended per second.',
-      },
+      title: 'Traffic',
+      unit: '',
+      about: 'Turns running at the moment of the sample, and turns that ended per second.',
       lines: [
         { name: 'ended per second', tone: 'one', values: of((sample) => sample.turnsPerSecond) },
         { name: 'running', tone: 'two', values: of((sample) => sample.running) },
       ],
     }),
     chart({
-      ...{ title: 'Open files', unit: '', about: 'File descriptors of the server process.' },
+      title: 'Open files',
+      unit: '',
+      about: 'File descriptors of the server process.',
       lines: [{ name: 'open', tone: 'one', values: of((sample) => sample.files) }],
     }),
     chart({
-      ...{
-        title: 'Checking every invariant',
-        unit: 's',
-        about: 'Of the whole live database, by another process; second looks included.',
-      },
+      title: 'Checking every invariant',
+      unit: 's',
+      about: 'Of the whole live database, by another process; second looks included.',
       lines: [{ name: 'took', tone: 'one', values: checks.map((check) => check.seconds) }],
     }),
   ].map((one, index, all) =>

@@ -30,7 +30,7 @@ export type SoakReport = {
   verdict: Verdict
 }
 
-type Told = Partial<Sample> & { what: string; totals?: Totals; stuck?: string[]; text?: string }
+type SoakMessage = Partial<Sample> & { what: string; totals?: Totals; stuck?: string[]; text?: string }
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
 const SECONDS_BETWEEN_CHECKS = 60
@@ -49,9 +49,9 @@ export async function runSoak({ minutes, seed, folder, onSample }: SoakOptions):
   const checks: Check[] = []
   const faults: string[] = []
   const server = startServer({ home, seed, minutes, hear })
-  let last: Told | undefined
+  let last: SoakMessage | undefined
 
-  function hear(line: Told): void {
+  function hear(line: SoakMessage): void {
     if (line.what === 'fault') faults.push(line.text ?? '')
     if (line.totals) last = line
     if (line.what !== 'sample') return
@@ -87,7 +87,7 @@ export async function runSoak({ minutes, seed, folder, onSample }: SoakOptions):
   }
 }
 
-type ServerOptions = { home: string; seed: number; minutes: number; hear(line: Told): void }
+type ServerOptions = { home: string; seed: number; minutes: number; hear(line: SoakMessage): void }
 
 function startServer({ home, seed, minutes, hear }: ServerOptions) {
   const sampleMs = minutes < 1 ? 500 : Math.max(2_000, (minutes * 60_000) / MOST_SAMPLES)
@@ -95,8 +95,11 @@ function startServer({ home, seed, minutes, hear }: ServerOptions) {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {
       ...process.env,
-      ...{ HOLDFAST_HOME: home, HOLDFAST_APPROVAL_DAYS: APPROVAL_DAYS, DATABASE_URL: '' },
-      ...{ SOAK_SEED: String(seed), SOAK_SAMPLE_MS: String(sampleMs) },
+      HOLDFAST_HOME: home,
+      HOLDFAST_APPROVAL_DAYS: APPROVAL_DAYS,
+      DATABASE_URL: '',
+      SOAK_SEED: String(seed),
+      SOAK_SAMPLE_MS: String(sampleMs),
     },
   })
   let errors = ''
@@ -112,7 +115,7 @@ function startServer({ home, seed, minutes, hear }: ServerOptions) {
   // A server that died early does not read its orders.
   child.stdin.on('error', () => {})
   createInterface({ input: child.stdout }).on('line', (text) => {
-    const line = JSON.parse(text) as Told
+    const line = JSON.parse(text) as SoakMessage
     hear(line)
     saying(line.what).resolve()
   })
@@ -151,7 +154,7 @@ async function check(home: string, at: number): Promise<Check> {
   const app = await openApp({ environment: { HOLDFAST_HOME: home }, role: 'guest' })
   try {
     const began = performance.now()
-    const { runs, messages, violations } = await checkStore(app.desk)
+    const { runs, messages, violations } = await checkStore(app.context)
     const seconds = (performance.now() - began) / 1_000
     const told = violations.map(({ invariant, where, detail }) => `${invariant} ${where}: ${detail}`)
     return { at, seconds, runs, messages, violations: told }

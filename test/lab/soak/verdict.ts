@@ -12,7 +12,7 @@ type Curve = {
   take: 'middle' | 'ceiling'
   /** What the curve may gain between warm-up and end without being called growth. */
   allowance: number
-  tell(value: number): string
+  format(value: number): string
 }
 
 const megabytes = (bytes: number): string => `${(bytes / MB).toFixed(1)} MB`
@@ -20,19 +20,30 @@ const plain = (value: number): string => value.toFixed(1)
 
 const CURVES: readonly Curve[] = [
   // SQLite's page caches (64 MB for each of two writers, see storage/sqlite.ts) fill as the files grow, for minutes.
-  { name: 'resident memory', of: ({ rss }) => rss, take: 'middle', allowance: 128 * MB, tell: megabytes },
-  { name: 'heap', of: ({ kept }) => kept, take: 'middle', allowance: 8 * MB, tell: megabytes },
-  { name: 'open files', of: ({ files }) => files, take: 'middle', allowance: 4, tell: plain },
+  { name: 'resident memory', of: ({ rss }) => rss, take: 'middle', allowance: 128 * MB, format: megabytes },
+  { name: 'heap', of: ({ kept }) => kept, take: 'middle', allowance: 8 * MB, format: megabytes },
+  { name: 'open files', of: ({ files }) => files, take: 'middle', allowance: 4, format: plain },
   // A checkpoint begins at 32 MB of log and the file is cut back to 64.
-  { name: 'write-ahead log', of: ({ log }) => log, take: 'ceiling', allowance: 64 * MB, tell: megabytes },
+  { name: 'write-ahead log', of: ({ log }) => log, take: 'ceiling', allowance: 64 * MB, format: megabytes },
 ]
 
 const WINDOWS = 12
 const WARM_UP = 1 / 3
 
-export type Judged = { samples: readonly Sample[]; checks: readonly Check[]; totals: Totals; stuck: readonly string[] }
+export type SoakMeasurements = {
+  samples: readonly Sample[]
+  checks: readonly Check[]
+  totals: Totals
+  stuck: readonly string[]
+}
 
-export function judge({ samples, checks, totals, stuck, faults }: Judged & { faults: readonly string[] }): Verdict {
+export function judge({
+  samples,
+  checks,
+  totals,
+  stuck,
+  faults,
+}: SoakMeasurements & { faults: readonly string[] }): Verdict {
   const violations = checks.flatMap((check) => check.violations)
   const findings: Finding[] = [
     ...CURVES.map((curve) => judgeCurve(curve, samples)),
@@ -52,7 +63,7 @@ export function judge({ samples, checks, totals, stuck, faults }: Judged & { fau
   return { isGood: findings.every((finding) => finding.isGood), findings }
 }
 
-function judgeCurve({ name, of, take, allowance, tell }: Curve, samples: readonly Sample[]): Finding {
+function judgeCurve({ name, of, take, allowance, format }: Curve, samples: readonly Sample[]): Finding {
   const warm = samples.slice(Math.floor(samples.length * WARM_UP))
   const size = Math.max(1, Math.floor(warm.length / WINDOWS))
   const windows = Array.from({ length: Math.floor(warm.length / size) }, (_, index) =>
@@ -62,7 +73,7 @@ function judgeCurve({ name, of, take, allowance, tell }: Curve, samples: readonl
   const growth = slope(points) * ((points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0))
   const minutes = ((points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0)) / 60
   const last = points.at(-1)?.value ?? 0
-  const detail = `${tell(last)} at the end, ${growth >= 0 ? '+' : '−'}${tell(Math.abs(growth))} in ${minutes.toFixed(1)} minutes after warm-up (allowed +${tell(allowance)})`
+  const detail = `${format(last)} at the end, ${growth >= 0 ? '+' : '−'}${format(Math.abs(growth))} in ${minutes.toFixed(1)} minutes after warm-up (allowed +${format(allowance)})`
   return { name, isGood: growth <= allowance, detail }
 }
 

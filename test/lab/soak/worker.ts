@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { openApp } from '../../../src/app.ts'
 import { createAgent } from '../../../src/service/agents/create-agent.ts'
-import { leave } from '../../harness/leave.ts'
+import { flushAndExit } from '../../harness/flush-and-exit.ts'
 import { startTraffic } from './clients.ts'
 import { soakModel, soakTools } from './model.ts'
 import { percentile } from './sample.ts'
@@ -29,11 +29,11 @@ const agent = await createAgent(
     fallback: ['soak/second'],
     tools: soakTools().map((tool) => tool.name),
   },
-  app.desk,
+  app.context,
 )
 const delay = monitorEventLoopDelay({ resolution: 5 })
 delay.enable()
-const traffic = startTraffic(agent, app.desk, Number(SOAK_SEED))
+const traffic = startTraffic(agent, app.context, Number(SOAK_SEED))
 const sampleMs = Number(SOAK_SAMPLE_MS)
 let samples = 0
 let kept = 0
@@ -46,7 +46,7 @@ createInterface({ input: process.stdin }).on('line', async (order) => {
   const stuck = await traffic.drain()
   tell('drained', { stuck, totals: traffic.totals })
   await app.close()
-  leave()
+  flushAndExit()
 })
 
 function sample(): void {
@@ -54,11 +54,18 @@ function sample(): void {
   if (samples++ % SAMPLES_PER_COLLECTION === 0) kept = collect()
   const { sends, turns, ended } = traffic.takeTimes()
   tell('sample', {
-    ...{ rss, heap: heapUsed, kept, external, files: openFiles() },
-    ...{ sendP50: percentile(sends, 0.5), sendP99: percentile(sends, 0.99) },
-    ...{ turnP50: percentile(turns, 0.5), turnP99: percentile(turns, 0.99) },
-    ...{ loopP99: delay.percentile(99) / 1e6, loopMax: delay.max / 1e6 },
-    running: app.desk.engine!.dispatcher.running().length,
+    rss,
+    heap: heapUsed,
+    kept,
+    external,
+    files: openFiles(),
+    sendP50: percentile(sends, 0.5),
+    sendP99: percentile(sends, 0.99),
+    turnP50: percentile(turns, 0.5),
+    turnP99: percentile(turns, 0.99),
+    loopP99: delay.percentile(99) / 1e6,
+    loopMax: delay.max / 1e6,
+    running: app.context.engine!.dispatcher.running().length,
     turnsPerSecond: (ended * 1_000) / sampleMs,
     totals: traffic.totals,
   })

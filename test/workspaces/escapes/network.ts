@@ -1,3 +1,4 @@
+import { defined } from '../../../src/core/defined.ts'
 import { GOT, type Probe, quoted } from './probe.ts'
 
 type Row = Omit<Probe, 'area'>
@@ -5,58 +6,83 @@ const CANARY = /canary-\d/
 
 /** Kinds of sockets by number, with how they are opened: kind and protocol. */
 const FAMILIES = {
-  ...{ raw: [2, 3, 1], 'raw of version six': [10, 3, 58], packet: [17, 3, 0], key: [15, 3, 2], bluetooth: [31, 3, 1] },
-  ...{ 'netlink for filters': [16, 3, 12], 'netlink for drivers': [16, 3, 16], 'netlink for audits': [16, 3, 9] },
-  ...{ can: [29, 3, 1], tipc: [30, 1, 0], alg: [38, 5, 0], vsock: [40, 1, 0], xdp: [44, 3, 0], smc: [43, 1, 0] },
+  raw: [2, 3, 1],
+  'raw of version six': [10, 3, 58],
+  packet: [17, 3, 0],
+  key: [15, 3, 2],
+  bluetooth: [31, 3, 1],
+  'netlink for filters': [16, 3, 12],
+  'netlink for drivers': [16, 3, 16],
+  'netlink for audits': [16, 3, 9],
+  can: [29, 3, 1],
+  tipc: [30, 1, 0],
+  alg: [38, 5, 0],
+  vsock: [40, 1, 0],
+  xdp: [44, 3, 0],
+  smc: [43, 1, 0],
 }
 
 const ROWS: Row[] = [
   {
-    ...{ tries: 'to find an interface besides the loopback', success: /\w/ },
+    tries: 'to find an interface besides the loopback',
+    success: /\w/,
     command: () => 'tail -n +3 /proc/net/dev | cut -d: -f1 | grep -vw lo; ls /sys/class/net | grep -vw lo',
   },
   {
-    ...{ tries: 'to find a route', success: /\w/ },
+    tries: 'to find a route',
+    success: /\w/,
     command: () => 'tail -n +2 /proc/net/route; grep -vw lo /proc/net/ipv6_route',
   },
   {
-    ...{ tries: 'to reach a server on the loopback of the machine', success: CANARY, open: 'anybody' },
+    tries: 'to reach a server on the loopback of the machine',
+    success: CANARY,
+    open: 'anybody',
     command: ({ listeners }) => `head -n 1 < /dev/tcp/127.0.0.1/${listeners.port}`,
   },
   {
-    ...{ tries: 'to reach a server of the machine at a name without a file', success: CANARY, open: 'anybody' },
+    tries: 'to reach a server of the machine at a name without a file',
+    success: CANARY,
+    open: 'anybody',
     command: ({ listeners, node }) => listening(node, `\\0${listeners.abstract}`),
   },
   {
-    ...{ tries: 'to reach a server of the machine at a file', success: CANARY, open: 'anybody' },
+    tries: 'to reach a server of the machine at a file',
+    success: CANARY,
+    open: 'anybody',
     command: ({ listeners, node }) => listening(node, listeners.path),
   },
   {
     // Connecting this way sends nothing: it only says whether there is a way.
-    ...{ tries: 'to find a way to the metadata of a cloud', success: GOT },
+    tries: 'to find a way to the metadata of a cloud',
+    success: GOT,
     command: () => '(: < /dev/udp/169.254.169.254/80) && echo GOT',
   },
   {
-    ...{ tries: 'to find a way into any network', success: GOT },
+    tries: 'to find a way into any network',
+    success: GOT,
     command: () => 'for host in 192.0.2.1 10.0.0.1 172.17.0.1 ff02::1; do (: < /dev/udp/$host/80) && echo GOT; done',
   },
   {
-    ...{ tries: 'to find whom to ask for the number of a name', success: /\w/ },
+    tries: 'to find whom to ask for the number of a name',
+    success: /\w/,
     command: () => 'cat /etc/resolv.conf; grep -wE "dns|resolve" /etc/nsswitch.conf',
   },
   {
-    ...{ tries: 'to find a way out where none was opened', success: GOT },
+    tries: 'to find a way out where none was opened',
+    success: GOT,
     command: () => '(: < /dev/tcp/127.0.0.1/3128) && echo GOT; ls /holdfast/egress && echo GOT',
   },
   ...Object.entries(FAMILIES).map(
     ([name, numbers]): Row => ({
-      ...{ tries: `to open a socket of the kind: ${name}`, success: GOT },
+      tries: `to open a socket of the kind: ${name}`,
+      success: GOT,
       command: () => `perl -e 'socket(my $socket, ${numbers.join(', ')}) and print "GOT\\n"'`,
-      ...(['raw', 'packet', 'netlink for drivers'].includes(name) ? { open: 'root' } : {}),
+      ...defined({ open: ['raw', 'packet', 'netlink for drivers'].includes(name) ? ('root' as const) : undefined }),
     }),
   ),
   {
-    ...{ tries: 'to add an interface', success: GOT },
+    tries: 'to add an interface',
+    success: GOT,
     command: () =>
       'ip link add made type dummy && echo GOT; ip link set lo down && echo GOT; ip tuntap add tun0 mode tun && echo GOT',
   },

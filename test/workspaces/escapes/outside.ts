@@ -7,21 +7,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Containment } from '../../../src/ports/workspaces.ts'
-import { openWorkspaceHouse, type WorkspaceHouse } from '../house.ts'
+import { openWorkspacesFixture, type WorkspacesFixture } from '../fixture-workspaces.ts'
 import { isRoot, type Outside, type Probe } from './probe.ts'
 
 /** What both a held and an unheld workspace find on the machine. */
-export type Planted = Omit<Outside, 'neighbour' | 'ownSocket' | 'node' | 'watcher'>
+export type Planted = Omit<Outside, 'neighbor' | 'ownSocket' | 'node' | 'watcher'>
 
 /** A server's home as it is, servers on every kind of address, and a process: all of them say the canary. */
 export async function plantOutside(
   context: TestContext,
   containment: Containment,
-): Promise<{ planted: Planted; house: WorkspaceHouse }> {
+): Promise<{ planted: Planted; house: WorkspacesFixture }> {
   const canary = `canary-${randomInt(1e9)}`
   const home = mkdtempSync(join(tmpdir(), 'holdfast-escape-'))
   // First of all that is cleared away: what runs in there is found by its folder.
-  const house = openWorkspaceHouse(context, { folder: join(home, 'workspaces'), sandbox: { containment } })
+  const fixture = openWorkspacesFixture(context, { folder: join(home, 'workspaces'), sandbox: { containment } })
   context.after(() => rmSync(home, { recursive: true, force: true }))
   mkdirSync(join(home, '.ssh'))
   for (const name of ['secret.key', 'holdfast.db', 'config.yaml', '.ssh/id_ed25519'])
@@ -33,7 +33,7 @@ export async function plantOutside(
   await serving(context, canary, { path })
   const { port } = server.address() as AddressInfo
   const planted = { canary, home, listeners: { port, abstract, path }, bystander: bystander(context, canary) }
-  return { planted, house }
+  return { planted, house: fixture }
 }
 
 async function serving(context: TestContext, words: string, place: ListenOptions): Promise<Server> {

@@ -21,7 +21,7 @@ export type Outside = {
   canary: string
   /** Of the server: with a key, a database, settings and the workspaces. */
   home: string
-  neighbour: { file: string; socket: string }
+  neighbor: { file: string; socket: string }
   ownSocket: string
   /** Each says the canary to whoever connects. */
   listeners: { port: number; abstract: string; path: string }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { openTurns, processIn } from '../turns.ts'
+import { openTurns, processIn } from '../fixture-turns.ts'
 import type { BadCommand } from './bad-commands.ts'
 import { watchOthers } from './watch-others.ts'
 

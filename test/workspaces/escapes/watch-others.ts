@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Workspace, Workspaces } from '../../../src/ports/workspaces.ts'
-import { newConversationId, tell, until, wishFor } from '../house.ts'
+import { newCommand, newConversationId, runCommand, until } from '../fixture-workspaces.ts'
 
 /** Generous: the machine may have other things to do, and a server that was disturbed is off by seconds. */
 const LONGEST_MS = 1_000
@@ -16,14 +16,14 @@ export type Others = {
 export async function watchOthers(workspaces: Workspaces, workspace: Workspace): Promise<Others> {
   const delay = monitorEventLoopDelay({ resolution: 10 })
   const elsewhere = await workspaces.open(newConversationId())
-  const beat = wishFor('while :; do echo beat; sleep 0.2; done', { background: true })
+  const beat = newCommand('while :; do echo beat; sleep 0.2; done', { background: true })
   const { processId } = await workspace.start(beat)
   let isOver = false
   let slowest = 0
   const working = (async () => {
     while (!isOver) {
       const began = performance.now()
-      assert.equal((await tell(elsewhere, 'echo fine')).text, 'fine\n')
+      assert.equal((await runCommand(elsewhere, 'echo fine')).text, 'fine\n')
       slowest = Math.max(slowest, performance.now() - began)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }

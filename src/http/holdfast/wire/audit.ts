@@ -22,7 +22,7 @@ export const auditEntrySchema = z.lazy(() =>
     .meta({ id: 'AuditEntry', description: 'One action that the audit log keeps.' }),
 )
 
-export const wireEntry = (entry: AuditEntry): z.output<typeof auditEntrySchema> => ({
+export const wireAuditEntry = (entry: AuditEntry): z.output<typeof auditEntrySchema> => ({
   id: entry.id,
   date: wireDate(entry.at),
   actor: entry.actor,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Desk } from '../../../service/desk.ts'
+import type { ServiceContext } from '../../../service/service-context.ts'
 
 const count = z.int()
 
@@ -38,7 +38,7 @@ export const cacheSchema = z.lazy(() =>
 
 type WireCache = z.output<typeof cacheSchema>
 
-type CacheState = ReturnType<Desk['world']['warm']['state']>
+type CacheState = ReturnType<ServiceContext['deps']['historyCache']['state']>
 
 export function wireCache(state: CacheState): WireCache {
   const { entries, bytes, active, limits, hits, misses, evictions } = state

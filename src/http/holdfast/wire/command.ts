@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-export const madeAgentSchema = z.lazy(() => z.object({ id: z.string(), name: z.string() }))
+export const createdAgentSchema = z.lazy(() => z.object({ id: z.string(), name: z.string() }))
 
 export const sentSchema = z.lazy(() =>
   z.object({

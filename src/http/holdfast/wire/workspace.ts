@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { defined } from '../../../core/defined.ts'
 import { isOperator } from '../../../core/people.ts'
 import type { ProcessOutput, ProcessState, WorkspaceQuota } from '../../../ports/workspaces.ts'
-import type { Desk } from '../../../service/desk.ts'
+import type { ServiceContext } from '../../../service/service-context.ts'
 import type { ListedWorkspace } from '../../../service/workspaces/workspaces.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 
@@ -103,7 +104,10 @@ export const workspaceSchema = z.lazy(() =>
 
 export type WireWorkspace = z.output<typeof workspaceSchema>
 
-export const wireWorkspace = ({ agent, conversation, state }: ListedWorkspace, desk: Desk): WireWorkspace => ({
+export const wireWorkspace = (
+  { agent, conversation, state }: ListedWorkspace,
+  context: ServiceContext,
+): WireWorkspace => ({
   conversation_id: conversation.id,
   agent_id: agent.id,
   agent_name: agent.name,
@@ -113,7 +117,7 @@ export const wireWorkspace = ({ agent, conversation, state }: ListedWorkspace, d
   containment: state.containment,
   created_at: wireDate(state.createdAt),
   // A path on the machine is of use to operators, and tells others more than they need.
-  ...(isOperator(desk.caller) ? { folder: state.folder } : {}),
+  ...defined({ folder: isOperator(context.caller) ? state.folder : undefined }),
   quota: wireAmounts(state.quota),
   // Listing does not wake a workspace that is asleep.
   usage: 'usage' in state ? wireAmounts(state.usage) : null,

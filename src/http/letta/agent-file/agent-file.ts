@@ -1,20 +1,21 @@
 import { z } from 'zod'
+import { defined } from '../../../core/defined.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { Problem } from '../../../core/problem.ts'
-import type { ImportAgent } from '../../../service/agents/agent-file.ts'
-import type { Desk } from '../../../service/desk.ts'
+import type { AgentImport } from '../../../service/agents/agent-file.ts'
 import type { NewBlock } from '../../../service/memory/blocks.ts'
+import type { ServiceContext } from '../../../service/service-context.ts'
 import type { NewTool } from '../../../service/tools/tools.ts'
 import { record } from '../../field.ts'
 import { readJson } from '../../json-body.ts'
 import { parsed } from '../../parse.ts'
-import { modelIn, newAgentBody, settingsFrom } from '../agent-body.ts'
+import { newAgentBody, requestedModel, settingsFrom } from '../agent-body.ts'
 import { requireModel } from '../model-handle.ts'
 import { newBlockBody, newBlockFrom } from '../wire/block.ts'
 import { type FileMessage, fileMessage, type ReadMessage, readMessages } from './messages.ts'
 
 /** What whoever imports a file may say about it. */
-export type ImportWishes = {
+export type ImportOverrides = {
   name?: string
   model?: string
   embedding?: string
@@ -24,26 +25,28 @@ export type ImportWishes = {
 }
 
 /** The agents a file tells of, in our words; a 400 that says what is wrong with it and where. */
-export function readAgentFile(bytes: Buffer, wishes: ImportWishes, desk: Desk): ImportAgent[] {
-  const file = refusing('this is not an agent file that can be read here', () =>
-    parsed(agentFile, documentIn(bytes), 'body'),
+export function readAgentFile(bytes: Buffer, overrides: ImportOverrides, context: ServiceContext): AgentImport[] {
+  const file = asInvalidFile('this is not an agent file that can be read here', () =>
+    parsed(agentFile, parseDocument(bytes), 'body'),
   )
   if (file.agents.length === 0) throw new Problem('invalid-argument', 'there is no agent in this file')
-  if (wishes.name && file.agents.length > 1)
+  if (overrides.name && file.agents.length > 1)
     throw new Problem('invalid-argument', `there are ${file.agents.length} agents in this file, and one name for them`)
-  return file.agents.map((agent, index) => refusing(`agents.${index}`, () => readAgent(agent, file, wishes, desk)))
+  return file.agents.map((agent, index) =>
+    asInvalidFile(`agents.${index}`, () => readAgent(agent, file, overrides, context)),
+  )
 }
 
-const MOST_DEPTH = 200
+const MAX_DEPTH = 200
 
 /** Some files are the document encoded once more. */
-function documentIn(bytes: Buffer): unknown {
-  const document = readJson(bytes, MOST_DEPTH)
-  return typeof document === 'string' ? readJson(Buffer.from(document), MOST_DEPTH) : document
+function parseDocument(bytes: Buffer): unknown {
+  const document = readJson(bytes, MAX_DEPTH)
+  return typeof document === 'string' ? readJson(Buffer.from(document), MAX_DEPTH) : document
 }
 
 /** A file that breaks a rule is an argument that cannot be used: the request itself is well formed. */
-function refusing<T>(what: string, read: () => T): T {
+function asInvalidFile<T>(what: string, read: () => T): T {
   try {
     return read()
   } catch (fault) {
@@ -95,37 +98,42 @@ const agentFile = z.object({
 type AgentFile = z.output<typeof agentFile>
 type FileAgent = AgentFile['agents'][number]
 
-function readAgent(agent: FileAgent, file: AgentFile, wishes: ImportWishes, desk: Desk): ImportAgent {
-  const model = requireModel(wishes.model ?? modelIn(agent), desk)
-  const tools = (agent.tool_ids ?? []).map((id) => named(file.tools ?? [], id))
-  const blocks = (agent.block_ids ?? []).map((id) => named(file.blocks ?? [], id))
-  const secrets = { ...agent.secrets, ...agent.tool_exec_environment_variables, ...wishes.secrets }
+function readAgent(
+  agent: FileAgent,
+  file: AgentFile,
+  overrides: ImportOverrides,
+  context: ServiceContext,
+): AgentImport {
+  const model = requireModel(overrides.model ?? requestedModel(agent), context)
+  const tools = (agent.tool_ids ?? []).map((id) => requireById(file.tools ?? [], id))
+  const blocks = (agent.block_ids ?? []).map((id) => requireById(file.blocks ?? [], id))
+  const secrets = { ...agent.secrets, ...agent.tool_exec_environment_variables, ...overrides.secrets }
   const settings = settingsFrom(
-    { ...agent, ...(wishes.embedding ? { embedding: wishes.embedding } : {}) },
+    { ...agent, ...defined({ embedding: overrides.embedding || undefined }) },
     { agentType: agent.agent_type ?? 'letta_v1_agent' },
   )
-  const left = leftOut(file)
-  const { messages, contextStart } = wishes.withMessages ? historyOf(agent) : { messages: [], contextStart: 0 }
+  const left = unsupportedParts(file)
+  const { messages, contextStart } = overrides.withMessages ? importedHistory(agent) : { messages: [], contextStart: 0 }
   return {
-    name: wishes.name ?? `${agent.name ?? 'imported'}${wishes.suffix}`,
+    name: overrides.name ?? `${agent.name ?? 'imported'}${overrides.suffix}`,
     system: agent.system ?? '',
     model,
-    settings: { ...settings, ...(left.length > 0 ? { notImported: left } : {}) },
+    settings: { ...settings, ...defined({ notImported: left.length > 0 ? left : undefined }) },
     blocks: [...blocks, ...(agent.memory_blocks ?? [])].map((block): NewBlock => newBlockFrom(block)),
     tags: agent.tags ?? [],
     messages,
     contextStart,
     secrets,
-    tools: [...(agent.tools ?? []), ...tools.flatMap(nameOf)],
+    tools: [...(agent.tools ?? []), ...tools.flatMap(toolNames)],
     sources: tools.filter(isSource).map(sourceOf),
     passages: (agent.passages ?? []).map(({ text, tags, created_at }) => {
       const at = created_at ? Date.parse(created_at) : Number.NaN
-      return { text, tags: tags ?? [], ...(Number.isNaN(at) ? {} : { createdAt: at }) }
+      return { text, tags: tags ?? [], ...defined({ createdAt: Number.isNaN(at) ? undefined : at }) }
     }),
   }
 }
 
-function named<T extends { id: string }>(items: readonly T[], id: string): T {
+function requireById<T extends { id: string }>(items: readonly T[], id: string): T {
   const item = items.find((one) => one.id === id)
   if (item) return item
   throw new Problem('invalid', `it has ${id}, which is not in the file`)
@@ -133,7 +141,7 @@ function named<T extends { id: string }>(items: readonly T[], id: string): T {
 
 type FileTool = z.output<typeof fileTool>
 
-const nameOf = ({ name, json_schema }: FileTool): string[] => {
+const toolNames = ({ name, json_schema }: FileTool): string[] => {
   const stated = name ?? json_schema?.name
   return typeof stated === 'string' ? [stated] : []
 }
@@ -142,23 +150,25 @@ const isSource = ({ tool_type, source_code }: FileTool): boolean =>
   Boolean(source_code) && (tool_type === 'custom' || !tool_type)
 
 function sourceOf(tool: FileTool): NewTool {
-  const [name] = nameOf(tool)
-  const schema: JsonObject = { ...tool.json_schema, ...(name ? { name } : {}) }
+  const [name] = toolNames(tool)
+  const schema: JsonObject = { ...tool.json_schema, ...defined({ name: name || undefined }) }
   return {
     sourceCode: tool.source_code!,
     sourceType: tool.source_type ?? 'python',
     jsonSchema: schema,
-    ...(tool.args_json_schema ? { argsSchema: tool.args_json_schema } : {}),
-    ...(tool.description ? { description: tool.description } : {}),
-    ...(tool.tags ? { tags: tool.tags } : {}),
-    ...(tool.return_char_limit ? { returnCharLimit: tool.return_char_limit } : {}),
+    ...defined({
+      argsSchema: tool.args_json_schema ?? undefined,
+      description: tool.description || undefined,
+      tags: tool.tags ?? undefined,
+      returnCharLimit: tool.return_char_limit || undefined,
+    }),
     needsApproval: tool.default_requires_approval ?? false,
     parallel: tool.enable_parallel_execution ?? false,
   }
 }
 
 /** What the model is no longer shown stands before what it is; what it was told first is compiled anew. */
-function historyOf(agent: FileAgent): { messages: ReadMessage[]; contextStart: number } {
+function importedHistory(agent: FileAgent): { messages: ReadMessage[]; contextStart: number } {
   const all = agent.messages ?? []
   const shown = agent.in_context_message_ids ?? all.flatMap(({ id }) => id ?? [])
   const byId = new Map(all.flatMap((message) => (message.id ? [[message.id, message] as const] : [])))
@@ -175,7 +185,7 @@ function historyOf(agent: FileAgent): { messages: ReadMessage[]; contextStart: n
 }
 
 /** Told on the agent, so that nobody looks for it in vain. */
-function leftOut(file: AgentFile): string[] {
+function unsupportedParts(file: AgentFile): string[] {
   return (['groups', 'files', 'sources', 'mcp_servers', 'skills'] as const).flatMap((kind) => {
     const count = file[kind]?.length ?? 0
     return count > 0 ? [`${kind}: ${count}`] : []

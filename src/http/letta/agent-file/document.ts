@@ -1,55 +1,79 @@
 import type { JsonObject } from '../../../core/json.ts'
 import type { ExportedAgent } from '../../../service/agents/agent-file.ts'
-import type { Desk } from '../../../service/desk.ts'
-import { agentState, EVERYTHING } from '../wire/agent-state.ts'
+import type { ServiceContext } from '../../../service/service-context.ts'
+import { ALL_PARTS, agentState } from '../wire/agent-state.ts'
 import { wireBlock } from '../wire/block.ts'
 import { wireTool } from '../wire/tool.ts'
-import { tellMessage } from './messages.ts'
+import { encodeMessage } from './messages.ts'
 
 /** An agent as a file tells it, with ids that mean something only in it. */
-export async function documentOf(exported: ExportedAgent, desk: Desk) {
+export async function encodeAgentFile(exported: ExportedAgent, context: ServiceContext) {
   const { blocks, tools } = exported
   return {
-    agents: [await agentOf(exported, desk)],
+    agents: [await encodeAgent(exported, context)],
     blocks: blocks.map((block, index) => ({ ...wireBlock(block), id: `block-${index}` })),
     tools: tools.map((tool, index) => ({ ...wireTool(tool), id: `tool-${index}` })),
-    ...{ groups: [], files: [], sources: [], mcp_servers: [], metadata: {} },
-    created_at: new Date(desk.world.clock.now()).toISOString(),
+    groups: [],
+    files: [],
+    sources: [],
+    mcp_servers: [],
+    metadata: {},
+    created_at: new Date(context.deps.clock.now()).toISOString(),
   }
 }
 
-async function agentOf(exported: ExportedAgent, desk: Desk) {
+async function encodeAgent(exported: ExportedAgent, context: ServiceContext) {
   const { agent, blocks, tools, tags, passages } = exported
-  const state = await agentState(agent, EVERYTHING, desk)
+  const state = await agentState(agent, ALL_PARTS, context)
   const wire = agent.settings?.wire
   return {
-    ...{ id: 'agent-0', name: agent.name, system: agent.system, agent_type: state.agent_type },
-    ...{ description: state.description, metadata: agent.settings?.metadata ?? null, tags },
-    ...{ model: agent.model, llm_config: state.llm_config, model_settings: said(wire, 'model_settings') },
-    ...{ embedding: state.embedding, embedding_config: state.embedding_config, tool_rules: state.tool_rules },
-    ...{ compaction_settings: state.compaction_settings, response_format: state.response_format },
-    context_window_limit: said(wire, 'context_window_limit'),
-    ...{ timezone: state.timezone, hidden: state.hidden, enable_sleeptime: state.enable_sleeptime },
+    id: 'agent-0',
+    name: agent.name,
+    system: agent.system,
+    agent_type: state.agent_type,
+    description: state.description,
+    metadata: agent.settings?.metadata ?? null,
+    tags,
+    model: agent.model,
+    llm_config: state.llm_config,
+    model_settings: storedValue(wire, 'model_settings'),
+    embedding: state.embedding,
+    embedding_config: state.embedding_config,
+    tool_rules: state.tool_rules,
+    compaction_settings: state.compaction_settings,
+    response_format: state.response_format,
+    context_window_limit: storedValue(wire, 'context_window_limit'),
+    timezone: state.timezone,
+    hidden: state.hidden,
+    enable_sleeptime: state.enable_sleeptime,
     message_buffer_autoclear: state.message_buffer_autoclear,
     max_files_open: state.max_files_open,
     per_file_view_window_char_limit: state.per_file_view_window_char_limit,
-    parallel_tool_calls: said(wire, 'parallel_tool_calls'),
-    ...{ memory_blocks: [], tools: [], initial_message_sequence: null, include_base_tools: false },
+    parallel_tool_calls: storedValue(wire, 'parallel_tool_calls'),
+    memory_blocks: [],
+    tools: [],
+    initial_message_sequence: null,
+    include_base_tools: false,
     // Their names only: a file travels.
     tool_exec_environment_variables: Object.fromEntries(state.secrets.map(({ key }) => [key, ''])),
-    ...{ secrets: null, source_ids: [], folder_ids: [], group_ids: [] },
+    secrets: null,
+    source_ids: [],
+    folder_ids: [],
+    group_ids: [],
     tool_ids: tools.map((_, index) => `tool-${index}`),
     block_ids: blocks.map((_, index) => `block-${index}`),
-    ...historyOf(exported),
+    ...exportedHistory(exported),
     files_agents: [],
     passages: passages.map(({ text, tags: own, createdAt }) => ({
-      ...{ text, tags: own, created_at: new Date(createdAt).toISOString() },
+      text,
+      tags: own,
+      created_at: new Date(createdAt).toISOString(),
     })),
   }
 }
 
 /** What the model is told first is the first message. */
-function historyOf({ agent, prompt, messages, contextStart }: ExportedAgent) {
+function exportedHistory({ agent, prompt, messages, contextStart }: ExportedAgent) {
   const { createdAt } = agent
   const first = {
     createdAt,
@@ -61,8 +85,8 @@ function historyOf({ agent, prompt, messages, contextStart }: ExportedAgent) {
     in_context_message_ids: all.flatMap(({ position }, index) =>
       position >= contextStart ? [`message-${index}`] : [],
     ),
-    messages: all.map((message, index) => ({ ...tellMessage(message, `message-${index}`), agent_id: 'agent-0' })),
+    messages: all.map((message, index) => ({ ...encodeMessage(message, `message-${index}`), agent_id: 'agent-0' })),
   }
 }
 
-const said = (wire: JsonObject | undefined, key: string) => wire?.[key] ?? null
+const storedValue = (wire: JsonObject | undefined, key: string) => wire?.[key] ?? null

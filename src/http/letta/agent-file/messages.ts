@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defined } from '../../../core/defined.ts'
 import type { ImagePart } from '../../../core/image-part.ts'
 import type { Json } from '../../../core/json.ts'
 import {
@@ -48,7 +49,7 @@ export function readMessages(messages: readonly FileMessage[]): ReadMessage[] {
   }
   for (const message of messages) {
     const at = timeOf(message)
-    const body = bodyOf(message)
+    const body = toBody(message)
     if (body.role === 'tool' && open) {
       open.outcomes.push(...body.outcomes)
       open.at = at
@@ -90,16 +91,16 @@ function resultsOf({ calls }: AssistantBody, outcomes: readonly ToolOutcome[]): 
   }
 }
 
-function bodyOf(message: FileMessage): MessageBody {
+function toBody(message: FileMessage): MessageBody {
   const { role, name, otid } = message
   switch (role) {
     case 'user':
     case 'system':
-      return { role, content: inputParts(message), ...(otid ? { otid } : {}), ...(name ? { name } : {}) }
+      return { role, content: inputParts(message), ...defined({ otid: otid || undefined, name: name || undefined }) }
     case 'assistant':
       return { role, content: answerParts(message), calls: callsOf(message) }
     case 'summary':
-      return { role, text: packed(textOf(inputParts(message))), replaces: { from: 0, to: 0 } }
+      return { role, text: unpackMessage(textOf(inputParts(message))), replaces: { from: 0, to: 0 } }
     case 'approval': {
       const calls = callsOf(message)
       if (calls.length > 0) return { role: 'assistant', content: answerParts(message), calls }
@@ -118,12 +119,12 @@ const partsIn = ({ content }: FileMessage): FilePart[] => {
   return (content ?? []) as FilePart[]
 }
 
-const words = (value: unknown): string => (typeof value === 'string' ? value.replaceAll('\0', '') : '')
+const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value.replaceAll('\0', '') : '')
 
 const inputParts = (message: FileMessage): InputPart[] =>
   partsIn(message).flatMap((part): InputPart[] => {
     if (part.type === 'image') return imageOf(part)
-    const text = words(part.text)
+    const text = textOrEmpty(part.text)
     return text === '' ? [] : [{ type: 'text', text }]
   })
 
@@ -138,15 +139,20 @@ function imageOf(part: FilePart): ImagePart[] {
 const answerParts = (message: FileMessage): AnswerPart[] =>
   partsIn(message).flatMap((part): AnswerPart[] => {
     if (part.type === 'reasoning')
-      return words(part.reasoning) ? [{ type: 'reasoning', text: words(part.reasoning) }] : []
-    const text = part.type === 'text' ? words(part.text) : ''
+      return textOrEmpty(part.reasoning) ? [{ type: 'reasoning', text: textOrEmpty(part.reasoning) }] : []
+    const text = part.type === 'text' ? textOrEmpty(part.text) : ''
     return text === '' ? [] : [{ type: 'text', text }]
   })
 
 const callsOf = ({ tool_calls }: FileMessage): ToolCall[] =>
   (tool_calls ?? []).map(({ id, function: called }) => ({
-    ...{ callId: id, tool: called.name, input: inputOf(called.arguments), digest: '' },
-    ...{ needsApproval: false, effects: 'once', parallel: false },
+    callId: id,
+    tool: called.name,
+    input: inputOf(called.arguments),
+    digest: '',
+    needsApproval: false,
+    effects: 'once',
+    parallel: false,
   }))
 
 function inputOf(text: string): Json {
@@ -161,7 +167,7 @@ function inputOf(text: string): Json {
 function outcomesOf(message: FileMessage): ToolOutcome[] {
   const returns = message.tool_returns ?? []
   if (returns.length === 0) {
-    const output = packed(textOf(inputParts(message)))
+    const output = unpackMessage(textOf(inputParts(message)))
     return [{ callId: message.tool_call_id ?? '', status: 'success', output }]
   }
   return returns.map(({ tool_call_id, status, func_response }) => {
@@ -172,14 +178,16 @@ function outcomesOf(message: FileMessage): ToolOutcome[] {
       typeof func_response === 'string' ? func_response : isText ? JSON.stringify(func_response) : textOf(parts)
     const images = parts.filter((part) => part.type === 'image')
     return {
-      ...{ callId, status: status === 'error' ? 'error' : 'success', output: packed(text ?? '') },
-      ...(images.length > 0 ? { images } : {}),
+      callId,
+      status: status === 'error' ? 'error' : 'success',
+      output: unpackMessage(text ?? ''),
+      ...defined({ images: images.length > 0 ? images : undefined }),
     }
   })
 }
 
 /** The retired server packed results and summaries into JSON with a time; what counts is the message in it. */
-function packed(text: string): string {
+function unpackMessage(text: string): string {
   if (!text.startsWith('{')) return text
   try {
     const { message } = JSON.parse(text) as { message?: unknown }
@@ -191,17 +199,17 @@ function packed(text: string): string {
 
 const decisionsOf = ({ approvals }: FileMessage): Decision[] =>
   ((approvals ?? []) as Record<string, unknown>[]).flatMap((one): Decision[] => {
-    const callId = words(one.tool_call_id)
+    const callId = textOrEmpty(one.tool_call_id)
     if (callId === '') return []
     if (one.approve === true) return [{ callId, verdict: 'approve', digest: '' }]
     if (one.approve === false)
-      return [{ callId, verdict: 'deny', ...(one.reason ? { reason: words(one.reason) } : {}) }]
+      return [{ callId, verdict: 'deny', ...defined({ reason: one.reason ? textOrEmpty(one.reason) : undefined }) }]
     const status = one.status === 'error' ? 'error' : 'success'
-    return [{ callId, verdict: 'result', status, output: words(one.tool_return) }]
+    return [{ callId, verdict: 'result', status, output: textOrEmpty(one.tool_return) }]
   })
 
 /** The same the other way round. */
-export function tellMessage(message: Pick<Message, 'body' | 'createdAt'>, id: string) {
+export function encodeMessage(message: Pick<Message, 'body' | 'createdAt'>, id: string) {
   const { body, createdAt } = message
   const fields = { type: 'message', id, agent_id: null, model: null, name: null, otid: null, sender_id: null }
   const rest = { group_id: null, batch_item_id: null, created_at: new Date(createdAt).toISOString() }
@@ -210,56 +218,64 @@ export function tellMessage(message: Pick<Message, 'body' | 'createdAt'>, id: st
   switch (body.role) {
     case 'user':
     case 'system':
-      return { ...told, ...tellInput(body) }
+      return { ...told, ...encodeInput(body) }
     case 'assistant':
       return {
-        ...{ ...told, role: 'assistant', content: body.content.flatMap(tellAnswerPart) },
-        tool_calls: body.calls.length > 0 ? body.calls.map(tellCall) : null,
+        ...told,
+        role: 'assistant',
+        content: body.content.flatMap(encodeAnswerPart),
+        tool_calls: body.calls.length > 0 ? body.calls.map(encodeCall) : null,
       }
     case 'tool':
       return {
-        ...{
-          ...told,
-          role: 'tool',
-          content: [{ type: 'text', text: body.outcomes[0]?.output ?? '', signature: null }],
-        },
+        ...told,
+        role: 'tool',
+        content: [{ type: 'text', text: body.outcomes[0]?.output ?? '', signature: null }],
         tool_call_id: body.outcomes[0]?.callId ?? null,
-        tool_returns: body.outcomes.map(tellOutcome),
+        tool_returns: body.outcomes.map(encodeOutcome),
       }
     case 'approval':
-      return { ...told, role: 'approval', content: [], approvals: body.decisions.map(tellDecision) }
+      return { ...told, role: 'approval', content: [], approvals: body.decisions.map(encodeDecision) }
     case 'summary':
       return { ...told, role: 'summary', content: [{ type: 'text', text: body.text, signature: null }] }
   }
 }
 
-const tellInput = ({ role, content, otid, name }: Extract<MessageBody, { role: 'user' | 'system' }>) => ({
-  ...{ role, content: content.map(tellInputPart), otid: otid ?? null, name: name ?? null },
+const encodeInput = ({ role, content, otid, name }: Extract<MessageBody, { role: 'user' | 'system' }>) => ({
+  role,
+  content: content.map(encodeInputPart),
+  otid: otid ?? null,
+  name: name ?? null,
 })
 
-function tellInputPart(part: InputPart) {
+function encodeInputPart(part: InputPart) {
   if (part.type === 'text') return { type: 'text', text: part.text, signature: null }
   const { source } = part
   if ('url' in source) return { type: 'image', source: { type: 'url', url: source.url } }
   return { type: 'image', source: { type: 'base64', media_type: source.mediaType, data: source.data, detail: null } }
 }
 
-function tellAnswerPart(part: AnswerPart): object[] {
+function encodeAnswerPart(part: AnswerPart): object[] {
   if (part.type === 'text') return [{ type: 'text', text: part.text, signature: null }]
   if (part.type === 'reasoning') return [{ type: 'reasoning', is_native: true, reasoning: part.text, signature: null }]
   return []
 }
 
-const tellCall = ({ callId, tool, input }: ToolCall) => ({
-  ...{ id: callId, function: { name: tool, arguments: JSON.stringify(input) }, type: 'function' },
+const encodeCall = ({ callId, tool, input }: ToolCall) => ({
+  id: callId,
+  function: { name: tool, arguments: JSON.stringify(input) },
+  type: 'function',
 })
 
-const tellOutcome = ({ callId, status, output, images }: ToolOutcome) => ({
-  ...{ tool_call_id: callId, status: status === 'success' ? 'success' : 'error', stdout: null, stderr: null },
-  func_response: images ? [{ type: 'text' as const, text: output }, ...images].map(tellInputPart) : output,
+const encodeOutcome = ({ callId, status, output, images }: ToolOutcome) => ({
+  tool_call_id: callId,
+  status: status === 'success' ? 'success' : 'error',
+  stdout: null,
+  stderr: null,
+  func_response: images ? [{ type: 'text' as const, text: output }, ...images].map(encodeInputPart) : output,
 })
 
-function tellDecision(decision: Decision) {
+function encodeDecision(decision: Decision) {
   const tool_call_id = decision.callId
   if (decision.verdict === 'result')
     return { type: 'tool', tool_call_id, tool_return: decision.output, status: decision.status }

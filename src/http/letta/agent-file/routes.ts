@@ -1,14 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
+import { defined } from '../../../core/defined.ts'
 import { Problem } from '../../../core/problem.ts'
-import { exportAgent, type ImportAgent, importAgents } from '../../../service/agents/agent-file.ts'
-import type { Desk } from '../../../service/desk.ts'
+import { type AgentImport, exportAgent, importAgents } from '../../../service/agents/agent-file.ts'
+import type { ServiceContext } from '../../../service/service-context.ts'
 import { flag } from '../../field.ts'
 import { operation } from '../../operation.ts'
-import { agentPath, conversationOf, requireAgent } from '../addressed.ts'
+import { agentPath, requireAgent, requireAgentConversation } from '../path-params.ts'
 import { agentFileSchema, importedSchema } from '../wire/agent-file.ts'
-import { type ImportWishes, readAgentFile } from './agent-file.ts'
-import { documentOf } from './document.ts'
+import { type ImportOverrides, readAgentFile } from './agent-file.ts'
+import { encodeAgentFile } from './document.ts'
 
 const exportAgentFile = operation({
   route: 'GET /v1/agents/:agent_id/export',
@@ -24,12 +25,16 @@ const exportAgentFile = operation({
     use_legacy_format: flag.optional().describe('Refused: the legacy format is not written any more.'),
   }),
   answer: agentFileSchema,
-  async handle({ params, query }, desk) {
-    const agent = await requireAgent(params.agent_id, desk)
+  async handle({ params, query }, context) {
+    const agent = await requireAgent(params.agent_id, context)
     if (query.use_legacy_format)
       throw new Problem('invalid-argument', 'the legacy format is not written any more; leave use_legacy_format out')
-    const exported = await exportAgent(agent, await conversationOf(agent, query.conversation_id, desk), desk)
-    return documentOf(query.scrub_messages ? { ...exported, messages: [] } : exported, desk)
+    const exported = await exportAgent(
+      agent,
+      await requireAgentConversation(agent, query.conversation_id, context),
+      context,
+    )
+    return encodeAgentFile(query.scrub_messages ? { ...exported, messages: [] } : exported, context)
   },
 })
 
@@ -61,20 +66,20 @@ const importAgentFile = operation({
   consumes: 'multipart/form-data',
   body: importForm,
   answer: importedSchema,
-  async handle({ body, request }, desk) {
+  async handle({ body, request }, context) {
     const bytes = Buffer.from(await body.file.arrayBuffer())
-    const wishes = readAgentFile(bytes, wishesOf(body, request.headers), desk)
-    return { agent_ids: await carriedOut(wishes, body, desk) }
+    const wishes = readAgentFile(bytes, toImportOverrides(body, request.headers), context)
+    return { agent_ids: await importAll(wishes, body, context) }
   },
 })
 
 export const agentFileOperations = [exportAgentFile, importAgentFile]
 
 /** A file of which no agent can be made is an argument that cannot be used. */
-async function carriedOut(wishes: readonly ImportAgent[], form: Form, desk: Desk): Promise<string[]> {
+async function importAll(agents: readonly AgentImport[], form: Form, context: ServiceContext): Promise<string[]> {
   const sameTool = (form.override_existing_tools ?? true) ? 'replace' : 'keep'
   try {
-    return await importAgents(wishes, { sameTool }, desk)
+    return await importAgents(agents, { sameTool }, context)
   } catch (fault) {
     if (fault instanceof Problem && (fault.kind === 'invalid' || fault.kind === 'conflict'))
       throw new Problem('invalid-argument', `the file cannot be imported: ${fault.message}`)
@@ -82,28 +87,30 @@ async function carriedOut(wishes: readonly ImportAgent[], form: Form, desk: Desk
   }
 }
 
-function wishesOf(form: Form, headers: IncomingHttpHeaders): ImportWishes {
+function toImportOverrides(form: Form, headers: IncomingHttpHeaders): ImportOverrides {
   const name = form.name ?? form.override_name
   const model = form.model ?? form.override_model_handle
   const embedding = form.embedding ?? form.override_embedding_handle ?? headers['x-override-embedding-model']
   return {
-    ...(name ? { name } : {}),
-    ...(model ? { model } : {}),
-    ...(typeof embedding === 'string' ? { embedding } : {}),
+    ...defined({
+      name: name || undefined,
+      model: model || undefined,
+      embedding: typeof embedding === 'string' ? embedding : undefined,
+    }),
     suffix: (form.append_copy_suffix ?? true) ? '_copy' : '',
     withMessages: !form.strip_messages,
-    secrets: { ...secretsIn(form.env_vars_json), ...secretsIn(form.secrets) },
+    secrets: { ...parseSecrets(form.env_vars_json), ...parseSecrets(form.secrets) },
   }
 }
 
-function secretsIn(text: string | undefined): Record<string, string> {
+function parseSecrets(text: string | undefined): Record<string, string> {
   if (text === undefined) return {}
-  const read = z.record(z.string(), z.string()).safeParse(jsonIn(text))
+  const read = z.record(z.string(), z.string()).safeParse(parseJson(text))
   if (read.success) return read.data
   throw new Problem('invalid-argument', 'secrets must be a JSON object of texts')
 }
 
-function jsonIn(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import type { Agent } from '../../../core/agent.ts'
+import { defined } from '../../../core/defined.ts'
 import { uuidFrom } from '../../../core/id.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { parseTarget } from '../../../core/target.ts'
@@ -8,11 +9,11 @@ import { blocksOf } from '../../../service/agents/agent-blocks.ts'
 import { type Secrets, secretsOf } from '../../../service/agents/agent-secrets.ts'
 import { toolsOf } from '../../../service/agents/agent-tools.ts'
 import { tagsOf } from '../../../service/agents/agents.ts'
-import { requireConversation, standingOf } from '../../../service/conversations/conversations.ts'
-import type { Desk } from '../../../service/desk.ts'
+import { readConversationState, requireConversation } from '../../../service/conversations/conversations.ts'
+import type { ServiceContext } from '../../../service/service-context.ts'
 import { texts } from '../../field.ts'
 import { wireDate } from '../../wire-date.ts'
-import { endpointType, windowOf } from '../model-handle.ts'
+import { contextWindowOf, endpointType } from '../model-handle.ts'
 import type { WireAgent, WireLlmConfig, WireSecret } from './agent-schema.ts'
 import { wireBlock } from './block.ts'
 import { shownIds } from './conversation.ts'
@@ -34,46 +35,49 @@ type Part = (typeof PARTS)[number]
 /** The parts of an agent that an answer holds only when the request includes them. */
 type Includes = ReadonlySet<Part>
 
-export const EVERYTHING: Includes = new Set(PARTS)
+export const ALL_PARTS: Includes = new Set(PARTS)
 
 const INCLUDE =
   'Parts of the agent to return, such as `agent.blocks` or `agent.tools`. Without it, the official client gets none and other clients get all.'
 
-export const includeOnly = z.object({
+export const includeQuery = z.object({
   include: texts.optional().describe(INCLUDE),
   include_relationships: texts.optional().describe('Older spelling of `include`, such as `blocks` or `tools`.'),
 })
 
 export const isSdk = (headers: IncomingHttpHeaders): boolean => headers['x-stainless-package-version'] !== undefined
 
-type Asked = { include?: string[] | undefined; include_relationships?: string[] | undefined }
+type IncludeQuery = { include?: string[] | undefined; include_relationships?: string[] | undefined }
 
 /** The official client names the parts it wants; a request of another client that names none gets all of them. */
-export function includesOf({ include, include_relationships }: Asked, headers: IncomingHttpHeaders): Includes {
+export function includesOf({ include, include_relationships }: IncludeQuery, headers: IncomingHttpHeaders): Includes {
   const named = [...(include ?? []), ...(include_relationships ?? [])]
-  if (named.length === 0) return isSdk(headers) ? new Set() : EVERYTHING
+  if (named.length === 0) return isSdk(headers) ? new Set() : ALL_PARTS
   return new Set(PARTS.filter((part) => named.includes(part) || named.includes(`agent.${part}`)))
 }
 
-export const agentStates = (agents: readonly Agent[], includes: Includes, desk: Desk): Promise<WireAgent[]> =>
-  Promise.all(agents.map((agent) => agentState(agent, includes, desk)))
+export const agentStates = (
+  agents: readonly Agent[],
+  includes: Includes,
+  serviceContext: ServiceContext,
+): Promise<WireAgent[]> => Promise.all(agents.map((agent) => agentState(agent, includes, serviceContext)))
 
-export async function agentState(agent: Agent, includes: Includes, desk: Desk): Promise<WireAgent> {
+export async function agentState(agent: Agent, includes: Includes, serviceContext: ServiceContext): Promise<WireAgent> {
   const none = async <T>(): Promise<T[]> => []
   const [blocks, tools, tags, { conversation, standing }] = await Promise.all([
-    includes.has('blocks') ? blocksOf(agent, desk) : none<never>(),
-    includes.has('tools') ? toolsOf(agent, desk) : none<never>(),
-    includes.has('tags') ? tagsOf(agent, desk) : none<string>(),
-    whereItStands(agent, desk),
+    includes.has('blocks') ? blocksOf(agent, serviceContext) : none<never>(),
+    includes.has('tools') ? toolsOf(agent, serviceContext) : none<never>(),
+    includes.has('tags') ? tagsOf(agent, serviceContext) : none<string>(),
+    defaultConversationState(agent, serviceContext),
   ])
-  const { context, waiting, lastRun } = standing
+  const { context: contextMessages, waiting, lastRun } = standing
   const pending = includes.has('pending_approval') && waiting ? (pendingRequest(waiting) ?? null) : null
   const { settings = {} } = agent
   const wire = settings.wire ?? {}
   const agent_type = settings.agentType ?? 'letta_v1_agent'
   const wireBlocks = blocks.map(wireBlock)
-  const known = includes.has('secrets') ? secretsOf(agent, desk) : {}
-  const secrets = known === 'unreadable' ? [] : wireSecrets(agent, known, desk)
+  const known = includes.has('secrets') ? secretsOf(agent, serviceContext) : {}
+  const secrets = known === 'unreadable' ? [] : wireSecrets(agent, known, serviceContext)
   return {
     id: agent.id,
     name: agent.name,
@@ -84,7 +88,7 @@ export async function agentState(agent: Agent, includes: Includes, desk: Desk): 
     model: agent.model,
     embedding: wire.embedding ?? null,
     embedding_config: wire.embedding_config ?? null,
-    llm_config: llmConfig(agent, desk),
+    llm_config: llmConfig(agent, serviceContext),
     model_settings: modelSettings(agent),
     response_format: wire.response_format ?? null,
     compaction_settings: wire.compaction_settings ?? null,
@@ -97,8 +101,8 @@ export async function agentState(agent: Agent, includes: Includes, desk: Desk): 
     tool_exec_environment_variables: secrets,
     identities: [],
     identity_ids: [],
-    tool_rules: toolRules(agent, desk),
-    message_ids: shownIds(conversation, { context, isWaiting: waiting !== undefined }),
+    tool_rules: toolRules(agent, serviceContext),
+    message_ids: shownIds(conversation, { context: contextMessages, isWaiting: waiting !== undefined }),
     pending_approval: pending,
     managed_group: null,
     multi_agent_group: null,
@@ -123,10 +127,10 @@ export async function agentState(agent: Agent, includes: Includes, desk: Desk): 
   }
 }
 
-const wireSecrets = (agent: Agent, secrets: Secrets, desk: Desk): WireSecret[] =>
+const wireSecrets = (agent: Agent, secrets: Secrets, serviceContext: ServiceContext): WireSecret[] =>
   Object.entries(secrets).map(([key, value]) => ({
     // Secrets have no rows: their ids follow from their names.
-    id: `agent-env-${uuidFrom(desk.world.digest(`${agent.id}\n${key}`))}`,
+    id: `agent-env-${uuidFrom(serviceContext.deps.digest(`${agent.id}\n${key}`))}`,
     key,
     value,
     agent_id: agent.id,
@@ -138,33 +142,35 @@ const wireSecrets = (agent: Agent, secrets: Secrets, desk: Desk): WireSecret[] =
   }))
 
 /** One read of the default conversation, so that a pending approval is also among the message ids. */
-async function whereItStands(agent: Agent, desk: Desk) {
-  const conversation = await requireConversation(agent, undefined, desk)
-  return { conversation, standing: await standingOf(conversation.id, desk) }
+async function defaultConversationState(agent: Agent, serviceContext: ServiceContext) {
+  const conversation = await requireConversation(agent, undefined, serviceContext)
+  return { conversation, standing: await readConversationState(conversation.id, serviceContext) }
 }
 
 /** The metadata also names what the request asked for and the agent does not have. */
-function metadataOf({ settings }: Agent, isSealedForGood: boolean): JsonObject | null {
+function metadataOf({ settings }: Agent, areSecretsUnreadable: boolean): JsonObject | null {
   const { metadata, missingTools: tools = [], notImported: left = [] } = settings ?? {}
-  if (tools.length + left.length === 0 && !isSealedForGood) return metadata ?? null
+  if (tools.length + left.length === 0 && !areSecretsUnreadable) return metadata ?? null
   return {
     ...metadata,
-    ...(tools.length > 0 ? { missing_tools: tools } : {}),
-    ...(left.length > 0 ? { not_imported: left } : {}),
-    ...(isSealedForGood ? { unreadable_secrets: true } : {}),
+    ...defined({
+      missing_tools: tools.length > 0 ? tools : undefined,
+      not_imported: left.length > 0 ? left : undefined,
+      unreadable_secrets: areSecretsUnreadable ? true : undefined,
+    }),
   }
 }
 
 /** A tool that needs approval is listed as a rule, whether the agent or the tool itself requires it. */
-function toolRules({ tools, settings }: Agent, desk: Desk): JsonObject[] {
+function toolRules({ tools, settings }: Agent, serviceContext: ServiceContext): JsonObject[] {
   const given = (settings?.wire?.tool_rules ?? []) as JsonObject[]
   const approvals = settings?.approvals ?? {}
-  const asking = tools.filter((name) => approvals[name] ?? desk.world.tools.find(name)?.needsApproval ?? false)
+  const asking = tools.filter((name) => approvals[name] ?? serviceContext.deps.tools.find(name)?.needsApproval ?? false)
   const rules = asking.map((tool_name) => ({ tool_name, type: 'requires_approval', prompt_template: null }))
   return [...given, ...rules]
 }
 
-function llmConfig(agent: Agent, desk: Desk): WireLlmConfig {
+function llmConfig(agent: Agent, serviceContext: ServiceContext): WireLlmConfig {
   const { provider, model } = parseTarget(agent.model) ?? { provider: '', model: agent.model }
   const wire = agent.settings?.wire ?? {}
   const settings = modelSettings(agent)
@@ -176,7 +182,7 @@ function llmConfig(agent: Agent, desk: Desk): WireLlmConfig {
     model_endpoint_type: endpointType(provider),
     model_endpoint: null,
     model_wrapper: null,
-    context_window: wire.context_window_limit ?? windowOf(agent.model, desk),
+    context_window: wire.context_window_limit ?? contextWindowOf(agent.model, serviceContext),
     temperature: settings.temperature ?? 1,
     max_tokens: wire.max_tokens ?? settings.max_output_tokens ?? null,
     parallel_tool_calls: settings.parallel_tool_calls ?? true,

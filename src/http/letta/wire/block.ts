@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Block } from '../../../core/block.ts'
+import { defined } from '../../../core/defined.ts'
 import type { BlockChange, NewBlock } from '../../../service/memory/blocks.ts'
 import { record } from '../../field.ts'
 import { alwaysNull } from './constant-field.ts'
@@ -95,7 +96,7 @@ export function newBlockFrom(body: z.output<typeof newBlockBody>): NewBlock {
     ...changeFrom(rest),
     label: body.label,
     value: body.value,
-    ...(description ? { description } : {}),
+    ...defined({ description: description || undefined }),
   } as NewBlock
 }
 

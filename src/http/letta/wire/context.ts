@@ -5,9 +5,9 @@ import { toModelHistory } from '../../../core/history.ts'
 import type { MessageBody } from '../../../core/message.ts'
 import { toolsOf } from '../../../service/agents/agent-tools.ts'
 import { requireConversation } from '../../../service/conversations/conversations.ts'
-import { contextOf, promptOf } from '../../../service/conversations/prompt.ts'
-import type { Desk } from '../../../service/desk.ts'
-import { windowOf } from '../model-handle.ts'
+import { promptOf, readModelContext } from '../../../service/conversations/prompt.ts'
+import type { ServiceContext } from '../../../service/service-context.ts'
+import { contextWindowOf } from '../model-handle.ts'
 import { always } from './constant-field.ts'
 import { wireMessages } from './message.ts'
 import { messageSchema } from './message-schema.ts'
@@ -46,12 +46,12 @@ export const contextSchema = z.lazy(() =>
 type WireContext = z.output<typeof contextSchema>
 
 /** The context of the default conversation, and about how many tokens each part takes. */
-export async function contextOverview(agent: Agent, desk: Desk): Promise<WireContext> {
-  const conversation = await requireConversation(agent, undefined, desk)
+export async function contextOverview(agent: Agent, context: ServiceContext): Promise<WireContext> {
+  const conversation = await requireConversation(agent, undefined, context)
   const [prompt, { messages: view, passageCount }, tools] = await Promise.all([
-    promptOf(conversation.id, desk),
-    contextOf(conversation.id, desk),
-    toolsOf(agent, desk),
+    promptOf(conversation.id, context),
+    readModelContext(conversation.id, context),
+    toolsOf(agent, context),
   ])
   const memory = /<memory_blocks>[\s\S]*<\/memory_blocks>/.exec(prompt)?.[0] ?? ''
   const summary = view.findLast(({ body }) => body.role === 'summary')?.body
@@ -66,7 +66,7 @@ export async function contextOverview(agent: Agent, desk: Desk): Promise<WireCon
     num_tokens_external_memory_summary: 0,
   }
   return {
-    context_window_size_max: windowOf(agent.model, desk),
+    context_window_size_max: contextWindowOf(agent.model, context),
     context_window_size_current: Object.values(counts).reduce<number>((sum, count) => sum + count, 0),
     num_messages: view.length + 1,
     num_archival_memory: passageCount,

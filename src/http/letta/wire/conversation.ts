@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Conversation } from '../../../core/agent.ts'
 import type { MessageId } from '../../../core/id.ts'
 import { systemMessageId } from '../../../core/memory-prompt.ts'
-import type { Standing } from '../../../ports/recall-store.ts'
+import type { ConversationState } from '../../../ports/message-search-store.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 import { approvalRequestId } from '../slice-ids.ts'
 import { alwaysNull } from './constant-field.ts'
@@ -39,7 +39,10 @@ export const conversationSchema = z.lazy(() =>
 
 type WireConversation = z.output<typeof conversationSchema>
 
-export function wireConversation(conversation: Conversation, { context, waiting }: Standing): WireConversation {
+export function wireConversation(
+  conversation: Conversation,
+  { context, waiting }: ConversationState,
+): WireConversation {
   const { id, agentId, isDefault, details = {}, createdAt, updatedAt, archivedAt, lastMessageAt } = conversation
   const { wire = {} } = details
   return {
@@ -68,7 +71,7 @@ const dateOf = (at: number | undefined): string | null => (at === undefined ? nu
 /** The context by the ids that clients know. To them a request for approval is a message, and they look for it here. */
 export function shownIds(
   { id }: Pick<Conversation, 'id'>,
-  { context, isWaiting }: { context: Standing['context']; isWaiting: boolean },
+  { context, isWaiting }: { context: ConversationState['context']; isWaiting: boolean },
 ): MessageId[] {
   const shown = context.flatMap((message, index): MessageId[] => {
     const next = context[index + 1]

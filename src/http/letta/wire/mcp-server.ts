@@ -56,7 +56,7 @@ export const mcpServerSchema = z.lazy(() =>
 
 type WireMcpServer = z.output<typeof mcpServerSchema>
 
-export function wireMcpServer({ id, name, place, shown, contact }: ShownMcpServer): WireMcpServer {
+export function wireMcpServer({ id, name, place, shownSecrets, contact }: ShownMcpServer): WireMcpServer {
   if (place.type === 'stdio')
     return {
       id,
@@ -65,7 +65,7 @@ export function wireMcpServer({ id, name, place, shown, contact }: ShownMcpServe
       connection: wireContact(contact),
       command: place.command,
       args: place.args,
-      env: shown.env ?? null,
+      env: shownSecrets.env ?? null,
     }
   return {
     id,
@@ -73,7 +73,7 @@ export function wireMcpServer({ id, name, place, shown, contact }: ShownMcpServe
     mcp_server_type: place.type,
     connection: wireContact(contact),
     server_url: place.url,
-    ...wireSecrets(place.authHeader, shown),
+    ...wireSecrets(place.authHeader, shownSecrets),
   }
 }
 

@@ -214,7 +214,7 @@ export const messageSchema = z.lazy(() =>
 /** The official client's unit of history: one part of a stored message. */
 export type WireMessage = z.output<typeof messageSchema>
 
-export type Common = z.output<typeof common>
+export type CommonFields = z.output<typeof common>
 export type WireCall = z.output<typeof toolCallSchema>
 export type WireContent = z.output<typeof contentSchema>
 export type WireDecision = z.output<typeof decisionSchema>

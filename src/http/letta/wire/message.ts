@@ -1,4 +1,5 @@
 import type { Conversation } from '../../../core/agent.ts'
+import { defined } from '../../../core/defined.ts'
 import { type MessageId, type RunId, type StepId, stepOfAnswer } from '../../../core/id.ts'
 import type { ImagePart } from '../../../core/image-part.ts'
 import { systemMessageId } from '../../../core/memory-prompt.ts'
@@ -15,7 +16,7 @@ import {
 import type { Decision, ToolCall, ToolOutcome } from '../../../core/tool-call.ts'
 import { wireDate } from '../../wire-date.ts'
 import { approvalRequestId, sliceOtid } from '../slice-ids.ts'
-import type { Common, WireCall, WireContent, WireDecision, WireMessage, WireReturn } from './message-schema.ts'
+import type { CommonFields, WireCall, WireContent, WireDecision, WireMessage, WireReturn } from './message-schema.ts'
 
 export type { WireMessage } from './message-schema.ts'
 
@@ -35,7 +36,10 @@ export function wireMessages(messages: readonly Message[]): WireMessage[] {
 
 function slicesOf(message: Message, toolOf: (callId: string) => string | undefined): WireMessage[] {
   const { id, body, runId, stepId, createdAt } = message
-  const origin: Origin = { at: createdAt, ...(runId === NO_RUN ? {} : { runId }), ...(stepId ? { stepId } : {}) }
+  const origin: Origin = {
+    at: createdAt,
+    ...defined({ runId: runId === NO_RUN ? undefined : runId, stepId: stepId || undefined }),
+  }
   switch (body.role) {
     case 'user':
     case 'system':
@@ -51,7 +55,7 @@ function slicesOf(message: Message, toolOf: (callId: string) => string | undefin
   }
 }
 
-export const common = (id: string, { at, runId, stepId, seq }: Origin, otid: string | null): Common => ({
+const commonFields = (id: string, { at, runId, stepId, seq }: Origin, otid: string | null): CommonFields => ({
   id,
   date: wireDate(at),
   name: null,
@@ -65,7 +69,7 @@ export const common = (id: string, { at, runId, stepId, seq }: Origin, otid: str
 
 function inputSlice(id: MessageId, { role, content, otid, name }: InputBody, origin: Origin): WireMessage {
   return {
-    ...common(id, origin, otid ?? sliceOtid(id, 0)),
+    ...commonFields(id, origin, otid ?? sliceOtid(id, 0)),
     name: name ?? null,
     message_type: role === 'user' ? 'user_message' : 'system_message',
     content: wireContent(content),
@@ -125,7 +129,7 @@ export function contentSlice(
   { kind, text, slice, signature }: ContentPiece & { slice: number },
   origin: Origin,
 ): OfType<'assistant_message' | 'reasoning_message'> {
-  const fields = common(id, origin, sliceOtid(id, slice))
+  const fields = commonFields(id, origin, sliceOtid(id, slice))
   if (kind === 'text') return { ...fields, message_type: 'assistant_message', content: text }
   return {
     ...fields,
@@ -137,7 +141,7 @@ export function contentSlice(
 }
 
 const hiddenSlice = (id: MessageId, slice: number, origin: Origin): WireMessage => ({
-  ...common(id, origin, sliceOtid(id, slice)),
+  ...commonFields(id, origin, sliceOtid(id, slice)),
   message_type: 'hidden_reasoning_message',
   state: 'redacted',
   hidden_reasoning: null,
@@ -154,7 +158,7 @@ export const callsSlice = (
   { calls, slice }: { calls: WireCall[]; slice: number },
   origin: Origin,
 ): OfType<'tool_call_message'> => ({
-  ...common(id, origin, sliceOtid(id, slice)),
+  ...commonFields(id, origin, sliceOtid(id, slice)),
   message_type: 'tool_call_message',
   tool_call: calls[0]!,
   tool_calls: calls,
@@ -168,7 +172,7 @@ export function requestSlice(
   const id = approvalRequestId(answerId)
   const otid = id.slice('message-'.length)
   return {
-    ...common(id, { stepId: stepOfAnswer(answerId), ...origin }, otid),
+    ...commonFields(id, { stepId: stepOfAnswer(answerId), ...origin }, otid),
     message_type: 'approval_request_message',
     tool_call: calls[0]!,
     tool_calls: calls,
@@ -183,7 +187,7 @@ const resultsOf = ({ outcomes }: ToolBody, toolOf: (callId: string) => string | 
 export function returnSlice(id: MessageId, results: WireResult[], origin: Origin): OfType<'tool_return_message'> {
   const first = results[0]!
   return {
-    ...common(id, origin, sliceOtid(id, 0)),
+    ...commonFields(id, origin, sliceOtid(id, 0)),
     name: first.tool ?? null,
     message_type: 'tool_return_message',
     tool_return: first.output,
@@ -218,7 +222,7 @@ function responseSlice(
   const approvals = decisions.map(wireDecision)
   const word = decisions.find((decision) => decision.verdict !== 'result')
   return {
-    ...common(id, origin, sliceOtid(id, 0)),
+    ...commonFields(id, origin, sliceOtid(id, 0)),
     message_type: 'approval_response_message',
     approvals,
     approve: word ? word.verdict === 'approve' : null,
@@ -247,7 +251,7 @@ function wireDecision(decision: Decision): WireDecision {
 }
 
 const summarySlice = (id: MessageId, { text }: Pick<SummaryBody, 'text'>, origin: Origin): WireMessage => ({
-  ...common(id, origin, sliceOtid(id, 0)),
+  ...commonFields(id, origin, sliceOtid(id, 0)),
   message_type: 'summary_message',
   summary: text,
   compaction_stats: null,

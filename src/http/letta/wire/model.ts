@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { parseTarget, type TargetHandle } from '../../../core/target.ts'
-import type { Desk } from '../../../service/desk.ts'
 import type { KnownModel } from '../../../service/providers/models.ts'
-import { endpointType, USUAL_WINDOW } from '../model-handle.ts'
+import type { ServiceContext } from '../../../service/service-context.ts'
+import { DEFAULT_WINDOW, endpointType } from '../model-handle.ts'
 import { always, alwaysNull } from './constant-field.ts'
 
 export const modelSchema = z.lazy(() =>
@@ -45,7 +45,7 @@ type WireModel = z.output<typeof modelSchema>
 export function wireModel({ handle, window, maxOutput }: KnownModel): WireModel {
   const { provider, model } = parseTarget(handle)!
   const type = endpointType(provider)
-  const contextWindow = window?.tokens ?? USUAL_WINDOW
+  const contextWindow = window?.tokens ?? DEFAULT_WINDOW
   return {
     name: model,
     model,
@@ -102,7 +102,7 @@ export const embeddingModelSchema = z.lazy(() =>
 
 type WireEmbeddingModel = z.output<typeof embeddingModelSchema>
 
-export function wireEmbedding(handle: TargetHandle, { embeddings }: Desk): WireEmbeddingModel {
+export function wireEmbedding(handle: TargetHandle, { embeddings }: ServiceContext): WireEmbeddingModel {
   const target = parseTarget(handle)!
   const { provider, model } = target
   const type = endpointType(provider)

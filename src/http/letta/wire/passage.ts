@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defined } from '../../../core/defined.ts'
 import type { Passage } from '../../../core/passage.ts'
 import type { searchPassages } from '../../../service/memory/passages.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
@@ -80,7 +81,7 @@ export const wirePassageSearch = ({
   })),
   count: found.length,
   search_mode: MODES[mode],
-  ...(fallback ? { notice: fallback } : {}),
+  ...defined({ notice: fallback || undefined }),
 })
 
 const foundPassageSchema = z.lazy(() =>
@@ -110,6 +111,6 @@ export const wireFoundPassages = ({ found, fallback }: SearchedPassages): z.outp
     metadata: {
       fts_rank: wordRank ?? null,
       vector_rank: vectorRank ?? null,
-      ...(fallback ? { notice: fallback } : {}),
+      ...defined({ notice: fallback || undefined }),
     },
   }))

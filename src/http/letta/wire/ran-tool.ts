@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { RanTool } from '../../../service/tools/run-tool.ts'
+import type { RunToolResult } from '../../../service/tools/run-tool.ts'
 import { alwaysEmpty, alwaysNull } from './constant-field.ts'
 
 export const ranToolSchema = z.lazy(() =>
@@ -15,7 +15,7 @@ export const ranToolSchema = z.lazy(() =>
     .meta({ id: 'RanTool', description: 'The result of a tool that was run by hand.' }),
 )
 
-export const wireRan = ({ status, output }: RanTool): z.output<typeof ranToolSchema> => ({
+export const wireRan = ({ status, output }: RunToolResult): z.output<typeof ranToolSchema> => ({
   status,
   func_return: output,
   stdout: [],

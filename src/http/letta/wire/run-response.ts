@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { RunStory } from '../../../service/runs/runs.ts'
+import type { RunDetails } from '../../../service/runs/runs.ts'
 import { alwaysNull } from './constant-field.ts'
 import { ofTypes, wireMessages } from './message.ts'
 import { messageSchema } from './message-schema.ts'
@@ -27,7 +27,7 @@ export const responseSchema = z.lazy(() =>
 type WireResponse = z.output<typeof responseSchema>
 
 /** The answer for a client that waited for the run: everything but what the client itself sent. */
-export function runResponse({ run, messages, steps, events }: RunStory, types: string[] | undefined): WireResponse {
+export function runResponse({ run, messages, steps, events }: RunDetails, types: string[] | undefined): WireResponse {
   const accepted = events.flatMap(({ event }) =>
     'inputs' in event ? event.inputs.map((input) => input.messageId) : [],
   )

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Chunk } from '../../../core/chunk.ts'
+import { defined } from '../../../core/defined.ts'
 import type { RunId } from '../../../core/id.ts'
 import type { NewStep } from '../../../core/projection.ts'
 import { alwaysNull } from './constant-field.ts'
@@ -95,9 +96,11 @@ export function usageOf(steps: readonly NewStep[], runId: RunId): WireUsage {
       completion_tokens: total.completionTokens,
       total_tokens: total.promptTokens + total.completionTokens,
       step_count: steps.length,
-      ...(total.cachedTokens === undefined ? {} : { cached_input_tokens: total.cachedTokens }),
-      ...(total.cacheWriteTokens === undefined ? {} : { cache_write_tokens: total.cacheWriteTokens }),
-      ...(total.reasoningTokens === undefined ? {} : { reasoning_tokens: total.reasoningTokens }),
+      ...defined({
+        cached_input_tokens: total.cachedTokens,
+        cache_write_tokens: total.cacheWriteTokens,
+        reasoning_tokens: total.reasoningTokens,
+      }),
     },
     runId,
   )

@@ -5,23 +5,33 @@ type Recording = { output: Item[]; usage: object; incomplete?: string }
 function record({ output, usage, incomplete }: Recording): string {
   let sequence = 0
   const events: string[] = []
-  const say = (type: string, more: object) =>
+  const emit = (type: string, more: object) =>
     events.push(`event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence++, ...more })}\n\n`)
-  const response = (status: string, items: Item[], told: object | null) => ({
-    ...{ id: 'resp_67c9', object: 'response', created_at: 1_741_290_958, model: 'gpt-5', store: false, error: null },
-    incomplete_details: incomplete && told ? { reason: incomplete } : null,
-    ...{ status, output: items, usage: told, tools: [], parallel_tool_calls: true, metadata: {} },
+  const response = (status: string, items: Item[], stated: object | null) => ({
+    id: 'resp_67c9',
+    object: 'response',
+    created_at: 1_741_290_958,
+    model: 'gpt-5',
+    store: false,
+    error: null,
+    incomplete_details: incomplete && stated ? { reason: incomplete } : null,
+    status,
+    output: items,
+    usage: stated,
+    tools: [],
+    parallel_tool_calls: true,
+    metadata: {},
   })
-  say('response.created', { response: response('in_progress', [], null) })
-  say('response.in_progress', { response: response('in_progress', [], null) })
+  emit('response.created', { response: response('in_progress', [], null) })
+  emit('response.in_progress', { response: response('in_progress', [], null) })
   for (const [output_index, item] of output.entries()) {
     const at = { item_id: item.id, output_index }
-    say('response.output_item.added', { output_index, item: { ...item, ...EMPTY[item.type], status: 'in_progress' } })
-    PIECES[item.type]!(item, at, say)
-    say('response.output_item.done', { output_index, item })
+    emit('response.output_item.added', { output_index, item: { ...item, ...EMPTY[item.type], status: 'in_progress' } })
+    PIECES[item.type]!(item, at, emit)
+    emit('response.output_item.done', { output_index, item })
   }
   const status = incomplete ? 'incomplete' : 'completed'
-  say(`response.${status}`, { response: response(status, output, usage) })
+  emit(`response.${status}`, { response: response(status, output, usage) })
   return events.join('')
 }
 
@@ -61,15 +71,25 @@ const PIECES: Record<string, (item: Item, at: object, say: Say) => void> = {
 const halves = (text: string): string[] => [text.slice(0, text.length >> 1), text.slice(text.length >> 1)]
 
 const message = (id: string, text: string, status = 'completed'): Item => ({
-  ...{ id, type: 'message', role: 'assistant', status },
+  id,
+  type: 'message',
+  role: 'assistant',
+  status,
   content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
 })
 const reasoning = (id: string, ...texts: string[]): Item => ({
-  ...{ id, type: 'reasoning', encrypted_content: `gAAAA-${id}` },
+  id,
+  type: 'reasoning',
+  encrypted_content: `gAAAA-${id}`,
   summary: texts.map((text) => ({ type: 'summary_text', text })),
 })
 const called = (id: string, name: string, args: string): Item => ({
-  ...{ id, type: 'function_call', call_id: `call_${id}`, name, arguments: args, status: 'completed' },
+  id,
+  type: 'function_call',
+  call_id: `call_${id}`,
+  name,
+  arguments: args,
+  status: 'completed',
 })
 const usage = (input: number, output: number, cached = 0, thought = 0): object => ({
   input_tokens: input,

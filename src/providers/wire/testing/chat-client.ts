@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Part } from '../../../core/answer.ts'
+import { defined } from '../../../core/defined.ts'
 import type { Failure } from '../../../core/failure.ts'
 import type { ModelProvider, ModelRequest } from '../../../ports/model.ts'
 import { openaiChat } from '../../openai/chat.ts'
-import { type WireOptions, wireProvider } from '../wire-provider.ts'
+import { newWireProvider, type WireProviderOptions } from '../wire-provider.ts'
 
 export const REQUEST: ModelRequest = {
   model: 'model-1',
@@ -25,15 +26,15 @@ export const ANSWER_PARTS: Part[] = [
   { type: 'finish', finish: 'stop' },
 ]
 
-export function providerAt(baseUrl: string, more: Partial<WireOptions> = {}): ModelProvider {
-  return wireProvider({
+export function providerAt(baseUrl: string, more: Partial<WireProviderOptions> = {}): ModelProvider {
+  return newWireProvider({
     provider: 'loopback',
     dialect: openaiChat,
     baseUrl,
     classify: ({ status, body, headers }) => ({
       kind: 'server-error',
       detail: `${headers['content-type']}: ${body}`,
-      ...(status ? { status } : {}),
+      ...defined({ status: status || undefined }),
     }),
     classifyTransport: (error, phase) => ({
       kind: phase === 'connect' ? 'unreachable' : 'cut-off',
@@ -58,4 +59,4 @@ export function onlyFailure(parts: Part[]): Failure {
 }
 
 /** An event's turn of the loop, so that what was written leaves as a packet of its own. */
-export const turn = () => new Promise((resolve) => setImmediate(resolve))
+export const nextLoopTurn = () => new Promise((resolve) => setImmediate(resolve))

@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-export type Asked = { path: string; headers: Record<string, string>; body: string; socket: Socket }
+export type LoopbackRequest = { path: string; headers: Record<string, string>; body: string; socket: Socket }
 
 type Loopback = {
   url: string
   port: number
-  asked: Asked[]
+  requests: LoopbackRequest[]
   /** Connections ever made. */
   connections: Socket[]
 }
@@ -15,16 +15,16 @@ type Loopback = {
 /** A server that answers in bytes, so that it can break off at any of them. It lives as long as the test. */
 export async function openLoopback(
   context: Pick<TestContext, 'after'>,
-  answer: (asked: Asked) => void,
+  answer: (requests: LoopbackRequest) => void,
 ): Promise<Loopback> {
-  const asked: Asked[] = []
+  const requests: LoopbackRequest[] = []
   const connections: Socket[] = []
   const server = createServer((socket) => {
     connections.push(socket)
     socket.setNoDelay(true)
     socket.on('error', () => socket.destroy())
     readRequests(socket, (request) => {
-      asked.push(request)
+      requests.push(request)
       answer(request)
     })
   })
@@ -35,10 +35,10 @@ export async function openLoopback(
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}/v1`, port, asked, connections }
+  return { url: `http://127.0.0.1:${port}/v1`, port, requests, connections }
 }
 
-function readRequests(socket: Socket, take: (asked: Asked) => void): void {
+function readRequests(socket: Socket, onRequest: (asked: LoopbackRequest) => void): void {
   let bytes: Buffer = Buffer.alloc(0)
   socket.on('data', (more) => {
     bytes = Buffer.concat([bytes, more as Buffer])
@@ -52,7 +52,7 @@ function readRequests(socket: Socket, take: (asked: Asked) => void): void {
     if (bytes.length < end) return
     const body = bytes.subarray(headEnd + 4, end).toString('utf8')
     bytes = bytes.subarray(end)
-    take({ path: first!.split(' ')[1]!, headers, body, socket })
+    onRequest({ path: first!.split(' ')[1]!, headers, body, socket })
   })
 }
 

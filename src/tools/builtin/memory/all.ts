@@ -2,11 +2,11 @@ import type { Tool } from '../../../ports/tool.ts'
 import { archivalTools } from './archival-tools.ts'
 import { blockTools } from './block-tools.ts'
 import { conversationSearch } from './conversation-search.ts'
-import type { MemoryWorld } from './world.ts'
+import type { MemoryToolDeps } from './memory-tool-deps.ts'
 
 /** Tools with which an agent keeps and finds what it knows. */
-export const memoryTools = (world: MemoryWorld): Tool[] => [
-  ...blockTools(world),
-  ...archivalTools(world),
-  conversationSearch(world),
+export const memoryTools = (deps: MemoryToolDeps): Tool[] => [
+  ...blockTools(deps),
+  ...archivalTools(deps),
+  conversationSearch(deps),
 ]

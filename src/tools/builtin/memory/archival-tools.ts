@@ -1,15 +1,16 @@
 import { cleanText } from '../../../core/block.ts'
+import { defined } from '../../../core/defined.ts'
 import { DEFAULT_ORGANIZATION } from '../../../core/id.ts'
 import type { PassageQuery } from '../../../core/passage.ts'
 import type { Tool } from '../../../ports/tool.ts'
 import { defineTool, failure, success } from '../../define-tool.ts'
-import { timeOf } from './time-of.ts'
-import type { MemoryWorld } from './world.ts'
+import type { MemoryToolDeps } from './memory-tool-deps.ts'
+import { parseTime } from './parse-time.ts'
 
 const TAGS = { type: 'array', items: { type: 'string', minLength: 1 }, maxItems: 16 }
 const RESULTS = 10
 
-type Search = {
+type ArchivalSearchInput = {
   query: string
   tags?: string[] | null
   tag_match_mode?: 'any' | 'all' | null
@@ -19,7 +20,7 @@ type Search = {
 }
 
 /** Tools for what is too much for a prompt: put away, and found again by its words. */
-export const archivalTools = ({ store, randomness, findPassages }: MemoryWorld): Tool[] => [
+export const archivalTools = ({ store, randomness, findPassages }: MemoryToolDeps): Tool[] => [
   defineTool<{ content: string; tags?: string[] | null }>({
     name: 'archival_memory_insert',
     description: 'Puts something into your archival memory, to be found again by searching.',
@@ -45,7 +46,7 @@ export const archivalTools = ({ store, randomness, findPassages }: MemoryWorld):
       ],
     }),
   }),
-  defineTool<Search>({
+  defineTool<ArchivalSearchInput>({
     name: 'archival_memory_search',
     description: 'Searches your archival memory by words and meaning, tags and time.',
     inputSchema: {
@@ -63,15 +64,16 @@ export const archivalTools = ({ store, randomness, findPassages }: MemoryWorld):
     effects: 'none',
     parallel: true,
     run: async (input, { organizationId = DEFAULT_ORGANIZATION, agentId, signal }) => {
-      const from = timeOf(input.start_datetime, 'start')
-      const to = timeOf(input.end_datetime, 'end')
+      const from = parseTime(input.start_datetime, 'start')
+      const to = parseTime(input.end_datetime, 'end')
       if (from === 'unreadable' || to === 'unreadable')
         return failure('start_datetime and end_datetime must be ISO 8601, for example 2026-03-01 or 2026-03-01T12:00.')
       const query: PassageQuery = {
-        ...{ text: input.query, tags: input.tags ?? [], tagMatch: input.tag_match_mode ?? 'any' },
-        ...{ limit: input.top_k ?? RESULTS },
-        ...(from === undefined ? {} : { from }),
-        ...(to === undefined ? {} : { to }),
+        text: input.query,
+        tags: input.tags ?? [],
+        tagMatch: input.tag_match_mode ?? 'any',
+        limit: input.top_k ?? RESULTS,
+        ...defined({ from, to }),
       }
       const answer = await findPassages?.({ organizationId, agentId, query, signal })
       const found = answer

@@ -1,20 +1,25 @@
-import { type Block, type Edit, insertText, replaceText, rewriteText } from '../../../core/block.ts'
+import { type Block, type BlockEdit, insertText, replaceText, rewriteText } from '../../../core/block.ts'
+import { defined } from '../../../core/defined.ts'
 import { DEFAULT_ORGANIZATION } from '../../../core/id.ts'
 import type { Tool, ToolAnswer, ToolContext } from '../../../ports/tool.ts'
 import { defineTool, failure } from '../../define-tool.ts'
-import type { MemoryWorld } from './world.ts'
+import type { MemoryToolDeps } from './memory-tool-deps.ts'
 
 const LABEL = { type: 'string', description: 'The label of the memory block to edit.' }
 
 /** Tools that edit the blocks in an agent's prompt. The prompt itself stays as it is until it is compiled anew. */
-export function blockTools({ store }: Pick<MemoryWorld, 'store'>): Tool[] {
-  const editing = async (label: string, context: ToolContext, edit: (block: Block) => Edit): Promise<ToolAnswer> => {
+export function blockTools({ store }: Pick<MemoryToolDeps, 'store'>): Tool[] {
+  const editing = async (
+    label: string,
+    context: ToolContext,
+    edit: (block: Block) => BlockEdit,
+  ): Promise<ToolAnswer> => {
     const blocks = await store.prompts.blocks(context.organizationId ?? DEFAULT_ORGANIZATION, context.conversationId)
     const block = blocks.find((one) => one.label === label)
     if (!block) {
       const labels = blocks.map((one) => one.label).join(', ')
       return failure(
-        `There is no memory block labelled "${label}". ${labels ? `There are: ${labels}.` : 'You have none.'}`,
+        `There is no memory block labeled "${label}". ${labels ? `There are: ${labels}.` : 'You have none.'}`,
       )
     }
     const edited = edit(block)
@@ -23,9 +28,12 @@ export function blockTools({ store }: Pick<MemoryWorld, 'store'>): Tool[] {
     return {
       status: 'success',
       output: `The memory block ${label} has been edited. It now reads:\n${edited.value}`,
-      ...(edited.value === block.value
-        ? {}
-        : { writes: [{ type: 'replace-block', blockId, value: edited.value, version }] }),
+      ...defined({
+        writes:
+          edited.value === block.value
+            ? undefined
+            : [{ type: 'replace-block' as const, blockId, value: edited.value, version }],
+      }),
     }
   }
 
@@ -67,7 +75,7 @@ export function blockTools({ store }: Pick<MemoryWorld, 'store'>): Tool[] {
     }),
     defineTool<{ label: string; new_memory: string }>({
       name: 'memory_rethink',
-      description: 'Rewrites one of your memory blocks as a whole, to condense or reorganise what it says.',
+      description: 'Rewrites one of your memory blocks as a whole, to condense or reorganize what it says.',
       inputSchema: {
         type: 'object',
         properties: { label: LABEL, new_memory: { type: 'string', description: 'All of the new text.' } },

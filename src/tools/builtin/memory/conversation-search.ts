@@ -1,15 +1,16 @@
+import { defined } from '../../../core/defined.ts'
 import { DEFAULT_ORGANIZATION } from '../../../core/id.ts'
 import { type Message, textOf } from '../../../core/message.ts'
 import type { Tool } from '../../../ports/tool.ts'
 import { defineTool, failure, success } from '../../define-tool.ts'
-import { timeOf } from './time-of.ts'
-import type { MemoryWorld } from './world.ts'
+import type { MemoryToolDeps } from './memory-tool-deps.ts'
+import { parseTime } from './parse-time.ts'
 
 const RESULTS = 10
-/** Of each message: enough to recognise it. */
+/** Of each message: enough to recognize it. */
 const EXCERPT = 2_000
 
-type Input = {
+type ConversationSearchInput = {
   query?: string | null
   roles?: ('assistant' | 'user' | 'tool')[] | null
   limit?: number | null
@@ -17,8 +18,8 @@ type Input = {
   end_date?: string | null
 }
 
-export const conversationSearch = ({ store, findMessages }: Pick<MemoryWorld, 'store' | 'findMessages'>): Tool =>
-  defineTool<Input>({
+export const conversationSearch = ({ store, findMessages }: Pick<MemoryToolDeps, 'store' | 'findMessages'>): Tool =>
+  defineTool<ConversationSearchInput>({
     name: 'conversation_search',
     description: 'Searches everything that was said in your conversations, also what is no longer in view.',
     inputSchema: {
@@ -35,20 +36,20 @@ export const conversationSearch = ({ store, findMessages }: Pick<MemoryWorld, 's
     parallel: true,
     run: async ({ query: text, roles, limit, start_date, end_date }, context) => {
       const { organizationId = DEFAULT_ORGANIZATION, agentId, signal } = context
-      const from = timeOf(start_date, 'start')
-      const to = timeOf(end_date, 'end')
+      const from = parseTime(start_date, 'start')
+      const to = parseTime(end_date, 'end')
       if (from === 'unreadable' || to === 'unreadable')
         return failure('start_date and end_date must be ISO 8601, for example 2026-03-01 or 2026-03-01T12:00.')
       const query = {
-        ...{ text: text ?? '', roles: roles?.length ? roles : ['assistant', 'user', 'tool'] },
+        text: text ?? '',
+        roles: roles?.length ? roles : ['assistant', 'user', 'tool'],
         limit: limit ?? RESULTS,
-        ...(from === undefined ? {} : { from }),
-        ...(to === undefined ? {} : { to }),
+        ...defined({ from, to }),
       }
       const answer = await findMessages?.({ organizationId, agentId, query, signal })
       const found = answer
         ? answer.found.map(({ item }) => item)
-        : await store.recall.search(organizationId, agentId, query)
+        : await store.messageSearch.search(organizationId, agentId, query)
       const results = found.flatMap((message) => {
         const content = wordsOf(message)
         const { role } = message.body

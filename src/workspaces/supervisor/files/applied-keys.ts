@@ -2,9 +2,9 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises'
 import { newKeyedMutex } from '../../../core/mutex.ts'
 import type { EditedFile, WrittenFile } from '../../../ports/workspace-files.ts'
-import { codeOf, FileRefusal } from './file-refusal.ts'
+import { errorCode, FileRefusal } from './file-refusal.ts'
 
-export type Applied = ({ type: 'done' } & WrittenFile) | ({ type: 'done' } & EditedFile)
+export type AppliedResult = ({ type: 'done' } & WrittenFile) | ({ type: 'done' } & EditedFile)
 
 /**
  * What was written under which key, so that a question that is asked again, after whatever died in between, gets its first
@@ -12,46 +12,46 @@ export type Applied = ({ type: 'done' } & WrittenFile) | ({ type: 'done' } & Edi
  * a record whose temporary file is still there was not applied.
  */
 export type AppliedKeys = {
-  find(key: string): Promise<Applied | undefined>
+  find(key: string): Promise<AppliedResult | undefined>
   /** Durable when it resolves, not there when it rejects. */
-  record(key: string, applied: Applied, temporary: string): Promise<void>
+  record(key: string, applied: AppliedResult, temporary: string): Promise<void>
   /** It was not applied after all. */
   undo(key: string): Promise<void>
 }
 
-type Line = { key: string; temporary: string; applied: Applied } | { key: string; undone: true }
+type JournalEntry = { key: string; temporary: string; applied: AppliedResult } | { key: string; undone: true }
 
 /** A call that is repeated is repeated soon: long before so many others were made. */
 const MOST_KEPT = 1_000
 const MOST_BYTES = 4 * 1024 * 1024
 
-type AppliedKeysHome = {
+type AppliedKeysOptions = {
   /** Without one, kept in memory only. */
   path: string | undefined
   /** Takes away a temporary file, if it is there; before that, does what has to be done if it is. */
   removeLeftover(temporary: string, before: () => Promise<void>): Promise<void>
-  most?: number
+  maxKept?: number
 }
 
-export function newAppliedKeys({ path, removeLeftover, most = MOST_KEPT }: AppliedKeysHome): AppliedKeys {
-  const kept = new Map<string, Extract<Line, { applied: Applied }>>()
+export function newAppliedKeys({ path, removeLeftover, maxKept = MOST_KEPT }: AppliedKeysOptions): AppliedKeys {
+  const kept = new Map<string, Extract<JournalEntry, { applied: AppliedResult }>>()
   const inTurn = newKeyedMutex()
   let lines = 0
   let loading: Promise<void> | undefined
 
-  const take = (line: Line) => {
+  const take = (line: JournalEntry) => {
     kept.delete(line.key)
     if ('applied' in line) kept.set(line.key, line)
-    for (const oldest of kept.keys()) if (kept.size > most) kept.delete(oldest)
+    for (const oldest of kept.keys()) if (kept.size > maxKept) kept.delete(oldest)
   }
 
-  const append = async (line: Line) => {
+  const append = async (line: JournalEntry) => {
     if (path !== undefined) {
       await appendTo(path, JSON.stringify(line))
       lines += 1
     }
     take(line)
-    if (path !== undefined && lines > 4 * most) await shorten(path)
+    if (path !== undefined && lines > 4 * maxKept) await shorten(path)
   }
 
   const shorten = async (journal: string) => {
@@ -114,7 +114,7 @@ async function appendTo(path: string, line: string): Promise<void> {
   }
 }
 
-async function rewrite(path: string, lines: Line[]): Promise<void> {
+async function rewrite(path: string, lines: JournalEntry[]): Promise<void> {
   const temporary = `${path}.tmp`
   await rm(temporary, { force: true })
   await appendTo(temporary, lines.map((line) => JSON.stringify(line)).join('\n'))
@@ -148,7 +148,7 @@ async function ofJournal<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    const code = codeOf(error)
+    const code = errorCode(error)
     if (code === 'ENOSPC' || code === 'EDQUOT') throw error
     const why = code ?? String(error)
     throw new FileRefusal(
@@ -159,9 +159,11 @@ async function ofJournal<T>(work: Promise<T>): Promise<T> {
 }
 
 /** A line that a crash cut short was not recorded. */
-function parsed(text: string): Line | undefined {
+function parsed(text: string): JournalEntry | undefined {
   try {
-    const line = JSON.parse(text) as Partial<Record<keyof Line | 'applied' | 'temporary' | 'undone', unknown>> | null
+    const line = JSON.parse(text) as Partial<
+      Record<keyof JournalEntry | 'applied' | 'temporary' | 'undone', unknown>
+    > | null
     if (typeof line?.key !== 'string') return undefined
     if (line.undone === true) return { key: line.key, undone: true }
     const { key, temporary, applied } = line
@@ -171,5 +173,5 @@ function parsed(text: string): Line | undefined {
   }
 }
 
-const isApplied = (value: unknown): value is Applied =>
+const isApplied = (value: unknown): value is AppliedResult =>
   typeof value === 'object' && value !== null && 'type' in value && value.type === 'done'

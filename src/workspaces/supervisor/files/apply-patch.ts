@@ -1,8 +1,8 @@
 import { FileRefusal } from './file-refusal.ts'
-import { countOf, unify } from './line-endings.ts'
+import { countOf, normalizeLineEndings } from './line-endings.ts'
+import { type FileLine, locateHunk, statedStart } from './locate-hunk.ts'
 import { type Hunk, parsePatch } from './parse-patch.ts'
-import { type Line, placeHunk, statedStart } from './place-hunk.ts'
-import type { Edited } from './replace-text.ts'
+import type { EditedText } from './replace-text.ts'
 
 /** Each is held by itself while the patch is applied. */
 const MOST_LINES = 500_000
@@ -11,21 +11,21 @@ const MOST_LINES = 500_000
  * All hunks or none. Each must fit exactly (but for line endings, which stay as the file has them): where it says, moved as
  * the one before it was, or else at the only place further down where it fits.
  */
-export function applyPatch(text: string, patch: string): Edited {
+export function applyPatch(text: string, patch: string): EditedText {
   const hunks = parsePatch(patch)
-  const { usual } = unify(text)
+  const { usual } = normalizeLineEndings(text)
   if (countOf(text, '\n') > MOST_LINES)
     throw new FileRefusal(
       'too-large',
       `A patch is for files of up to ${MOST_LINES} lines. Nothing was changed: use find and replace.`,
     )
   const file = linesOf(text)
-  const patched: Line[] = []
+  const patched: FileLine[] = []
   let done = 0
   let moved = 0
   let firstChange: number | undefined
   for (const [index, hunk] of hunks.entries()) {
-    const at = placeHunk(hunk, { file, from: done, moved, number: index + 1 })
+    const at = locateHunk(hunk, { file, from: done, offset: moved, number: index + 1 })
     const stated = statedStart(hunk)
     if (stated !== undefined) moved = at - stated
     for (const line of file.slice(done, at)) patched.push(line)
@@ -45,8 +45,8 @@ export function applyPatch(text: string, patch: string): Edited {
 }
 
 /** Lines that stay keep their endings; new ones get the usual one. */
-function newLines(hunk: Hunk, { old, usual }: { old: Line[]; usual: '\n' | '\r\n' }): Line[] {
-  const lines: Line[] = []
+function newLines(hunk: Hunk, { old, usual }: { old: FileLine[]; usual: '\n' | '\r\n' }): FileLine[] {
+  const lines: FileLine[] = []
   let at = 0
   for (const { sign, text } of hunk.lines) {
     if (sign === '+') lines.push({ text, ending: usual })
@@ -57,7 +57,7 @@ function newLines(hunk: Hunk, { old, usual }: { old: Line[]; usual: '\n' | '\r\n
 }
 
 /** A hunk that reaches the end says whether the last line is terminated; one that does not say leaves that as it is. */
-function endAs(lines: Line[], end: { hunk: Hunk; wasTerminated: boolean; usual: '\n' | '\r\n' }): void {
+function endAs(lines: FileLine[], end: { hunk: Hunk; wasTerminated: boolean; usual: '\n' | '\r\n' }): void {
   const last = lines.at(-1)
   if (!last) return
   const saysUnterminated = end.hunk.lines.some((line) => line.sign !== '-' && line.isUnterminated)
@@ -66,8 +66,8 @@ function endAs(lines: Line[], end: { hunk: Hunk; wasTerminated: boolean; usual: 
   else if (last.ending === '') last.ending = end.usual
 }
 
-function linesOf(text: string): Line[] {
-  const lines = text.split('\n').map((line, index, all): Line => {
+function linesOf(text: string): FileLine[] {
+  const lines = text.split('\n').map((line, index, all): FileLine => {
     if (index === all.length - 1) return { text: line, ending: '' }
     return line.endsWith('\r') ? { text: line.slice(0, -1), ending: '\r\n' } : { text: line, ending: '\n' }
   })

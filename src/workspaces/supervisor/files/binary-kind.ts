@@ -35,9 +35,9 @@ function binaryKind(start: Buffer, hasNul: boolean): string {
   return hasNul ? 'binary data' : 'text in an encoding that is not UTF-8'
 }
 
-type NoText = { start: Buffer; bytes: number; hasNul: boolean }
+type BinaryFile = { start: Buffer; bytes: number; hasNul: boolean }
 
-export function binaryRefusal(path: string, { start, bytes, hasNul }: NoText): FileRefusal {
+export function binaryRefusal(path: string, { start, bytes, hasNul }: BinaryFile): FileRefusal {
   const kind = binaryKind(start, hasNul)
   const advice = kind.startsWith('text')
     ? 'Convert it first, for example with iconv.'

@@ -1,20 +1,20 @@
 import type { BigIntStats } from 'node:fs'
 import type { KeyedMutex } from '../../../core/mutex.ts'
 import type { EditedFile, FileEdit, WrittenFile } from '../../../ports/workspace-files.ts'
-import type { Applied, AppliedKeys } from './applied-keys.ts'
+import type { AppliedKeys, AppliedResult } from './applied-keys.ts'
 import { applyPatch } from './apply-patch.ts'
 import { FileRefusal, quoted } from './file-refusal.ts'
-import { atPlace, type Place } from './find-place.ts'
-import { notAFile, statAt, withFile } from './open-file.ts'
-import { readWhole, requireWritable } from './read-file.ts'
+import { notAFileError, statAt, withFile } from './open-file.ts'
+import { readWhole, requireEditableSize } from './read-file.ts'
 import { replaceFile } from './replace-file.ts'
 import { replaceText } from './replace-text.ts'
+import { type ResolvedPath, withResolvedPath } from './resolve-path.ts'
 import { encodeText } from './text-encoding.ts'
 
 /** What changes of the files of one workspace share. */
-export type ChangeHome = {
+export type FileChangeDeps = {
   root: string
-  inTurn: KeyedMutex
+  mutex: KeyedMutex
   keys: AppliedKeys
   spaceLeft(): number | undefined
 }
@@ -22,70 +22,70 @@ export type ChangeHome = {
 /** How often something else may change the file between our reading and our writing of it. */
 const MOST_ATTEMPTS = 5
 
-type WriteWish = { path: string; text: string; key?: string }
+type WriteFileRequest = { path: string; text: string; key?: string }
 
-export function writeFile(home: ChangeHome, { path, text, key }: WriteWish) {
+export function writeFile(home: FileChangeDeps, { path, text, key }: WriteFileRequest) {
   const bytes = Buffer.from(text, 'utf8')
-  requireWritable(path, bytes.length)
-  return change<WrittenFile>(home, { path, key, makeFolders: true }, async (place) => {
-    const before = await statAt(place)
+  requireEditableSize(path, bytes.length)
+  return change<WrittenFile>(home, { path, key, makeFolders: true }, async (resolved) => {
+    const before = await statAt(resolved)
     return { bytes, before, result: { bytes: bytes.length, isNew: before === undefined } }
   })
 }
 
-type EditWish = { path: string; edit: FileEdit; key?: string }
+type EditFileRequest = { path: string; edit: FileEdit; key?: string }
 
-export function editFile(home: ChangeHome, { path, edit, key }: EditWish) {
-  return change<EditedFile>(home, { path, key, makeFolders: false }, (place) =>
-    withFile(place, path, async (file) => {
+export function editFile(home: FileChangeDeps, { path, edit, key }: EditFileRequest) {
+  return change<EditedFile>(home, { path, key, makeFolders: false }, (resolved) =>
+    withFile(resolved, path, async (file) => {
       const { text, encoding } = await readWhole(path, file)
       const edited = edit.type === 'replace' ? replaceText(text, edit) : applyPatch(text, edit.patch)
       const bytes = encodeText(edited.text, encoding)
-      requireWritable(path, bytes.length)
+      requireEditableSize(path, bytes.length)
       const { replacements, line } = edited
       return { bytes, before: file.stats, result: { bytes: bytes.length, replacements, line } }
     }),
   )
 }
 
-type ChangeWish = { path: string; key: string | undefined; makeFolders: boolean }
-type Change<Result> = { bytes: Buffer; before: BigIntStats | undefined; result: Result }
+type FileChangeRequest = { path: string; key: string | undefined; makeFolders: boolean }
+type FileChange<Result> = { bytes: Buffer; before: BigIntStats | undefined; result: Result }
 
 /** One change of a file at a time, and each key once. What else runs in the workspace may write too: then it is decided anew. */
 async function change<Result extends WrittenFile | EditedFile>(
-  home: ChangeHome,
-  wish: ChangeWish,
-  decide: (place: Place) => Promise<Change<Result>>,
+  home: FileChangeDeps,
+  request: FileChangeRequest,
+  decide: (resolved: ResolvedPath) => Promise<FileChange<Result>>,
 ): Promise<{ type: 'done' } & Result> {
-  if (wish.key === undefined) return attempts()
-  return home.inTurn(`key ${wish.key}`, async () => {
-    const known = await home.keys.find(wish.key!)
+  if (request.key === undefined) return attempts()
+  return home.mutex(`key ${request.key}`, async () => {
+    const known = await home.keys.find(request.key!)
     return known ? (known as unknown as { type: 'done' } & Result) : attempts()
   })
 
   async function attempts(): Promise<{ type: 'done' } & Result> {
     for (let count = 0; count < MOST_ATTEMPTS; count += 1) {
-      const done = await atPlace({ root: home.root, ...wish }, async (place) =>
-        home.inTurn(await turnOf(place), () => attempt(place)),
+      const done = await withResolvedPath({ root: home.root, ...request }, async (resolved) =>
+        home.mutex(await turnOf(resolved), () => attempt(resolved)),
       )
       if (done) return done
     }
-    const words = `Something else keeps changing ${quoted(wish.path)}. Nothing was written: try again when it is quiet.`
+    const words = `Something else keeps changing ${quoted(request.path)}. Nothing was written: try again when it is quiet.`
     throw new FileRefusal('refused', words)
   }
 
-  async function attempt(place: Place): Promise<({ type: 'done' } & Result) | undefined> {
-    const { path, key } = wish
-    if (place.name === undefined) throw new FileRefusal('not-a-file', `${quoted(path)} is a folder.`)
-    const found = await statAt(place)
+  async function attempt(resolved: ResolvedPath): Promise<({ type: 'done' } & Result) | undefined> {
+    const { path, key } = request
+    if (resolved.name === undefined) throw new FileRefusal('not-a-file', `${quoted(path)} is a folder.`)
+    const found = await statAt(resolved)
     if (found?.isSymbolicLink()) return undefined
-    if (found && !found.isFile()) throw notAFile(path, found)
+    if (found && !found.isFile()) throw notAFileError(path, found)
     if (found && (found.mode & 0o200n) === 0n)
       throw new FileRefusal('refused', `${quoted(path)} is read-only. Make it writable first (chmod u+w).`)
-    const { bytes, before, result } = await decide(place)
+    const { bytes, before, result } = await decide(resolved)
     requireSpace(bytes.length - Number(before?.size ?? 0))
     const done = { type: 'done' as const, ...result }
-    return (await replaceFile({ place, path, bytes, before, applied: done as Applied, key }, home.keys))
+    return (await replaceFile({ resolved, path, bytes, before, applied: done as AppliedResult, key }, home.keys))
       ? done
       : undefined
   }
@@ -101,7 +101,7 @@ async function change<Result extends WrittenFile | EditedFile>(
 }
 
 /** The same for every path that leads to the file, whether or not it is there yet. */
-async function turnOf(place: Place): Promise<string> {
-  const { dev, ino } = await place.folder.stat({ bigint: true })
-  return `file ${dev} ${ino} ${place.name}`
+async function turnOf(resolved: ResolvedPath): Promise<string> {
+  const { dev, ino } = await resolved.folder.stat({ bigint: true })
+  return `file ${dev} ${ino} ${resolved.name}`
 }

@@ -5,7 +5,7 @@ const MOST_OF_PATH = 4_095
 const MOST_OF_NAME = 255
 
 /** Each is held open on the way there, so that `..` leads back to where we came from and nowhere else. */
-export const MOST_FOLDERS = 128
+export const MAX_FOLDERS = 128
 
 /** Refuses what can be no path, whatever is on the disk. */
 export function checkPath(path: string): void {
@@ -30,7 +30,7 @@ const FAULTS: { isSo(path: string): boolean; words: string }[] = [
     words: `A name in the path is longer than the ${MOST_OF_NAME} bytes a name may have.`,
   },
   {
-    isSo: (path) => path.split('/').filter((name) => name !== '' && name !== '.').length > MOST_FOLDERS,
-    words: `The path leads through more than ${MOST_FOLDERS} folders.`,
+    isSo: (path) => path.split('/').filter((name) => name !== '' && name !== '.').length > MAX_FOLDERS,
+    words: `The path leads through more than ${MAX_FOLDERS} folders.`,
   },
 ]

@@ -56,8 +56,13 @@ export function collectLines({ from, count }: { from: number; count: number }) {
       const isTerminated = line.length === 0
       if (!isTerminated && isWanted()) keep(shown(line, 0))
       return {
-        ...{ text: kept.join('\n'), from, lines: kept.length, totalLines: feeds + (isTerminated ? 0 : 1) },
-        ...{ bytes, lineEnding: lineEndingOf(feeds, returns), isTerminated },
+        text: kept.join('\n'),
+        from,
+        lines: kept.length,
+        totalLines: feeds + (isTerminated ? 0 : 1),
+        bytes,
+        lineEnding: lineEndingOf(feeds, returns),
+        isTerminated,
       }
     },
   }

@@ -28,16 +28,16 @@ const SYSTEM_WORDS: Record<string, (path: string) => [FileFault, string]> = {
   ENFILE: () => ['refused', 'Too many files are open on this machine just now. Try again.'],
 }
 
-export function refusalOf(error: unknown, path: string): FileRefusal {
+export function toFileRefusal(error: unknown, path: string): FileRefusal {
   if (error instanceof FileRefusal) return error
-  const code = codeOf(error)
+  const code = errorCode(error)
   const words = SYSTEM_WORDS[code ?? '']
   if (words) return new FileRefusal(...words(quoted(path)))
   const reason = code ?? errorText(error)
   return new FileRefusal('refused', `${quoted(path)} cannot be reached: ${reason}.`)
 }
 
-export const codeOf = (error: unknown): string | undefined =>
+export const errorCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
 const MOST_SHOWN = 200

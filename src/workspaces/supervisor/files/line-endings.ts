@@ -1,7 +1,7 @@
 import type { LineEnding } from '../../../ports/workspace-files.ts'
 
 /** A text whose lines all end in a line feed, and how it was. Searching and patching see only that form. */
-type Unified = {
+type NormalizedText = {
   text: string
   /** Places in `text` of the line feeds that had a carriage return before them, in order. */
   returns: number[]
@@ -9,7 +9,7 @@ type Unified = {
   usual: '\n' | '\r\n'
 }
 
-export function unify(text: string): Unified {
+export function normalizeLineEndings(text: string): NormalizedText {
   const returns: number[] = []
   for (let at = text.indexOf('\r\n'); at !== -1; at = text.indexOf('\r\n', at + 2)) returns.push(at - returns.length)
   if (returns.length === 0) return { text, returns, usual: '\n' }
@@ -18,7 +18,7 @@ export function unify(text: string): Unified {
 }
 
 /** A part of the text as the file has it. */
-export function asWas({ text, returns }: Unified, from: number, to: number): string {
+export function originalText({ text, returns }: NormalizedText, from: number, to: number): string {
   let was = ''
   let at = from
   for (let index = firstFrom(returns, from); index < returns.length && returns[index]! < to; index += 1) {
@@ -29,7 +29,7 @@ export function asWas({ text, returns }: Unified, from: number, to: number): str
 }
 
 /** New text, with the endings most lines of the file have. */
-export const asUsual = ({ usual }: Unified, text: string): string => {
+export const withUsualEndings = ({ usual }: NormalizedText, text: string): string => {
   const unified = text.replaceAll('\r\n', '\n')
   return usual === '\n' ? unified : unified.replaceAll('\n', '\r\n')
 }

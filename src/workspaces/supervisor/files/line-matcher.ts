@@ -15,7 +15,7 @@ export type LineMatcher = {
   end(): Promise<void>
 }
 
-type MatcherWish = { pattern: SearchPattern; glob: GlobPattern | undefined; milliseconds: number }
+type LineMatcherOptions = { pattern: SearchPattern; glob: GlobPattern | undefined; milliseconds: number }
 
 /** As text, so that it is found however this program was bundled. Of a very long line only the part around the match comes back. */
 const PROGRAM = `
@@ -54,9 +54,12 @@ const lines = ({ text, most }) => {
 parentPort.on('message', (question) => parentPort.postMessage(question.paths ? select(question) : lines(question)))
 `
 
-export function newLineMatcher({ pattern, glob, milliseconds }: MatcherWish): LineMatcher {
+export function newLineMatcher({ pattern, glob, milliseconds }: LineMatcherOptions): LineMatcher {
   const worker = new Worker(PROGRAM, {
-    ...{ eval: true, workerData: { pattern, glob }, env: {}, execArgv: [] },
+    eval: true,
+    workerData: { pattern, glob },
+    env: {},
+    execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: 128 },
   })
   const waiting: ((answer: unknown) => void)[] = []

@@ -5,7 +5,7 @@ const MOST_SHOWN = 600
 const ALIKE_ENOUGH = 0.5
 
 /** Why a text was not found, in words for the model: what comes nearest to it, and in what it differs. */
-export function nearestTo(text: string, sought: string): string {
+export function describeNearest(text: string, sought: string): string {
   const nothing = 'The text was not found. Nothing was changed.'
   const lines = text.split('\n', MOST_SQUEEZED)
   const wanted = trimmedLines(sought)

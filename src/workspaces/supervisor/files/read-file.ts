@@ -3,9 +3,9 @@ import type { ReadFile } from '../../../ports/workspace-files.ts'
 import { binaryRefusal } from './binary-kind.ts'
 import { collectLines } from './collect-lines.ts'
 import { FileRefusal, quoted } from './file-refusal.ts'
-import { atPlace } from './find-place.ts'
 import { type OpenFile, withFile } from './open-file.ts'
-import { encodingOf, strictDecoder, type TextEncoding } from './text-encoding.ts'
+import { withResolvedPath } from './resolve-path.ts'
+import { detectEncoding, strictDecoder, type TextEncoding } from './text-encoding.ts'
 
 /** Larger ones take too long to count the lines of. */
 const MOST_TO_READ = 64 * 1024 * 1024
@@ -13,11 +13,11 @@ const MOST_TO_EDIT = 8 * 1024 * 1024
 const PIECE = 256 * 1024
 const USUAL_COUNT = 2_000
 
-type ReadWish = { path: string; from?: number; count?: number }
+type ReadFileRequest = { path: string; from?: number; count?: number }
 
-export function readFile(root: string, { path, from = 1, count = USUAL_COUNT }: ReadWish): Promise<ReadFile> {
-  return atPlace({ root, path }, (place) =>
-    withFile(place, path, async (file) => {
+export function readFile(root: string, { path, from = 1, count = USUAL_COUNT }: ReadFileRequest): Promise<ReadFile> {
+  return withResolvedPath({ root, path }, (resolved) =>
+    withFile(resolved, path, async (file) => {
       requireSize(path, file, MOST_TO_READ)
       const lines = collectLines({ from: Math.max(1, from), count: Math.max(1, count) })
       const { bytes } = await decodePieces(path, file, lines.add)
@@ -36,7 +36,7 @@ export async function readWhole(path: string, file: OpenFile): Promise<WholeText
   return { text: pieces.join(''), encoding }
 }
 
-export function requireWritable(path: string, bytes: number): void {
+export function requireEditableSize(path: string, bytes: number): void {
   if (bytes > MOST_TO_EDIT) throw tooLarge(path, bytes, MOST_TO_EDIT)
 }
 
@@ -62,7 +62,7 @@ async function decodePieces(path: string, { handle, stats }: OpenFile, take: (te
     const piece = buffer.subarray(0, bytesRead)
     if (bytes === 0) {
       start = Buffer.from(piece.subarray(0, 8_192))
-      encoding = encodingOf(start)
+      encoding = detectEncoding(start)
       decoder = strictDecoder(encoding)
     }
     const text = decoded(decoder, piece)

@@ -1,9 +1,9 @@
 import { FileRefusal } from './file-refusal.ts'
-import { asUsual, asWas, countOf, unify } from './line-endings.ts'
-import { nearestTo } from './nearest-text.ts'
+import { countOf, normalizeLineEndings, originalText, withUsualEndings } from './line-endings.ts'
+import { describeNearest } from './nearest-text.ts'
 
-export type Edited = { text: string; replacements: number; line: number }
-type Wanted = { find: string; replace: string; all: boolean }
+export type EditedText = { text: string; replacements: number; line: number }
+type ReplaceTextOptions = { find: string; replace: string; all: boolean }
 
 const MOST_LINES_TOLD = 20
 const MOST_COUNTED = 10_000
@@ -11,8 +11,8 @@ const MOST_COUNTED = 10_000
 const MOST_CHARACTERS = 8 * 1024 * 1024
 
 /** Exact but for line endings, which stay as the file has them. */
-export function replaceText(text: string, { find, replace, all }: Wanted): Edited {
-  const file = unify(text)
+export function replaceText(text: string, { find, replace, all }: ReplaceTextOptions): EditedText {
+  const file = normalizeLineEndings(text)
   const sought = find.replaceAll('\r\n', '\n')
   if (sought === '')
     throw new FileRefusal('not-found-in-file', 'The text to find is empty. Give some text that is in the file.')
@@ -20,11 +20,11 @@ export function replaceText(text: string, { find, replace, all }: Wanted): Edite
     throw new FileRefusal('refused', 'The text to find and its replacement are the same: there is nothing to change.')
 
   const first = file.text.indexOf(sought)
-  if (first === -1) throw new FileRefusal('not-found-in-file', nearestTo(file.text, sought))
+  if (first === -1) throw new FileRefusal('not-found-in-file', describeNearest(file.text, sought))
   if (!all && file.text.indexOf(sought, first + 1) !== -1) throw ambiguous(file.text, sought)
 
   const replacements = all ? countOf(file.text, sought) : 1
-  const replacement = asUsual(file, replace)
+  const replacement = withUsualEndings(file, replace)
   if (text.length + replacements * (replacement.length - sought.length) > MOST_CHARACTERS)
     throw new FileRefusal(
       'too-large',
@@ -33,10 +33,10 @@ export function replaceText(text: string, { find, replace, all }: Wanted): Edite
   const pieces: string[] = []
   let end = 0
   for (let at = first; at !== -1 && pieces.length < 2 * replacements; at = file.text.indexOf(sought, end)) {
-    pieces.push(asWas(file, end, at), replacement)
+    pieces.push(originalText(file, end, at), replacement)
     end = at + sought.length
   }
-  pieces.push(asWas(file, end, file.text.length))
+  pieces.push(originalText(file, end, file.text.length))
   return { text: pieces.join(''), replacements, line: lineAt(file.text, first) }
 }
 

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
+import { defined } from '../../../core/defined.ts'
 import { pathIn } from './open-folder.ts'
 import { TEMPORARY_NAMES } from './replace-file.ts'
-import { MOST_OF_FILE, partAround, type SearchResult, SKIPPED_FOLDERS } from './search-bounds.ts'
 import type { SearchTask } from './search-by-walking.ts'
+import { excerptAround, MAX_FILE_BYTES, type SearchResult, SKIPPED_FOLDERS } from './search-limits.ts'
 
 /** In a sandbox we are started with no environment at all. */
 const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin'
@@ -21,10 +22,11 @@ export function findRipgrep(folder: string, searchPath = process.env.PATH || USU
  */
 export function searchByRipgrep(program: string, task: SearchTask): Promise<SearchResult | undefined> {
   const { promise, resolve } = Promise.withResolvers<SearchResult | undefined>()
-  const found = newCollector(task.most)
+  const found = newCollector(task.maxMatches)
   // Only from there can a link that is swapped in meanwhile not lead it elsewhere to begin with.
   const child = spawn(program, wordsOf(task), {
-    ...{ cwd: pathIn(task.folder), env: { LC_ALL: 'C.UTF-8' } },
+    cwd: pathIn(task.folder),
+    env: { LC_ALL: 'C.UTF-8' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let ending: SearchResult['cutBy'] | 'unusable'
@@ -46,28 +48,44 @@ export function searchByRipgrep(program: string, task: SearchTask): Promise<Sear
     // It ends with 2 also after files that it may not read, and then says nothing; with no code when something killed it.
     if (code === null || (code === 2 && complaint !== '')) ending ??= 'unusable'
     if (ending === 'unusable') resolve(undefined)
-    else resolve({ matches: found.matches(), ...(ending ? { cutBy: ending } : {}) })
+    else resolve({ matches: found.matches(), ...defined({ cutBy: ending }) })
   })
   return promise
 }
 
-function wordsOf({ question: { pattern, isText, glob, ignoreCase }, most }: SearchTask): string[] {
+function wordsOf({ question: { pattern, isText, glob, ignoreCase }, maxMatches }: SearchTask): string[] {
   const left = [...SKIPPED_FOLDERS, TEMPORARY_NAMES].flatMap((name) => ['--glob', `!${name}`])
   return [
-    ...['--json', '--no-config', '--no-messages', '--hidden', '--no-ignore', '--no-mmap', '--crlf'],
-    ...['--sort', 'path', '--max-filesize', String(MOST_OF_FILE), '--max-count', String(most + 1)],
+    '--json',
+    '--no-config',
+    '--no-messages',
+    '--hidden',
+    '--no-ignore',
+    '--no-mmap',
+    '--crlf',
+    '--sort',
+    'path',
+    '--max-filesize',
+    String(MAX_FILE_BYTES),
+    '--max-count',
+    String(maxMatches + 1),
     ...(isText ? ['--fixed-strings'] : []),
-    ...[ignoreCase ? '--ignore-case' : '--case-sensitive'],
-    // Of several, the last one that fits decides.
+    ignoreCase ? '--ignore-case' : '--case-sensitive', // Of several, the last one that fits decides.
     ...(glob === undefined ? [] : ['--glob', glob]),
     ...left,
-    ...['--regexp', pattern, '--', './'],
+    '--regexp',
+    pattern,
+    '--',
+    './',
   ]
 }
 
-type Text = { text: string } | { bytes: string }
-type Message =
-  | { type: 'match'; data: { path: Text; lines: Text; line_number: number; submatches: { start: number }[] } }
+type RipgrepText = { text: string } | { bytes: string }
+type RipgrepMessage =
+  | {
+      type: 'match'
+      data: { path: RipgrepText; lines: RipgrepText; line_number: number; submatches: { start: number }[] }
+    }
   | { type: 'end'; data: { binary_offset: number | null } }
   | { type: 'begin' | 'summary' | 'context' }
 
@@ -78,7 +96,7 @@ function newCollector(most: number) {
   let half: Buffer[] = []
 
   const take = (line: string) => {
-    const message = JSON.parse(line) as Message
+    const message = JSON.parse(line) as RipgrepMessage
     if (message.type === 'match' && current.length <= most) {
       const path = 'text' in message.data.path ? message.data.path.text : undefined
       const lines = bytesOf(message.data.lines)
@@ -89,7 +107,7 @@ function newCollector(most: number) {
         current.push({
           path: path.replace(/^\.\//, ''),
           line: message.data.line_number,
-          text: partAround(text, before.length),
+          text: excerptAround(text, before.length),
         })
     }
     if (message.type === 'end') {
@@ -113,7 +131,8 @@ function newCollector(most: number) {
   }
 }
 
-const bytesOf = (text: Text): Buffer => ('text' in text ? Buffer.from(text.text) : Buffer.from(text.bytes, 'base64'))
+const bytesOf = (text: RipgrepText): Buffer =>
+  'text' in text ? Buffer.from(text.text) : Buffer.from(text.bytes, 'base64')
 
 function isProgram(path: string): boolean {
   try {

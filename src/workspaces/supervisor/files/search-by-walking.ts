@@ -1,51 +1,61 @@
 import { constants, type Dirent } from 'node:fs'
 import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
-import type { FileQuestion } from '../../../ports/workspace-files.ts'
-import { codeOf } from './file-refusal.ts'
+import { defined } from '../../../core/defined.ts'
+import type { FileSearchQuery } from '../../../ports/workspace-files.ts'
+import { errorCode } from './file-refusal.ts'
 import { globPattern } from './glob.ts'
 import { type LineMatcher, newLineMatcher } from './line-matcher.ts'
 import { openFolder, pathIn } from './open-folder.ts'
 import { isTemporary } from './replace-file.ts'
-import { MOST_OF_FILE, partAround, type SearchResult, SKIPPED_FOLDERS } from './search-bounds.ts'
-import { searchPattern } from './search-pattern.ts'
-import { encodingOf } from './text-encoding.ts'
+import { excerptAround, MAX_FILE_BYTES, type SearchResult, SKIPPED_FOLDERS } from './search-limits.ts'
+import { newSearchPattern } from './search-pattern.ts'
+import { detectEncoding } from './text-encoding.ts'
 
 export type SearchTask = {
   /** The open folder to search below, and the one file in it, if it is only that. */
   folder: FileHandle
   file: string | undefined
-  question: FileQuestion
-  most: number
+  question: FileSearchQuery
+  maxMatches: number
   deadline: number
 }
 
 /** As ripgrep does it, where that is not there: the same files in the same order. */
-export async function searchByWalking({ folder, file, question, most, deadline }: SearchTask): Promise<SearchResult> {
+export async function searchByWalking({
+  folder,
+  file,
+  question,
+  maxMatches,
+  deadline,
+}: SearchTask): Promise<SearchResult> {
   const glob = question.glob === undefined || file !== undefined ? undefined : globPattern(question.glob)
   const milliseconds = Math.max(1, deadline - Date.now())
-  const matcher = newLineMatcher({ pattern: searchPattern(question), glob, milliseconds })
-  const search: Search = { matcher, matches: [], most, deadline }
+  const matcher = newLineMatcher({ pattern: newSearchPattern(question), glob, milliseconds })
+  const search: WalkState = { matcher, matches: [], maxMatches, deadline }
   try {
     const cutBy =
       file === undefined
         ? await lookBelow(folder, '', search)
         : await match(file, await orGone(textOf(pathIn(folder, file))), search)
-    return { matches: search.matches.slice(0, most), ...(cutBy ? { cutBy } : {}) }
+    return { matches: search.matches.slice(0, maxMatches), ...defined({ cutBy }) }
   } finally {
     await matcher.end()
   }
 }
 
-type Search = Pick<SearchTask, 'most' | 'deadline'> & { matcher: LineMatcher; matches: SearchResult['matches'] }
+type WalkState = Pick<SearchTask, 'maxMatches' | 'deadline'> & {
+  matcher: LineMatcher
+  matches: SearchResult['matches']
+}
 
 /** Undefined while there is more room and time. */
-type Cut = SearchResult['cutBy']
+type CutReason = SearchResult['cutBy']
 
 /** Deeper than anybody builds; each folder on the way is held open. */
 const MOST_DEPTH = 128
 
-async function lookBelow(folder: FileHandle, prefix: string, search: Search): Promise<Cut> {
+async function lookBelow(folder: FileHandle, prefix: string, search: WalkState): Promise<CutReason> {
   const entries = (await readdir(pathIn(folder), { withFileTypes: true }))
     // A name that is no text cannot be given back.
     .filter(({ name }) => !name.includes('\uFFFD') && !isTemporary(name))
@@ -102,7 +112,7 @@ function readAhead(folder: FileHandle, entries: Dirent[]) {
   }
 }
 
-async function enter(parent: FileHandle, path: string, search: Search): Promise<Cut> {
+async function enter(parent: FileHandle, path: string, search: WalkState): Promise<CutReason> {
   if (path.split('/').length > MOST_DEPTH) return undefined
   const folder = await orGone(openFolder(parent, basename(path)))
   if (!folder) return undefined
@@ -113,12 +123,12 @@ async function enter(parent: FileHandle, path: string, search: Search): Promise<
   }
 }
 
-async function match(path: string, text: string | undefined, search: Search): Promise<Cut> {
+async function match(path: string, text: string | undefined, search: WalkState): Promise<CutReason> {
   if (text === undefined) return undefined
-  const found = await search.matcher.lines(text, search.most + 1 - search.matches.length)
+  const found = await search.matcher.lines(text, search.maxMatches + 1 - search.matches.length)
   if (!found) return 'time'
-  for (const { line, text, at } of found) search.matches.push({ path, line, text: partAround(text, at) })
-  return search.matches.length > search.most ? 'matches' : undefined
+  for (const { line, text, at } of found) search.matches.push({ path, line, text: excerptAround(text, at) })
+  return search.matches.length > search.maxMatches ? 'matches' : undefined
 }
 
 const OPENED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
@@ -128,11 +138,11 @@ async function textOf(path: string): Promise<string | undefined> {
   const file = await open(path, OPENED)
   try {
     const stats = await file.stat()
-    if (!stats.isFile() || stats.size > MOST_OF_FILE) return undefined
+    if (!stats.isFile() || stats.size > MAX_FILE_BYTES) return undefined
     const buffer = Buffer.allocUnsafe(stats.size)
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
     const bytes = buffer.subarray(0, bytesRead)
-    const encoding = encodingOf(bytes)
+    const encoding = detectEncoding(bytes)
     const text = new TextDecoder(encoding === 'utf-8-marked' ? 'utf-8' : encoding).decode(bytes)
     return text.includes('\0') ? undefined : text
   } finally {
@@ -147,7 +157,7 @@ async function orGone<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
   } catch (error) {
-    if (PASSED_OVER.has(codeOf(error) ?? '')) return undefined
+    if (PASSED_OVER.has(errorCode(error) ?? '')) return undefined
     throw error
   }
 }

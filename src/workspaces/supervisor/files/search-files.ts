@@ -1,30 +1,37 @@
-import type { FileQuestion, FoundInFiles } from '../../../ports/workspace-files.ts'
+import { defined } from '../../../core/defined.ts'
+import type { FileSearchQuery, FileSearchResult } from '../../../ports/workspace-files.ts'
 import { FileRefusal, quoted } from './file-refusal.ts'
-import { atPlace, type Place } from './find-place.ts'
-import { notAFile, statAt } from './open-file.ts'
+import { notAFileError, statAt } from './open-file.ts'
 import { openFolder } from './open-folder.ts'
-import { MOST_MATCHES, MOST_OF_FILE, SEARCH_MILLISECONDS, type SearchResult, USUAL_MATCHES } from './search-bounds.ts'
+import { type ResolvedPath, withResolvedPath } from './resolve-path.ts'
 import { searchByRipgrep } from './search-by-ripgrep.ts'
 import { type SearchTask, searchByWalking } from './search-by-walking.ts'
-import { checkPattern } from './search-pattern.ts'
+import {
+  DEFAULT_MATCHES,
+  MAX_FILE_BYTES,
+  MAX_MATCHES,
+  SEARCH_MILLISECONDS,
+  type SearchResult,
+} from './search-limits.ts'
+import { requireLinePattern } from './search-pattern.ts'
 
-type SearchHome = {
+type FileSearchDeps = {
   root: string
   /** Undefined where there is none. */
   ripgrep: string | undefined
   milliseconds?: number
 }
 
-export function searchFiles(home: SearchHome, question: FileQuestion): Promise<FoundInFiles> {
-  checkPattern(question)
+export function searchFiles(home: FileSearchDeps, question: FileSearchQuery): Promise<FileSearchResult> {
+  requireLinePattern(question)
   const path = question.path ?? '.'
-  const most = Math.min(MOST_MATCHES, Math.max(1, question.limit ?? USUAL_MATCHES))
+  const most = Math.min(MAX_MATCHES, Math.max(1, question.limit ?? DEFAULT_MATCHES))
   const deadline = Date.now() + (home.milliseconds ?? SEARCH_MILLISECONDS)
-  return atPlace({ root: home.root, path }, (place) =>
-    inFolder(place, path, async ({ prefix, ...where }) => {
-      const { cutBy, matches } = await search(home.ripgrep, { ...where, question, most, deadline })
+  return withResolvedPath({ root: home.root, path }, (resolved) =>
+    inFolder(resolved, path, async ({ prefix, ...where }) => {
+      const { cutBy, matches } = await search(home.ripgrep, { ...where, question, maxMatches: most, deadline })
       const found = matches.map((match) => ({ ...match, path: prefix + match.path }))
-      return { matches: found, isCut: cutBy !== undefined, ...(cutBy ? { cutBy } : {}) }
+      return { matches: found, isCut: cutBy !== undefined, ...defined({ cutBy }) }
     }),
   )
 }
@@ -36,22 +43,26 @@ async function search(ripgrep: string | undefined, task: SearchTask): Promise<Se
 }
 
 /** Where to begin, and what comes before the paths that are found. */
-type Where = Pick<SearchTask, 'folder' | 'file'> & { prefix: string }
+type SearchStart = Pick<SearchTask, 'folder' | 'file'> & { prefix: string }
 
-async function inFolder<T>(place: Place, path: string, work: (where: Where) => Promise<T>): Promise<T> {
-  const { folder, name } = place
-  if (name === undefined) return work({ folder, file: undefined, prefix: place.path === '' ? '' : `${place.path}/` })
-  const stats = await statAt(place)
+async function inFolder<T>(resolved: ResolvedPath, path: string, work: (where: SearchStart) => Promise<T>): Promise<T> {
+  const { folder, name } = resolved
+  if (name === undefined)
+    return work({ folder, file: undefined, prefix: resolved.path === '' ? '' : `${resolved.path}/` })
+  const stats = await statAt(resolved)
   if (!stats) throw new FileRefusal('missing', `There is no ${quoted(path)} to search.`)
   if (stats.isFile()) {
-    if (stats.size > MOST_OF_FILE)
-      throw new FileRefusal('too-large', `${quoted(path)} has ${stats.size} bytes; up to ${MOST_OF_FILE} are searched.`)
-    return work({ folder, file: name, prefix: place.path.slice(0, place.path.length - name.length) })
+    if (stats.size > MAX_FILE_BYTES)
+      throw new FileRefusal(
+        'too-large',
+        `${quoted(path)} has ${stats.size} bytes; up to ${MAX_FILE_BYTES} are searched.`,
+      )
+    return work({ folder, file: name, prefix: resolved.path.slice(0, resolved.path.length - name.length) })
   }
-  if (!stats.isDirectory()) throw notAFile(path, stats)
+  if (!stats.isDirectory()) throw notAFileError(path, stats)
   const below = await openFolder(folder, name)
   try {
-    return await work({ folder: below, file: undefined, prefix: `${place.path}/` })
+    return await work({ folder: below, file: undefined, prefix: `${resolved.path}/` })
   } finally {
     await below.close()
   }

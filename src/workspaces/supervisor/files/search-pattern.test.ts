@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { globPattern } from './glob.ts'
-import { checkPattern, searchPattern } from './search-pattern.ts'
+import { newSearchPattern, requireLinePattern } from './search-pattern.ts'
 
 const finds = (pattern: string, line: string) => {
-  const { source, flags } = searchPattern({ pattern })
+  const { source, flags } = newSearchPattern({ pattern })
   return new RegExp(source, flags).exec(line)?.[0]
 }
 
@@ -32,19 +32,19 @@ test('expressions of ripgrep mean the same here', () => {
 })
 
 test('plain text is found as it stands', () => {
-  const { source, flags } = searchPattern({ pattern: 'a.b*(c)[d]{e}|$^\\/-', isText: true })
+  const { source, flags } = newSearchPattern({ pattern: 'a.b*(c)[d]{e}|$^\\/-', isText: true })
   assert.ok(new RegExp(source, flags).test('x a.b*(c)[d]{e}|$^\\/-'))
   assert.ok(!new RegExp(source, flags).test('aXb'))
 })
 
 test('a pattern that can find nothing is told why', () => {
-  assert.throws(() => searchPattern({ pattern: '(a' }), /not a regular expression: Unterminated group/)
-  assert.throws(() => searchPattern({ pattern: '*' }), /not a regular expression: Nothing to repeat/)
-  assert.throws(() => checkPattern({ pattern: '' }), /empty/)
+  assert.throws(() => newSearchPattern({ pattern: '(a' }), /not a regular expression: Unterminated group/)
+  assert.throws(() => newSearchPattern({ pattern: '*' }), /not a regular expression: Nothing to repeat/)
+  assert.throws(() => requireLinePattern({ pattern: '' }), /empty/)
   for (const pattern of ['a\nb', 'a\\nb', 'a\\\\\\nb'])
-    assert.throws(() => checkPattern({ pattern }), /one line at a time/)
-  checkPattern({ pattern: 'a\\\\nb' })
-  checkPattern({ pattern: 'a\\nb', isText: true })
+    assert.throws(() => requireLinePattern({ pattern }), /one line at a time/)
+  requireLinePattern({ pattern: 'a\\\\nb' })
+  requireLinePattern({ pattern: 'a\\nb', isText: true })
 })
 
 test('globs choose names anywhere and paths from the beginning', () => {

@@ -1,11 +1,11 @@
-import type { FileQuestion } from '../../../ports/workspace-files.ts'
+import type { FileSearchQuery } from '../../../ports/workspace-files.ts'
 import { FileRefusal } from './file-refusal.ts'
 
 /** `looksAround`: whether it fits may depend on what is before or behind a line. */
 export type SearchPattern = { source: string; flags: string; looksAround: boolean }
 
 /** Refuses what no program that looks at one line at a time can find. */
-export function checkPattern({ pattern, isText }: FileQuestion): void {
+export function requireLinePattern({ pattern, isText }: FileSearchQuery): void {
   if (pattern === '') throw bad('The pattern is empty. Say what to look for.')
   if (isText ? /[\n\r]/.test(pattern) : /[\n\r]|(?<!\\)(?:\\\\)*\\[nr]/.test(pattern))
     throw bad('The pattern holds a line break, but the search looks at one line at a time. Look for one of the lines.')
@@ -15,7 +15,7 @@ export function checkPattern({ pattern, isText }: FileQuestion): void {
  * The pattern as our own walker matches it. Regular expressions are those of ripgrep as far as ours have the same, letters,
  * digits and words of all languages included; what only ours have (looking around, going back) is there as well.
  */
-export function searchPattern({ pattern, isText, ignoreCase }: FileQuestion): SearchPattern {
+export function newSearchPattern({ pattern, isText, ignoreCase }: FileSearchQuery): SearchPattern {
   const flags = `u${ignoreCase ? 'i' : ''}`
   if (isText) return { source: pattern.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags, looksAround: false }
   const inline = /^\(\?([ims]+)\)/.exec(pattern)
@@ -49,9 +49,19 @@ const ESCAPES: Record<string, { inside?: string; outside?: string }> = {
 }
 
 const CLASSES: Record<string, string> = {
-  ...{ alpha: 'a-zA-Z', digit: '0-9', alnum: 'a-zA-Z0-9', upper: 'A-Z', lower: 'a-z', word: 'a-zA-Z0-9_' },
-  ...{ space: String.raw`\t\v\f `, blank: String.raw`\t `, xdigit: '0-9a-fA-F', cntrl: String.raw`\x00-\x1f\x7f` },
-  ...{ punct: String.raw`!-\/:-@\[-\x60\{-~`, print: String.raw`\x20-~`, graph: '!-~' },
+  alpha: 'a-zA-Z',
+  digit: '0-9',
+  alnum: 'a-zA-Z0-9',
+  upper: 'A-Z',
+  lower: 'a-z',
+  word: 'a-zA-Z0-9_',
+  space: String.raw`\t\v\f `,
+  blank: String.raw`\t `,
+  xdigit: '0-9a-fA-F',
+  cntrl: String.raw`\x00-\x1f\x7f`,
+  punct: String.raw`!-\/:-@\[-\x60\{-~`,
+  print: String.raw`\x20-~`,
+  graph: '!-~',
 }
 
 /** One sign after the other, so that as little as possible can go beyond the end of a line; the state is only whether it is inside a class. */
@@ -59,7 +69,7 @@ function translated(pattern: string): string {
   let source = ''
   let isInside = false
   for (let at = 0; at < pattern.length; ) {
-    const [taken, written, then]: Piece = isInside ? insideClass(pattern, at) : outsideClass(pattern, at)
+    const [taken, written, then]: TranslatedPiece = isInside ? insideClass(pattern, at) : outsideClass(pattern, at)
     source += written
     at += taken
     isInside = then ?? isInside
@@ -68,9 +78,9 @@ function translated(pattern: string): string {
 }
 
 /** How many signs were read, what they become, and whether a class is open after them. */
-type Piece = [taken: number, written: string, isInside?: boolean]
+type TranslatedPiece = [taken: number, written: string, isInside?: boolean]
 
-function outsideClass(pattern: string, at: number): Piece {
+function outsideClass(pattern: string, at: number): TranslatedPiece {
   const rest = pattern.slice(at)
   if (rest.startsWith('(?P<')) return [4, '(?<']
   const repeat = /^\{\d+(,\d*)?\}/.exec(rest)
@@ -83,7 +93,7 @@ function outsideClass(pattern: string, at: number): Piece {
   return [1, ']{}'.includes(sign) ? `\\${sign}` : sign]
 }
 
-function insideClass(pattern: string, at: number): Piece {
+function insideClass(pattern: string, at: number): TranslatedPiece {
   const rest = pattern.slice(at)
   const named = /^\[:(\^?)([a-z]+):\]/.exec(rest)
   const members = named?.[1] === '' ? CLASSES[named[2]!] : undefined
@@ -93,7 +103,7 @@ function insideClass(pattern: string, at: number): Piece {
   return [1, rest[0] === '[' ? '\\[' : rest[0]!]
 }
 
-function escaped(rest: string, where: 'inside' | 'outside'): Piece {
+function escaped(rest: string, where: 'inside' | 'outside'): TranslatedPiece {
   const sign = rest[1] ?? ''
   const known = ESCAPES[sign]?.[where]
   if (known !== undefined) return [2, known]

@@ -9,7 +9,7 @@ const MARKS: [TextEncoding, number[]][] = [
   ['utf-16be', [0xfe, 0xff]],
 ]
 
-export function encodingOf(start: Buffer): TextEncoding {
+export function detectEncoding(start: Buffer): TextEncoding {
   return MARKS.find(([, mark]) => mark.every((byte, index) => start[index] === byte))?.[0] ?? 'utf-8'
 }
 

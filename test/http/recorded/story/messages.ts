@@ -288,38 +288,34 @@ const CONVERSATIONS: readonly RecordedRequest[] = [
     },
   ),
   settled('command-run'),
-  post('/v1/holdfast/conversations/{{conversation}}/messages', { text: FAILING, otid: 'from the command line' }),
-
-  // A run that is cancelled, by each way to do it.
+  post('/v1/holdfast/conversations/{{conversation}}/messages', { text: FAILING, otid: 'from the command line' }), // A run that is cancelled, by each way to do it.
   post('/v1/conversations/{{conversation}}/messages', {
     input: 'tell me a story',
     background: true,
     cancel_on_disconnect: false,
     streaming: false,
   }),
-  ...[
-    post(
-      '/v1/agents/{{agent}}/messages/async',
-      { input: 'count to 90' },
-      { keep: { 'counting-run': 'headers.x-run-id' } },
-    ),
-    post('/v1/conversations/default/messages', { input: ATLANTIS, agent_id: '{{agent}}', streaming: false }),
-    post('/v1/agents/{{agent}}/messages/cancel', { run_ids: ['{{counting-run}}'] }),
-    settled('counting-run'),
-    post(
-      '/v1/agents/{{agent}}/messages/async',
-      { input: 'count to 90' },
-      { keep: { 'counting-run': 'headers.x-run-id' } },
-    ),
-    { method: 'DELETE', path: '/v1/runs/{{counting-run}}', only: 'status' as const },
-    post(
-      '/v1/agents/{{agent}}/messages/async',
-      { input: 'count to 90' },
-      { keep: { 'counting-run': 'headers.x-run-id' } },
-    ),
-    post('/v1/conversations/default/cancel', { agent_id: '{{agent}}' }),
-    settled('counting-run'),
-  ],
+  post(
+    '/v1/agents/{{agent}}/messages/async',
+    { input: 'count to 90' },
+    { keep: { 'counting-run': 'headers.x-run-id' } },
+  ),
+  post('/v1/conversations/default/messages', { input: ATLANTIS, agent_id: '{{agent}}', streaming: false }),
+  post('/v1/agents/{{agent}}/messages/cancel', { run_ids: ['{{counting-run}}'] }),
+  settled('counting-run'),
+  post(
+    '/v1/agents/{{agent}}/messages/async',
+    { input: 'count to 90' },
+    { keep: { 'counting-run': 'headers.x-run-id' } },
+  ),
+  { method: 'DELETE', path: '/v1/runs/{{counting-run}}', only: 'status' as const },
+  post(
+    '/v1/agents/{{agent}}/messages/async',
+    { input: 'count to 90' },
+    { keep: { 'counting-run': 'headers.x-run-id' } },
+  ),
+  post('/v1/conversations/default/cancel', { agent_id: '{{agent}}' }),
+  settled('counting-run'),
 ]
 
 export const MESSAGE_STORY: readonly RecordedRequest[] = [...SENDING, ...READING, ...APPROVALS, ...CONVERSATIONS]

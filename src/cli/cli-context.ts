@@ -1,0 +1,94 @@
+import type { Environment } from '../ports/environment.ts'
+import type { Role } from '../ports/role.ts'
+import { StorageError } from '../ports/storage-error.ts'
+import type { ServeOptions } from '../service/serve-options.ts'
+import type { ServiceContext } from '../service/service-context.ts'
+import type { Screen } from './terminal.ts'
+
+export type OpenedApp = { context: ServiceContext; settings: { home: string }; close(): Promise<void> }
+
+/** The composition root as the CLI sees it. */
+type OpenApp = (options: { environment: Environment; role: Role }) => Promise<OpenedApp>
+
+/** A request the simulator has seen, as far as it is told to a person. */
+export type SimulatedRequest = {
+  number: number
+  method: string
+  path: string
+  protocol: string
+  model: string
+  key: string | undefined
+  body: unknown
+  arrivedAt: number
+  status?: number
+  ended?: { at: number; how: string }
+}
+
+/** The provider simulator as the CLI sees it: `source` is the text of a script. */
+export type Simulate = (options: {
+  port: number
+  source?: string
+  keys: Record<string, string>
+  onEnded(request: SimulatedRequest): void
+}) => Promise<
+  | { type: 'serving'; url: string; rules: number; close(): Promise<void> }
+  | { type: 'refused'; because: 'script' | 'keys' | 'port'; reasons: string[] }
+>
+
+/** The server as the CLI sees it. */
+export type ServerHandle = {
+  url: string
+  key: { key: string; file?: string; isNew: boolean }
+  /** Nothing new is accepted from now on. */
+  drain(): void
+  close(): Promise<void>
+}
+
+export type Serve = (wish: ServeOptions) => Promise<ServerHandle>
+
+/** What every command is handed. `out` is for what was asked for, `notes` for what is said about it. */
+export type CliContext = {
+  openApp: OpenApp
+  homeOf(environment: Environment): string
+  simulate: Simulate
+  serve: Serve
+  environment: Environment
+  version: string
+  out: Screen
+  notes: Screen
+}
+
+/** Opens the app for the length of one piece of work. */
+export async function withApp<T>(
+  cli: Pick<CliContext, 'openApp' | 'environment'>,
+  role: Role,
+  work: (app: OpenedApp) => Promise<T>,
+): Promise<T> {
+  const app = await (role === 'guest' ? openGuest(cli) : cli.openApp({ environment: cli.environment, role }))
+  try {
+    return await work(app)
+  } finally {
+    await app.close()
+  }
+}
+
+/** A home that nobody has used yet has nobody to be a guest of: it is made first. */
+async function openGuest({ openApp, environment }: Pick<CliContext, 'openApp' | 'environment'>): Promise<OpenedApp> {
+  try {
+    return await openApp({ environment, role: 'guest' })
+  } catch (fault) {
+    if (!(fault instanceof StorageError) || fault.fault !== 'unreachable') throw fault
+    return openOwner(fault)
+  }
+
+  async function openOwner(guestFault: StorageError): Promise<OpenedApp> {
+    try {
+      return await openApp({ environment, role: 'owner' })
+    } catch (fault) {
+      // Somebody does own it, so that was not what was wrong: an older server, most likely.
+      throw fault instanceof StorageError && fault.fault === 'owned' ? guestFault : fault
+    }
+  }
+}
+
+export const printJson = (screen: Screen, value: unknown): void => screen.line(JSON.stringify(value, null, 2))

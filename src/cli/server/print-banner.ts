@@ -1,0 +1,77 @@
+import type { Agent } from '../../core/agent.ts'
+import { listAgents } from '../../service/agents/agents.ts'
+import { listProviders } from '../../service/providers/providers.ts'
+import type { ServiceContext } from '../../service/service-context.ts'
+import type { CliContext, OpenedApp, ServerHandle } from '../cli-context.ts'
+import { FIRST_MODEL } from '../first-agent.ts'
+import { safeText } from '../terminal.ts'
+
+/** What a person should know of a server that has just begun to listen. */
+export async function bannerLines(
+  { url, key }: Pick<ServerHandle, 'url' | 'key'>,
+  { context, settings }: OpenedApp,
+  { environment, out }: CliContext,
+): Promise<string[]> {
+  const { bold, dim } = out.look.paint
+  const [agents, providers, sandbox] = await Promise.all([
+    listAgents(context),
+    listProviders(context),
+    sandboxText(context),
+  ])
+  const ready = providers.filter(({ state }) => state === 'ready').map(({ name }) => name)
+  const where = key.file ?? 'the environment (HOLDFAST_API_KEY)'
+  const rows = [
+    ['Home', settings.home],
+    ['Agents', agentsText(agents)],
+    ['Models', ['scripted (built in, needs no key)', ...ready].join(', ')],
+    ...(sandbox ? [['Sandbox', sandbox] as const] : []),
+    ['Key', key.isNew ? `${key.key} ${dim(`(shown once; kept in ${where})`)}` : `in ${where}`],
+    ['API', `${url}/docs ${dim('for people')}, ${url}/openapi.json ${dim('for programs')}`],
+  ] as const
+  return [
+    `${bold(`Holdfast serves at ${url}`)} ${dim('(Ctrl-C ends it)')}`,
+    ...rows.map(([what, value]) => `  ${what.padEnd(8)}${value}`),
+    '',
+    'Try it:',
+    `  ${curlCommand({ url, file: key.file, agent: agents.at(-1), model: context.defaults.model })}`,
+    `  ${chatCommand(environment)}   ${dim('in another terminal; it talks to this server')}`,
+    '',
+  ]
+}
+
+/** Whether agents can work on this machine; what is missing is told before somebody needs it. */
+async function sandboxText({ workspaces }: Pick<ServiceContext, 'workspaces'>): Promise<string | undefined> {
+  const checked = await workspaces?.check()
+  if (!checked) return undefined
+  const { containment, fault } = checked
+  if (fault !== undefined) return `none: ${fault}`
+  return containment === 'local' ? 'none (local): each command waits for approval' : `${containment} works`
+}
+
+const SHOWN_AGENTS = 5
+
+function agentsText(agents: readonly Agent[]): string {
+  if (agents.length === 0) return 'none yet'
+  const names = agents.slice(0, SHOWN_AGENTS).map(({ name }) => safeText(name))
+  return `${names.join(', ')}${agents.length > SHOWN_AGENTS ? ` and ${agents.length - SHOWN_AGENTS} more` : ''}`
+}
+
+type CurlOptions = { url: string; file: string | undefined; agent: Agent | undefined; model: string | undefined }
+
+/** Works as it is when pasted: a message to an agent there is, or else the first agent. */
+function curlCommand({ url, file, agent, model = FIRST_MODEL }: CurlOptions): string {
+  const [path, body] = agent
+    ? [`agents/${agent.id}/messages`, { input: 'What time is it?', streaming: true }]
+    : ['agents/', { name: 'assistant', model, tools: ['current_time', 'slow_count'] }]
+  const shown = file ? `$(cat ${quoted(file)})` : '$HOLDFAST_API_KEY'
+  const headers = `-H "Authorization: Bearer ${shown}" -H "Content-Type: application/json"`
+  return `curl -sN ${url}/v1/${path} ${headers} -d ${quoted(JSON.stringify(body))}`
+}
+
+function chatCommand({ HOLDFAST_HOME: home, npm_lifecycle_event: script }: CliContext['environment']): string {
+  const where = home ? `HOLDFAST_HOME=${quoted(home)} ` : ''
+  return `${where}${script === undefined ? 'holdfast chat' : 'npm run chat'}`
+}
+
+/** For a shell, as one word. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

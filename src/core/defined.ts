@@ -1,0 +1,10 @@
+/** The fields as optional ones: those that are undefined are left out, so that `exactOptionalPropertyTypes` accepts the rest. */
+export function defined<T extends object>(fields: T): Defined<T> {
+  const kept: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) kept[name] = value
+  return kept as Defined<T>
+}
+
+type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}

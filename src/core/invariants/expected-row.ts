@@ -1,0 +1,48 @@
+import { defined } from '../defined.ts'
+import type { NewMessage } from '../message.ts'
+import { project } from '../projection.ts'
+import { type Run, STATUS_OF_STOP } from '../run.ts'
+import type { RunTrace } from './trace.ts'
+
+/** What a run's row must say, because its log says so. */
+export type ExpectedRow = Pick<Run, 'status' | 'waiting' | 'deaths'> &
+  Partial<Pick<Run, 'stopReason' | 'error' | 'completedAt' | 'expiresAt'>>
+
+/** The fields in the order in which differences are told. */
+export const ROW_FIELDS: Record<keyof ExpectedRow, string> = {
+  status: 'status',
+  waiting: 'waiting',
+  stopReason: 'stop_reason',
+  error: 'error',
+  deaths: 'deaths',
+  completedAt: 'completed_at',
+  expiresAt: 'expires_at',
+}
+
+/** The log does not say that a run was claimed; its fence does. */
+export function expectedRow({ run, moments, final }: RunTrace): ExpectedRow {
+  const { ended, phase, deaths, settings } = final
+  const end = moments.findLast(({ event }) => event.type === 'turn-ended')
+  return {
+    status: ended ? STATUS_OF_STOP[ended.stopReason] : run.fence > 0 ? 'running' : 'created',
+    waiting: phase === 'waiting',
+    deaths,
+    ...defined({
+      stopReason: ended ? ended.stopReason : undefined,
+      error: ended?.error ? ended.error : undefined,
+      completedAt: end ? end.at : undefined,
+      expiresAt: end && phase === 'waiting' ? end.at + settings.approvalTtlMs : undefined,
+    }),
+  }
+}
+
+/** The messages a run added to its conversation, in their order. */
+export function expectedMessages({ run, moments, accepted }: RunTrace): NewMessage[] {
+  // A run that was never claimed held its conversation only if it was opened to carry out an approval.
+  const holdsConversation = run.fence > 0 || accepted.continues !== undefined
+  return moments.flatMap(({ at, event, before }) =>
+    project(before, event, { runId: run.id, at, holdsConversation }).flatMap((change) =>
+      change.type === 'add-message' ? [change.message] : [],
+    ),
+  )
+}

@@ -1,0 +1,76 @@
+import type { RunId } from '../core/id.ts'
+import type { ChunkStore } from '../ports/chunk-store.ts'
+import type { Clock } from '../ports/clock.ts'
+import { StorageError } from '../ports/storage-error.ts'
+import type { FanOut } from './fan-out.ts'
+
+const TICK_MS = 100
+/** In ticks. A stream another process writes is looked at often while it moves, one of ours only to be sure. */
+const MOVING_TICKS = 1
+const QUIET_TICKS = 4
+const LOCAL_TICKS = 20
+
+export type StreamPoller = {
+  /** Somebody watches: there is something to look for. */
+  start(): void
+  /** This process wrote the stream, and its readers have it. */
+  markLocal(runId: RunId): void
+}
+
+type PollPlan = { wait: number; due: number; last: number }
+
+/** Looks for what other processes wrote, once for all who watch a run: thousands of idle watchers cost next to nothing. */
+export function newStreamPoller(parts: {
+  fanOut: FanOut
+  chunks: Pick<ChunkStore, 'head'>
+  clock: Clock
+  report(fault: unknown, where: string): void
+}): StreamPoller {
+  const { fanOut, chunks, clock, report } = parts
+  const plans = new Map<RunId, PollPlan>()
+  let tick = 0
+  let stop: (() => void) | undefined
+  let isPolling = false
+
+  async function poll(): Promise<void> {
+    tick++
+    for (const runId of plans.keys()) if (!fanOut.isWatched(runId)) plans.delete(runId)
+    for (const runId of [...fanOut.watched()]) {
+      const plan = plans.get(runId) ?? { wait: MOVING_TICKS, due: tick, last: 0 }
+      plans.set(runId, plan)
+      if (plan.due > tick) continue
+      // A stream that is not there may have been lost with its database: whoever reads it finds out.
+      const last = (await chunks.head(runId))?.last ?? Number.POSITIVE_INFINITY
+      if (last === plan.last) plan.wait = plan.wait === LOCAL_TICKS ? LOCAL_TICKS : Math.min(plan.wait * 2, QUIET_TICKS)
+      else if (plan.wait !== LOCAL_TICKS) plan.wait = MOVING_TICKS
+      plan.last = last
+      plan.due = tick + plan.wait
+      if (fanOut.noteHead(runId, last) && plan.wait === LOCAL_TICKS) plan.wait = MOVING_TICKS
+    }
+    if (fanOut.isWatched() || !stop) return
+    stop()
+    stop = undefined
+  }
+
+  function pollOnce(): void {
+    if (isPolling) return
+    isPolling = true
+    poll()
+      .catch((fault) => {
+        if (!(fault instanceof StorageError) || !fault.isTransient) report(fault, 'looking for chunks of others')
+      })
+      .finally(() => {
+        isPolling = false
+      })
+  }
+
+  return {
+    start() {
+      stop ??= clock.every(TICK_MS, pollOnce)
+    },
+    markLocal(runId) {
+      const plan = plans.get(runId)
+      if (plan) plan.wait = LOCAL_TICKS
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import type { AgentId, RunId } from '../../core/id.ts'
+import type { Caller } from '../../core/people.ts'
+import { Problem } from '../../core/problem.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { ServiceContext } from '../service-context.ts'
+import type { TurnOwner, TurnOwners } from './turn-owners.ts'
+
+/** Beside the running turns: the newest may still be queued. Older ones are forgotten, half of them at a time. */
+const REMEMBERED_TURNS = 2_000
+
+/** Accepts a message unless its key or its agent has as many turns running here as it may have. */
+export async function withTurnQuota<Sent extends { type: string; runId: RunId }>(
+  agentId: AgentId,
+  context: ServiceContext,
+  send: () => Promise<Sent>,
+): Promise<Sent> {
+  const { engine, caller, turnOwners } = context
+  if (!engine) return send()
+  const starter: TurnOwner = { agentId, actor: caller.actor }
+  if (isIssuedKey(caller)) refuseOverQuota(starter, { running: runningTurns(engine, turnOwners), context })
+  turnOwners.opening.add(starter)
+  try {
+    const sent = await send()
+    if (sent.type === 'opened') turnOwners.byRun.set(sent.runId, starter)
+    forgetEnded(engine, turnOwners)
+    return sent
+  } finally {
+    turnOwners.opening.delete(starter)
+  }
+}
+
+/** The home's own key and the command line belong to the operator, who has no limits here. */
+const isIssuedKey = ({ actor }: Caller): boolean => actor !== 'home' && actor !== 'command-line'
+
+const runningTurns = (engine: Engine, { byRun, opening }: TurnOwners): TurnOwner[] => [
+  ...engine.dispatcher.running().flatMap((runId) => byRun.get(runId) ?? []),
+  ...opening,
+]
+
+function refuseOverQuota(
+  { agentId, actor }: TurnOwner,
+  { running, context }: { running: TurnOwner[]; context: ServiceContext },
+): void {
+  const { turnsPerKey, turnsPerAgent } = context.limits
+  if (turnsPerKey > 0 && running.filter((one) => one.actor === actor).length >= turnsPerKey)
+    throw new Problem('queue-full', `This key has ${turnsPerKey} turns running, which is its limit. Try again later.`)
+  if (turnsPerAgent > 0 && running.filter((one) => one.agentId === agentId).length >= turnsPerAgent)
+    throw new Problem(
+      'queue-full',
+      `The agent has ${turnsPerAgent} turns running, which is its limit. Try again later.`,
+    )
+}
+
+function forgetEnded({ dispatcher }: Engine, { byRun }: TurnOwners): void {
+  if (byRun.size <= REMEMBERED_TURNS) return
+  const running = new Set(dispatcher.running())
+  if (byRun.size <= REMEMBERED_TURNS + running.size) return
+  const enough = REMEMBERED_TURNS / 2 + running.size
+  for (const runId of byRun.keys()) {
+    if (byRun.size <= enough) return
+    if (!running.has(runId)) byRun.delete(runId)
+  }
+}

@@ -1,0 +1,93 @@
+import type { Agent } from '../../core/agent.ts'
+import { defined } from '../../core/defined.ts'
+import type { AgentId, OrganizationId } from '../../core/id.ts'
+import { fuseRankings, searchTerms } from '../../core/search-terms.ts'
+import { handleOf, parseTarget, type Target } from '../../core/target.ts'
+import type { Embeddings } from '../../ports/embeddings.ts'
+import type { Store } from '../../ports/store.ts'
+import type { QueryEmbedding } from '../../ports/vector-store.ts'
+
+export type RankedItem<T> = { item: T; wordRank?: number; vectorRank?: number; score: number }
+
+export type HybridSearchResult<T> = {
+  found: RankedItem<T>[]
+  mode: 'words' | 'words and meaning'
+  /** Why meaning was not looked at although a model is configured for it. */
+  fallback?: string
+}
+
+type HybridQuery<T> = {
+  text: string
+  limit: number
+  signal: AbortSignal
+  byWords(limit: number): Promise<T[]>
+  byMeaning(meaning: QueryEmbedding, limit: number): Promise<T[]>
+  keyOf(item: T): string
+}
+
+/** What each ranking contributes; with fewer, what is good in both would be missed. */
+const MIN_CANDIDATES = 50
+
+/** By words, and by meaning where a model is configured that answers; never refused because of that model. */
+export async function hybridSearch<T>(
+  question: HybridQuery<T>,
+  { target, embeddings }: { target: Target | undefined; embeddings: Embeddings },
+): Promise<HybridSearchResult<T>> {
+  const { text, limit, byWords, keyOf } = question
+  if (!target || searchTerms(text).length === 0)
+    return { found: rankItems([await byWords(limit)], keyOf), mode: 'words' }
+  const candidates = Math.max(limit, MIN_CANDIDATES)
+  const [words, meant] = await Promise.all([
+    byWords(candidates),
+    searchByMeaning({ ...question, limit: candidates }, target, embeddings),
+  ])
+  if (meant.type === 'failed')
+    return { found: rankItems([words], keyOf).slice(0, limit), mode: 'words', fallback: meant.detail }
+  return { found: rankItems([words, meant.items], keyOf).slice(0, limit), mode: 'words and meaning' }
+}
+
+type MeaningSearchResult<T> = { type: 'found'; items: T[] } | { type: 'failed'; detail: string }
+
+async function searchByMeaning<T>(
+  { text, limit, signal, byMeaning }: HybridQuery<T>,
+  target: Target,
+  { embedder }: Embeddings,
+): Promise<MeaningSearchResult<T>> {
+  const answer = await embedder.embed(target, [text], { purpose: 'question', signal })
+  const model = handleOf(target)
+  if (answer.type === 'failure') {
+    const { kind, detail } = answer.failure
+    return { type: 'failed', detail: `${model} did not answer (${kind}): ${detail}` }
+  }
+  return { type: 'found', items: await byMeaning({ model, vector: answer.vectors[0]! }, limit) }
+}
+
+const rankItems = <T>(rankings: T[][], keyOf: (item: T) => string): RankedItem<T>[] =>
+  fuseRankings(rankings, keyOf).map(({ item, ranks: [wordRank, vectorRank], score }) => ({
+    item,
+    score,
+    ...defined({ wordRank, vectorRank }),
+  }))
+
+type SearchScope = { organizationId: OrganizationId; agentId?: AgentId }
+
+/** The embedding model for a search among the texts of this agent, or of all. */
+export async function findEmbeddingTarget(
+  { organizationId, agentId }: SearchScope,
+  { store, embeddings }: { store: Pick<Store, 'agents'>; embeddings: Embeddings },
+): Promise<Target | undefined> {
+  const agent = agentId && (await store.agents.get(organizationId, agentId))
+  return embeddingTargetOf(agent, embeddings)
+}
+
+/** The model that embeds what this agent keeps; undefined where no provider serves one. */
+export function embeddingTargetOf(
+  agent: Agent | undefined,
+  { embedder, defaultModel }: Embeddings,
+): Target | undefined {
+  const own = agent?.settings?.wire?.embedding
+  const wishes = [own, defaultModel].flatMap((handle) =>
+    typeof handle === 'string' ? (parseTarget(handle) ?? []) : [],
+  )
+  return wishes.find((target) => embedder.serves(target))
+}

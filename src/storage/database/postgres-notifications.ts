@@ -1,0 +1,84 @@
+import pg, { type Client } from 'pg'
+import type { Clock } from '../../ports/clock.ts'
+import type { Store } from '../../ports/store.ts'
+import { clientConfig } from './postgres-connection.ts'
+
+/** One channel for everything: a nudge says that something happened, never what. */
+export const CHANNEL = 'holdfast'
+
+const RECONNECT_MS = 1_000
+
+type PostgresNotifications = { listen: Store['onForeignWrite']; close(): Promise<void> }
+
+type NotificationOptions = { url: string; clock: Clock; isOurs(processId: number): boolean }
+
+/** Hears of other processes' commits. While the connection is away nudges are missed, so its return is one. */
+export function newPostgresNotifications({ url, clock, isOurs }: NotificationOptions): PostgresNotifications {
+  const listeners = new Set<() => void>()
+  let listening: { over: AbortController; done: Promise<void> } | undefined
+
+  const notify = () => {
+    for (const listener of [...listeners]) listener()
+  }
+
+  async function listenUntilStopped(stopping: AbortController): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await listenOnce({ url, signal: stopping.signal, notify, isOurs })
+      await clock.sleep(RECONNECT_MS, stopping.signal)
+    }
+  }
+
+  async function stop(): Promise<void> {
+    const ending = listening
+    listening = undefined
+    ending?.over.abort()
+    await ending?.done
+  }
+
+  return {
+    listen(listener) {
+      listeners.add(listener)
+      if (!listening) {
+        const stopping = new AbortController()
+        listening = { over: stopping, done: listenUntilStopped(stopping) }
+      }
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size === 0) void stop()
+      }
+    },
+    close: stop,
+  }
+}
+
+type ListenOnceOptions = { url: string; signal: AbortSignal; notify(): void; isOurs(processId: number): boolean }
+
+/** Returns when the connection is lost or nobody listens any more. Never rejects. */
+async function listenOnce({ url, signal, notify, isOurs }: ListenOnceOptions): Promise<void> {
+  const client = new pg.Client(clientConfig(url))
+  const lost = new Promise<void>((resolve) => {
+    client.on('error', () => resolve())
+    client.on('end', () => resolve())
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+  try {
+    await client.connect()
+    client.on('notification', ({ processId }) => {
+      if (!isOurs(processId)) notify()
+    })
+    await client.query(`listen ${CHANNEL}`)
+    notify()
+    await lost
+  } catch {
+    // The server is away; the caller tries again.
+  }
+  await endQuietly(client)
+}
+
+async function endQuietly(client: Client): Promise<void> {
+  try {
+    await client.end()
+  } catch {
+    // It was gone already.
+  }
+}

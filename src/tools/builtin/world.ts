@@ -1,5 +1,0 @@
-import type { Clock } from '../../ports/clock.ts'
-import type { Randomness } from '../../ports/randomness.ts'
-
-/** What the builtin tools may touch. */
-export type World = { clock: Clock; randomness: Randomness; home: string }

@@ -1,0 +1,57 @@
+import type { TestContext } from 'node:test'
+import { realClock } from '../../src/config/real-clock.ts'
+import { realRandomness } from '../../src/config/real-randomness.ts'
+import type { Block } from '../../src/core/block.ts'
+import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
+import type { Store } from '../../src/ports/store.ts'
+import type { Tool } from '../../src/ports/tool.ts'
+import { attachBlock } from '../../src/service/agents/agent-blocks.ts'
+import { createBlock, type NewBlock } from '../../src/service/memory/blocks.ts'
+import { memoryTools } from '../../src/tools/builtin/memory/all.ts'
+import { type HomeFixture, type HomeFixtureOptions, openHomeFixture } from './fixture-home.ts'
+
+export type MemoryFixture = HomeFixture & {
+  block(label: string): Promise<Block>
+  remember(wish: NewBlock): Promise<Block>
+}
+
+/** A house whose agent has the memory tools, on the store of whichever process runs. */
+export async function openMemoryFixture(
+  context: TestContext,
+  options: HomeFixtureOptions = {},
+): Promise<MemoryFixture> {
+  let current: Store | undefined
+  const store: Pick<Store, 'passages' | 'prompts' | 'messageSearch'> = {
+    get passages() {
+      return current!.passages
+    },
+    get prompts() {
+      return current!.prompts
+    },
+    get messageSearch() {
+      return current!.messageSearch
+    },
+  }
+  const tools: Tool[] = memoryTools({ store, clock: realClock, randomness: realRandomness })
+  const house = await openHomeFixture(context, {
+    ...options,
+    tools: [...tools, ...(options.tools ?? [])],
+    wrapStore(opened) {
+      current = opened
+      return options.wrapStore?.(opened) ?? opened
+    },
+  })
+  const more = {
+    async block(label: string) {
+      const blocks = await current!.blocks.ofAgent(DEFAULT_ORGANIZATION, house.agent.id)
+      return blocks.find((one) => one.label === label)!
+    },
+    async remember(wish: NewBlock) {
+      const block = await createBlock(wish, house.context)
+      await attachBlock(house.agent, block.id, house.context)
+      return block
+    },
+  }
+  // Not copied: which process runs is asked each time.
+  return Object.assign(house, more)
+}

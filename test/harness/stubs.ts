@@ -1,0 +1,88 @@
+import { DEFAULT_LIMITS } from '../../src/core/limits.ts'
+import { COMMAND_LINE } from '../../src/core/people.ts'
+import type { EngineDeps } from '../../src/engine/engine-deps.ts'
+import type { Credentials } from '../../src/ports/credentials.ts'
+import type { SecretBox } from '../../src/ports/secret-box.ts'
+import type { Workspaces } from '../../src/ports/workspaces.ts'
+import { newExpectedCallbacks } from '../../src/service/messages/expected-callbacks.ts'
+import { newTurnOwners } from '../../src/service/messages/turn-owners.ts'
+import type { ServiceContext } from '../../src/service/service-context.ts'
+
+/** The parts of a world that tests of turns do not ask for: no MCP server answers, and no process runs. */
+export const stubEngineDeps = (): Pick<EngineDeps, 'mcp' | 'endProcesses'> => ({
+  mcp: {
+    list: async () => ({ type: 'failed', kind: 'unreachable', detail: 'this test has no MCP servers' }),
+    call: async () => ({ status: 'error', output: 'This test has no MCP servers.' }),
+    forget: () => undefined,
+    seal: (secrets, id) => plainBox.seal(JSON.stringify(secrets), id),
+    secretsOf: ({ id, sealed }) => (sealed === undefined ? {} : JSON.parse(plainBox.open(sealed, id) ?? '{}')),
+    close: async () => undefined,
+  },
+  endProcesses: async () => undefined,
+})
+
+type StubContextOptions = Pick<ServiceContext, 'deps' | 'snapshot' | 'defaults'> & Partial<ServiceContext>
+
+/** A desk around this world. Parts that are not given know no provider, embed nothing and reach no address. */
+export const newStubContext = (given: StubContextOptions): ServiceContext => ({
+  credentialAdmin: { box: plainBox, environment: () => [], startDeviceFlow: async () => ({ type: 'unsupported' }) },
+  directory: {
+    list: () => [],
+    unaddressed: () => [],
+    loginNames: () => [],
+    listModels: async () => ({ type: 'models', models: [] }),
+    factsOf: () => ({}),
+    priceOf: () => undefined,
+  },
+  secretKeys: { box: plainBox, addKey: () => [], isCurrent: () => true, dropKeys: () => undefined },
+  embeddings: {
+    embedder: {
+      serves: () => false,
+      dimensionsOf: () => undefined,
+      embed: async () => ({ type: 'vectors', vectors: [] }),
+    },
+    messages: false,
+  },
+  commits: { listen: () => () => undefined, takeovers: () => ({ 'worker-lost': 0, 'handed-back': 0 }) },
+  outbound: {
+    addressFault: () => 'this test reaches no address',
+    fetch: { public: noAnswer, configured: noAnswer },
+  },
+  workspaces: noWorkspaces,
+  callbacks: newExpectedCallbacks(),
+  organizationId: COMMAND_LINE.organizationId,
+  caller: COMMAND_LINE,
+  limits: DEFAULT_LIMITS,
+  turnOwners: newTurnOwners(),
+  ...given,
+})
+
+/** For providers that need no key. */
+export const noCredentials: Credentials = {
+  choose: async () => ({ type: 'none' }),
+  refresh: async () => ({ type: 'unchanged' }),
+}
+
+/** Hides nothing; what is sealed for one context opens for no other. */
+export const plainBox: SecretBox = {
+  seal: (plain, context) => `${context} ${plain}`,
+  open: (sealed, context) => (sealed.startsWith(`${context} `) ? sealed.slice(context.length + 1) : undefined),
+}
+
+const noAnswer = async (): Promise<Response> => {
+  throw new Error('this test reaches no address')
+}
+
+const noWorkspaces: Workspaces = {
+  open: async () => {
+    throw new Error('this test has no workspaces')
+  },
+  find: async () => undefined,
+  list: async () => [],
+  peek: async () => undefined,
+  inspect: async () => undefined,
+  remove: async () => false,
+  processWatches: { add: async () => undefined, list: async () => [], remove: async () => undefined },
+  check: async () => ({ containment: 'local' }),
+  close: async () => undefined,
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { history, MODES, sendIn, type WireValue, waitUntilSettled } from '../send-modes.ts'
+import type { BehaviorFixture } from './fixture-behaviors.ts'
+import { hello } from './sample-messages.ts'
+
+/** Providers of the server's configuration that fail in ways of their own, so that no other test feels it. */
+const KINDS = [
+  { model: 'slow/model', answer: { line: 'silent' }, type: 'llm_timeout', status: 504 },
+  { model: 'limited/model', answer: { error: 'rate-limit' }, type: 'llm_rate_limit', status: 429 },
+  { model: 'locked/model', answer: { error: 'invalid-key' }, type: 'llm_authentication', status: 401 },
+  { model: 'broken/model', answer: { error: 'server-error' }, type: 'llm_error', status: 502 },
+] as const
+
+/** What a run that failed tells about it, however it was asked for. */
+export function failures({ server, newAgent }: BehaviorFixture): void {
+  for (const { model, answer, type, status } of KINDS) {
+    test(`a run that failed keeps what went wrong in its metadata as ${type}, in every mode`, async () => {
+      const { client, simulator } = server()
+      simulator.script({ when: { path: `/${model.split('/')[0]}/` }, answer })
+      const outcomes = MODES.map(async (mode) => {
+        const agentId = await newAgent({ model })
+        const fault = await sendIn(mode, client, { agentId, body: hello() }).catch((error) => error)
+        if (mode === 'blocking') assert.equal(fault.status, status)
+        else if (mode !== 'async') assert.equal(fault.error?.error_type, type, mode)
+        const [run] = (await client.runs.list({ agent_id: agentId })).getPaginatedItems()
+        const { status: ended, stop_reason, metadata } = await waitUntilSettled(client, run!.id)
+        assert.deepEqual([ended, stop_reason], ['failed', 'llm_api_error'], mode)
+        const error = (metadata as WireValue).error
+        assert.deepEqual([error.error_type, error.run_id], [type, run!.id], mode)
+        assert.equal(typeof error.message, 'string')
+        assert.deepEqual(await history(client, agentId), [], mode)
+      })
+      await Promise.all(outcomes)
+    })
+  }
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { defined } from '../../src/core/defined.ts'
+import { DEFAULT_LIMITS, type Limits } from '../../src/core/limits.ts'
+import type { Scope } from '../../src/core/people.ts'
+import { startServer } from '../../src/http/server.ts'
+import type { HomeFixtureOptions } from '../harness/fixture-home.ts'
+import { type MemoryFixture, openMemoryFixture } from '../harness/fixture-memory.ts'
+import { KEY } from './fixture-server-process.ts'
+
+export type Answer = { status: number; headers: Headers; body: never }
+
+export type SendHttp = (method: string, path: string, body?: unknown) => Promise<Answer>
+
+export type CreatedKey = { id: string; key: string; prefix: string }
+
+export type KeyedServerFixture = {
+  house: MemoryFixture
+  url: string
+  /** What the server wrote to its log. */
+  log: string[]
+  /** Whoever has this key; the home's own by default. */
+  as(key?: string): SendHttp
+  makeKey(wish: { scope: Scope; organization_id?: string; user_id?: string; expires_at?: string }): Promise<CreatedKey>
+  makeOrganization(name: string): Promise<string>
+}
+
+/** A server on loopback in this process, and people with keys of their own before it. */
+export async function serveKeyed(
+  context: TestContext,
+  { limits, ...options }: HomeFixtureOptions & { limits?: Partial<Limits> } = {},
+): Promise<KeyedServerFixture> {
+  const house = await openMemoryFixture(context, options)
+  const log: string[] = []
+  const server = await startServer({
+    context: { ...house.context, limits: { ...DEFAULT_LIMITS, ...limits } },
+    host: '127.0.0.1',
+    port: 0,
+    apiKey: KEY,
+    version: 'test',
+    log: (line: string) => void log.push(line),
+    report: (fault) => void house.faults.push(fault),
+  })
+  context.after(() => server.close())
+  const as =
+    (key = KEY): SendHttp =>
+    async (method, path, body) => {
+      const response = await fetch(`${server.url}${path}`, { method, ...requestOf(key, body) })
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, body: textOrJson(text) as never }
+    }
+  return {
+    house,
+    url: server.url,
+    log,
+    as,
+    async makeKey(wish) {
+      const { status, body } = await as()('POST', '/v1/keys', { name: `a ${wish.scope} key`, ...wish })
+      assert.equal(status, 200, JSON.stringify(body))
+      return body
+    },
+    async makeOrganization(name) {
+      const { status, body } = await as()('POST', '/v1/organizations', { name })
+      assert.equal(status, 200, JSON.stringify(body))
+      return (body as { id: string }).id
+    },
+  }
+}
+
+export const requestOf = (key: string, body?: unknown): RequestInit => ({
+  headers: {
+    authorization: `Bearer ${key}`,
+    ...defined({ 'content-type': body === undefined ? undefined : 'application/json' }),
+  },
+  ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
+})
+
+function textOrJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

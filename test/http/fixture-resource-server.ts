@@ -1,0 +1,51 @@
+import type { TestContext } from 'node:test'
+import { Letta } from '@letta-ai/letta-client'
+import { defined } from '../../src/core/defined.ts'
+import { startServer } from '../../src/http/server.ts'
+import type { HomeFixtureOptions } from '../harness/fixture-home.ts'
+import { type MemoryFixture, openMemoryFixture } from '../harness/fixture-memory.ts'
+import { KEY } from './fixture-server-process.ts'
+
+export type ResourceServerFixture = {
+  house: MemoryFixture
+  client: Letta
+  /** What the client would send, by hand. */
+  fetch(method: string, path: string, body?: unknown): Promise<{ status: number; body: never }>
+}
+
+/** The official client before a server on loopback, in this process. */
+export async function serveFixture(
+  context: TestContext,
+  options: HomeFixtureOptions = {},
+): Promise<ResourceServerFixture> {
+  const house = await openMemoryFixture(context, options)
+  const report = (fault: unknown) => void house.faults.push(fault)
+  const server = await startServer({
+    context: house.context,
+    host: '127.0.0.1',
+    port: 0,
+    apiKey: KEY,
+    version: 'test',
+    report,
+  })
+  context.after(() => server.close())
+  return {
+    house,
+    client: new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 }),
+    async fetch(method, path, body) {
+      const headers = {
+        authorization: `Bearer ${KEY}`,
+        ...defined({ 'content-type': body === undefined ? undefined : 'application/json' }),
+      }
+      const init = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
+      const response = await fetch(`${server.url}${path}`, { method, headers, ...init })
+      return { status: response.status, body: (await response.json()) as never }
+    },
+  }
+}
+
+export const statusOf = async (work: Promise<unknown>): Promise<number | undefined> =>
+  work.then(
+    () => 200,
+    (fault: { status?: number }) => fault.status,
+  )

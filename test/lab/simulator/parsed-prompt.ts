@@ -1,0 +1,46 @@
+import { defined } from '../../../src/core/defined.ts'
+import { type MessageBody, textOf } from '../../../src/core/message.ts'
+
+const CONTINUE_PROMPT = /^Your answer reached its length limit\./
+const EMPTY_ANSWER_PROMPT = /^Your last answer had no text and called no tool\./
+const QUOTED = '\n\nThe latest message, word for word:\n'
+const SUMMARIZE = 'Summarize the conversation you are given'
+
+/** A request as the model of a simulation understands it. */
+export type ParsedPrompt = {
+  /** What a person said last, wherever it stands. */
+  text: string
+  /** Answers the model sees behind it. */
+  steps: number
+  /** Text it is to go on with. */
+  kept?: string
+  isNudged: boolean
+  isSummary: boolean
+  /** Without the words that are for the model alone. */
+  messages: readonly MessageBody[]
+}
+
+export function parsePrompt({ system, messages }: { system: string; messages: readonly MessageBody[] }): ParsedPrompt {
+  const last = userText(messages.at(-1))
+  const isSummary = system.startsWith(SUMMARIZE) || last.startsWith(SUMMARIZE)
+  const isNudged = EMPTY_ANSWER_PROMPT.test(last)
+  const before = messages.at(-2)
+  const kept = CONTINUE_PROMPT.test(last) && before?.role === 'assistant' ? textOf(before.content) : undefined
+  const plain = messages.slice(0, messages.length - (kept !== undefined ? 2 : isNudged ? 1 : 0))
+  const place = plain.findLastIndex(({ role }) => role === 'user' || role === 'system')
+  const steps = plain.slice(place + 1).filter(({ role }) => role === 'assistant').length
+  const text = place < 0 ? quotedIn(plain) : userText(plain[place])
+  return { text, steps, isNudged, isSummary, messages: plain, ...defined({ kept }) }
+}
+
+export const isPromptForModel = (text: string): boolean => CONTINUE_PROMPT.test(text) || EMPTY_ANSWER_PROMPT.test(text)
+
+const userText = (body: MessageBody | undefined): string =>
+  body?.role === 'user' || body?.role === 'system' ? textOf(body.content) : ''
+
+function quotedIn(messages: readonly MessageBody[]): string {
+  const summary = messages.findLast(({ role }) => role === 'summary')
+  if (summary?.role !== 'summary') return ''
+  const place = summary.text.lastIndexOf(QUOTED)
+  return place < 0 ? '' : summary.text.slice(place + QUOTED.length)
+}

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import type { Reply } from '../../src/simulator/script.ts'
+import { simulatorFixture } from '../simulator/fixture-simulator.ts'
+import {
+  assertAnswered,
+  assertOneExchange,
+  exchange,
+  keysOf,
+  modelsOf,
+  openRecoveryFixture,
+  type RecoveryFixture,
+  type RecoveryFixtureOptions,
+} from './fixture-recovery.ts'
+import { relayTo } from './relay.ts'
+import type { RemedyScenario } from './remedy-scenario.ts'
+
+const HELLO: Reply = { text: 'Hello.' }
+
+/** Remedies that ask the same thing again: later, on another line, with another key, or somebody else. */
+export const CONNECTION_REMEDIES: RemedyScenario[] = [
+  {
+    remedy: 'wait',
+    promise: 'a server error is waited out with the same request, and the next turn waits for nothing',
+    async play(context) {
+      const place = await openRecoveryFixture(context, {
+        script: [{ times: 1, answer: { error: 'server-error' } }, { answer: HELLO }],
+      })
+      const first = await exchange(place, 'one')
+      assertAnswered(first, 'Hello.', ['server-error → wait'])
+      assertOneExchange(first)
+      const { waitMs = 0, retryAt } = first.failures[0]!
+      assert.ok(waitMs >= 500 && waitMs <= 750, `${waitMs}`)
+      assert.ok(retryAt <= place.house.clock.now())
+      assert.deepEqual(first.sent[0]?.body, first.sent[1]?.body)
+      assertAnswered(await exchange(place, 'two'), 'Hello.', [])
+    },
+  },
+  {
+    remedy: 'retry-credential',
+    promise: 'a key that is limited once is tried once more before it is given up, and its sibling is left alone',
+    async play(context) {
+      const place = await openRecoveryFixture(context, {
+        script: [{ times: 1, answer: { error: 'rate-limit' } }, { answer: HELLO }],
+        environment: { OPENAI_API_KEY: 'key-1,key-2' },
+      })
+      const first = await exchange(place, 'one')
+      assertAnswered(first, 'Hello.', ['rate-limited → retry-credential'])
+      assertOneExchange(first)
+      assert.deepEqual(keysOf(first.sent), ['key-1', 'key-1'])
+      assert.deepEqual(await place.house.cooldowns(), [])
+      assertAnswered(await exchange(place, 'two'), 'Hello.', [])
+    },
+  },
+  {
+    remedy: 'next-credential',
+    promise: 'a key without credit is set aside for its sibling, now and for the next turn',
+    async play(context) {
+      const place = await openRecoveryFixture(context, {
+        script: [{ answer: HELLO }],
+        keys: { 'key-1': 'out-of-credit', 'key-2': 'valid' },
+        environment: { OPENAI_API_KEY: 'key-1,key-2' },
+      })
+      const first = await exchange(place, 'one')
+      assertAnswered(first, 'Hello.', ['quota-exhausted → next-credential'])
+      assertOneExchange(first)
+      assert.deepEqual(keysOf(first.sent), ['key-1', 'key-2'])
+      const [rest] = await place.house.cooldowns()
+      assert.equal(rest?.key, 'credential-env-OPENAI_API_KEY')
+      assert.equal(rest?.reason, 'quota-exhausted')
+      const second = await exchange(place, 'two')
+      assertAnswered(second, 'Hello.', [])
+      assert.deepEqual(keysOf(second.sent), ['key-2'])
+    },
+  },
+  {
+    remedy: 'refresh-credential',
+    promise: 'a token that has expired is renewed once and the same question asked with the new one',
+    async play(context) {
+      const place = await openRecoveryFixture(context, {
+        environment: { OPENAI_API_KEY: '' },
+        script: [{ answer: HELLO }],
+        keys: { spare: 'valid' },
+      })
+      await signIn(place, 'openai')
+      place.simulator.keys.set('access-1', 'expired')
+      const first = await exchange(place, 'one')
+      assertAnswered(first, 'Hello.', ['auth-rejected → refresh-credential'])
+      assertOneExchange(first)
+      assert.deepEqual(
+        first.sent.map(({ protocol, key }) => [protocol, key]),
+        [
+          ['openai-chat', 'access-1'],
+          ['oauth', undefined],
+          ['openai-chat', 'access-2'],
+        ],
+      )
+      const second = await exchange(place, 'two')
+      assertAnswered(second, 'Hello.', [])
+      assert.deepEqual(keysOf(second.sent), ['access-2'])
+    },
+  },
+  {
+    remedy: 'refresh-entitlement',
+    promise: 'an account that was paid for meanwhile is asked about, and its token renewed',
+    async play(context) {
+      const flows: NonNullable<RecoveryFixtureOptions['flows']> = { nous: {} }
+      const place = await openRecoveryFixture(context, { chain: ['nous/m'], flows, environment: { NOUS_API_KEY: '' } })
+      const { simulator } = place
+      Object.assign(flows.nous!, { tokenUrl: `${simulator.url}/oauth/token`, accountUrl: `${simulator.url}/account` })
+      await signIn(place, 'nous', { flow: 'nous' })
+      simulator.script({ when: { key: 'access-1' }, answer: { error: 'payment-required' } }, { answer: HELLO })
+      const first = await exchange(place, 'one')
+      assertAnswered(first, 'Hello.', ['quota-exhausted → refresh-entitlement'])
+      assertOneExchange(first)
+      assert.deepEqual(
+        first.sent.map(({ protocol, key }) => [protocol, key]),
+        [
+          ['openai-chat', 'access-1'],
+          ['account', 'access-1'],
+          ['oauth', undefined],
+          ['openai-chat', 'access-2'],
+        ],
+      )
+      assertAnswered(await exchange(place, 'two'), 'Hello.', [])
+    },
+  },
+  {
+    remedy: 'rebuild-transport',
+    promise: 'a line that stays silent twice is given up with every connection of its provider, and new ones are made',
+    async play(context) {
+      const simulator = await simulatorFixture(context)
+      const relay = await relayTo(simulator.port, context)
+      const { house } = await openRecoveryFixture(context, {
+        chain: ['custom/m'],
+        providers: { custom: { base_url: `${relay.url}/v1`, timeout_ms: 1_000 } },
+      })
+      const place = { house, simulator }
+      await warmUp(place, 3)
+      assert.equal(relay.open(), 3)
+      simulator.script({ times: 2, answer: { line: 'silent' } }, { answer: HELLO })
+      const first = await exchange(place, 'one')
+      assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport'])
+      assertOneExchange(first)
+      const [, rebuilt] = first.failures
+      assert.equal(rebuilt?.waitMs, 4_000, 'min(3 + retries, 8) s')
+      assert.ok(relay.carriedBy.at(-1)! > 3, 'connections that were idle and healthy are not trusted')
+      await relay.untilOpen(1)
+      assertAnswered(await exchange(place, 'two'), 'Hello.', [])
+    },
+  },
+  {
+    remedy: 'next-target',
+    promise: 'a model that does not exist is answered for by the next in the chain, and asked first by the next turn',
+    async play(context) {
+      const place = await openRecoveryFixture(context, {
+        chain: ['openai/gone', 'anthropic/claude-sonnet-4-5'],
+        script: [{ when: { model: 'gone' }, times: 1, answer: { error: 'model-not-found' } }, { answer: HELLO }],
+      })
+      const first = await exchange(place, 'one')
+      assertAnswered(first, 'Hello.', ['model-unknown → next-target'])
+      assertOneExchange(first)
+      assert.deepEqual(modelsOf(first.sent), ['gone', 'claude-sonnet-4-5'])
+      assert.equal(first.failures[0]?.nextTarget, 1)
+      const second = await exchange(place, 'two')
+      assertAnswered(second, 'Hello.', [])
+      assert.deepEqual(modelsOf(second.sent), ['gone'])
+    },
+  },
+]
+
+type SignIn = { flow?: string; priority?: number }
+
+/** A stored OAuth credential of the simulator's own token endpoint: `access-1` with `refresh-1`. */
+export async function signIn(
+  { house, simulator }: RecoveryFixture,
+  provider: string,
+  { flow = 'generic', ...more }: SignIn = {},
+) {
+  const { access_token, refresh_token } = simulator.oauth.issue()
+  return house.addKey({
+    provider,
+    secret: access_token,
+    refreshToken: refresh_token,
+    ...more,
+    oauth: { flow, tokenUrl: `${simulator.url}/oauth/token` },
+  })
+}
+
+/** Leaves so many idle connections behind. */
+async function warmUp({ house, simulator }: RecoveryFixture, count: number): Promise<void> {
+  simulator.script({ answer: { text: 'warm', pace: { beforeFirstChunkMs: 60 } } })
+  const provider = house.context.deps.models.find('custom')!
+  const request = { model: 'm', system: '', messages: [], tools: [] }
+  const drain = async () => {
+    for await (const _ of provider.stream(request, { signal: AbortSignal.timeout(5_000) }));
+  }
+  await Promise.all(Array.from({ length: count }, drain))
+}

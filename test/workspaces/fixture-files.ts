@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { FileEdit, FileFault, FileSearchQuery, WorkspaceFiles } from '../../src/ports/workspace-files.ts'
+import { newFilesClient } from '../../src/workspaces/files-client.ts'
+import { type FileHandlerOptions, newFileHandler } from '../../src/workspaces/supervisor/files/file-handler.ts'
+
+/** A workspace's folder with something beside it that nobody inside may reach, and the desk that answers for it. */
+export function openFilesFixture(t: Pick<TestContext, 'after'>, options: FileHandlerOptions = {}) {
+  const place = mkdtempSync(join(tmpdir(), 'holdfast-files-'))
+  t.after(() => rmSync(place, { recursive: true, force: true }))
+  const folder = join(place, 'files')
+  const outside = join(place, 'outside')
+  mkdirSync(folder)
+  mkdirSync(outside)
+  writeFileSync(join(outside, 'secret.txt'), 'a secret\n')
+  const newClient = (other: FileHandlerOptions): WorkspaceFiles => {
+    const handler = newFileHandler(folder, { journal: join(place, 'journal'), ...options, ...other })
+    // As it goes over the wire.
+    return newFilesClient(async (request) => JSON.parse(JSON.stringify(await handler.answer(request))))
+  }
+  const files = newClient({})
+  return {
+    place,
+    folder,
+    outside,
+    files,
+    /** As after a restart of whoever answers. */
+    again: (other: FileHandlerOptions = {}) => newClient(other),
+    put(path: string, content: string | Buffer) {
+      const target = join(folder, path)
+      mkdirSync(dirname(target), { recursive: true })
+      writeFileSync(target, content)
+    },
+    get: (path: string) => readFileSync(join(folder, path), 'utf8'),
+    replace: (path: string, find: string, replace: string) =>
+      files.edit(path, { type: 'replace', find, replace, all: false }),
+  }
+}
+
+type Answer = { type: 'done' } | { type: 'fault'; fault: FileFault; message: string }
+
+export function assertFault(answer: Answer, fault: FileFault, words: RegExp = /./): void {
+  assert.ok(answer.type === 'fault', `expected the fault ${fault}, got ${JSON.stringify(answer)}`)
+  assert.equal(answer.fault, fault, answer.message)
+  assert.match(answer.message, words)
+}
+
+export function done<T extends Answer>(answer: T): Extract<T, { type: 'done' }> {
+  assert.equal(answer.type, 'done', JSON.stringify(answer))
+  return answer as Extract<T, { type: 'done' }>
+}
+
+export const patch = (text: string): FileEdit => ({ type: 'patch', patch: text })
+
+/** Every way to ask about one path. */
+export const FILE_OPERATIONS: [name: string, ask: (files: WorkspaceFiles, path: string) => Promise<Answer>][] = [
+  ['read', (files, path) => files.read(path)],
+  ['write', (files, path) => files.write(path, 'written\n')],
+  ['edit', (files, path) => files.edit(path, { type: 'replace', find: 'a', replace: 'b', all: true })],
+  ['search', (files, path) => files.search({ pattern: 'secret', path } satisfies FileSearchQuery)],
+]
