@@ -1,10 +1,14 @@
-import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { bundle } from './bundle.ts'
+import { writeDeclarations } from './declarations.ts'
+import { writeThirdPartyLicenses } from './third-party-licenses.ts'
 
 /**
- * Makes `dist/`, or the folder that is named, for publishing, with declarations from tsc. The doors are the command and,
- * for programs that have Holdfast inside them, embedded and ai-sdk.
+ * Makes `dist/`, or the folder that is named, for publishing. The entry points are the command and, for programs that have
+ * Holdfast inside them, embedded and ai-sdk.
  */
 const target = process.argv[2] ?? 'dist'
-await bundle(['src/main.ts', 'src/embedded.ts', 'src/ai-sdk.ts'], target)
-execFileSync('node_modules/.bin/tsc', ['-p', 'tsconfig.build.json', '--outDir', target], { stdio: 'inherit' })
+const modules = ['src/embedded.ts', 'src/ai-sdk.ts']
+const bundled = await bundle({ command: 'src/main.ts', modules }, target)
+const declared = await writeDeclarations(modules, target)
+writeThirdPartyLicenses([...bundled, ...declared], join(target, 'third-party-licenses.txt'))

@@ -2,10 +2,18 @@
 import module from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { unsupportedNode } from './runtime/node-version.ts'
+
+// Everything else is imported below, dynamically: an older Node.js fails to load it.
+const refusal = unsupportedNode(process.versions.node)
+if (refusal) {
+  console.error(refusal)
+  process.exit(1)
+}
 
 /**
  * The command, found compiled: reading and compiling our own text is most of a start, and a start is what a crash waits
- * for. So this file, the one that is compiled each time, imports nothing of ours before the cache is open. It lies where
+ * for. So this file, the one that is compiled each time, imports nothing large before the cache is open. It lies where
  * only this user writes: what is in it is run.
  */
 const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')

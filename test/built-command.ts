@@ -31,7 +31,7 @@ export async function builtCommand(): Promise<string> {
 async function build(target: string): Promise<void> {
   mkdirSync(BUILDS, { recursive: true })
   const unfinished = `${target}.${process.pid}`
-  await bundle(['src/main.ts'], join(unfinished, 'dist'))
+  await bundle({ command: 'src/main.ts' }, join(unfinished, 'dist'))
   copyFileSync('package.json', join(unfinished, 'package.json'))
   // A second test command may have finished the same build meanwhile.
   if (existsSync(target)) rmSync(unfinished, { recursive: true })

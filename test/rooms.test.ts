@@ -30,6 +30,7 @@ const DOORS: Record<string, Doors> = {
   },
   net: { rooms: ['core', 'ports'], packages: ['node:', 'undici'] },
   disk: { rooms: [], packages: ['node:'] },
+  runtime: { rooms: [], packages: [] },
   storage: { rooms: ['core', 'ports', 'disk'], packages: ['node:', 'kysely', 'pg'] },
   live: { rooms: ['core', 'ports'], packages: [] },
   tools: {
@@ -69,7 +70,7 @@ const DOORS: Record<string, Doors> = {
   'embedded.ts': { rooms: ['app.ts', 'service'], packages: [] },
   'ai-sdk.ts': { rooms: ['ports', 'providers'], packages: [] },
   'command.ts': { rooms: ['app.ts', 'cli', 'simulator', 'http'], packages: ['node:'] },
-  'main.ts': { rooms: ['command.ts'], packages: ['node:'] },
+  'main.ts': { rooms: ['command.ts', 'runtime'], packages: ['node:'] },
 }
 
 /**

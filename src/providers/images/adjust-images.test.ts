@@ -148,6 +148,15 @@ test('a sharp that does not load is a failure with its reason, and is not missed
   assert.equal((await shrinkImages([said({ type: 'text', text: 'Hi' })], { maxSide: 10 }, broken)).type, 'shrunk')
 })
 
+test('a sharp that is not installed is a failure that says how to install it', async () => {
+  const image = imageOf('image/png', Buffer.from('x'))
+  // @ts-expect-error: no package has this name.
+  const missing = async () => (await import('sharp-is-not-installed')).default
+  const result = await shrinkImages([said(image)], { maxSide: 10 }, missing)
+  assert.ok(result.type === 'failure')
+  assert.match(result.failure.detail, /sharp is not installed\. Install it beside Holdfast with `npm install sharp`\.$/)
+})
+
 test('a request is streamed with the images its shape wants', async () => {
   const image = imageOf('image/png', Buffer.from('x'))
   const request = { model: 'm', system: '', tools: [], messages: [said(image)] }

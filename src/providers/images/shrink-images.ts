@@ -40,10 +40,15 @@ export async function shrinkImages(
     return { type: 'shrunk', messages: await mapImages(messages, change) }
   } catch (error) {
     if (open) throw error
-    const reason = errorText(error).split('\n')[0]
-    const detail = `images cannot be made smaller here, because the package sharp does not load: ${reason}`
-    return { type: 'failure', failure: { kind: 'image-too-large', detail } }
+    return { type: 'failure', failure: { kind: 'image-too-large', detail: whySharpIsMissing(error) } }
   }
+}
+
+/** sharp is an optional peer dependency: it is native, and only images that a vendor refuses as too large need it. */
+function whySharpIsMissing(error: unknown): string {
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')
+    return 'images cannot be resized: the optional package sharp is not installed. Install it beside Holdfast with `npm install sharp`.'
+  return `images cannot be resized: the package sharp does not load: ${errorText(error).split('\n')[0]}`
 }
 
 const importSharp = async (): Promise<OpenImage> => (await import('sharp')).default
