@@ -41,6 +41,7 @@ import type { ServiceContext } from './service/service-context.ts'
 import { endProcesses } from './service/workspaces/end-processes.ts'
 import { builtinTools } from './tools/builtin/all.ts'
 import { memoryTools } from './tools/builtin/memory/all.ts'
+import { demoTools } from './tools/demo/all.ts'
 import { fileSpill } from './tools/file-spill.ts'
 import { newMcpClient } from './tools/mcp/mcp-client.ts'
 import { toolRegistry } from './tools/registry.ts'
@@ -107,6 +108,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     models: modelsFrom({ ...set.providers, scripted: friendly, ...options.providers }),
     tools: toolRegistry([
       ...builtinTools({ clock, randomness, home }),
+      ...demoTools({ clock, randomness, home }),
       ...memoryTools({
         store,
         clock,
@@ -143,7 +145,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       maxDurationMs,
       approvalTtlMs,
       fallback: general.fallback,
-      ...defined({ model: general.model || undefined }),
+      model: general.model,
     },
     organizationId: DEFAULT_ORGANIZATION,
     caller: COMMAND_LINE,

@@ -45,7 +45,7 @@ test('an empty environment gives the defaults', async () => {
     assert.deepEqual({ ...cache, bytes: 0 }, { entries: 128, bytes: 0, idleMs: 3_600_000 })
     assert.ok(cache.bytes > 0 && cache.bytes < totalmem())
     assert.deepEqual(rest, expected)
-    assert.deepEqual(general, { fallback: [], embed_messages: true })
+    assert.deepEqual(general, { model: 'scripted/friendly', fallback: [], embed_messages: true })
     assert.deepEqual(providers, {})
     assert.deepEqual(limits, DEFAULT_LIMITS)
     assert.deepEqual(workspaces, {

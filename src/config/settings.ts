@@ -3,6 +3,7 @@ import { DURABILITIES } from '../core/durability.ts'
 import { DEFAULT_LIMITS } from '../core/limits.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../core/listening.ts'
 import { DIALECTS } from '../core/message.ts'
+import { DEFAULT_MODEL } from '../core/target.ts'
 import { CONTAINMENTS } from '../ports/workspaces.ts'
 import {
   absolutePath,
@@ -96,7 +97,7 @@ export const PROCESS = {
 export const GENERAL = {
   model: setting(modelHandle, {
     description: 'The model of agents that name none',
-    defaultText: '`scripted/friendly`',
+    default: DEFAULT_MODEL,
   }),
   fallback: setting(listOf(modelHandle), {
     description: 'The fallback chain of agents that have none of their own',

@@ -18,6 +18,16 @@ export const WORKSPACE_TOOLS: readonly string[] = [
   'search_files',
 ]
 
+/** Tools that show what a turn can do. The scripted model calls them, so only agents on it have them by default. */
+export const DEMO_TOOLS: readonly string[] = [
+  'write_note',
+  'read_notes',
+  'erase_notes',
+  'slow_count',
+  'roll_dice',
+  'send_postcard',
+]
+
 /** What an agent gets unless it says that it wants none. */
 export const BASE_TOOLS: readonly string[] = [
   'conversation_search',

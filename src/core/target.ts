@@ -1,6 +1,12 @@
 /** `provider/model`: one entry of a fallback chain. */
 export type TargetHandle = `${string}/${string}`
 
+/** The provider that is built in and needs no key. */
+export const SCRIPTED = 'scripted'
+
+/** The model of agents that name none, unless the operator sets another (`model` in config.yaml). */
+export const DEFAULT_MODEL: TargetHandle = `${SCRIPTED}/friendly`
+
 export type Target = { provider: string; model: string }
 
 export function parseTarget(handle: string): Target | undefined {

@@ -21,7 +21,7 @@ type RunDefaults = {
   maxDurationMs: number
   approvalTtlMs: number
   /** The model of agents that name none. */
-  model?: TargetHandle
+  model: TargetHandle
   /** The chain of agents that have none of their own. */
   fallback?: TargetHandle[]
 }

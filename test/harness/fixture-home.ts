@@ -138,7 +138,13 @@ export async function openHomeFixture(context: TestContext, options: HomeFixture
       ...options.deps,
     }
     const engine = await startEngine(deps, { maxRunning: options.maxRunning ?? 8 })
-    const defaults = { maxSteps: 10, maxDurationMs: 3_600_000, approvalTtlMs: 7 * 86_400_000, ...options.defaults }
+    const defaults = {
+      model: 'test/model' as const,
+      maxSteps: 10,
+      maxDurationMs: 3_600_000,
+      approvalTtlMs: 7 * 86_400_000,
+      ...options.defaults,
+    }
     const serviceContext = newStubContext({ deps, engine, snapshot: opened.snapshot, defaults })
     let isOver = false
     return {

@@ -86,7 +86,6 @@ test('what was wrong with a request for an agent is said, and no half of it is m
   const create = (body: object) => statusOf(client.agents.create({ model: MODEL, ...body } as never))
   assert.equal(await create({ model: 'nonsense' }), 400)
   assert.equal(await create({ model: 'nobody/model' }), 404)
-  assert.equal(await create({ model: undefined }), 400)
   assert.equal(await create({ memory_blocks: [{ label: 'a', value: 'too long for it', limit: 3 }] }), 422)
   assert.equal(
     await create({
@@ -242,4 +241,10 @@ test('an agent that is deleted in the middle of a turn is gone, and its turn end
   assert.equal(newest?.id, house.agent.id)
   await house.ask('still here')
   assert.deepEqual(house.faults, [])
+})
+
+test('an agent that names no model has the default one', async (context) => {
+  const { client } = await serveFixture(context)
+  assert.equal((await client.agents.create({ name: 'plain' })).model, MODEL)
+  assert.equal((await client.agents.create({ name: 'auto', model: 'letta/auto' })).model, MODEL)
 })

@@ -2,7 +2,6 @@ import type { Agent } from '../../core/agent.ts'
 import { defined } from '../../core/defined.ts'
 import { listAgents, requireAgent } from '../../service/agents/agents.ts'
 import { type CliContext, printJson, withApp } from '../cli-context.ts'
-import { FIRST_MODEL } from '../first-agent.ts'
 import { withHome } from '../home-session.ts'
 import { timeJson } from '../run-json.ts'
 import { safeText } from '../terminal.ts'
@@ -21,7 +20,7 @@ export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<
 
 export const create = (name: string, options: CreateAgentFlags, cli: CliContext): Promise<void> =>
   withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
-    const [model = serviceContext.defaults.model ?? FIRST_MODEL, ...more] = options.model ?? []
+    const [model = serviceContext.defaults.model, ...more] = options.model ?? []
     const { system, tool: tools } = options
     const fallback = [...more, ...(options.fallback ?? [])]
     const request = { name, model, fallback, ...defined({ system: system || undefined, tools }) }

@@ -1,13 +1,13 @@
 import type { Cooldown } from '../../core/credential.ts'
 import { defined } from '../../core/defined.ts'
 import { ENDING_OF_FAILURE } from '../../core/failure.ts'
+import { SCRIPTED } from '../../core/target.ts'
 import { clearCooldowns, listCooldowns } from '../../service/credentials/cooldowns.ts'
 import {
   type ListedProvider,
   listProviders,
   type ProviderState,
   requireProvider,
-  SCRIPTED,
 } from '../../service/providers/providers.ts'
 import { type ProviderTestResult, testProvider } from '../../service/providers/test-provider.ts'
 import { readRunLabels } from '../../service/runs/run-labels.ts'

@@ -3,7 +3,6 @@ import { listAgents } from '../../service/agents/agents.ts'
 import { listProviders } from '../../service/providers/providers.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import type { CliContext, OpenedApp, ServerHandle } from '../cli-context.ts'
-import { FIRST_MODEL } from '../first-agent.ts'
 import { safeText } from '../terminal.ts'
 
 /** What a person should know of a server that has just begun to listen. */
@@ -59,7 +58,7 @@ function agentsText(agents: readonly Agent[]): string {
 type CurlOptions = { url: string; file: string | undefined; agent: Agent | undefined; model: string | undefined }
 
 /** Works as it is when pasted: a message to an agent there is, or else the first agent. */
-function curlCommand({ url, file, agent, model = FIRST_MODEL }: CurlOptions): string {
+function curlCommand({ url, file, agent, model }: CurlOptions): string {
   const [path, body] = agent
     ? [`agents/${agent.id}/messages`, { input: 'What time is it?', streaming: true }]
     : ['agents/', { name: 'assistant', model, tools: ['current_time', 'slow_count'] }]

@@ -17,7 +17,7 @@ const createAgentWithChain = operation({
   summary: 'Creates an agent with a failover chain; without `tools` it has all but those of workspaces',
   body: z.object({
     name: z.string().min(1).max(500),
-    model: z.string().describe('The first model, as provider/model.'),
+    model: z.string().optional().describe('The first model, as provider/model. Without one: the default model.'),
     fallback: z
       .array(z.string())
       .max(100)
@@ -25,13 +25,25 @@ const createAgentWithChain = operation({
       .default([])
       .describe('The models to use when the first one fails, in order.'),
     system: z.string().optional().describe('The system prompt.'),
-    tools: z.array(z.string()).max(1000).optional().describe('Names of tools.'),
+    tools: z
+      .array(z.string())
+      .max(1000)
+      .optional()
+      .describe('Names of tools. Without it: the memory tools, and for the scripted model the demo tools.'),
+    blocks: z
+      .array(z.object({ label: z.string(), value: z.string(), description: z.string().optional() }))
+      .max(200)
+      .optional()
+      .describe(
+        'Memory blocks. Without it and without `tools`: `persona` and `human`, but none on the scripted model.',
+      ),
   }),
   example: { name: 'ada', model: 'scripted/friendly' },
   answer: createdAgentSchema,
-  async handle({ body: { system, tools, ...rest } }, context) {
-    const request = { ...rest, ...defined({ system: system || undefined, tools }) }
-    const agent = await createAgent(request, context)
+  async handle({ body: { system, model, tools, blocks, ...rest } }, context) {
+    const newBlocks = blocks?.map(({ label, value, description }) => ({ label, value, ...defined({ description }) }))
+    const options = defined({ system: system || undefined, model, tools, blocks: newBlocks })
+    const agent = await createAgent({ ...rest, ...options }, context)
     return { id: agent.id, name: agent.name }
   },
 })

@@ -8,8 +8,6 @@ const AUTO_MODEL = 'letta/auto'
 /** The model an agent shall use, as a handle of a provider that is known here. */
 export function requireModel(named: string | undefined, context: ServiceContext): TargetHandle {
   const handle = named === undefined || named === AUTO_MODEL ? context.defaults.model : named
-  if (handle === undefined)
-    throw new Problem('invalid-argument', 'An agent needs a model, and this server has no default one. Send "model".')
   if (!isTargetHandle(handle))
     throw new Problem('invalid-argument', `"${handle.slice(0, 200)}" is not a model handle. Write provider/model.`)
   const { provider } = parseTarget(handle)!

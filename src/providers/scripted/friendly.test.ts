@@ -8,6 +8,7 @@ import { settle, settleDenied, type ToolCall, type ToolOutcome } from '../../cor
 import type { Clock } from '../../ports/clock.ts'
 import type { Workspaces } from '../../ports/workspaces.ts'
 import { builtinTools } from '../../tools/builtin/all.ts'
+import { demoTools } from '../../tools/demo/all.ts'
 import { toolRegistry } from '../../tools/registry.ts'
 import { workspaceTools } from '../../tools/workspace/workspace-tools.ts'
 import { newFriendlyProvider } from './friendly.ts'
@@ -16,7 +17,8 @@ const clock = { sleep: async () => {} } as unknown as Clock
 let ids = 0
 const randomness = { uuid: () => `${++ids}`, fraction: () => 0 }
 const provider = newFriendlyProvider({ clock, randomness, pace: { chunkSize: 40, delayMs: 1 } })
-const tools = builtinTools({ clock, randomness, home: '/nowhere' })
+const deps = { clock, randomness, home: '/nowhere' }
+const tools = [...builtinTools(deps), ...demoTools(deps)]
 const registry = toolRegistry(tools)
 
 const user = (text: string): MessageBody => ({ role: 'user', content: [{ type: 'text', text }] })

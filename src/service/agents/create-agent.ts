@@ -1,12 +1,12 @@
 import type { Agent, AgentSettings } from '../../core/agent.ts'
-import { MEMORY_TOOLS, WORKSPACE_TOOLS } from '../../core/base-tools.ts'
+import { BASE_TOOLS, DEMO_TOOLS, MEMORY_TOOLS, WORKSPACE_TOOLS } from '../../core/base-tools.ts'
 import { type Block, cleanText } from '../../core/block.ts'
 import { defined } from '../../core/defined.ts'
 import type { BlockId } from '../../core/id.ts'
 import { compilePrompt } from '../../core/memory-prompt.ts'
 import { inputBody, type NewMessage, NO_RUN } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
-import { isTargetHandle, type TargetHandle } from '../../core/target.ts'
+import { isTargetHandle, parseTarget, SCRIPTED, type TargetHandle } from '../../core/target.ts'
 import { type NewBlock, requireBlock, toBlock } from '../memory/blocks.ts'
 import type { NewInput } from '../messages/send-message.ts'
 import type { ServiceContext } from '../service-context.ts'
@@ -16,13 +16,15 @@ import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
 export type CreateAgentRequest = {
   name: string
   system?: string
-  model: string
+  /** The default model of the server if it is left out. */
+  model?: string
   fallback?: string[]
-  /** By name; without any, all that make sense for it and work in our own rows alone. */
+  /** By name. Left out: the memory tools, and for the scripted model the demo tools. */
   tools?: string[]
   /** What becomes of names that nothing answers to: the agent is not made, or it says what it lacks. */
   unknownTools?: 'refuse' | 'note'
   settings?: AgentSettings
+  /** Left out along with `tools` and `blockIds`, an agent on a real model gets `DEFAULT_BLOCKS`. */
   blocks?: NewBlock[]
   blockIds?: BlockId[]
   tags?: string[]
@@ -31,6 +33,12 @@ export type CreateAgentRequest = {
   secrets?: Secrets
 }
 
+/** The memory that an agent on a real model begins with. */
+export const DEFAULT_BLOCKS: readonly NewBlock[] = [
+  { label: 'persona', value: '', description: 'Who I am: my name, role and manner. I keep it up to date.' },
+  { label: 'human', value: '', description: 'What I know about the person I talk with: name, wishes, habits.' },
+]
+
 const DEFAULT_SYSTEM = 'You are a helpful assistant. Use your tools when they help; say so when one fails.'
 
 /** Makes an agent and its default conversation. */
@@ -38,11 +46,13 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
   const { store, clock, randomness } = context.deps
   const name = cleanText(request.name).trim()
   if (name === '') throw new Problem('invalid', 'An agent needs a name.')
-  const [model, ...fallback] = [request.model, ...(request.fallback ?? [])].map(requireModelHandle)
-  const newBlocks = (request.blocks ?? []).map((block) => toBlock(block, context))
+  const model = requireModelHandle(request.model ?? context.defaults.model)
+  const fallback = (request.fallback ?? []).map(requireModelHandle)
+  const isScripted = parseTarget(model)?.provider === SCRIPTED
+  const newBlocks = requestedBlocks(request, { isScripted }).map((block) => toBlock(block, context))
   const shared = await requireBlocks(request.blockIds ?? [], context)
   const blocks = requireUniqueLabels([...newBlocks, ...shared])
-  const { tools, settings } = await chooseTools(request, { context, hasMemory: blocks.length > 0 })
+  const { tools, settings } = await chooseTools(request, { context, isScripted, hasMemory: blocks.length > 0 })
   const now = clock.now()
   const id = `agent-${randomness.uuid()}` as const
   const bare: Agent = {
@@ -50,7 +60,7 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
     organizationId: context.organizationId,
     name,
     system: cleanText(request.system ?? DEFAULT_SYSTEM),
-    model: model!,
+    model,
     fallback,
     tools,
     ...defined({ settings }),
@@ -81,11 +91,11 @@ type ChosenTools = { tools: string[]; settings?: AgentSettings }
 
 async function chooseTools(
   { tools: wanted, unknownTools = 'refuse', settings }: CreateAgentRequest,
-  { context, hasMemory }: { context: ServiceContext; hasMemory: boolean },
+  { context, isScripted, hasMemory }: { context: ServiceContext; isScripted: boolean; hasMemory: boolean },
 ): Promise<ChosenTools> {
   const given = settings ? { settings } : {}
   const all = context.deps.tools.names()
-  if (!wanted) return { tools: defaultTools(all, { hasMemory }), ...given }
+  if (!wanted) return { tools: defaultTools(all, { isScripted, hasMemory }), ...given }
   const names = [...new Set(wanted)]
   const found = await findKnownToolNames(names, context)
   const missing = names.filter((name) => !found.includes(name))
@@ -94,8 +104,27 @@ async function chooseTools(
   throw new Problem('invalid', `No such tool: ${missing.join(', ')}. Available: ${all.join(', ')}.`)
 }
 
-const defaultTools = (all: readonly string[], { hasMemory }: { hasMemory: boolean }): string[] =>
-  all.filter((name) => !WORKSPACE_TOOLS.includes(name) && (hasMemory || !MEMORY_TOOLS.includes(name)))
+/** Tools that an embedding program adds are its own choice, so every agent has them; workspace tools must be named. */
+function defaultTools(
+  all: readonly string[],
+  { isScripted, hasMemory }: { isScripted: boolean; hasMemory: boolean },
+): string[] {
+  const isDefault = (name: string): boolean => {
+    if (WORKSPACE_TOOLS.includes(name)) return false
+    if (DEMO_TOOLS.includes(name)) return isScripted
+    if (MEMORY_TOOLS.includes(name)) return hasMemory && (isScripted || BASE_TOOLS.includes(name))
+    return true
+  }
+  return all.filter(isDefault)
+}
+
+function requestedBlocks(
+  { tools, blocks, blockIds }: CreateAgentRequest,
+  { isScripted }: { isScripted: boolean },
+): readonly NewBlock[] {
+  if (blocks) return blocks
+  return tools || blockIds || isScripted ? [] : DEFAULT_BLOCKS
+}
 
 /** All of them, or none: an agent is never made with half its memory. */
 export async function requireBlocks(ids: readonly BlockId[], context: ServiceContext): Promise<Block[]> {

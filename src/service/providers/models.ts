@@ -2,12 +2,12 @@ import { type Agent, chainOf } from '../../core/agent.ts'
 import { defined } from '../../core/defined.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { Price } from '../../core/price.ts'
-import { type ModelNotes, parseTarget, type Target } from '../../core/target.ts'
+import { type ModelNotes, parseTarget, SCRIPTED, type Target } from '../../core/target.ts'
 import type { CredentialChoice } from '../../ports/credentials.ts'
 import type { ListedModel } from '../../ports/provider-directory.ts'
 import { listAgents } from '../agents/agents.ts'
 import type { ServiceContext } from '../service-context.ts'
-import { keyAdvice, type ListedProvider, listProviders, NO_KEY, requireProvider, SCRIPTED } from './providers.ts'
+import { keyAdvice, type ListedProvider, listProviders, NO_KEY, requireProvider } from './providers.ts'
 
 type ListModelsRequest = { provider?: string; signal: AbortSignal }
 
@@ -139,7 +139,7 @@ const scriptedModels = (known: ModelUsage): ProviderModels => ({
 export function targetsInUse({ agents, context: { defaults } }: Pick<ModelUsage, 'agents' | 'context'>): Target[] {
   const handles = [
     ...agents.flatMap((agent) => chainOf(agent, defaults.fallback)),
-    ...(defaults.model ? [defaults.model] : []),
+    defaults.model,
     ...(defaults.fallback ?? []),
   ]
   return [...new Set(handles)].flatMap((handle) => parseTarget(handle) ?? [])

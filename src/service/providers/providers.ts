@@ -4,7 +4,7 @@ import { defined } from '../../core/defined.ts'
 import type { Failure } from '../../core/failure.ts'
 import { DEFAULT_ORGANIZATION } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import { parseTarget } from '../../core/target.ts'
+import { parseTarget, SCRIPTED } from '../../core/target.ts'
 import type { ProviderEntry } from '../../ports/provider-directory.ts'
 import { listAgents } from '../agents/agents.ts'
 import { listCooldowns } from '../credentials/cooldowns.ts'
@@ -121,9 +121,6 @@ function providerState(provider: Omit<ListedProvider, 'state'>): ProviderState {
 
 const isUsedBy = (provider: string, agent: Agent, { defaults }: ServiceContext): boolean =>
   chainOf(agent, defaults.fallback).some((handle) => parseTarget(handle)?.provider === provider)
-
-/** Always there: it answers without a key, a network or a bill. */
-export const SCRIPTED = 'scripted'
 
 type DirectoryContext = Pick<ServiceContext, 'directory'>
 

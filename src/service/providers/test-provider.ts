@@ -5,12 +5,13 @@ import type { Usage } from '../../core/event.ts'
 import type { Failure } from '../../core/failure.ts'
 import { textOf } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
+import { SCRIPTED } from '../../core/target.ts'
 import type { Grant } from '../../ports/credentials.ts'
 import type { ModelProvider, ModelRequest } from '../../ports/model.ts'
 import { listAgents } from '../agents/agents.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { credentialRefusal, targetsInUse } from './models.ts'
-import { keyAdvice, NO_KEY, requireProvider, SCRIPTED } from './providers.ts'
+import { keyAdvice, NO_KEY, requireProvider } from './providers.ts'
 
 type TestProviderRequest = { provider: string; model?: string; signal: AbortSignal }
 

@@ -1,16 +1,6 @@
 import type { Tool } from '../../ports/tool.ts'
 import type { BuiltinToolDeps } from './builtin-tool-deps.ts'
 import { currentTime } from './clock.ts'
-import { slowCount } from './counter.ts'
-import { rollDice } from './dice.ts'
-import { notebook } from './notebook.ts'
-import { sendPostcard } from './postcard.ts'
 
-/** Between them they show every way a tool can behave: parallel, slow, guarded, idempotent, verifiable. */
-export const builtinTools = (deps: BuiltinToolDeps): Tool[] => [
-  currentTime(deps),
-  ...notebook(deps),
-  slowCount(deps),
-  rollDice(deps),
-  sendPostcard(deps),
-]
+/** Tools without a room of their own; `memory/`, `../workspace/` and `../demo/` hold the others. */
+export const builtinTools = (deps: BuiltinToolDeps): Tool[] => [currentTime(deps)]

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Clock } from '../../ports/clock.ts'
 import type { Tool, ToolContext } from '../../ports/tool.ts'
+import { demoTools } from '../demo/all.ts'
 import { toolRegistry } from '../registry.ts'
 import { builtinTools } from './all.ts'
 
@@ -14,7 +15,10 @@ const clock: Clock = {
 }
 const fractions = [0, 0.999, 0.5]
 const randomness = { uuid: () => '', fraction: () => fractions.shift()! }
-const registry = toolRegistry(builtinTools({ clock, randomness, home: '/nowhere' }))
+const registry = toolRegistry([
+  ...builtinTools({ clock, randomness, home: '/nowhere' }),
+  ...demoTools({ clock, randomness, home: '/nowhere' }),
+])
 const find = (name: string): Tool => registry.find(name)!
 
 const contextWith = (signal: AbortSignal, progress: (text: string) => void = () => {}) =>

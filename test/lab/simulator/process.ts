@@ -118,7 +118,7 @@ export async function startProcess(parts: SimulatedProcessDeps): Promise<Simulat
     report,
   }
   const engine = await startEngine(deps, { maxRunning: 4 })
-  const defaults = { maxSteps: 6, maxDurationMs: 300_000, approvalTtlMs: 60_000 }
+  const defaults = { model: 'test/model' as const, maxSteps: 6, maxDurationMs: 300_000, approvalTtlMs: 60_000 }
   const context = newStubContext({ deps, engine, snapshot: shared.snapshot, defaults })
   kernel.log(`${name} starts as ${engine.workerId.slice(0, 15)}`)
   return {

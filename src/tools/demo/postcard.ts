@@ -4,8 +4,8 @@ import { newKeyedMutex } from '../../core/mutex.ts'
 import { syncFolder } from '../../disk/atomic-write.ts'
 import { readIfPresent } from '../../disk/read-if-present.ts'
 import type { Tool, ToolAnswer } from '../../ports/tool.ts'
+import type { BuiltinToolDeps } from '../builtin/builtin-tool-deps.ts'
 import { defineTool, failure, success } from '../define-tool.ts'
-import type { BuiltinToolDeps } from './builtin-tool-deps.ts'
 
 type Postcard = { to: string; message: string }
 

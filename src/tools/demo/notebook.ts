@@ -5,9 +5,9 @@ import { newKeyedMutex } from '../../core/mutex.ts'
 import { replaceFile } from '../../disk/atomic-write.ts'
 import { readIfPresent } from '../../disk/read-if-present.ts'
 import type { Tool } from '../../ports/tool.ts'
+import type { BuiltinToolDeps } from '../builtin/builtin-tool-deps.ts'
 import { defineTool, success } from '../define-tool.ts'
 import { safeFileName, shortDigest } from '../safe-file-name.ts'
-import type { BuiltinToolDeps } from './builtin-tool-deps.ts'
 
 /** An agent's notes in `<home>/notes/<agentId>.md`: a file people can read, with the keys of all writes hidden in it. */
 export function notebook({ home }: Pick<BuiltinToolDeps, 'home'>): Tool[] {

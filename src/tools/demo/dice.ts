@@ -1,6 +1,6 @@
 import type { Tool } from '../../ports/tool.ts'
+import type { BuiltinToolDeps } from '../builtin/builtin-tool-deps.ts'
 import { defineTool, success } from '../define-tool.ts'
-import type { BuiltinToolDeps } from './builtin-tool-deps.ts'
 
 export const rollDice = ({ randomness }: Pick<BuiltinToolDeps, 'randomness'>): Tool =>
   defineTool<{ sides?: number }>({

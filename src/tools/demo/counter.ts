@@ -1,6 +1,6 @@
 import type { Tool } from '../../ports/tool.ts'
+import type { BuiltinToolDeps } from '../builtin/builtin-tool-deps.ts'
 import { defineTool, failure, success } from '../define-tool.ts'
-import type { BuiltinToolDeps } from './builtin-tool-deps.ts'
 
 const USUAL_PAUSE_SECONDS = 0.5
 
