@@ -33,7 +33,7 @@ export async function openBenchRunner(): Promise<BenchRunner> {
   const plain = stripBench(join(root, 'plain'))
   const source = spawn(process.execPath, [inBench('sse-source.ts')], { stdio: ['ignore', 'pipe', 'inherit'] })
   const address = await firstLine(source)
-  const dist = process.env.BENCH_DIST ?? new URL('../dist/', import.meta.url).href
+  const dist = process.env.BENCH_DIST ?? new URL('../bench-dist/', import.meta.url).href
 
   function start(side: SideName, job: JobSpec): ChildProcess {
     const flags = [

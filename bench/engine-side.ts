@@ -80,9 +80,9 @@ async function openEngineSide(options: SideOptions): Promise<Side> {
   }
 }
 
-/** Compiled, because that is what is shipped; for a profile with the lines of `src/`, name that folder instead. */
-const loadHoldfast = (dist: string): Promise<typeof import('../src/embedded.ts')> =>
-  import(new URL(`embedded.${dist.endsWith('/src/') ? 'ts' : 'js'}`, dist).href)
+/** Compiled, because that is what is shipped; for a profile with the lines of the source, name the folder `bench/`. */
+const loadHoldfast = (dist: string): Promise<typeof import('./holdfast.ts')> =>
+  import(new URL(`holdfast.${dist.endsWith('/bench/') ? 'ts' : 'js'}`, dist).href)
 
 function weatherTool(onTool: (() => void) | undefined): Tool {
   return {

@@ -70,21 +70,24 @@ test('what is published serves its API', async () => {
 })
 
 test('a program that has Holdfast inside it finds its door and its types', async () => {
-  const { openApp } = (await import(join(place, 'dist/embedded.js'))) as typeof import('../src/embedded.ts')
-  const { close } = await openApp({ environment: { HOLDFAST_HOME: join(place, 'inside') }, role: 'owner' })
-  await close()
+  const { openHoldfast } = (await import(join(place, 'dist/embedded.js'))) as typeof import('../src/embedded.ts')
+  const holdfast = await openHoldfast({ home: join(place, 'inside'), environment: {} })
+  await holdfast.close()
   const reader = join(place, 'reader.ts')
-  writeFileSync(reader, `import { openApp } from 'holdfast'\nexport const opened: Promise<number> = openApp\n`)
+  writeFileSync(
+    reader,
+    `import { openHoldfast } from 'holdfast'\nexport const opened: Promise<number> = openHoldfast\n`,
+  )
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--skipLibCheck', '--ignoreConfig']
   const checked = inProcess('node_modules/.bin/tsc', [...options, reader], { cwd: ROOT })
-  await assert.rejects(checked, (fault: { stdout: string }) => fault.stdout.includes("Promise<App>' is not"))
+  await assert.rejects(checked, (fault: { stdout: string }) => fault.stdout.includes("Promise<Holdfast>' is not"))
 })
 
 test('a program that brings models of the AI SDK finds their door, and its agent answers through them', async () => {
   const program = join(place, 'program.mjs')
   writeFileSync(
     program,
-    `import { createAgent, requireConversation, openApp, sendMessage, waitForRun } from 'holdfast'
+    `import { openHoldfast } from 'holdfast'
      import { modelsOfAiSdk } from 'holdfast/ai-sdk'
      import { MockLanguageModelV3, simulateReadableStream } from 'ai/test'
      const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } }
@@ -94,13 +97,11 @@ test('a program that brings models of the AI SDK finds their door, and its agent
      ]
      const model = new MockLanguageModelV3({ doStream: async () => ({ stream: simulateReadableStream({ chunks }) }) })
      const providers = { mine: modelsOfAiSdk(() => model, { provider: 'mine' }) }
-     const app = await openApp({ environment: process.env, role: 'owner', providers })
-     const agent = await createAgent({ name: 'one', model: 'mine/any' }, app.desk)
-     const { id } = await requireConversation(agent, undefined, app.desk)
-     const content = [{ type: 'text', text: 'hi' }]
-     const { runId } = await sendMessage({ agent, conversationId: id, content }, app.desk)
-     console.log((await waitForRun(runId, app.desk, AbortSignal.timeout(20_000))).stopReason)
-     await app.close()`,
+     const holdfast = await openHoldfast({ providers })
+     const agent = await holdfast.agents.create({ name: 'one', model: 'mine/any' })
+     const { run } = await holdfast.messages.ask({ agent, text: 'hi' }, { signal: AbortSignal.timeout(20_000) })
+     console.log(run.stopReason)
+     await holdfast.close()`,
   )
   const { stdout } = await inProcess(process.execPath, [program], {
     env: { ...environment, HOLDFAST_HOME: join(place, 'sdk') },

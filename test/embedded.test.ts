@@ -1,71 +1,208 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { openApp } from '../src/app.ts'
 import {
-  type App,
-  acceptCallback,
-  createAgent,
-  openApp,
-  requireConversation,
-  sendMessage,
-  waitForRun,
+  defineProvider,
+  defineTool,
+  type Holdfast,
+  type HoldfastOptions,
+  openHoldfast,
+  Problem,
+  success,
 } from '../src/embedded.ts'
-import type { ModelProvider } from '../src/ports/model.ts'
+import { newHoldfast } from '../src/embedding/holdfast.ts'
 import { newScriptedProvider, scriptOf } from '../src/providers/scripted/script.ts'
 import { newHome } from './cli/holdfast.ts'
-import { newVirtualClock, type VirtualClock } from './harness/virtual-clock.ts'
+import { newVirtualClock } from './harness/virtual-clock.ts'
 import { listenForCallbacks } from './http/callback-listener.ts'
 
 /** Ten seconds, in days. */
 const TEN_SECONDS = String(10 / 86_400)
 
-/** A program that has Holdfast inside it: an app of its own, and no server. */
-async function embed(context: TestContext, environment: Record<string, string> = {}) {
-  const clock = newVirtualClock()
-  const provider = newScriptedProvider({ clock, scriptFor: () => scriptOf({ text: 'Hello.' }) })
-  const app = await openEmbedded(context, { clock, provider, environment })
-  const agent = await createAgent({ name: 'ada', model: 'test/model', tools: [] }, app.context)
-  const { id: conversationId } = await requireConversation(agent, undefined, app.context)
-  const content = [{ type: 'text' as const, text: 'hello' }]
-  return { clock, desk: app.context, request: { agent, conversationId, content } }
+/** Says "hello" back in capitals; calls the tool `add` when it is asked to add. */
+const echo = defineProvider({
+  async *stream({ messages, tools }) {
+    const last = messages.at(-1)
+    if (last?.role === 'tool') {
+      yield { type: 'text-delta', text: `The result is ${last.outcomes[0]?.output}.` }
+      yield { type: 'finish', finish: 'stop' }
+      return
+    }
+    const part = last?.role === 'user' ? last.content[0] : undefined
+    const text = part?.type === 'text' ? part.text : ''
+    if (text === 'break') throw new Error('the wire is cut')
+    if (text === 'add' && tools.some(({ name }) => name === 'add')) {
+      yield { type: 'call-start', index: 0, callId: 'call-1', tool: 'add' }
+      yield { type: 'call-delta', index: 0, json: '{"a":2,"b":3}' }
+      yield { type: 'finish', finish: 'tool-calls' }
+      return
+    }
+    yield { type: 'text-delta', text: text.toUpperCase() }
+    yield { type: 'finish', finish: 'stop' }
+  },
+})
+
+const add = defineTool<{ a: number; b: number }>({
+  name: 'add',
+  description: 'Adds two numbers.',
+  inputSchema: {
+    type: 'object',
+    properties: { a: { type: 'number' }, b: { type: 'number' } },
+    required: ['a', 'b'],
+    additionalProperties: false,
+  },
+  effects: 'none',
+  run: async ({ a, b }) => success(String(a + b)),
+})
+
+async function embed(context: TestContext, options: HoldfastOptions = {}): Promise<Holdfast> {
+  const holdfast = await openHoldfast({
+    home: newHome(context),
+    environment: {},
+    providers: { mine: echo },
+    report: (fault) => assert.fail(String(fault)),
+    ...options,
+  })
+  context.after(() => holdfast.close())
+  return holdfast
 }
 
-type OpenEmbeddedOptions = { clock: VirtualClock; provider: ModelProvider; environment: Record<string, string> }
+test('a program asks an agent on its own provider and reads the reply', async (context) => {
+  const holdfast = await embed(context)
+  const agent = await holdfast.agents.create({ name: 'ada', model: 'mine/any', tools: [] })
+  const { text, run } = await holdfast.messages.ask({ agent, text: 'hello' })
+  assert.deepEqual([text, run.status, run.stopReason], ['HELLO', 'completed', 'end_turn'])
+  assert.equal((await holdfast.agents.get('ada')).id, agent.id)
+  const roles = (await holdfast.messages.list('ada')).map(({ body }) => body.role)
+  assert.deepEqual(roles, ['user', 'assistant'])
+  assert.deepEqual(
+    (await holdfast.runs.list({ agent: 'ada' })).map(({ id }) => id),
+    [run.id],
+  )
+})
 
-async function openEmbedded(context: TestContext, { clock, provider, environment }: OpenEmbeddedOptions): Promise<App> {
+test('a tool of the program is run by the agents of its home', async (context) => {
+  const holdfast = await embed(context, { tools: [add] })
+  const agent = await holdfast.agents.create({ name: 'ada', model: 'mine/any', tools: ['add'] })
+  assert.equal((await holdfast.messages.ask({ agent, text: 'add' })).text, 'The result is 5.')
+})
+
+test('a guarded tool waits until the program answers its approval', async (context) => {
+  const holdfast = await embed(context, { tools: [{ ...add, needsApproval: true }] })
+  const agent = await holdfast.agents.create({ name: 'ada', model: 'mine/any', tools: ['add'] })
+  const waiting = await holdfast.messages.ask({ agent, text: 'add' })
+  assert.deepEqual([waiting.run.waiting, waiting.run.stopReason], [true, 'requires_approval'])
+  const [pending] = await holdfast.approvals.list()
+  const verdicts = pending!.calls.map(({ callId }) => ({ callId, verdict: 'approve' as const }))
+  const continued = await holdfast.runs.wait(await holdfast.approvals.answer(waiting.run.id, verdicts))
+  assert.equal(continued.stopReason, 'end_turn')
+})
+
+test('the chunks of a run are watched from its beginning to its end', async (context) => {
+  const holdfast = await embed(context)
+  const agent = await holdfast.agents.create({ name: 'ada', model: 'mine/any', tools: [] })
+  const { runId } = await holdfast.messages.send({ agent, text: 'hello', streamTokens: true })
+  const types: string[] = []
+  for await (const { chunk } of holdfast.runs.watch(runId)) types.push(chunk.message_type)
+  assert.ok(types.includes('assistant_message'), types.join())
+  assert.equal(types.at(-1), 'done')
+})
+
+test('a message sent again under the same otid attaches to the first run', async (context) => {
+  const holdfast = await embed(context)
+  const agent = await holdfast.agents.create({ name: 'ada', model: 'mine/any', tools: [] })
+  const first = await holdfast.messages.send({ agent, text: 'hello', otid: 'one' })
+  assert.deepEqual(await holdfast.messages.send({ agent, text: 'hello', otid: 'one' }), {
+    type: 'repeated',
+    runId: first.runId,
+  })
+})
+
+test('a mistake of the program is a Problem with its kind', async (context) => {
+  const holdfast = await embed(context)
+  const isProblem = (kind: string) => (error: unknown) => error instanceof Problem && error.kind === kind
+  await assert.rejects(holdfast.agents.get('nobody'), isProblem('not-found'))
+  await assert.rejects(holdfast.agents.create({ name: ' ', model: 'mine/any' }), isProblem('invalid'))
+  await assert.rejects(holdfast.agents.create({ name: 'ada', model: 'nonsense' }), isProblem('invalid'))
+  await assert.rejects(async () => holdfast.runs.wait('run-of-nothing'), isProblem('not-found'))
+})
+
+test('a provider that throws fails its attempt, and the next model of the chain answers', async (context) => {
+  const other = defineProvider({
+    async *stream() {
+      yield { type: 'text-delta', text: 'from the other' }
+      yield { type: 'finish', finish: 'stop' }
+    },
+  })
+  const clock = newVirtualClock()
   const app = await openApp({
-    environment: { HOLDFAST_HOME: newHome(context), ...environment },
+    environment: { HOLDFAST_HOME: newHome(context) },
+    role: 'owner',
+    clock,
+    providers: { mine: echo, other },
+  })
+  const holdfast = newHoldfast(app.context, { serve: () => assert.fail('no server'), close: app.close })
+  context.after(() => Promise.all([app.close(), clock.advance(1_000)]))
+  const agent = await holdfast.agents.create({ name: 'ada', model: 'mine/any', fallback: ['other/any'], tools: [] })
+  const asked = holdfast.messages.ask({ agent, text: 'break' })
+  for (let second = 0; second < 120; second++) await clock.advance(1_000)
+  const { text, run } = await asked
+  assert.equal(text, 'from the other')
+  const { events } = await holdfast.runs.get(run.id)
+  const failed = events.flatMap(({ event }) => (event.type === 'attempt-failed' ? [event.failure] : []))
+  assert.match(failed[0]?.detail ?? '', /the wire is cut/)
+})
+
+test('the memory of an agent is read and changed', async (context) => {
+  const holdfast = await embed(context)
+  const agent = await holdfast.agents.create({ name: 'ada', model: 'mine/any' })
+  assert.deepEqual((await holdfast.memory.blocks(agent)).map(({ label }) => label).sort(), ['human', 'persona'])
+  await holdfast.memory.setBlock(agent, 'human', 'Likes tea.')
+  assert.equal((await holdfast.memory.blocks('ada')).find(({ label }) => label === 'human')?.value, 'Likes tea.')
+})
+
+test('a program serves its home over HTTP, and closing it ends the server', async (context) => {
+  const holdfast = await embed(context)
+  await holdfast.agents.create({ name: 'ada', model: 'mine/any', tools: [] })
+  const { url, key } = await holdfast.serve({ port: 0 })
+  const response = await fetch(`${url}/v1/agents/`, { headers: { authorization: `Bearer ${key}` } })
+  assert.deepEqual(
+    ((await response.json()) as { name: string }[]).map(({ name }) => name),
+    ['ada'],
+  )
+  await holdfast.close()
+  await assert.rejects(fetch(`${url}/v1/health/`))
+})
+
+test('the webhook of a message is called when its run is over', async (context) => {
+  const listener = await listenForCallbacks()
+  context.after(() => listener.close())
+  const holdfast = await embed(context)
+  const agent = await holdfast.agents.create({ name: 'ada', model: 'mine/any', tools: [] })
+  const { runId } = await holdfast.messages.send({ agent, text: 'hello', callback: `${listener.url}/done` })
+  await listener.called(1)
+  const [{ path, body }] = listener.calls as [(typeof listener.calls)[0]]
+  assert.deepEqual([path, body.run_id, body.status], ['/done', runId, 'completed'])
+  assert.equal(body.metadata.result.messages[0].content, 'HELLO')
+})
+
+test('the streams of an embedded home are pruned when their time is over', async (context) => {
+  const clock = newVirtualClock()
+  const provider = newScriptedProvider({ clock, scriptFor: () => scriptOf({ text: 'Hello.' }) })
+  const app = await openApp({
+    environment: { HOLDFAST_HOME: newHome(context), HOLDFAST_STREAM_DAYS: TEN_SECONDS },
     role: 'owner',
     clock,
     providers: { test: provider },
     report: (fault) => assert.fail(String(fault)),
   })
-  context.after(async () => {
-    const closed = app.close()
-    await clock.advance(1_000)
-    await closed
-  })
-  return app
-}
-
-test('a program that embeds Holdfast is called back when its run is over', async (context) => {
-  const listener = await listenForCallbacks()
-  context.after(() => listener.close())
-  const { desk: serviceContext, request } = await embed(context)
-  const callback = acceptCallback(`${listener.url}/done`, serviceContext)
-  const { runId } = await sendMessage({ ...request, callback }, serviceContext)
-  await listener.called(1)
-  const [{ path, body }] = listener.calls as [(typeof listener.calls)[0]]
-  assert.deepEqual([path, body.run_id, body.status], ['/done', runId, 'completed'])
-  assert.equal(body.metadata.result.messages[0].content, 'Hello.')
-})
-
-test('the streams of a program that embeds Holdfast are pruned when their time is over', async (context) => {
-  const { clock, desk: serviceContext, request } = await embed(context, { HOLDFAST_STREAM_DAYS: TEN_SECONDS })
-  const { streams } = serviceContext.deps
-  const { runId } = await sendMessage(request, serviceContext)
-  const run = await waitForRun(runId, serviceContext)
+  context.after(() => Promise.all([app.close(), clock.advance(1_000)]))
+  const holdfast = newHoldfast(app.context, { serve: () => assert.fail('no server'), close: app.close })
+  const { streams, store } = app.context.deps
+  const agent = await holdfast.agents.create({ name: 'ada', model: 'test/model', tools: [] })
+  const { run } = await holdfast.messages.ask({ agent, text: 'hello' })
   assert.equal(await streams.isGone(run), false)
   for (let second = 0; second < 120 && !(await streams.isGone(run)); second++) await clock.advance(1_000)
   assert.equal(await streams.isGone(run), true)
-  assert.match(JSON.stringify(await serviceContext.deps.store.messages.ofRun(runId)), /Hello\./)
+  assert.match(JSON.stringify(await store.messages.ofRun(run.id)), /Hello\./)
 })

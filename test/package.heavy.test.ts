@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -14,20 +14,9 @@ const KEY = 'key-of-the-package-test'
 const OLD_NODE =
   /^Holdfast needs Node\.js 22\.16 or later \(not 23\); this is 20\.\d+\.\d+\. Install a newer one from https:\/\/nodejs\.org\.$/
 
-/** A program with Holdfast inside it. It is JavaScript and TypeScript at once. */
-const PROGRAM = `import { createAgent, openApp, requireConversation, sendMessage, waitForRun } from 'holdfast'
-import { modelsOfAiSdk } from 'holdfast/ai-sdk'
-
-const missing = modelsOfAiSdk(() => { throw new Error('no model') }, { provider: 'missing' })
-const app = await openApp({ environment: process.env, role: 'owner', providers: { missing } })
-const agent = await createAgent({ name: 'ada', model: 'scripted/friendly' }, app.desk)
-const { id } = await requireConversation(agent, undefined, app.desk)
-const content = [{ type: 'text' as const, text: 'What time is it?' }]
-const { runId } = await sendMessage({ agent, conversationId: id, content }, app.desk)
-const run = await waitForRun(runId, app.desk)
-console.log(run.stopReason)
-await app.close()
-`
+/** Programs with Holdfast inside them, as the documentation shows them. They are JavaScript and TypeScript at once. */
+const EXAMPLES = ['embed', 'define-tool', 'define-provider', 'serve'] as const
+const EXAMPLE_FOLDER = new URL('../examples/', import.meta.url)
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-package-'))
 const consumer = join(folder, 'consumer')
@@ -38,8 +27,9 @@ const inProcess = promisify(execFile)
 before(async () => {
   const tarball = await packInto(folder)
   await npmInstall(consumer, [tarball])
-  writeFileSync(join(consumer, 'program.ts'), PROGRAM)
-  writeFileSync(join(consumer, 'program.js'), PROGRAM.replace(' as const', ''))
+  for (const name of EXAMPLES) cpSync(new URL(`${name}.ts`, EXAMPLE_FOLDER), join(consumer, `${name}.ts`))
+  // Has no type in it, so that a Node.js that does not strip types can run it.
+  cpSync(new URL('embed.ts', EXAMPLE_FOLDER), join(consumer, 'embed.mjs'))
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -83,14 +73,24 @@ test('a program compiles against the declarations, strictly and with those of No
     typeRoots: [join(tools, 'node_modules/@types')],
     types: ['node'],
   }
-  writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
+  writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
   const compile = () => inProcess(join(tools, 'node_modules/.bin/tsc'), ['-p', consumer])
   await compile().catch(({ stdout }: { stdout: string }) => assert.fail(stdout))
   // The types are known, and not any.
-  writeFileSync(join(consumer, 'program.ts'), `${PROGRAM}export const wrong: number = openApp\n`)
-  await assert.rejects(compile(), ({ stdout }: { stdout: string }) =>
-    stdout.includes("Promise<App>' is not assignable"),
+  writeFileSync(
+    join(consumer, 'wrong.ts'),
+    `import { openHoldfast } from 'holdfast'\nexport const wrong: number = openHoldfast\n`,
   )
+  await assert.rejects(compile(), ({ stdout }: { stdout: string }) =>
+    stdout.includes("Promise<Holdfast>' is not assignable"),
+  )
+})
+
+test('the examples of a tool and a provider run as they are', async () => {
+  const env = { ...environmentOf(process.execPath), HOLDFAST_HOME: join(folder, 'examples') }
+  const run = async (name: string) => (await inProcess(process.execPath, [`${name}.ts`], { cwd: consumer, env })).stdout
+  assert.match(await run('define-tool'), /\S/)
+  assert.equal(await run('define-provider'), 'NOTHING IS LOST \n')
 })
 
 // The Node.js of the tests, the oldest one of `engines`, and the latest of its line.
@@ -117,11 +117,12 @@ for (const version of ['24', '22.16.0', '22'])
     })
     await context.test('a program with Holdfast inside it', async () => {
       const env = { ...environment, HOLDFAST_HOME: join(environment.HOLDFAST_HOME, 'program') }
-      const { stdout, stderr } = await inProcess(node, ['program.js'], { cwd: consumer, env })
-      assert.deepEqual({ stdout, stderr }, { stdout: 'end_turn\n', stderr: '' })
+      const { stdout, stderr } = await inProcess(node, ['embed.mjs'], { cwd: consumer, env })
+      assert.match(stdout, /^It is .*\nend_turn\n\d+ /ms)
+      assert.equal(stderr, '')
     })
     await context.test('a program that uses require', async () => {
-      const script = `console.log(typeof require('holdfast').openApp)`
+      const script = `console.log(typeof require('holdfast').openHoldfast)`
       const { stdout, stderr } = await inProcess(node, ['--input-type=commonjs', '-e', script], {
         cwd: consumer,
         env: environment,

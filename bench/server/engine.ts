@@ -1,7 +1,7 @@
 /** The same turns without a server around them: prints the CPU of one, in milliseconds. */
 const [, , home, model, lanes, turns] = process.argv
-const dist = process.env.BENCH_DIST ?? new URL('../../dist/', import.meta.url).href
-const holdfast = (await import(new URL('embedded.js', dist).href)) as typeof import('../../src/embedded.ts')
+const dist = process.env.BENCH_DIST ?? new URL('../../bench-dist/', import.meta.url).href
+const holdfast = (await import(new URL('holdfast.js', dist).href)) as typeof import('../holdfast.ts')
 const { openApp, createAgent, requireConversation, sendMessage, waitForRun } = holdfast
 
 const { context, close } = await openApp({

@@ -8,7 +8,7 @@ export const KEY = 'bench-key-that-is-long-enough-for-anybody'
 
 export type Running = { url: string; pid: number; stop(): Promise<void> }
 
-const dist = process.env.BENCH_DIST ?? new URL('../../dist/', import.meta.url).href
+const dist = process.env.BENCH_DIST ?? new URL('../../bench-dist/', import.meta.url).href
 const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
 export const startModel = (): Promise<Running> => start([script('model.ts')], {})

@@ -1,0 +1,199 @@
+import type { AdmissionPolicy } from '../core/admission.ts'
+import type { Agent, Conversation } from '../core/agent.ts'
+import type { Verdict } from '../core/approval.ts'
+import type { Block } from '../core/block.ts'
+import type { NumberedChunk } from '../core/chunk.ts'
+import { defined } from '../core/defined.ts'
+import { parseId, type RunId } from '../core/id.ts'
+import { type InputPart, type Message, textOf } from '../core/message.ts'
+import { Problem } from '../core/problem.ts'
+import type { Run } from '../core/run.ts'
+import type { WatchEnd } from '../ports/streams.ts'
+import { blocksOf, requireBlockOf } from '../service/agents/agent-blocks.ts'
+import { deleteAgent, listAgents, requireAgent, updateAgent } from '../service/agents/agents.ts'
+import { type CreateAgentRequest, createAgent } from '../service/agents/create-agent.ts'
+import { answerApproval } from '../service/approvals/answer-approval.ts'
+import { listApprovals, type PendingApproval } from '../service/approvals/approvals.ts'
+import { createConversation, listConversations, requireConversation } from '../service/conversations/conversations.ts'
+import { updateBlock } from '../service/memory/blocks.ts'
+import { acceptCallback } from '../service/messages/callbacks.ts'
+import { listMessages } from '../service/messages/messages.ts'
+import { type SendOptions, sendMessage } from '../service/messages/send-message.ts'
+import { cancelRun, listRuns, type RunDetails, showRun } from '../service/runs/runs.ts'
+import { waitForRun, watchRun } from '../service/runs/watch-run.ts'
+import type { ServiceContext } from '../service/service-context.ts'
+
+/** An agent by its id or name, or as it was returned; the latter saves a look-up. */
+type AgentRef = string | Agent
+
+type SendRequest = Pick<
+  SendOptions,
+  'maxSteps' | 'model' | 'background' | 'onGuarded' | 'streamTokens' | 'metadata'
+> & {
+  agent: AgentRef
+  /** By its id, or as it was returned. The default conversation of the agent if it is left out. */
+  conversation?: string | Conversation
+  text?: string
+  /** Text and images, in place of `text`. */
+  content?: InputPart[]
+  /** What happens while a turn runs in the conversation; `enqueue` if it is left out. */
+  policy?: AdmissionPolicy
+  /** An idempotency key: the same one in the same conversation attaches to the first run. */
+  otid?: string
+  /** URL that is called when the run is over (a webhook), retried with backoff for hours. */
+  callback?: string
+}
+
+/** `opened`: a new run. `steered`: the message entered the running one. `repeated`: it was accepted before. */
+export type SentMessage = { type: 'opened' | 'steered' | 'repeated'; runId: RunId }
+
+/** `text` is what the model said in this run. A run that waits for approval or failed says so in `run`. */
+export type Reply = { run: Run; text: string; messages: Message[] }
+
+type UpdateAgent = { name?: string; system?: string; model?: string; tools?: string[] }
+
+type RunQuery = { agent?: AgentRef; limit?: number }
+
+export type ServedHoldfast = { url: string; key: string; close(): Promise<void> }
+
+/** Holdfast inside a program: each noun has its verbs. Errors of the caller are thrown as `Problem`. */
+export type Holdfast = {
+  agents: {
+    create(request: CreateAgentRequest): Promise<Agent>
+    get(idOrName: string): Promise<Agent>
+    /** Newest first. */
+    list(): Promise<Agent[]>
+    /** Turns that run keep the old definition; the next turn uses the new one. */
+    update(agent: AgentRef, change: UpdateAgent): Promise<Agent>
+    /** Cancels its runs, then deletes it with its conversations. */
+    delete(agent: AgentRef): Promise<void>
+  }
+  conversations: {
+    create(agent: AgentRef): Promise<Conversation>
+    /** The default conversation if no id is given. */
+    get(agent: AgentRef, id?: string): Promise<Conversation>
+    list(agent: AgentRef): Promise<Conversation[]>
+  }
+  messages: {
+    /** Resolves when the message is on disk: its run reaches an end from here on, also after a crash. */
+    send(request: SendRequest): Promise<SentMessage>
+    /** Sends, waits for the end of the run and returns the reply. An abort stops the waiting, not the run. */
+    ask(request: SendRequest, options?: { signal?: AbortSignal }): Promise<Reply>
+    /** The newest messages of a conversation, oldest first. */
+    list(agent: AgentRef, options?: { conversation?: string; limit?: number }): Promise<Message[]>
+  }
+  runs: {
+    /** The run with its events, steps and messages. */
+    get(id: string): Promise<RunDetails>
+    /** Newest first. */
+    list(query?: RunQuery): Promise<Run[]>
+    /** Resolves when the run is settled or waits for approval; with the run as it is when the signal aborts. */
+    wait(id: string, options?: { signal?: AbortSignal }): Promise<Run>
+    /** The chunks of a run after number `after`: stored ones, then live ones, up to the end of the run. */
+    watch(id: string, options?: { after?: number; signal?: AbortSignal }): AsyncGenerator<NumberedChunk, WatchEnd>
+    /** Resolves when the request is on disk; a running run ends within seconds. */
+    cancel(id: string): Promise<Run>
+  }
+  approvals: {
+    /** Oldest first. */
+    list(): Promise<PendingApproval[]>
+    /** Answers all open calls of a waiting run. Returns the id of the run that continues. */
+    answer(runId: string, verdicts: Verdict[]): Promise<RunId>
+  }
+  memory: {
+    blocks(agent: AgentRef): Promise<Block[]>
+    setBlock(agent: AgentRef, label: string, value: string): Promise<Block>
+  }
+  /** Serves the HTTP API of this home from this process. */
+  serve(options?: { host?: string; port?: number }): Promise<ServedHoldfast>
+  /** Graceful shutdown: tools finish, running turns are handed back, the database closes last. */
+  close(): Promise<void>
+}
+
+const PAGE = 100
+const DELETE_TIMEOUT_MS = 15_000
+
+export function newHoldfast(context: ServiceContext, { serve, close }: Pick<Holdfast, 'serve' | 'close'>): Holdfast {
+  const agentOf = async (agent: AgentRef): Promise<Agent> =>
+    typeof agent === 'string' ? requireAgent(agent, context) : agent
+
+  async function send(request: SendRequest): Promise<SentMessage> {
+    const { agent: ref, conversation: place, text, content, callback, ...options } = request
+    const agent = await agentOf(ref)
+    const conversation = typeof place === 'object' ? place : await requireConversation(agent, place, context)
+    return sendMessage(
+      {
+        ...options,
+        agent,
+        conversationId: conversation.id,
+        content: content ?? [{ type: 'text', text: text ?? '' }],
+        ...defined({ callback: callback === undefined ? undefined : acceptCallback(callback, context) }),
+      },
+      context,
+    )
+  }
+
+  return {
+    agents: {
+      create: (request) => createAgent(request, context),
+      get: (idOrName) => requireAgent(idOrName, context),
+      list: () => listAgents(context),
+      update: async (agent, change) => updateAgent({ agent: await agentOf(agent), ...change }, context),
+      delete: async (agent) => deleteAgent(await agentOf(agent), context, AbortSignal.timeout(DELETE_TIMEOUT_MS)),
+    },
+    conversations: {
+      create: async (agent) => createConversation(await agentOf(agent), context),
+      get: async (agent, id) => requireConversation(await agentOf(agent), id, context),
+      list: async (agent) => listConversations(await agentOf(agent), context),
+    },
+    messages: {
+      send,
+      async ask(request, { signal } = {}) {
+        const { runId } = await send(request)
+        const run = await waitForRun(runId, context, signal)
+        const { messages } = await showRun(runId, context)
+        return { run, text: repliedText(messages), messages }
+      },
+      async list(agent, { conversation, limit = PAGE } = {}) {
+        const { id } = await requireConversation(await agentOf(agent), conversation, context)
+        return listMessages(id, { limit, take: 'newest' }, context)
+      },
+    },
+    runs: {
+      get: (id) => showRun(id, context),
+      async list({ agent, limit = PAGE } = {}) {
+        const agentId = agent === undefined ? undefined : (await agentOf(agent)).id
+        return listRuns(defined({ agentId }), limit, context)
+      },
+      wait: (id, { signal } = {}) => waitForRun(requireRunId(id), context, signal),
+      watch: (id, { after, signal = new AbortController().signal } = {}) =>
+        watchRun(id, { signal, ...defined({ after }) }, context),
+      cancel: (id) => cancelRun(id, context),
+    },
+    approvals: {
+      list: () => listApprovals(context),
+      answer: (runId, verdicts) => answerApproval({ runId, verdicts }, context),
+    },
+    memory: {
+      blocks: async (agent) => blocksOf(await agentOf(agent), context),
+      async setBlock(agent, label, value) {
+        const { id } = await requireBlockOf(await agentOf(agent), label, context)
+        return updateBlock(id, { value }, context)
+      },
+    },
+    serve,
+    close,
+  }
+}
+
+function requireRunId(id: string): RunId {
+  const runId = parseId('run', id)
+  if (runId) return runId
+  throw new Problem('not-found', `There is no run "${id}".`)
+}
+
+const repliedText = (messages: readonly Message[]): string =>
+  messages
+    .flatMap(({ body }) => (body.role === 'assistant' ? [textOf(body.content)] : []))
+    .filter((text) => text !== '')
+    .join('\n')
