@@ -69,13 +69,19 @@ test('no secret appears in a file of the home, a result, an error or a report', 
     'a failed renewal',
   )
   endpoint.answer(() => 'cut')
-  assertNoSecretIn(await refreshCredential({ idOrLabel: 'login', signal: forever }, credentialContext), 'a cut renewal')
+  assertNoSecretIn(
+    await refreshCredential({ idOrLabel: 'login', signal: forever }, credentialContext),
+    'a renewal with a cut connection',
+  )
   endpoint.answer(() => ({ body: { access_token: NEW_SECRET, refresh_token: REFRESH } }))
   assertNoSecretIn(await refreshCredential({ idOrLabel: 'login', signal: forever }, credentialContext), 'a renewal')
   endpoint.answer(() => ({ status: 400, body: { error: 'invalid_grant', error_description: `${REFRESH} is used` } }))
-  assertNoSecretIn(await refreshCredential({ idOrLabel: 'login', signal: forever }, credentialContext), 'a death')
+  assertNoSecretIn(
+    await refreshCredential({ idOrLabel: 'login', signal: forever }, credentialContext),
+    'a dead credential',
+  )
   assertNoSecretIn(await choose(fixture, { provider: 'acme', setAside: ['credential-env-ACME_KEY'] }), 'a spent pool')
-  assertNoSecretIn(await listCredentials(credentialContext), 'a list with the dead')
+  assertNoSecretIn(await listCredentials(credentialContext), 'a list with a dead credential')
   assertNoSecretIn(await removeCredential('login', credentialContext), 'what was removed')
   assertNoSecretIn(fixture.faults, 'reports')
 

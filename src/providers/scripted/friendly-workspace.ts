@@ -65,7 +65,7 @@ const VISIT_CALL = shellCall({ command: 'node page/visit.mjs' })
 
 const KEPT_RUNNING = `It runs, and it answers. It keeps running when this turn ends, when the chat is closed and when the server is killed. Say:
 - "is it still running" or "show its log", also after a restart
-- "visit it" - I request its page again; only this workspace can reach it
+- "visit it" - I request its page again; in a sandbox only this workspace can reach it
 - "stop it" - I end it`
 
 /** Rules for agents that have the workspace tools. */
@@ -105,17 +105,17 @@ export const WORKSPACE_RULES: FriendlyRule[] = [
     pattern: /^(?:run|start|serve|execute) (?:it|that|the (?:program|script|page|server))\b/,
     answer: (_, messages) => runLastWritten(messages),
     next: ({ rounds, messages }) =>
-      lastWritten(messages) === 'page' ? serveStep(rounds.length + 1) : { text: 'That is what it said.' },
+      lastWritten(messages) === 'page' ? serveStep(rounds.length + 1) : { text: 'That is its output.' },
   },
   {
     pattern: /^(?:run|execute)(?: the command)?\s*:?\s+(.+?)(\s+in the background)?$/,
-    answer: ([, command = '', isBehind]) => {
+    answer: ([, command = '', isBackground]) => {
       const input = { command: unquoted(command).slice(0, 4_000) }
-      if (!isBehind) return { text: 'I will run that.', calls: [shellCall(input)] }
+      if (!isBackground) return { text: 'I will run that.', calls: [shellCall(input)] }
       const text = 'I will start it and leave it running. I am woken when it ends.'
       return { text, calls: [shellCall({ ...input, background: true, notify: true })] }
     },
-    next: ({ match }) => ({ text: match[2] ? 'It has started. Ask me "what is running".' : 'That is what it said.' }),
+    next: ({ match }) => ({ text: match[2] ? 'It has started. Ask me "what is running".' : 'That is its output.' }),
   },
   {
     // The message that wakes a conversation when its background process ends.

@@ -120,7 +120,7 @@ test('an exhausted script fails with a message that says so', async () => {
   const provider = providerOf(scriptOf({ text: 'one' }))
   const { failure } = await draftFrom(provider, request(user('hi'), answer))
   assert.equal(failure?.kind, 'invalid-request')
-  assert.match(failure!.detail, /script of 1 replies has none/)
+  assert.match(failure!.detail, /script has 1 replies and none for the call after answer 1/)
 })
 
 test('a failure may come in the middle of an answer', async () => {

@@ -54,7 +54,7 @@ function findScene(script: Script, wanted: number): Scene {
 }
 
 function scriptExhausted(script: Script, answers: number): Reply {
-  const detail = `the script of ${script.length} replies has none for the call after answer ${answers} of this turn`
+  const detail = `the script has ${script.length} replies and none for the call after answer ${answers} of this turn`
   return { fail: { kind: 'invalid-request', detail } }
 }
 

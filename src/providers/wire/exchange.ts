@@ -90,7 +90,7 @@ export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, v
     return {
       onRequestStart(started) {
         controller = started
-        if (queue.isEnded()) return controller.abort(new Error('given up before it was sent'))
+        if (queue.isEnded()) return controller.abort(new Error('aborted before the request was sent'))
         enter('first-byte')
       },
       onResponseStart(_, code, received) {
@@ -197,7 +197,7 @@ export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, v
   function abandon(): void {
     queue.end()
     release()
-    controller?.abort(new Error('given up'))
+    controller?.abort(new Error('aborted'))
   }
 
   function release(): void {
