@@ -134,7 +134,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     snapshot,
     commits,
     credentialAdmin: pool,
-    directory: newProviderDirectory(set, { wishes, environment }),
+    directory: newProviderDirectory(set, { overrides: wishes, environment }),
     secretKeys: secrets,
     embeddings,
     outbound: newOutbound({ keepBody: true }),

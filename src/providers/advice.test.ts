@@ -6,7 +6,7 @@ import { adviceFor } from './advice.ts'
 const KINDS = Object.keys(ENDING_OF_FAILURE) as FailureKind[]
 const PROVIDERS = ['openai', 'anthropic', 'gemini', 'openrouter', 'nous', 'copilot', 'codex', 'ollama', 'my-proxy']
 
-test('there is advice of one or two sentences for every kind at every provider, known or not', () => {
+test('every failure kind has advice of one or two sentences for every provider, known or not', () => {
   for (const provider of PROVIDERS) {
     for (const kind of KINDS) {
       const advice = adviceFor({ provider, kind })
@@ -17,13 +17,13 @@ test('there is advice of one or two sentences for every kind at every provider, 
   }
 })
 
-test('commands name the provider as the configuration does, sentences as people do', () => {
+test('commands use the configured name of the provider, sentences its display name', () => {
   const advice = adviceFor({ provider: 'my-proxy', label: 'My Proxy', kind: 'rate-limited' })
   assert.match(advice, /`holdfast providers clear my-proxy`/)
   assert.match(advice, /My Proxy/)
 })
 
-test('a rejected key names the variable it came from and how to try again', () => {
+test('the advice for a rejected key names its variable and how to try again', () => {
   const advice = adviceFor({ provider: 'openai', kind: 'auth-rejected', keyVariable: 'OPENAI_API_KEY' })
   assert.match(advice, /OPENAI_API_KEY/)
   assert.match(advice, /"API keys"/)
@@ -31,7 +31,7 @@ test('a rejected key names the variable it came from and how to try again', () =
   assert.match(advice, /`holdfast providers test openai`/)
 })
 
-test('where people sign in nobody is sent to look for a key', () => {
+test('the advice for a provider with a sign-in does not mention a key', () => {
   for (const provider of ['codex', 'copilot', 'nous']) {
     const advice = adviceFor({ provider, kind: 'auth-rejected' })
     assert.match(advice, /Sign in/)
@@ -39,12 +39,12 @@ test('where people sign in nobody is sent to look for a key', () => {
   }
 })
 
-test('a local server is started, not paid', () => {
+test('the advice for a local server is to start it, not to add credit', () => {
   assert.match(adviceFor({ provider: 'ollama', kind: 'unreachable' }), /Start the Ollama server/)
   assert.doesNotMatch(adviceFor({ provider: 'ollama', kind: 'quota-exhausted' }), /credit/)
 })
 
-test('an empty account sends to its billing page and clears the rest', () => {
+test('the advice for an exhausted quota names the billing page and the command that clears the cooldown', () => {
   const advice = adviceFor({ provider: 'openrouter', kind: 'quota-exhausted' })
   assert.match(advice, /"Credits"/)
   assert.match(advice, /`holdfast providers clear openrouter`/)

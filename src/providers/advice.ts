@@ -4,20 +4,20 @@ import type { FailureKind } from '../core/failure.ts'
 type AdviceRequest = {
   provider: string
   kind: FailureKind
-  /** How a person calls it, where that is not its name in the configuration. */
+  /** The name shown to people, where it differs from the name in the configuration. */
   label?: string
   /** The environment variable its key is read from. */
   keyVariable?: string
 }
 
-/** What a person should do when nothing is left to try: one or two sentences. */
+/** One or two sentences that say what the operator can do once every retry and failover has failed. */
 export function adviceFor(request: AdviceRequest): string {
   const known = Object.hasOwn(ADVICE_PROFILES, request.provider) ? ADVICE_PROFILES[request.provider] : undefined
   return ADVICE[request.kind]({
     name: request.provider,
     label: request.label ?? known?.label ?? request.provider,
-    keys: known?.keys ?? 'where its keys are made',
-    limits: known?.limits ?? 'its limits',
+    keys: known?.keys ?? 'on its API keys page',
+    limits: known?.limits ?? 'its rate limits',
     billing: known?.billing ?? 'its billing page',
     where: known?.where ?? 'remote',
     signsIn: known?.signsIn ?? false,
@@ -27,13 +27,13 @@ export function adviceFor(request: AdviceRequest): string {
 
 type AdviceProfile = {
   label: string
-  /** Its pages by name: addresses change. */
+  /** Pages are given by name because their addresses change. */
   keys: string
   limits: string
   billing: string
-  /** A local server is started, not paid. */
+  /** A local server: the advice is to start it, not to add credit. */
   where?: 'local'
-  /** People sign in to it; there is no key to copy. */
+  /** The provider uses a sign-in instead of a key that can be copied. */
   signsIn?: true
 }
 
@@ -147,21 +147,21 @@ type Advice = (facts: AdviceContext) => string
 const testCommand: Advice = ({ name }) => `\`holdfast providers test ${name}\``
 
 const LATER: Advice = (facts) =>
-  `Try again later: ${facts.label} has trouble of its own; see with ${testCommand(facts)} whether it is over.`
+  `Try again later: ${facts.label} is having problems. ${testCommand(facts)} shows whether it has recovered.`
 const UNREACHABLE: Advice = (facts) =>
   facts.where === 'local'
     ? `Start the ${facts.label} server or correct its base URL, then run ${testCommand(facts)}.`
     : `Check the network, the proxy and the base URL of ${facts.label}, then run ${testCommand(facts)}.`
 const LIMITED: Advice = (facts) =>
-  `Wait, add another credential, or see ${facts.limits}; \`holdfast providers clear ${facts.name}\` asks ${facts.label} again at once.`
+  `Wait, add another credential, or check ${facts.limits}. \`holdfast providers clear ${facts.name}\` ends the cooldown of ${facts.label} at once.`
 const TOO_LONG: Advice = ({ label }) =>
-  `Start a new conversation or compact this one, or give the agent a model of ${label} with a larger context window.`
+  `Start a new conversation, compact this one, or switch the agent to a ${label} model with a larger context window.`
 const IMAGES: Advice = ({ label }) =>
-  `Send smaller images or none, or give the agent a model of ${label} that takes them.`
+  `Send smaller images or none, or switch the agent to a ${label} model that accepts images.`
 const REQUEST: Advice = (facts) =>
-  `The request does not suit ${facts.label} as it is: give the agent another model, or look into the attempt with \`holdfast runs show\`.`
+  `The API of ${facts.label} rejects this request. Switch the agent to another model, or inspect the attempt with \`holdfast runs show\`.`
 const ANSWER: Advice = ({ label }) =>
-  `Ask again in other words, or give the agent another model than this one of ${label}.`
+  `Rephrase the message, or switch the agent from this ${label} model to another one.`
 const OUTPUT: Advice = ({ label }) =>
   `Ask for a shorter answer, or raise the output limit of the agent as far as ${label} allows.`
 
@@ -171,18 +171,18 @@ const ADVICE: Record<FailureKind, Advice> = {
   stalled: LATER,
   'cut-off': LATER,
   'certificate-rejected': (facts) =>
-    `Let Node trust the certificate authority of ${facts.label} with NODE_EXTRA_CA_CERTS, or correct its base URL, then run ${testCommand(facts)}.`,
+    `Set NODE_EXTRA_CA_CERTS so that Node trusts the certificate authority of ${facts.label}, or correct its base URL, then run ${testCommand(facts)}.`,
   overloaded: (facts) =>
     facts.where === 'local'
-      ? `The ${facts.label} server is busy or still loading; try again soon, and see with ${testCommand(facts)}.`
+      ? `The ${facts.label} server is busy or still loading a model. Try again soon; ${testCommand(facts)} shows whether it is ready.`
       : LATER(facts),
   'server-error': (facts) =>
     facts.where === 'local'
-      ? `See the log of the ${facts.label} server, then run ${testCommand(facts)}.`
+      ? `Check the log of the ${facts.label} server, then run ${testCommand(facts)}.`
       : LATER(facts),
   'rate-limited': LIMITED,
   'upstream-rate-limited': ({ label }) =>
-    `The provider behind ${label} is limited: wait, choose another model, or add a fallback that does not go through ${label}.`,
+    `The provider behind ${label} is rate limited. Wait, choose another model, or add a fallback that does not use ${label}.`,
   'cooling-down': LIMITED,
   'quota-exhausted': (facts) =>
     facts.where === 'local'
@@ -193,17 +193,17 @@ const ADVICE: Record<FailureKind, Advice> = {
       ? `Sign in to ${facts.label} again with \`holdfast auth refresh ${facts.name}\`, then run ${testCommand(facts)}.`
       : `Check ${facts.keyVariable ?? `the key of ${facts.label}`} against the key ${facts.keys}, then run \`holdfast auth refresh ${facts.name}\` and ${testCommand(facts)}.`,
   'policy-blocked': ({ label }) =>
-    `A setting of the ${label} account or the region of this server forbids it: change that setting, or choose another model or provider.`,
+    `A setting of the ${label} account, or the region of this server, does not allow this request. Change that setting, or choose another model or provider.`,
   'model-unknown': (facts) =>
     facts.where === 'local'
-      ? `Load the model in the ${facts.label} server or correct its name; \`holdfast models\` shows what is there.`
-      : `Correct the name of the model or ask ${facts.label} for access to it; \`holdfast models\` shows what is there.`,
+      ? `Load the model in the ${facts.label} server or correct its name; \`holdfast models\` lists the available models.`
+      : `Correct the name of the model or ask ${facts.label} for access to it; \`holdfast models\` lists the available models.`,
   'context-overflow': TOO_LONG,
   'long-context-refused': (facts) =>
-    `Allow extra usage for long context: see ${facts.billing}; or compact the conversation.`,
+    `Enable extra usage for long context (see ${facts.billing}), or compact the conversation.`,
   'long-context-beta-refused': ({ label }) =>
-    `This ${label} account has no long context; give the agent a model with the standard window.`,
-  'output-cap-too-large': ({ label }) => `Lower the output limit of the agent to what the model of ${label} allows.`,
+    `This ${label} account has no access to long context. Switch the agent to a model with the standard context window.`,
+  'output-cap-too-large': ({ label }) => `Lower the output limit of the agent to what the ${label} model allows.`,
   'payload-too-large': TOO_LONG,
   'image-too-large': IMAGES,
   'image-rejected': IMAGES,
@@ -211,7 +211,7 @@ const ADVICE: Record<FailureKind, Advice> = {
   'signature-rejected': REQUEST,
   'encrypted-reasoning-rejected': REQUEST,
   'grammar-rejected': ({ label }) =>
-    `The schema of a tool is more than ${label} can express: simplify it (no \`pattern\`, no \`format\`), or choose another model.`,
+    `The API of ${label} does not support the schema of a tool. Simplify it (no \`pattern\`, no \`format\`), or choose another model.`,
   'invalid-request': REQUEST,
   'content-refused': ANSWER,
   'empty-answer': ANSWER,
@@ -220,5 +220,5 @@ const ADVICE: Record<FailureKind, Advice> = {
   'text-truncated': OUTPUT,
   'call-truncated': OUTPUT,
   'malformed-answer': (facts) =>
-    `What answers at the base URL of ${facts.label} does not speak its language: correct the URL, then run ${testCommand(facts)}.`,
+    `The server at the base URL of ${facts.label} does not speak its API. Correct the URL, then run ${testCommand(facts)}.`,
 }

@@ -6,7 +6,7 @@ import type { ModelRequest } from '../ports/model.ts'
 import { classify } from './classify/classify.ts'
 import { WIRE_DIALECTS } from './dialects.ts'
 
-/** What every dialect promises; a new one is tested here by being in the table. */
+/** The contract of every dialect; a new dialect is tested as soon as it is in the table. */
 
 const grant: Grant = { credentialId: 'credential-a', secret: 'sk-a', kind: 'api-key' }
 
@@ -38,13 +38,13 @@ const request: ModelRequest = {
 for (const name of DIALECTS) {
   const entry = WIRE_DIALECTS[name]
 
-  test(`${name}: the table says what the dialect is`, async () => {
+  test(`${name}: the table entry matches the dialect`, async () => {
     const dialect = await entry.load()
     assert.equal(dialect.name, name)
     assert.equal(dialect.embeddings !== undefined, entry.embeds)
   })
 
-  test(`${name}: a request holds the system prompt, the history, its calls and the tools, and shows the key`, async () => {
+  test(`${name}: a request contains the system prompt, the history, its calls, the tools and the key`, async () => {
     const { encode } = await entry.load()
     const { path, headers, body } = encode(request, { grant, quirks: {} })
     assert.match(path, /^\//)
@@ -57,7 +57,7 @@ for (const name of DIALECTS) {
     assert.match(body, /city[\\"]+:[\\"]+Bergen/)
   })
 
-  test(`${name}: an event that cannot be read is a failure, and an end that was not stated is none`, async () => {
+  test(`${name}: an unreadable event is a failure, and an end without a finish reason is not a finish`, async () => {
     const { newDecoder } = await entry.load()
     const context = { provider: 'p', model: 'm', headers: {}, classify }
     const parts = newDecoder(context).take({ data: '{"half' })
@@ -69,7 +69,7 @@ for (const name of DIALECTS) {
     )
   })
 
-  test(`${name}: what is not a list of models, and an entry that is not a model, are undefined`, async () => {
+  test(`${name}: a body that is not a list of models and an entry that is not a model give undefined`, async () => {
     const { models } = await entry.load()
     assert.match(models.path(), /^\//)
     for (const body of [undefined, null, 'text', {}, { data: 'none', models: 'none' }])
@@ -77,7 +77,7 @@ for (const name of DIALECTS) {
     assert.equal(models.modelOf({}), undefined)
   })
 
-  test(`${name}: what is not vectors is undefined`, async () => {
+  test(`${name}: a response without vectors gives undefined`, async () => {
     const { embeddings } = await entry.load()
     for (const answer of [undefined, null, 'text', {}, { data: 'none', embeddings: 'none' }])
       assert.equal(embeddings?.vectorsIn(answer), undefined)

@@ -4,10 +4,10 @@ import { anthropicFacts } from './anthropic/model-facts.ts'
 import { geminiFacts } from './gemini/model-generation.ts'
 import type { EmbeddingDialect, WireDialect } from './wire/dialect.ts'
 
-/** What is known of a dialect before it is loaded: a process knows every dialect and speaks few of them. */
+/** A dialect before it is loaded: a process lists every dialect and uses only a few of them. */
 type DialectEntry = EmbeddingEntry | { embeds: false; load(): Promise<WireDialect>; factsOf?: LookupModelFacts }
 export type EmbeddingEntry = { embeds: true; load(): Promise<EmbeddingDialect>; factsOf?: LookupModelFacts }
-/** What its vendor's own models are; without it the general table says. */
+/** Facts about the vendor's own models; without it the general table in `model-facts.ts` applies. */
 type LookupModelFacts = (model: string) => ModelFacts
 
 export const WIRE_DIALECTS: Record<HttpDialect, DialectEntry> = {

@@ -11,12 +11,14 @@ import { deadlinesFor } from './wire/deadlines.ts'
 
 type OverridesByProvider = Readonly<Record<string, ProviderOverrides & { strategy?: PoolStrategy }>>
 
-/** What people may know of the providers of this process. */
+/** The providers of this process as the CLI and the HTTP API show them. */
 export function newProviderDirectory(
   { vendors, providers, quirksOf }: ProviderSet,
-  { wishes, environment }: { wishes: OverridesByProvider; environment: Environment },
+  { overrides, environment }: { overrides: OverridesByProvider; environment: Environment },
 ): ProviderDirectory {
-  const entries = vendors.map((vendor) => toProviderEntry(vendor, { wish: wishes[vendor.name] ?? {}, environment }))
+  const entries = vendors.map((vendor) =>
+    toProviderEntry(vendor, { override: overrides[vendor.name] ?? {}, environment }),
+  )
   const byName = new Map(entries.map((entry) => [entry.name, entry]))
   return {
     list: () => entries,
@@ -30,32 +32,38 @@ export function newProviderDirectory(
     async listModels(name, options) {
       const entry = byName.get(name)
       if (!entry)
-        return { type: 'failure', failure: { kind: 'model-unknown', detail: `${name} has no list of models` } }
+        return {
+          type: 'failure',
+          failure: { kind: 'model-unknown', detail: `provider ${name} does not list its models` },
+        }
       const { baseUrl, dialect } = entry
       if (dialect === 'ai-sdk')
-        return { type: 'failure', failure: { kind: 'invalid-request', detail: 'this client lists no models' } }
+        return {
+          type: 'failure',
+          failure: { kind: 'invalid-request', detail: 'providers that use the AI SDK do not list their models' },
+        }
       const { listModels } = await import('./list-models.ts')
       const { models: listing } = await WIRE_DIALECTS[dialect].load()
       return listModels({ provider: name, listing, baseUrl, quirks: quirksOf(name), ...options })
     },
     factsOf({ provider, model }): KnownFacts {
       const facts = providers[provider]?.factsOf?.(model) ?? {}
-      const isSet = wishes[provider]?.windows?.[model] !== undefined
+      const isSet = overrides[provider]?.windows?.[model] !== undefined
       return facts.window === undefined ? facts : { ...facts, windowFrom: isSet ? 'config' : 'table' }
     },
     priceOf: ({ provider, model }) => priceOf(provider, model),
   }
 }
 
-type ProviderEntryOptions = { wish: OverridesByProvider[string]; environment: Environment }
+type ProviderEntryOptions = { override: OverridesByProvider[string]; environment: Environment }
 
 function toProviderEntry(
   vendor: Vendor & { baseUrl: string },
-  { wish, environment }: ProviderEntryOptions,
+  { override, environment }: ProviderEntryOptions,
 ): ProviderEntry {
   const { name, label, baseUrl, baseUrlVariable, keyVariables, needsKey } = vendor
   const { connectMs, firstByteMs, stallMs } = deadlinesFor(
-    defined({ firstByteMs: wish.timeout_ms, stallMs: wish.stall_timeout_ms }),
+    defined({ firstByteMs: override.timeout_ms, stallMs: override.stall_timeout_ms }),
     0,
   )
   return {
@@ -65,10 +73,10 @@ function toProviderEntry(
     baseUrlVariable,
     keyVariables,
     needsKey,
-    dialect: wish.dialect ?? vendor.dialect,
-    addressFrom: wish.base_url ? 'config' : environment[baseUrlVariable] ? 'environment' : 'vendor',
-    isAggregator: wish.aggregator ?? vendor.isAggregator,
-    strategy: wish.strategy ?? 'fill_first',
+    dialect: override.dialect ?? vendor.dialect,
+    addressFrom: override.base_url ? 'config' : environment[baseUrlVariable] ? 'environment' : 'vendor',
+    isAggregator: override.aggregator ?? vendor.isAggregator,
+    strategy: override.strategy ?? 'fill_first',
     deadlines: { connect: connectMs, firstByte: firstByteMs, stall: stallMs },
   }
 }

@@ -11,7 +11,7 @@ const partsOf = async (provider: ModelProvider): Promise<Part[]> => {
   return parts
 }
 
-test('a provider whose code could not be loaded once is loaded with the next request', async () => {
+test('a provider whose code fails to load is loaded again with the next request', async () => {
   const hello: Part = { type: 'text-delta', text: 'hello' }
   const endpoint = { baseUrl: 'http://127.0.0.1', isAggregator: false }
   let loads = 0

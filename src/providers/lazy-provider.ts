@@ -1,16 +1,16 @@
 import type { ModelProvider } from '../ports/model.ts'
 
-/** What is known of a provider before it is asked. */
+/** The fields of a provider that are known without loading its code. */
 type ProviderDescription = Omit<ModelProvider, 'stream' | 'renewConnections'>
 
-/** A provider that is loaded with its first request: a process knows many vendors and asks few of them. */
+/** A provider whose code is loaded with its first request: a process lists many vendors and calls only a few. */
 export function newLazyProvider(description: ProviderDescription, load: () => Promise<ModelProvider>): ModelProvider {
   let loading: Promise<ModelProvider> | undefined
   let loaded: ModelProvider | undefined
 
   const loadThenStream: ModelProvider['stream'] = async function* (request, options) {
     loading ??= load().catch((fault) => {
-      // A load that failed is not the last word: descriptors may be free again at the next request.
+      // Retry at the next request: a load can fail for lack of file descriptors, which may be free again by then.
       loading = undefined
       throw fault
     })
@@ -20,7 +20,7 @@ export function newLazyProvider(description: ProviderDescription, load: () => Pr
 
   return {
     ...description,
-    // Once it is there nothing stands between: passing every part on would cost each of them three ticks.
+    // Once loaded, the provider is called directly: passing each part through a generator costs three ticks.
     stream: (request, options) => (loaded?.stream ?? loadThenStream)(request, options),
     renewConnections: async () => loaded?.renewConnections?.(),
   }

@@ -9,7 +9,7 @@ import { listModels } from './list-models.ts'
 
 type Seen = { url: string; headers: IncomingHttpHeaders }
 
-/** Answers each request with the next body; the last one stays. */
+/** Answers each request with the next body; the last body repeats. */
 async function serve(context: TestContext, ...bodies: unknown[]): Promise<{ url: string; seen: Seen[] }> {
   const seen: Seen[] = []
   const server = createServer((request, response) => {
@@ -29,7 +29,7 @@ const ask = async (baseUrl: string, { dialect }: { dialect: HttpDialect } = { di
   return listModels({ provider: 'p', listing, baseUrl, quirks: {}, grant, signal: new AbortController().signal })
 }
 
-test('windows, outputs and prices are read under the names the vendors give them', async (context) => {
+test('context windows, output limits and prices are read from the field names of each vendor', async (context) => {
   const { url, seen } = await serve(context, {
     data: [
       {
@@ -63,7 +63,7 @@ test('windows, outputs and prices are read under the names the vendors give them
   assert.deepEqual([seen[0]!.url, seen[0]!.headers.authorization], ['/v1/models', 'Bearer sk-a'])
 })
 
-test('a bare array is a list, and every page of a long one is asked for', async (context) => {
+test('a bare array is a list, and pagination requests every page of a long list', async (context) => {
   const bare = await serve(context, [{ id: 'together/one' }])
   assert.deepEqual(await ask(bare.url), { type: 'models', models: [{ model: 'together/one' }] })
 
@@ -87,7 +87,7 @@ test('a bare array is a list, and every page of a long one is asked for', async 
   )
 })
 
-test('what generates nothing is not listed', async (context) => {
+test('models that do not generate text are not listed', async (context) => {
   const { url, seen } = await serve(
     context,
     {
@@ -108,9 +108,9 @@ test('what generates nothing is not listed', async (context) => {
   assert.equal(seen[0]!.headers['x-goog-api-key'], 'sk-a')
 })
 
-test('a page that is no list, an address that is none and a line that breaks are failures, never throws', async (context) => {
-  const kindOf = async (...asked: Parameters<typeof ask>) => {
-    const list = await ask(...asked)
+test('a response that is not a list, an invalid URL and a broken connection are failures, never exceptions', async (context) => {
+  const kindOf = async (...parameters: Parameters<typeof ask>) => {
+    const list = await ask(...parameters)
     return list.type === 'failure' ? list.failure.kind : list.type
   }
   assert.equal(await kindOf((await serve(context, '<html>hello</html>')).url), 'malformed-answer')

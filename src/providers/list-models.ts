@@ -17,10 +17,10 @@ type ListModelsOptions = {
 }
 
 const DEADLINE_MS = 5_000
-/** Lists come in pages; no vendor has so many models that this would end too early. */
+/** Limit of pagination; no vendor has more pages of models. */
 const MAX_PAGES = 10
 
-/** Asks for the models a provider serves; within seconds there is an answer or a failure. */
+/** Requests the models that a provider serves; resolves within seconds, to a list or a failure. */
 export async function listModels(options: ListModelsOptions): Promise<ModelList> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(DEADLINE_MS)])
   const models: ListedModel[] = []
@@ -37,7 +37,7 @@ export async function listModels(options: ListModelsOptions): Promise<ModelList>
 
 const DEADLINE_PASSED: Failure = {
   kind: 'timeout',
-  detail: `the list of models did not come within ${DEADLINE_MS / 1_000} s`,
+  detail: `the list of models did not arrive within ${DEADLINE_MS / 1_000} s`,
 }
 
 type PageResult = { page: ModelPage } | Extract<ModelList, { type: 'failure' }>
@@ -66,7 +66,7 @@ async function fetchPage(options: ListModelsOptions, after: string | undefined):
       body,
     })
     if (reply.statusCode >= 300) return { type: 'failure', failure }
-    return { type: 'failure', failure: { kind: 'malformed-answer', detail: 'what it answered is no list of models' } }
+    return { type: 'failure', failure: { kind: 'malformed-answer', detail: 'the response is not a list of models' } }
   } catch (error) {
     if (signal.aborted && signal.reason?.name === 'TimeoutError') return { type: 'failure', failure: DEADLINE_PASSED }
     return { type: 'failure', failure: classifyTransport(error, 'connect') }

@@ -2,9 +2,9 @@ type Undici = typeof import('undici')
 
 let loading: Promise<Undici> | undefined
 
-/** Takes a tenth of a second to load; a process that asks no provider is spared it. */
+/** Loaded on first use: it takes a tenth of a second, and many processes call no provider. */
 export const loadUndici = (): Promise<Undici> => {
-  // By its default: bundled, a package that is no module has no other export.
+  // A CommonJS package in a bundle has only the default export.
   loading ??= import('undici').then((loaded) => loaded.default as unknown as Undici)
   return loading
 }

@@ -5,7 +5,7 @@ import type { ModelFacts } from '../ports/model.ts'
 const facts = (window: number, maxOutput?: number): ModelFacts =>
   maxOutput === undefined ? { window } : { window, maxOutput }
 
-/** By the beginning of the model's name, the first that fits; a vendor's prefix (`openai/gpt-5`) does not matter. */
+/** Matched by the start of the model's name, first match wins; a vendor prefix (`openai/gpt-5`) is ignored. */
 const ROWS: readonly [prefix: string, facts: ModelFacts][] = [
   ['gpt-5', facts(400_000, 128_000)],
   ['gpt-4.1', facts(1_047_576, 32_768)],
@@ -23,7 +23,7 @@ const ROWS: readonly [prefix: string, facts: ModelFacts][] = [
   ['mistral-large', facts(128_000)],
 ]
 
-/** Nothing is guessed for a model that is not in the table. */
+/** Returns no facts for a model that is not in the table. */
 export function modelFacts(model: string): ModelFacts {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
   return ROWS.find(([prefix]) => name.startsWith(prefix))?.[1] ?? {}

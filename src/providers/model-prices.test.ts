@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { priceOf } from './model-prices.ts'
 
-test('a price is known for the vendor’s own models, with the day it was looked up', () => {
+test("prices are known for a vendor's own models, with the day of the price", () => {
   assert.deepEqual(priceOf('anthropic', 'claude-sonnet-4-5-20250929'), {
     input: 3,
     output: 15,
@@ -14,7 +14,7 @@ test('a price is known for the vendor’s own models, with the day it was looked
   assert.match(priceOf('openai', 'gpt-4o-2024-11-20')!.asOf, /^\d{4}-\d{2}-\d{2}$/)
 })
 
-test('a model that only begins like a known one, or is served by somebody else, has no price', () => {
+test('a model whose name only starts like a known one, or that another vendor serves, has no price', () => {
   for (const [provider, model] of [
     ['openai', 'gpt-5-pro'],
     ['openai', 'o3-mini'],

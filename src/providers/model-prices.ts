@@ -1,12 +1,12 @@
 import type { Price } from '../core/price.ts'
 
 /**
- * One vendor's prices for its own models. The same model elsewhere has a price of its own, which is not here. `asOf` is the
- * day for which the rows are known to be those of the vendor's page.
+ * One vendor's prices for its own models. Other vendors of the same model set other prices, which are not listed.
+ * `asOf` is the day on which the rows matched the vendor's page.
  */
 type PriceList = { providers: readonly string[]; asOf: string; rows: Readonly<Record<string, Omit<Price, 'asOf'>>> }
 
-/** Anthropic's reads cost a tenth of the input and five-minute writes a quarter more. */
+/** Anthropic's cache reads cost a tenth of the input price, and five-minute cache writes a quarter more. */
 const claudePrices = (input: number, output: number) => ({
   input,
   output,
@@ -62,7 +62,7 @@ const LISTS: readonly PriceList[] = [
   { providers: ['xai'], asOf: '2026-06-30', rows: { 'grok-4': { input: 3, output: 15, cachedInput: 0.75 } } },
 ]
 
-/** Names of a day (`-2025-08-07`, `-20250929`, `-latest`) cost what the plain name costs; nothing else is guessed. */
+/** A dated name (`-2025-08-07`, `-20250929`, `-latest`) has the price of the plain name; no other price is inferred. */
 const DATED_SUFFIX = /-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$/
 
 export function priceOf(provider: string, model: string): Price | undefined {

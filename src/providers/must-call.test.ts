@@ -21,7 +21,7 @@ const bodyOf = (dialect: WireDialect, change: Partial<ModelRequest>): Record<str
   JSON.parse(dialect.encode({ ...request, ...change }, { quirks: {} }).body)
 
 for (const name of DIALECTS)
-  test(`${name}: a demand for a call changes one field of the request`, async () => {
+  test(`${name}: requiring a tool call changes one field of the request`, async () => {
     const dialect = await WIRE_DIALECTS[name].load()
     const free = bodyOf(dialect, {})
     const forced = Object.entries(bodyOf(dialect, { mustCall: true }))
@@ -36,18 +36,18 @@ const ROWS: { dialect: WireDialect; field: string; forced: unknown }[] = [
 ]
 
 for (const { dialect, field, forced } of ROWS)
-  test(`${dialect.name} is told when one of the tools has to be called, and only then`, () => {
+  test(`${dialect.name} gets a forced tool choice when a tool call is required, and only then`, () => {
     assert.deepEqual(bodyOf(dialect, { mustCall: true })[field], forced)
     assert.equal(field in bodyOf(dialect, {}), false)
   })
 
-test('a model that thinks is not forced: it would refuse', () => {
+test('a thinking model gets no forced tool choice, because the vendor rejects it', () => {
   const thinking = bodyOf(anthropicMessages, { model: 'claude-haiku-4-5', effort: 'high', mustCall: true })
   assert.ok(thinking.thinking)
   assert.equal('tool_choice' in thinking, false)
 })
 
-test('a model of the SDK is told too', () => {
+test('a model of the SDK gets a forced tool choice too', () => {
   assert.deepEqual(callOptions({ ...request, mustCall: true }).toolChoice, { type: 'required' })
   assert.deepEqual(callOptions(request).toolChoice, { type: 'auto' })
 })

@@ -13,7 +13,7 @@ import type { VendorProviderOptions } from './vendor-provider.ts'
 import { findVendor, VENDORS, type Vendor } from './vendors.ts'
 import type { Quirks } from './wire/quirks.ts'
 
-/** What an operator may configure for one provider; see config/settings.ts. */
+/** The settings an operator can override for one provider; see config/settings.ts. */
 export type ProviderOverrides = {
   base_url?: string
   dialect?: Vendor['dialect']
@@ -26,14 +26,14 @@ export type ProviderOverrides = {
 
 export type ProviderSet = {
   providers: Record<string, ModelProvider>
-  /** The variables their keys come from. */
+  /** The environment variables that hold their keys. */
   keyVariables: KeyVariable[]
   vendors: readonly (Vendor & { baseUrl: string })[]
-  /** How this server differs from its origin, with the headers the configuration adds. */
+  /** The quirks of this provider, with the headers that the configuration adds. */
   quirksOf(provider: string): Quirks
 }
 
-/** Every vendor that has an address, and whatever else the configuration names. Making them opens no connection. */
+/** Every vendor that has a base URL, and every other provider in the configuration. Opens no connection. */
 export function newProviderSet(
   overrides: Readonly<Record<string, ProviderOverrides>>,
   { environment, clock }: { environment: Environment; clock: Clock },
@@ -65,7 +65,7 @@ export function newProviderSet(
   }
 }
 
-/** A name that is no vendor's: a server of one's own that speaks a known language. */
+/** A provider that is not a known vendor: a self-hosted server that speaks a known dialect. */
 function customVendor(name: string): Vendor {
   const prefix = name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')
   return {
@@ -77,7 +77,7 @@ function customVendor(name: string): Vendor {
     baseUrlVariable: `${prefix}_BASE_URL`,
     keyVariables: [`${prefix}_API_KEY`],
     isAggregator: false,
-    advice: `check \`providers.${name}.base_url\`, and ${prefix}_API_KEY if the server wants a key`,
+    advice: `check \`providers.${name}.base_url\`, and ${prefix}_API_KEY if the server requires a key`,
   }
 }
 

@@ -4,6 +4,6 @@ import { newWireProvider, type WireProviderOptions } from './wire/wire-provider.
 
 export type VendorProviderOptions = Omit<WireProviderOptions, 'classify' | 'classifyTransport'>
 
-/** A vendor whose failures are classified as all vendors' are. */
+/** A wire provider with the shared failure classifier. */
 export const newVendorProvider = (vendor: VendorProviderOptions): ModelProvider =>
   newWireProvider({ ...vendor, classify, classifyTransport })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findVendor, VENDORS } from './vendors.ts'
 
-test('every vendor of the documentation is there, once', () => {
+test('every documented vendor is in the table, once', () => {
   const names = VENDORS.map((vendor) => vendor.name)
   assert.deepEqual(
     [...names].sort(),
@@ -30,14 +30,14 @@ test('every vendor of the documentation is there, once', () => {
   assert.equal(findVendor('nobody'), undefined)
 })
 
-test('only what everybody hosts for themselves has no address, and every address is whole', () => {
+test('only self-hosted vendors have no base URL, and every base URL is complete', () => {
   for (const { name, baseUrl } of VENDORS) {
     if (baseUrl === undefined) assert.ok(['azure', 'custom'].includes(name), name)
     else assert.match(new URL(baseUrl).href, /^https:\/\/|^http:\/\/127\.0\.0\.1:/)
   }
 })
 
-test('the advice of each vendor names a variable or a setting that is really its own', () => {
+test('the advice of each vendor names one of its own variables or settings', () => {
   for (const { name, advice, keyVariables, baseUrlVariable } of VENDORS)
     assert.ok(
       [...keyVariables, baseUrlVariable].some((variable) => advice.includes(variable)),
@@ -46,7 +46,7 @@ test('the advice of each vendor names a variable or a setting that is really its
   assert.equal(findVendor('openai')?.advice, 'check OPENAI_API_KEY, or run `holdfast auth add openai`')
 })
 
-test('the environment of the official tools is understood as it is', () => {
+test('the environment variables of the official tools are supported', () => {
   const variables = (name: string) => [findVendor(name)!.baseUrlVariable, ...findVendor(name)!.keyVariables]
   assert.deepEqual(variables('openai'), ['OPENAI_BASE_URL', 'OPENAI_API_KEY'])
   assert.deepEqual(variables('openai-responses'), ['OPENAI_BASE_URL', 'OPENAI_API_KEY'])
@@ -55,7 +55,7 @@ test('the environment of the official tools is understood as it is', () => {
   assert.deepEqual(variables('ollama'), ['OLLAMA_BASE_URL', 'OLLAMA_API_KEY'])
 })
 
-test('only aggregators pool and retry by themselves', () => {
+test('the aggregators are OpenRouter and Nous', () => {
   const aggregators = VENDORS.filter((vendor) => vendor.isAggregator).map((vendor) => vendor.name)
   assert.deepEqual(aggregators, ['openrouter', 'nous'])
 })

@@ -2,19 +2,19 @@ import type { HttpDialect } from '../core/message.ts'
 import type { Quirks } from './wire/quirks.ts'
 
 export type Vendor = {
-  /** What comes before the slash of a model handle. */
+  /** The part before the slash of a model handle. */
   name: string
   label: string
   dialect: HttpDialect
-  /** Absent where everybody has their own; then a setting or the variable must name it. */
+  /** Absent where each customer has its own; then a setting or the variable must provide it. */
   baseUrl?: string
   baseUrlVariable: string
-  /** In the order they are looked for; all that are set become credentials. */
+  /** In lookup order; every variable that is set becomes a credential. */
   keyVariables: readonly string[]
   needsKey: boolean
   quirks: Quirks
   isAggregator: boolean
-  /** What to do when nothing is left to try. */
+  /** What the operator can do when no attempt is left. */
   advice: string
 }
 
@@ -22,7 +22,7 @@ export const findVendor = (name: string): Vendor | undefined => BY_NAME.get(name
 
 type VendorRow = Pick<Vendor, 'name' | 'label'> & Partial<Vendor>
 
-/** Servers that copy OpenAI's first language mostly know its first name for the output limit. */
+/** Most servers compatible with Chat Completions know only the older name of the output limit. */
 const COMPATIBLE: Quirks = { outputCapField: 'max_tokens' }
 
 const ROWS: readonly VendorRow[] = [
@@ -70,7 +70,7 @@ const ROWS: readonly VendorRow[] = [
     name: 'deepseek',
     label: 'DeepSeek',
     baseUrl: 'https://api.deepseek.com/v1',
-    // In thinking mode it refuses a history whose calls have lost their reasoning.
+    // In thinking mode it rejects a history whose calls lack their reasoning.
     quirks: { ...COMPATIBLE, reasoningField: 'reasoning_content', reasoningWithCalls: 'always' },
   },
   { name: 'xai', label: 'xAI', baseUrl: 'https://api.x.ai/v1' },
@@ -78,7 +78,7 @@ const ROWS: readonly VendorRow[] = [
     name: 'mistral',
     label: 'Mistral',
     baseUrl: 'https://api.mistral.ai/v1',
-    // It refuses every field it does not know, and states usage unasked.
+    // It rejects unknown fields, and reports usage without being asked.
     quirks: { ...COMPATIBLE, streamUsage: 'never-ask', callIds: 'nine-characters', withoutNames: true },
   },
   {
@@ -99,11 +99,11 @@ const ROWS: readonly VendorRow[] = [
     label: 'Custom',
     needsKey: false,
     quirks: COMPATIBLE,
-    advice: 'check CUSTOM_BASE_URL or `providers.custom.base_url`, and CUSTOM_API_KEY if the server wants a key',
+    advice: 'check CUSTOM_BASE_URL or `providers.custom.base_url`, and CUSTOM_API_KEY if the server requires a key',
   },
 ]
 
-/** A server on this machine or in this house: no key unless somebody set one. */
+/** A server on this machine or in the local network: no key unless one is set. */
 function localVendor(name: string, label: string, baseUrl: string): VendorRow {
   const variable = `${variablePrefix(name)}_BASE_URL`
   const advice = `check that ${label} is running and that ${variable} or \`providers.${name}.base_url\` points to it`

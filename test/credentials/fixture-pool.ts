@@ -22,7 +22,7 @@ import {
   createRunningRun,
   entry,
   fault,
-  ORGANIZATION as SOMEBODY,
+  ORGANIZATION as OTHER_ORGANIZATION,
 } from '../storage/fixture-storage.ts'
 
 export const NOW = Date.UTC(2026, 0, 1)
@@ -30,7 +30,7 @@ export const forever = new AbortController().signal
 
 export type PoolFixture = Awaited<ReturnType<typeof openPoolFixture>>
 
-/** A home of its own with a pool on it. `join` gives another process's pool on the same home. */
+/** A pool on a new home. `join` opens a second pool on the same home, as another process would. */
 export async function openPoolFixture(context: TestContext, options: Partial<CredentialPoolOptions> = {}) {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-credentials-'))
   context.after(() => rmSync(home, { recursive: true, force: true }))
@@ -54,27 +54,27 @@ export async function openPoolFixture(context: TestContext, options: Partial<Cre
       ...options,
       ...more,
     })
-    const serviceContext: CredentialContext = {
+    const credentialContext: CredentialContext = {
       organizationId: DEFAULT_ORGANIZATION,
       credentialAdmin: pool,
       deps: { store, clock, randomness: realRandomness, credentials: pool },
     }
     const add = async (request: Partial<AddCredentialRequest>): Promise<CredentialId> => {
       const full = { provider: 'openai', label: `key ${Math.random()}`, secret: `sk-${Math.random()}`, ...request }
-      return (await addCredential(full, serviceContext)).id
+      return (await addCredential(full, credentialContext)).id
     }
-    return { home, store, keys, pool, desk: serviceContext, add, faults }
+    return { home, store, keys, pool, credentialContext: credentialContext, add, faults }
   }
   const owner = await open('owner')
   return { ...owner, join: (more?: Partial<CredentialPoolOptions>) => open('guest', more) }
 }
 
-/** Writes these as the engine does: with an event, in its transaction. */
+/** Writes cooldowns as the engine does: with an event, in its transaction. */
 export async function setCooldowns(
   { store }: Pick<PoolFixture, 'store'>,
   ...cooldowns: Partial<Cooldown>[]
 ): Promise<void> {
-  const home = await createAgent(store, SOMEBODY)
+  const home = await createAgent(store, OTHER_ORGANIZATION)
   const run = await createRunningRun(store, { ...home })
   const changes = cooldowns.map((more) => ({
     type: 'set-cooldown' as const,

@@ -12,12 +12,14 @@ export type TokenEndpointReply = { status?: number; body: unknown } | 'hang' | '
 export type TokenEndpoint = {
   url: string
   requests: TokenEndpointRequest[]
-  /** Decides what the next requests get, instead of tokens. */
-  answer(handler: ((asked: TokenEndpointRequest) => TokenEndpointReply | Promise<TokenEndpointReply>) | undefined): void
+  /** Sets the handler of the next requests; undefined restores the default, which rotates tokens. */
+  answer(
+    handler: ((request: TokenEndpointRequest) => TokenEndpointReply | Promise<TokenEndpointReply>) | undefined,
+  ): void
   close(): Promise<void>
 }
 
-/** A vendor whose refresh tokens are good for one use: `refresh-0` first, then whatever the last answer gave. */
+/** A vendor with single-use refresh tokens: `refresh-0` first, then the token of the last answer. */
 export async function startTokenEndpoint(): Promise<TokenEndpoint> {
   const requests: TokenEndpointRequest[] = []
   let handler: ((requests: TokenEndpointRequest) => TokenEndpointReply | Promise<TokenEndpointReply>) | undefined

@@ -35,86 +35,86 @@ const rowOf = async ({ store, id }: Pick<PoolFixture, 'store'> & { id: Credentia
 
 const acme = { provider: 'acme' }
 
-test('a token is renewed, kept with its new refresh token, and used from then on', async (context) => {
-  const given = await openOAuthFixture(context)
-  assert.equal((await granted(given, acme)).canRefresh, true)
-  assert.deepEqual(await refresh(given), { type: 'refreshed' })
-  assert.equal(await secretOf(given, acme), 'access-1')
-  const { method, path, fields } = given.endpoint.requests[0]!
+test('a token is renewed, stored with its new refresh token, and used from then on', async (context) => {
+  const fixture = await openOAuthFixture(context)
+  assert.equal((await granted(fixture, acme)).canRefresh, true)
+  assert.deepEqual(await refresh(fixture), { type: 'refreshed' })
+  assert.equal(await secretOf(fixture, acme), 'access-1')
+  const { method, path, fields } = fixture.endpoint.requests[0]!
   assert.deepEqual([method, path], ['POST', '/oauth/token'])
   assert.deepEqual(fields, { grant_type: 'refresh_token', refresh_token: 'refresh-0', client_id: 'client-1' })
-  assert.deepEqual(await refresh(given, 'access-1'), { type: 'refreshed' })
-  assert.equal(await secretOf(given, acme), 'access-2')
-  assert.equal((await rowOf(given)).generation, 3)
+  assert.deepEqual(await refresh(fixture, 'access-1'), { type: 'refreshed' })
+  assert.equal(await secretOf(fixture, acme), 'access-2')
+  assert.equal((await rowOf(fixture)).generation, 3)
 })
 
-test('if another secret than the one that failed is there by now, nobody is asked', async (context) => {
-  const given = await openOAuthFixture(context)
-  assert.deepEqual(await refresh(given, 'an older one'), { type: 'refreshed' })
-  assert.deepEqual(given.endpoint.requests, [])
+test('if the stored secret differs from the one that failed, the token endpoint is not called', async (context) => {
+  const fixture = await openOAuthFixture(context)
+  assert.deepEqual(await refresh(fixture, 'an older one'), { type: 'refreshed' })
+  assert.deepEqual(fixture.endpoint.requests, [])
 })
 
-test('however many ask at once in one process, the endpoint is asked once', async (context) => {
-  const given = await openOAuthFixture(context)
-  const all = await Promise.all(Array.from({ length: 20 }, () => refresh(given)))
+test('concurrent refreshes in one process call the endpoint once', async (context) => {
+  const fixture = await openOAuthFixture(context)
+  const all = await Promise.all(Array.from({ length: 20 }, () => refresh(fixture)))
   assert.ok(all.every(({ type }) => type === 'refreshed'))
-  assert.equal(given.endpoint.requests.length, 1)
+  assert.equal(fixture.endpoint.requests.length, 1)
 })
 
-test('two real processes that refresh one single-use token at the same moment ask once and both get the new one', async (context) => {
-  const given = await openOAuthFixture(context)
-  const processes = [await startRefresher(context, given), await startRefresher(context, given)]
-  // The answer waits until both have asked their store, so that neither can be late by chance.
-  given.endpoint.answer(async () => {
+test('two processes that refresh a single-use token at the same moment call the endpoint once, and both get the new token', async (context) => {
+  const fixture = await openOAuthFixture(context)
+  const processes = [await startRefresher(context, fixture), await startRefresher(context, fixture)]
+  // The response waits until both processes have read their store, so that neither is late by chance.
+  fixture.endpoint.answer(async () => {
     await new Promise((resolve) => setTimeout(resolve, 300))
     return { body: { access_token: 'access-1', refresh_token: 'refresh-1', expires_in: 3_600 } }
   })
   for (const one of processes) one.go()
   for (const one of processes) assert.equal(await one.nextLine(), 'refreshed access-1')
-  assert.equal(given.endpoint.requests.length, 1)
+  assert.equal(fixture.endpoint.requests.length, 1)
 })
 
-test('a process killed between its claim and its write leaves a claim that lapses, and the token is tried once more', async (context) => {
-  const given = await openOAuthFixture(context, { refreshLeaseMs: 500 })
-  const victim = await startRefresher(context, given, 500)
-  await killWhileAsking(victim, given.endpoint)
-  assert.notEqual((await rowOf(given)).refreshingBy, undefined)
-  // The vendor never got to work on it.
-  given.endpoint.answer(undefined)
-  assert.deepEqual(await refresh(given), { type: 'refreshed' })
-  assert.equal(await secretOf(given, acme), 'access-1')
+test('a process killed between its claim and its write leaves a claim that expires, and the token is tried once more', async (context) => {
+  const fixture = await openOAuthFixture(context, { refreshLeaseMs: 500 })
+  const victim = await startRefresher(context, fixture, 500)
+  await killWhileAsking(victim, fixture.endpoint)
+  assert.notEqual((await rowOf(fixture)).refreshingBy, undefined)
+  // The vendor did not process the request.
+  fixture.endpoint.answer(undefined)
+  assert.deepEqual(await refresh(fixture), { type: 'refreshed' })
+  assert.equal(await secretOf(fixture, acme), 'access-1')
   assert.deepEqual(
-    given.endpoint.requests.map(({ fields }) => fields.refresh_token),
+    fixture.endpoint.requests.map(({ fields }) => fields.refresh_token),
     ['refresh-0', 'refresh-0'],
   )
 })
 
-test('if the vendor had spent the token for the killed process, the credential is dead and says why', async (context) => {
-  const given = await openOAuthFixture(context, { refreshLeaseMs: 500 })
-  await killWhileAsking(await startRefresher(context, given, 500), given.endpoint)
-  given.endpoint.answer(() => ({ status: 400, body: { error: 'refresh_token_reused' } }))
-  assert.equal((await refresh(given)).type, 'dead')
-  const { state } = await rowOf(given)
+test('if the vendor already spent the token of the killed process, the credential is dead, with the reason', async (context) => {
+  const fixture = await openOAuthFixture(context, { refreshLeaseMs: 500 })
+  await killWhileAsking(await startRefresher(context, fixture, 500), fixture.endpoint)
+  fixture.endpoint.answer(() => ({ status: 400, body: { error: 'refresh_token_reused' } }))
+  assert.equal((await refresh(fixture)).type, 'dead')
+  const { state } = await rowOf(fixture)
   assert.equal(state.type === 'dead' && state.reason, 'refresh_token_reused')
-  assert.equal((await choose(given, acme)).type, 'spent')
-  assert.equal((await refresh(given)).type, 'dead')
-  assert.equal(given.endpoint.requests.length, 2)
+  assert.equal((await choose(fixture, acme)).type, 'spent')
+  assert.equal((await refresh(fixture)).type, 'dead')
+  assert.equal(fixture.endpoint.requests.length, 2)
 })
 
-test('what will never work again is dead until renewed', async (context) => {
+test('a final OAuth error makes the credential dead until it is replaced', async (context) => {
   for (const code of ['invalid_grant', 'refresh_token_reused', 'token_revoked', 'unauthorized_client']) {
-    const given = await openOAuthFixture(context)
-    given.endpoint.answer(() => ({ status: 400, body: { error: code, error_description: 'refresh-0 is no good' } }))
-    const refreshed = await refresh(given)
+    const fixture = await openOAuthFixture(context)
+    fixture.endpoint.answer(() => ({ status: 400, body: { error: code, error_description: 'refresh-0 is no good' } }))
+    const refreshed = await refresh(fixture)
     assert.deepEqual(refreshed, { type: 'dead', detail: `${code}: [secret] is no good` })
-    const { label } = await rowOf(given)
-    await addTokens(given, { label, secret: 'access-new', onSameLabel: 'replace' })
-    assert.equal(await secretOf(given, acme), 'access-new')
+    const { label } = await rowOf(fixture)
+    await addTokens(fixture, { label, secret: 'access-new', onSameLabel: 'replace' })
+    assert.equal(await secretOf(fixture, acme), 'access-new')
   }
 })
 
-test('a vendor in trouble, a cut connection or nonsense kills nothing and leaves the claim free', async (context) => {
-  const given = await openOAuthFixture(context)
+test('a server error, a cut connection or an unreadable response leaves the credential alive and releases the claim', async (context) => {
+  const fixture = await openOAuthFixture(context)
   const troubles = [
     { status: 503, body: { error: 'invalid_grant' } },
     { status: 429, body: { error: 'invalid_grant' } },
@@ -124,117 +124,117 @@ test('a vendor in trouble, a cut connection or nonsense kills nothing and leaves
     'cut' as const,
   ]
   for (const trouble of troubles) {
-    given.endpoint.answer(() => trouble)
-    assert.equal((await refresh(given)).type, 'failed', JSON.stringify(trouble))
-    const { state, refreshingBy, refreshFailure } = await rowOf(given)
+    fixture.endpoint.answer(() => trouble)
+    assert.equal((await refresh(fixture)).type, 'failed', JSON.stringify(trouble))
+    const { state, refreshingBy, refreshFailure } = await rowOf(fixture)
     assert.deepEqual([state.type, refreshingBy], ['ok', undefined])
     assert.ok(refreshFailure)
   }
-  given.endpoint.answer(undefined)
-  assert.equal((await refresh(given)).type, 'refreshed')
-  assert.equal((await rowOf(given)).refreshFailure, undefined)
+  fixture.endpoint.answer(undefined)
+  assert.equal((await refresh(fixture)).type, 'refreshed')
+  assert.equal((await rowOf(fixture)).refreshFailure, undefined)
 })
 
-test('whoever waits for another process is told that it failed, instead of asking again at once', async (context) => {
-  const given = await openOAuthFixture(context)
-  const other = await given.join()
-  given.endpoint.answer(async () => {
+test('a process that waits for a renewal by another process gets its failure and does not retry at once', async (context) => {
+  const fixture = await openOAuthFixture(context)
+  const other = await fixture.join()
+  fixture.endpoint.answer(async () => {
     await new Promise((resolve) => setTimeout(resolve, 200))
     return { status: 503, body: {} }
   })
-  const answers = await Promise.all([refresh(given), refresh({ ...other, id: given.id })])
+  const answers = await Promise.all([refresh(fixture), refresh({ ...other, id: fixture.id })])
   assert.deepEqual(
     answers.map(({ type }) => type),
     ['failed', 'failed'],
   )
-  assert.equal(given.endpoint.requests.length, 1)
+  assert.equal(fixture.endpoint.requests.length, 1)
 })
 
-test('whoever stops waiting does not stop the renewal', async (context) => {
-  const given = await openOAuthFixture(context)
+test('a caller that stops waiting does not stop the renewal', async (context) => {
+  const fixture = await openOAuthFixture(context)
   const leaving = new AbortController()
-  given.endpoint.answer(() => {
+  fixture.endpoint.answer(() => {
     leaving.abort()
     return { body: { access_token: 'access-1', refresh_token: 'refresh-1' } }
   })
-  const left = given.pool.refresh(given.id, { failedSecret: 'access-0', signal: leaving.signal })
-  const stayed = refresh(given)
+  const left = fixture.pool.refresh(fixture.id, { failedSecret: 'access-0', signal: leaving.signal })
+  const stayed = refresh(fixture)
   assert.equal((await left).type, 'failed')
   assert.equal((await stayed).type, 'refreshed')
-  assert.equal(await secretOf(given, acme), 'access-1')
+  assert.equal(await secretOf(fixture, acme), 'access-1')
 })
 
 test('a new token is not lost to a full disk', async (context) => {
-  const given = await openOAuthFixture(context)
-  const { renew } = given.store.credentials
+  const fixture = await openOAuthFixture(context)
+  const { renew } = fixture.store.credentials
   let failures = 2
-  given.store.credentials.renew = (...parameters) =>
+  fixture.store.credentials.renew = (...parameters) =>
     failures-- > 0 ? Promise.reject(new StorageError('full', 'the disk is full')) : renew(...parameters)
-  assert.deepEqual(await refresh(given), { type: 'refreshed' })
-  assert.equal(await secretOf(given, acme), 'access-1')
-  assert.equal(given.faults.length, 1)
+  assert.deepEqual(await refresh(fixture), { type: 'refreshed' })
+  assert.equal(await secretOf(fixture, acme), 'access-1')
+  assert.equal(fixture.faults.length, 1)
 })
 
-test('a token that has run out is renewed before it is granted, and one that cannot be is granted as it is', async (context) => {
-  const given = await openOAuthFixture(context)
-  const other = await addTokens(given, { expiresAt: NOW + 1_000, priority: -1 })
-  assert.equal(await secretOf(given, acme), 'access-1')
-  given.endpoint.answer(() => ({ status: 503, body: {} }))
+test('an expired token is renewed before it is granted, and granted unchanged if the renewal fails', async (context) => {
+  const fixture = await openOAuthFixture(context)
+  const other = await addTokens(fixture, { expiresAt: NOW + 1_000, priority: -1 })
+  assert.equal(await secretOf(fixture, acme), 'access-1')
+  fixture.endpoint.answer(() => ({ status: 503, body: {} }))
   const late = { ...acme, at: NOW + 40_000 * 3_600_000, preferred: other }
-  assert.equal(await secretOf(given, late), 'access-1')
-  const asked = given.endpoint.requests.length
-  assert.equal(await secretOf(given, late), 'access-1')
-  assert.equal(given.endpoint.requests.length, asked)
+  assert.equal(await secretOf(fixture, late), 'access-1')
+  const requestsBefore = fixture.endpoint.requests.length
+  assert.equal(await secretOf(fixture, late), 'access-1')
+  assert.equal(fixture.endpoint.requests.length, requestsBefore)
 })
 
-test('turns that meet a token that has run out all wait for its one renewal', async (context) => {
-  const given = await openOAuthFixture(context)
-  await addTokens(given, { expiresAt: NOW + 1_000, priority: -1 })
-  const secrets = await Promise.all(Array.from({ length: 5 }, () => secretOf(given, acme)))
+test('turns that choose an expired token all wait for one renewal', async (context) => {
+  const fixture = await openOAuthFixture(context)
+  await addTokens(fixture, { expiresAt: NOW + 1_000, priority: -1 })
+  const secrets = await Promise.all(Array.from({ length: 5 }, () => secretOf(fixture, acme)))
   assert.deepEqual(new Set(secrets), new Set(['access-1']))
-  assert.equal(given.endpoint.requests.length, 1)
+  assert.equal(fixture.endpoint.requests.length, 1)
 })
 
-test('a turn that is cancelled while a token is renewed keeps nobody else from renewing it', async (context) => {
-  const given = await openOAuthFixture(context)
-  const id = await addTokens(given, { expiresAt: NOW + 1_000, priority: -1 })
+test('a turn canceled during a renewal does not keep other turns from renewing the token', async (context) => {
+  const fixture = await openOAuthFixture(context)
+  const id = await addTokens(fixture, { expiresAt: NOW + 1_000, priority: -1 })
   const leaving = new AbortController()
-  given.endpoint.answer(() => {
+  fixture.endpoint.answer(() => {
     leaving.abort()
     return { status: 503, body: {} }
   })
-  const left = secretOf(given, { ...acme, signal: leaving.signal })
-  const stayed = refresh({ ...given, id })
-  assert.equal(await left, 'access-0', 'it has no use for a new one')
+  const left = secretOf(fixture, { ...acme, signal: leaving.signal })
+  const stayed = refresh({ ...fixture, id })
+  assert.equal(await left, 'access-0', 'the canceled turn gets the old secret')
   assert.equal((await stayed).type, 'failed')
-  given.endpoint.answer(() => ({ body: { access_token: 'access-1', refresh_token: 'refresh-1' } }))
-  assert.equal(await secretOf(given, acme), 'access-1')
+  fixture.endpoint.answer(() => ({ body: { access_token: 'access-1', refresh_token: 'refresh-1' } }))
+  assert.equal(await secretOf(fixture, acme), 'access-1')
 })
 
-test('a new token is not lost to a key file that is refused for a while', async (context) => {
-  const given = await openOAuthFixture(context)
-  const key = join(given.home, 'secret.key')
-  given.endpoint.answer(() => {
+test('a new token is not lost to a key file that is rejected for a while', async (context) => {
+  const fixture = await openOAuthFixture(context)
+  const key = join(fixture.home, 'secret.key')
+  fixture.endpoint.answer(() => {
     chmodSync(key, 0o644)
     return { body: { access_token: 'access-1', refresh_token: 'refresh-1' } }
   })
-  const refreshed = refresh(given)
-  while (given.faults.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  const refreshed = refresh(fixture)
+  while (fixture.faults.length === 0) await new Promise((resolve) => setImmediate(resolve))
   chmodSync(key, 0o600)
   assert.deepEqual(await refreshed, { type: 'refreshed' })
-  assert.equal(await secretOf(given, acme), 'access-1')
+  assert.equal(await secretOf(fixture, acme), 'access-1')
   chmodSync(key, 0o644)
-  assert.equal((await refresh(given, 'access-1')).type, 'failed')
+  assert.equal((await refresh(fixture, 'access-1')).type, 'failed')
 })
 
-test('an API key that is stored has no newer secret', async (context) => {
-  const given = await openPoolFixture(context)
-  const id = await given.add({ secret: 'sk-1' })
-  assert.equal((await granted(given)).canRefresh, false)
-  assert.deepEqual(await refresh({ ...given, id }, 'sk-1'), { type: 'unchanged' })
+test('a stored API key cannot be refreshed', async (context) => {
+  const fixture = await openPoolFixture(context)
+  const id = await fixture.add({ secret: 'sk-1' })
+  assert.equal((await granted(fixture)).canRefresh, false)
+  assert.deepEqual(await refresh({ ...fixture, id }, 'sk-1'), { type: 'unchanged' })
 })
 
-test('on PostgreSQL two stores that refresh at once ask once', async (context) => {
+test('on PostgreSQL two stores that refresh at once call the endpoint once', async (context) => {
   const server = await startPostgres()
   if ('skip' in server) return context.skip(server.skip)
   const open = () => openPostgresStore({ url: server.url, clock: realClock, durability: 'strict' })
@@ -246,17 +246,17 @@ test('on PostgreSQL two stores that refresh at once ask once', async (context) =
     }
     await server.stop()
   })
-  const given = await openOAuthFixture(context, { store: opened[0]!.store })
-  const { credentials } = given.store
-  await opened[0]!.store.credentials.add((await credentials.get(ORGANIZATION, given.id))!)
-  const other = await given.join({ store: opened[1]!.store })
+  const fixture = await openOAuthFixture(context, { store: opened[0]!.store })
+  const { credentials } = fixture.store
+  await opened[0]!.store.credentials.add((await credentials.get(ORGANIZATION, fixture.id))!)
+  const other = await fixture.join({ store: opened[1]!.store })
   const answers: RefreshResult[] = await Promise.all([
-    refresh(given),
-    refresh({ ...other, id: given.id }),
-    refresh(given),
+    refresh(fixture),
+    refresh({ ...other, id: fixture.id }),
+    refresh(fixture),
   ])
   assert.ok(answers.every(({ type }) => type === 'refreshed'))
-  assert.equal(given.endpoint.requests.length, 1)
+  assert.equal(fixture.endpoint.requests.length, 1)
   assert.equal(await secretOf(other, acme), 'access-1')
 })
 
@@ -286,16 +286,16 @@ async function startRefresher(context: TestContext, fixture: OAuthFixture, lease
   return { child, go: () => void child.stdin!.write('go\n'), nextLine }
 }
 
-/** The claim is committed and the request has arrived: this is the worst moment. */
+/** Kills the process after its claim is committed and its request has arrived: the worst moment. */
 async function killWhileAsking({ child, go }: Refresher, endpoint: TokenEndpoint): Promise<void> {
-  const asked = new Promise<void>((resolve) =>
+  const requested = new Promise<void>((resolve) =>
     endpoint.answer(() => {
       resolve()
       return 'hang'
     }),
   )
   go()
-  await asked
+  await requested
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGKILL')
   await ended

@@ -6,7 +6,7 @@ import { DEFAULT_ORGANIZATION as ORGANIZATION } from '../../src/core/id.ts'
 import { newCredentialPool } from '../../src/providers/credentials/credential-pool.ts'
 import { openSqliteStore } from '../../src/storage/sqlite.ts'
 
-/** A real process that renews one credential of a home when it is told to, and says what came of it. */
+/** A process that renews one credential of a home on a line from stdin, and prints the result. */
 const [home, id, tokenUrl, leaseMs] = process.argv.slice(2) as [string, CredentialId, string, string]
 const { store, chunks } = await openSqliteStore({ home, clock: realClock, durability: 'strict', role: 'guest' })
 const pool = newCredentialPool({

@@ -25,67 +25,67 @@ async function assertAllReadable(fixture: PoolFixture): Promise<void> {
     assert.match(fixture.keys.box.open(sealed.refreshToken!, id) ?? '', /^refresh-/)
 }
 
-test('a rotation seals every row anew, page by page, and drops the old key', async (context) => {
-  const given = await openPoolFixture(context)
-  await addManyCredentials(given)
-  const before = await given.store.credentials.list(ORGANIZATION)
-  assert.deepEqual(await rotate(given), { resealed: ROWS })
-  assert.equal(keysIn(given), 1)
-  await assertAllReadable(given)
-  const after = await given.store.credentials.list(ORGANIZATION)
+test('a rotation reseals every row, page by page, and drops the old key', async (context) => {
+  const fixture = await openPoolFixture(context)
+  await addManyCredentials(fixture)
+  const before = await fixture.store.credentials.list(ORGANIZATION)
+  assert.deepEqual(await rotate(fixture), { resealed: ROWS })
+  assert.equal(keysIn(fixture), 1)
+  await assertAllReadable(fixture)
+  const after = await fixture.store.credentials.list(ORGANIZATION)
   assert.ok(after.every(({ sealed }, index) => sealed.secret !== before[index]!.sealed.secret))
-  assert.equal(given.keys.box.open(before[0]!.sealed.secret, before[0]!.id), undefined)
+  assert.equal(fixture.keys.box.open(before[0]!.sealed.secret, before[0]!.id), undefined)
 })
 
-test('a rotation that dies anywhere leaves everything readable, and the next one finishes it', async (context) => {
-  const given = await openPoolFixture(context)
-  await addManyCredentials(given)
-  const { reseal } = given.store.credentials
+test('a rotation that is killed at any point leaves every secret readable, and the next one finishes it', async (context) => {
+  const fixture = await openPoolFixture(context)
+  await addManyCredentials(fixture)
+  const { reseal } = fixture.store.credentials
   for (const survived of [0, 1, 120]) {
     let left = survived
-    given.store.credentials.reseal = (...parameters) =>
+    fixture.store.credentials.reseal = (...parameters) =>
       left-- > 0 ? reseal(...parameters) : Promise.reject(new Error('killed here'))
-    await assert.rejects(rotate(given), /killed here/)
-    assert.ok(keysIn(given) > 1)
-    await assertAllReadable(given)
+    await assert.rejects(rotate(fixture), /killed here/)
+    assert.ok(keysIn(fixture) > 1)
+    await assertAllReadable(fixture)
   }
-  given.store.credentials.reseal = reseal
-  await rotate(given)
-  assert.equal(keysIn(given), 1)
-  await assertAllReadable(given)
+  fixture.store.credentials.reseal = reseal
+  await rotate(fixture)
+  assert.equal(keysIn(fixture), 1)
+  await assertAllReadable(fixture)
 })
 
-test('dying between the last row and the end of the old key costs nothing', async (context) => {
-  const given = await openPoolFixture(context)
-  await addManyCredentials(given)
-  const dying = { ...given.keys, dropKeys: () => assert.fail('killed here') }
-  await assert.rejects(rotate({ ...given, keys: dying }), /killed here/)
-  await assertAllReadable(given)
-  assert.equal((await rotate(given)).resealed, ROWS)
-  assert.equal(keysIn(given), 1)
+test('a rotation killed between the last row and the removal of the old key loses nothing', async (context) => {
+  const fixture = await openPoolFixture(context)
+  await addManyCredentials(fixture)
+  const dying = { ...fixture.keys, dropKeys: () => assert.fail('killed here') }
+  await assert.rejects(rotate({ ...fixture, keys: dying }), /killed here/)
+  await assertAllReadable(fixture)
+  assert.equal((await rotate(fixture)).resealed, ROWS)
+  assert.equal(keysIn(fixture), 1)
 })
 
-test('what was sealed with the old key while the rotation ran is found before that key is dropped', async (context) => {
-  const given = await openPoolFixture(context)
-  const id = await given.add({ secret: 'secret-0' })
-  const late = given.keys.box.seal('secret-late', id)
+test('a secret sealed with the old key during the rotation is resealed before that key is dropped', async (context) => {
+  const fixture = await openPoolFixture(context)
+  const id = await fixture.add({ secret: 'secret-0' })
+  const late = fixture.keys.box.seal('secret-late', id)
   const clock = {
     async sleep() {
-      const { sealed } = (await given.store.credentials.get(ORGANIZATION, id))!
-      if (given.keys.box.open(sealed.secret, id) === 'secret-0')
-        await given.store.credentials.reseal(id, sealed, { secret: late })
+      const { sealed } = (await fixture.store.credentials.get(ORGANIZATION, id))!
+      if (fixture.keys.box.open(sealed.secret, id) === 'secret-0')
+        await fixture.store.credentials.reseal(id, sealed, { secret: late })
     },
   }
-  await rotateSecretKey({ secretKeys: given.keys, deps: { store: given.store, clock } })
-  assert.equal(await secretOf(given), 'secret-late')
+  await rotateSecretKey({ secretKeys: fixture.keys, deps: { store: fixture.store, clock } })
+  assert.equal(await secretOf(fixture), 'secret-late')
 })
 
-test('a row that no key here opens stops the rotation before anything is dropped', async (context) => {
-  const given = await openPoolFixture(context)
+test('a row that no key opens stops the rotation before a key is dropped', async (context) => {
+  const fixture = await openPoolFixture(context)
   const elsewhere = await openPoolFixture(context)
-  const id = await given.add({ label: 'mine' })
-  const { sealed } = (await given.store.credentials.get(ORGANIZATION, id))!
-  await given.store.credentials.reseal(id, sealed, { secret: elsewhere.keys.box.seal('sk', id) })
-  await assert.rejects(rotate(given), (error) => error instanceof Problem && error.message.includes(id))
-  assert.equal(keysIn(given), 2)
+  const id = await fixture.add({ label: 'mine' })
+  const { sealed } = (await fixture.store.credentials.get(ORGANIZATION, id))!
+  await fixture.store.credentials.reseal(id, sealed, { secret: elsewhere.keys.box.seal('sk', id) })
+  await assert.rejects(rotate(fixture), (error) => error instanceof Problem && error.message.includes(id))
+  assert.equal(keysIn(fixture), 2)
 })

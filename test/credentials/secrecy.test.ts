@@ -32,13 +32,13 @@ const errorOf = async (work: Promise<unknown>): Promise<Error> => {
   assert.fail('nothing was thrown')
 }
 
-test('no secret is in a file of the home, a result, an error or a report', async (context) => {
+test('no secret appears in a file of the home, a result, an error or a report', async (context) => {
   const endpoint = await startTokenEndpoint()
   context.after(endpoint.close)
   const environment = [{ provider: 'acme', variable: 'ACME_KEY', read: () => ENVIRONMENT }]
   const flows = { generic: { tokenUrl: `${endpoint.url}/token` } }
-  const given = await openPoolFixture(context, { environment, flows })
-  const { desk: serviceContext, pool, store } = given
+  const fixture = await openPoolFixture(context, { environment, flows })
+  const { credentialContext, pool, store } = fixture
   const login = {
     provider: 'acme',
     label: 'login',
@@ -47,43 +47,52 @@ test('no secret is in a file of the home, a result, an error or a report', async
     oauth: { flow: 'generic' },
   }
 
-  const added = await addCredential(login, serviceContext)
+  const added = await addCredential(login, credentialContext)
   assertNoSecretIn(added, 'what was added')
-  assertNoSecretIn(await errorOf(addCredential(login, serviceContext)), 'a conflict of labels')
-  assertNoSecretIn(await errorOf(addCredential({ ...login, provider: ' ' }, serviceContext)), 'a mistake')
+  assertNoSecretIn(await errorOf(addCredential(login, credentialContext)), 'a conflict of labels')
+  assertNoSecretIn(await errorOf(addCredential({ ...login, provider: ' ' }, credentialContext)), 'a mistake')
   const unsealing = {
-    ...serviceContext,
+    ...credentialContext,
     credentialAdmin: { ...pool, box: { ...pool.box, seal: () => assert.fail('the key is damaged') } },
   }
   assertNoSecretIn(await errorOf(addCredential(login, unsealing)), 'a key that cannot seal')
-  assertNoSecretIn(await choose(given, { provider: 'acme' }), 'a choice')
-  assertNoSecretIn((await granted(given, { provider: 'acme' })).grant, 'a grant')
-  assertNoSecretIn(await listCredentials(serviceContext), 'a list')
+  assertNoSecretIn(await choose(fixture, { provider: 'acme' }), 'a choice')
+  assertNoSecretIn((await granted(fixture, { provider: 'acme' })).grant, 'a grant')
+  assertNoSecretIn(await listCredentials(credentialContext), 'a list')
   assertNoSecretIn(pool.environment(), 'the environment')
   assertNoSecretIn(await store.credentials.get(ORGANIZATION, added.id), 'a row')
 
   const echo = { error: 'server_error', error_description: `cannot use ${REFRESH}` }
   endpoint.answer(() => ({ status: 400, body: echo }))
-  assertNoSecretIn(await refreshCredential({ idOrLabel: 'login', signal: forever }, serviceContext), 'a failed renewal')
+  assertNoSecretIn(
+    await refreshCredential({ idOrLabel: 'login', signal: forever }, credentialContext),
+    'a failed renewal',
+  )
   endpoint.answer(() => 'cut')
-  assertNoSecretIn(await refreshCredential({ idOrLabel: 'login', signal: forever }, serviceContext), 'a cut renewal')
+  assertNoSecretIn(
+    await refreshCredential({ idOrLabel: 'login', signal: forever }, credentialContext),
+    'a renewal with a cut connection',
+  )
   endpoint.answer(() => ({ body: { access_token: NEW_SECRET, refresh_token: REFRESH } }))
-  assertNoSecretIn(await refreshCredential({ idOrLabel: 'login', signal: forever }, serviceContext), 'a renewal')
+  assertNoSecretIn(await refreshCredential({ idOrLabel: 'login', signal: forever }, credentialContext), 'a renewal')
   endpoint.answer(() => ({ status: 400, body: { error: 'invalid_grant', error_description: `${REFRESH} is used` } }))
-  assertNoSecretIn(await refreshCredential({ idOrLabel: 'login', signal: forever }, serviceContext), 'a death')
-  assertNoSecretIn(await choose(given, { provider: 'acme', setAside: ['credential-env-ACME_KEY'] }), 'a spent pool')
-  assertNoSecretIn(await listCredentials(serviceContext), 'a list with the dead')
-  assertNoSecretIn(await removeCredential('login', serviceContext), 'what was removed')
-  assertNoSecretIn(given.faults, 'reports')
+  assertNoSecretIn(
+    await refreshCredential({ idOrLabel: 'login', signal: forever }, credentialContext),
+    'a dead credential',
+  )
+  assertNoSecretIn(await choose(fixture, { provider: 'acme', setAside: ['credential-env-ACME_KEY'] }), 'a spent pool')
+  assertNoSecretIn(await listCredentials(credentialContext), 'a list with a dead credential')
+  assertNoSecretIn(await removeCredential('login', credentialContext), 'what was removed')
+  assertNoSecretIn(fixture.faults, 'reports')
 
-  for (const file of readdirSync(given.home))
-    assert.equal(readFileSync(join(given.home, file), 'latin1').includes('very-secret'), false, file)
+  for (const file of readdirSync(fixture.home))
+    assert.equal(readFileSync(join(fixture.home, file), 'latin1').includes('very-secret'), false, file)
 })
 
-test('the secret of a grant is there for the request, and its copies keep it', async (context) => {
-  const given = await openPoolFixture(context)
-  await given.add({ secret: SECRET })
-  const { grant } = await granted(given)
+test('the secret of a grant is readable as a property, also in copies, and masked in JSON', async (context) => {
+  const fixture = await openPoolFixture(context)
+  await fixture.add({ secret: SECRET })
+  const { grant } = await granted(fixture)
   assert.equal(grant.secret, SECRET)
   assert.equal({ ...grant }.secret, SECRET)
   assert.equal(JSON.parse(JSON.stringify(grant)).secret, '[secret]')

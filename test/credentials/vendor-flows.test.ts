@@ -8,11 +8,11 @@ import { startTokenEndpoint, type TokenEndpointReply, type TokenEndpointRequest 
 
 async function openVendorFixture(
   context: TestContext,
-  routes: Record<string, (asked: TokenEndpointRequest) => TokenEndpointReply>,
+  routes: Record<string, (request: TokenEndpointRequest) => TokenEndpointReply>,
 ) {
   const endpoint = await startTokenEndpoint()
   context.after(endpoint.close)
-  endpoint.answer((asked) => routes[asked.path]?.(asked) ?? { status: 404, body: {} })
+  endpoint.answer((request) => routes[request.path]?.(request) ?? { status: 404, body: {} })
   const at = (path: string) => `${endpoint.url}${path}`
   const flows: FlowOverrides = {
     codex: {
@@ -64,7 +64,7 @@ const poll = async (pool: PoolFixture, provider: string): Promise<DeviceOutcome>
 
 const token = (claims: object) => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`
 
-test('Codex: the account id of the token goes with each request', async (context) => {
+test('Codex: each request carries the account id of the token', async (context) => {
   const id_token = token({ 'https://api.openai.com/auth': { chatgpt_account_id: 'account-7' } })
   const vendor = await openVendorFixture(context, {
     '/token': () => ({ body: { access_token: 'access-1', refresh_token: 'refresh-1', id_token } }),
@@ -76,19 +76,19 @@ test('Codex: the account id of the token goes with each request', async (context
   assert.deepEqual(grant.headers, { 'chatgpt-account-id': 'account-7' })
 })
 
-test('Anthropic: the refresh is JSON, and the OAuth beta goes with each request', async (context) => {
+test('Anthropic: the refresh request is JSON, and each model request carries the OAuth beta', async (context) => {
   const vendor = await openVendorFixture(context, { '/token': () => ({ body: { access_token: 'access-1' } }) })
   const id = await addTokens(vendor, 'anthropic')
   await vendor.pool.refresh(id, { failedSecret: 'access-0', signal: forever })
   assert.equal(vendor.endpoint.requests[0]!.headers['content-type'], 'application/json')
   const { grant } = await granted(vendor, { provider: 'anthropic' })
   assert.deepEqual([grant.secret, grant.headers], ['access-1', { 'anthropic-beta': 'oauth-2025-04-20' }])
-  // The vendor gave no new refresh token, so the old one is still good.
+  // The vendor sent no new refresh token, so the old one stays valid.
   await vendor.pool.refresh(id, { failedSecret: 'access-1', signal: forever })
   assert.equal(vendor.endpoint.requests[1]!.fields.refresh_token, 'refresh-0')
 })
 
-test('Copilot: the login is exchanged for a short-lived token with an address of its own, again and again', async (context) => {
+test('Copilot: the login is exchanged repeatedly for a short-lived token with its own base URL', async (context) => {
   let round = 0
   const vendor = await openVendorFixture(context, {
     '/exchange': () => ({
@@ -102,14 +102,14 @@ test('Copilot: the login is exchanged for a short-lived token with an address of
   const id = await addTokens(vendor, 'copilot')
   for (const failedSecret of ['access-0', 'access-1'])
     assert.deepEqual(await vendor.pool.refresh(id, { failedSecret, signal: forever }), { type: 'refreshed' })
-  const [asked] = vendor.endpoint.requests
-  assert.deepEqual([asked!.method, asked!.headers.authorization], ['GET', 'token refresh-0'])
+  const [request] = vendor.endpoint.requests
+  assert.deepEqual([request!.method, request!.headers.authorization], ['GET', 'token refresh-0'])
   const { grant } = await granted(vendor, { provider: 'copilot' })
   assert.deepEqual([grant.secret, grant.baseUrl], ['access-2', 'https://copilot.example'])
   assert.ok(grant.headers?.['copilot-integration-id'])
 })
 
-test('Copilot: a login the vendor withdrew is dead', async (context) => {
+test('Copilot: a login that the vendor revoked is dead', async (context) => {
   const vendor = await openVendorFixture(context, {
     '/exchange': () => ({ status: 401, body: { message: 'Bad credentials' } }),
   })
@@ -117,7 +117,7 @@ test('Copilot: a login the vendor withdrew is dead', async (context) => {
   assert.equal((await vendor.pool.refresh(id, { failedSecret: 'access-0', signal: forever })).type, 'dead')
 })
 
-test('Nous: the token is renewed for a paid account only, and the account is asked each time', async (context) => {
+test('Nous: the token is renewed for a paid account only, and the account is checked each time', async (context) => {
   let account: unknown = { paid_service_access: { allowed: false } }
   const vendor = await openVendorFixture(context, {
     '/account': () => ({ body: account }),
@@ -126,19 +126,19 @@ test('Nous: the token is renewed for a paid account only, and the account is ask
   const id = await addTokens(vendor, 'nous')
   assert.equal((await granted(vendor, { provider: 'nous' })).canRefreshEntitlement, true)
   const renew = () => vendor.pool.refresh(id, { failedSecret: '', signal: forever, entitlement: true })
-  const tokensAsked = () => vendor.endpoint.requests.filter(({ path }) => path === '/token').length
+  const tokenRequests = () => vendor.endpoint.requests.filter(({ path }) => path === '/token').length
   assert.deepEqual(await renew(), { type: 'unchanged' })
   account = {}
   assert.deepEqual(await renew(), { type: 'unchanged' })
-  assert.equal(tokensAsked(), 0)
+  assert.equal(tokenRequests(), 0)
   account = { paid_service_access: { allowed: true } }
   assert.deepEqual(await renew(), { type: 'refreshed' })
-  assert.equal(tokensAsked(), 1)
+  assert.equal(tokenRequests(), 1)
   assert.equal(vendor.endpoint.requests[0]!.headers.authorization, 'Bearer access-0')
   assert.equal((await granted(vendor, { provider: 'nous' })).grant.baseUrl, 'https://nous.example/v1')
 })
 
-test('a login with a code waits for the person and is kept', async (context) => {
+test('a device login waits for the user and is stored', async (context) => {
   const answers: TokenEndpointReply[] = [
     { status: 400, body: { error: 'authorization_pending' } },
     'cut',
@@ -153,7 +153,7 @@ test('a login with a code waits for the person and is kept', async (context) => 
   assert.deepEqual([grant.secret, canRefresh], ['access-1', true])
 })
 
-test('a second login under the same label gives a dead credential a new life', async (context) => {
+test('a second login under the same label revives a dead credential', async (context) => {
   let round = 0
   const vendor = await openVendorFixture(context, {
     '/code': deviceCode,
@@ -167,7 +167,7 @@ test('a second login under the same label gives a dead credential a new life', a
   assert.equal((await vendor.store.credentials.list(ORGANIZATION)).length, 1)
 })
 
-test('a login with a code of Codex ends in tokens by way of an authorization code', async (context) => {
+test('a device login of Codex exchanges an authorization code for tokens', async (context) => {
   let polls = 0
   const vendor = await openVendorFixture(context, {
     '/usercode': () => ({ body: { device_auth_id: 'device-1', user_code: 'ABCD', interval: '0' } }),
@@ -183,7 +183,7 @@ test('a login with a code of Codex ends in tokens by way of an authorization cod
   )
 })
 
-test('a login with a code of Copilot keeps the long-lived token for later exchanges', async (context) => {
+test('a device login of Copilot stores the long-lived token for later exchanges', async (context) => {
   const vendor = await openVendorFixture(context, {
     '/code': deviceCode,
     '/token': () => ({ body: { access_token: 'github-1' } }),
@@ -196,7 +196,7 @@ test('a login with a code of Copilot keeps the long-lived token for later exchan
   assert.equal(vendor.endpoint.requests.at(-1)!.headers.authorization, 'token github-1')
 })
 
-test('a login that is refused, runs out, is cancelled or has no vendor is told as such', async (context) => {
+test('a denied, expired, canceled or unsupported login is reported as such', async (context) => {
   const refusing = (error: string) =>
     openVendorFixture(context, { '/code': deviceCode, '/token': () => ({ status: 400, body: { error } }) })
   assert.deepEqual(await poll(await refusing('access_denied'), 'nous'), { type: 'denied' })

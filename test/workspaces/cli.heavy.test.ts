@@ -46,7 +46,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     chat.type('visit it\n')
     await chat.waitForText('It answers.')
     chat.type('show its log\n')
-    await chat.waitForText('also while nobody looked')
+    await chat.waitForText('including the time between our messages')
 
     const [workspace]: Shown[] = await jsonOf(['workspaces'], home)
     assert.equal(workspace!.status, 'awake')
@@ -78,7 +78,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     const home = homeOf(t)
     const chat = startHoldfast(['chat'], { home })
     chat.type('run sleep 1; echo done in the background\n')
-    await chat.waitForText('It has begun.')
+    await chat.waitForText('It has started.')
     const isWoken = async () => (await jsonOf<{ status: string }[]>(['runs'], home))[1]?.status === 'completed'
     while (!(await isWoken())) await new Promise((resolve) => setTimeout(resolve, 100))
     chat.type('\n')

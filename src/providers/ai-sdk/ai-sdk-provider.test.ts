@@ -36,10 +36,13 @@ function options(refusals: Refusal[] = []): AiSdkOptions {
   }
 }
 
-/** A model that plays its parts and keeps what it was asked. */
-function playing(parts: LanguageModelV3StreamPart[], asked: LanguageModelV3CallOptions[] = []): LanguageModelV3 {
+/** A model that plays the given parts and records its call options. */
+function playing(
+  parts: LanguageModelV3StreamPart[],
+  callOptionsSeen: LanguageModelV3CallOptions[] = [],
+): LanguageModelV3 {
   return modelOf(async (call) => {
-    asked.push(call)
+    callOptionsSeen.push(call)
     return { stream: ReadableStream.from(parts) as ReadableStream<LanguageModelV3StreamPart> }
   })
 }
@@ -50,7 +53,7 @@ const modelOf = (doStream: LanguageModelV3['doStream']): LanguageModelV3 => ({
   modelId: 'some-model',
   supportedUrls: {},
   doStream,
-  doGenerate: () => Promise.reject(new Error('only streams are asked for')),
+  doGenerate: () => Promise.reject(new Error('only streams are supported')),
 })
 
 async function partsOf(model: LanguageModelV3, change: Partial<ModelRequest> = {}, set = options()): Promise<Part[]> {
@@ -65,7 +68,7 @@ async function draftOf(model: LanguageModelV3): Promise<Draft> {
   return draft
 }
 
-test('text, thoughts, calls and usage of any model of the SDK become an answer', async () => {
+test('text, reasoning, calls and usage of any model of the SDK become an answer', async () => {
   const draft = await draftOf(
     playing([
       { type: 'stream-start', warnings: [] },
@@ -109,7 +112,7 @@ test('text, thoughts, calls and usage of any model of the SDK become an answer',
   assert.equal(draft.finish, 'tool-calls')
 })
 
-test('what a model sealed comes back to it on the same parts, and what others signed does not', async () => {
+test('metadata of a model is sent back on the same parts, and signatures of other dialects are not', async () => {
   const parts = await partsOf(
     playing([
       { type: 'reasoning-start', id: 'r' },
@@ -140,12 +143,15 @@ test('what a model sealed comes back to it on the same parts, and what others si
   const image = { type: 'image', source: { mediaType: 'image/png', data: 'aGk=' } } as const
   const outcome = { callId: 'a', status: 'success', output: 'seen', images: [image] } as const
   const messages: MessageBody[] = [hello, answer, { role: 'tool', outcomes: [{ ...outcome, images: [image] }] }]
-  const asked: LanguageModelV3CallOptions[] = []
-  await partsOf(playing([FINISH], asked), { messages })
-  await partsOf(playing([FINISH], asked), { messages, adjustments: { stripSignatures: true, textOnlyResults: true } })
+  const callOptionsSeen: LanguageModelV3CallOptions[] = []
+  await partsOf(playing([FINISH], callOptionsSeen), { messages })
+  await partsOf(playing([FINISH], callOptionsSeen), {
+    messages,
+    adjustments: { stripSignatures: true, textOnlyResults: true },
+  })
 
   const call = { type: 'tool-call', toolCallId: 'a', toolName: 'look', input: {} }
-  assert.deepEqual(asked[0]!.prompt, [
+  assert.deepEqual(callOptionsSeen[0]!.prompt, [
     { role: 'system', content: 'Be kind.' },
     { role: 'user', content: [{ type: 'text', text: 'Hello' }] },
     {
@@ -174,13 +180,13 @@ test('what a model sealed comes back to it on the same parts, and what others si
       ],
     },
   ])
-  assert.deepEqual(asked[1]!.prompt[2], { role: 'assistant', content: [{ type: 'text', text: 'Hi' }, call] })
+  assert.deepEqual(callOptionsSeen[1]!.prompt[2], { role: 'assistant', content: [{ type: 'text', text: 'Hi' }, call] })
 })
 
-test('tools, schema, cap and files reach the model in the words of the SDK', async () => {
-  const asked: LanguageModelV3CallOptions[] = []
+test('tools, schema, output limit and files reach the model in the format of the SDK', async () => {
+  const callOptionsSeen: LanguageModelV3CallOptions[] = []
   const inputSchema = { type: 'object', properties: { url: { type: 'string', format: 'uri' } } }
-  await partsOf(playing([FINISH], asked), {
+  await partsOf(playing([FINISH], callOptionsSeen), {
     system: '',
     messages: [
       { role: 'user', content: [{ type: 'image', source: { url: 'https://example.com/a.png' } }], name: 'Ada' },
@@ -190,7 +196,7 @@ test('tools, schema, cap and files reach the model in the words of the SDK', asy
     outputSchema: { name: 'answer', schema: { type: 'object' } },
     adjustments: { relaxSchemas: true },
   })
-  const { abortSignal: _, ...call } = asked[0]!
+  const { abortSignal: _, ...call } = callOptionsSeen[0]!
   assert.deepEqual(call, {
     prompt: [
       {
@@ -223,9 +229,9 @@ const CUT_CALL = {
   ...({ needsApproval: false, effects: 'none', parallel: true } as const),
 }
 
-test('half a character in the history does not make every request of its conversation broken JSON', async () => {
-  const asked: LanguageModelV3CallOptions[] = []
-  await partsOf(playing([FINISH], asked), {
+test('a lone surrogate in the history does not make every request of its conversation invalid JSON', async () => {
+  const callOptionsSeen: LanguageModelV3CallOptions[] = []
+  await partsOf(playing([FINISH], callOptionsSeen), {
     system: 'cut \ud83e',
     messages: [
       { role: 'user', content: [{ type: 'text', text: 'owl 🦉, cut \ud83e' }] },
@@ -233,16 +239,16 @@ test('half a character in the history does not make every request of its convers
       { role: 'tool', outcomes: [{ callId: 'call-1', status: 'success', output: 'cut \ud83e' }] },
     ],
   })
-  const sent = JSON.stringify(asked[0]!.prompt)
+  const sent = JSON.stringify(callOptionsSeen[0]!.prompt)
   assert.match(sent, /owl 🦉, cut \ufffd/)
   assert.doesNotMatch(sent, /\\ud/)
 })
 
-test('a refused request is classified by its status, headers and body, and asked once', async () => {
+test('a rejected request is classified by its status, headers and body, and is not retried', async () => {
   const refusals: Refusal[] = []
-  let asked = 0
+  let callOptionsSeen = 0
   const model = modelOf(async () => {
-    asked++
+    callOptionsSeen++
     throw new APICallError({
       message: 'Too many',
       url: 'https://example.com',
@@ -256,12 +262,12 @@ test('a refused request is classified by its status, headers and body, and asked
   assert.deepEqual(await partsOf(model, {}, options(refusals)), [
     { type: 'failure', failure: { kind: 'rate-limited', detail: 'slow down' } },
   ])
-  assert.equal(asked, 1)
+  assert.equal(callOptionsSeen, 1)
   const expected = { provider: 'sdk', model: 'some-model', status: 429, headers: { 'retry-after': '7' } }
   assert.deepEqual(refusals, [{ ...expected, body: '{"error":"slow"}' }])
 })
 
-test('an error in mid-stream, an unfinished stream and a filtered answer are each told apart', async () => {
+test('an error in mid-stream, an unfinished stream and a filtered answer are distinct failures', async () => {
   const say: LanguageModelV3StreamPart = { type: 'text-delta', id: 't', delta: 'Hi' }
   const ending = async (part: LanguageModelV3StreamPart) => {
     const last = (await partsOf(playing([say, part, say]))).at(-1)!
@@ -276,7 +282,7 @@ test('an error in mid-stream, an unfinished stream and a filtered answer are eac
   assert.equal(await ending({ type: 'finish', usage, finishReason: cut }), 'text-delta')
 })
 
-test('what the SDK throws by itself is a failure part, whoever throws it', async () => {
+test('errors thrown by the SDK or by the model lookup become failure parts', async () => {
   const kindOf = async (error: unknown) => {
     const [part] = await partsOf(modelOf(() => Promise.reject(error)))
     return part?.type === 'failure' ? part.failure.kind : part?.type
@@ -292,7 +298,7 @@ test('what the SDK throws by itself is a failure part, whoever throws it', async
   assert.equal(part?.type, 'failure')
 })
 
-test('a model that falls silent is given up, whether or not it listens to its signal', {
+test('a silent model times out, whether or not it reacts to its signal', {
   timeout: 10_000,
 }, async () => {
   const set = (deadlines: NonNullable<AiSdkOptions['deadlines']>): AiSdkOptions => ({ ...options(), deadlines })
@@ -341,12 +347,12 @@ test('a reader that stops early closes the connection of the model', { timeout: 
   await closed.promise
 })
 
-test('a model is told when nobody reads it any more, and nothing of ours stays with the signal', async () => {
-  const asked: LanguageModelV3CallOptions[] = []
+test('a model is aborted when its reader stops, and no listener stays on the signal', async () => {
+  const callOptionsSeen: LanguageModelV3CallOptions[] = []
   const { signal } = new AbortController()
-  const model = playing([{ type: 'text-delta', id: 't', delta: 'Hi' }, FINISH], asked)
+  const model = playing([{ type: 'text-delta', id: 't', delta: 'Hi' }, FINISH], callOptionsSeen)
   for await (const _ of aiSdkProvider(() => model, options()).stream(request, { signal })) break
-  assert.ok(asked[0]!.abortSignal!.aborted)
+  assert.ok(callOptionsSeen[0]!.abortSignal!.aborted)
   assert.deepEqual(getEventListeners(signal, 'abort'), [])
 })
 

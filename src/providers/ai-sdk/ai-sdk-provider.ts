@@ -18,17 +18,17 @@ export type AiSdkOptions = {
   classify: Classify
   classifyTransport: ClassifyTransport
   deadlines?: Deadlines
-  /** Where requests go, as far as it is known: an endpoint that failed is recognized by it. */
+  /** The destination of requests, if known: cooldowns of an endpoint are keyed by it. */
   endpoint?: { baseUrl: string; isAggregator: boolean }
   facts?: (model: string) => ModelFacts
-  /** What the SDK has no common word for, effort above all. */
+  /** Options that the SDK does not standardize, such as effort. */
   providerOptions?: (request: ModelRequest) => SharedV3ProviderOptions
 }
 
-/** The model for a name; the grant is for those who make their clients per key. */
+/** Looks up the model by name; the grant is for callers that create one client per key. */
 export type FindModel = (model: string, grant: Grant | undefined) => LanguageModelV3
 
-/** Any language model of the Vercel AI SDK as a provider. One request: the SDK's own retries are above `doStream`. */
+/** Any language model of the Vercel AI SDK as a provider. It sends one request: the SDK retries above `doStream`. */
 export function aiSdkProvider(models: FindModel, options: AiSdkOptions): ModelProvider {
   return {
     stream: (request, streamOptions) =>
@@ -72,7 +72,7 @@ async function* streamParts(
     yield { type: 'failure', failure: error instanceof SilenceTimeout ? silenceFailure(error, phase) : failed(error) }
   } finally {
     watch.release()
-    // The stream is given up; what its source says to that concerns nobody any more.
+    // The stream is abandoned, so an error while canceling it does not matter.
     reader?.cancel().catch(() => undefined)
   }
 }
@@ -84,7 +84,7 @@ const silenceFailure = ({ message }: SilenceTimeout, phase: 'first-byte' | 'betw
   mayHaveBeenAccepted: true,
 })
 
-/** In characters, roughly: deadlines grow with it. */
+/** Approximate size in characters; deadlines grow with it. */
 function sizeOf(messages: readonly MessageBody[]): number {
   let size = 0
   for (const body of messages) {

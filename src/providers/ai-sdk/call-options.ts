@@ -9,8 +9,9 @@ import type {
 import { defined } from '../../core/defined.ts'
 import type { ImagePart } from '../../core/image-part.ts'
 import type { AssistantBody, InputBody, MessageBody, ToolBody } from '../../core/message.ts'
+import type { RequestAdjustments } from '../../core/request-adjustments.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
-import type { ModelRequest, RequestShape } from '../../ports/model.ts'
+import type { ModelRequest } from '../../ports/model.ts'
 import { imageData, imageNote, imageUrl } from '../images/image-source.ts'
 import { relaxedSchema } from '../wire/relaxed-schema.ts'
 import { summaryText } from '../wire/summary-text.ts'
@@ -40,18 +41,18 @@ export function callOptions(request: ModelRequest): LanguageModelV3CallOptions {
   }
 }
 
-function promptOf(messages: readonly MessageBody[], shape: RequestShape): LanguageModelV3Message[] {
+function promptOf(messages: readonly MessageBody[], adjustments: RequestAdjustments): LanguageModelV3Message[] {
   const prompt: LanguageModelV3Message[] = []
   let answer: AssistantBody | undefined
   for (const body of messages) {
-    const message = messageOf(body, { shape, answer })
+    const message = messageOf(body, { adjustments, answer })
     if (body.role === 'assistant') answer = body
     if (message && message.content.length > 0) prompt.push(message)
   }
   return prompt
 }
 
-type PromptContext = { shape: RequestShape; answer: AssistantBody | undefined }
+type PromptContext = { adjustments: RequestAdjustments; answer: AssistantBody | undefined }
 
 function messageOf(body: MessageBody, context: PromptContext): LanguageModelV3Message | undefined {
   switch (body.role) {
@@ -59,7 +60,7 @@ function messageOf(body: MessageBody, context: PromptContext): LanguageModelV3Me
     case 'system':
       return { role: 'user', content: inputContent(body) }
     case 'assistant':
-      return answerMessage(body, context.shape)
+      return answerMessage(body, context.adjustments)
     case 'tool':
       return resultMessage(body, context)
     case 'summary':
@@ -71,7 +72,7 @@ function messageOf(body: MessageBody, context: PromptContext): LanguageModelV3Me
 
 type UserContent = LanguageModelV3TextPart | LanguageModelV3FilePart
 
-/** Most providers refuse a system message in mid-conversation, so it goes as a user's that says what it is. */
+/** Most providers reject a system message in mid-conversation, so it is sent as a tagged user message. */
 function inputContent({ role, name, content }: InputBody): UserContent[] {
   const parts = content.flatMap((part): UserContent[] => {
     if (part.type === 'image') return [filePart(part)]
@@ -82,11 +83,11 @@ function inputContent({ role, name, content }: InputBody): UserContent[] {
 
 type AnswerMessage = Extract<LanguageModelV3Message, { role: 'assistant' }>
 
-function answerMessage({ content, calls }: AssistantBody, shape: RequestShape): AnswerMessage {
+function answerMessage({ content, calls }: AssistantBody, adjustments: RequestAdjustments): AnswerMessage {
   const parts: AnswerMessage['content'] = []
   for (const part of content) {
     if (part.type === 'text') parts.push(...textParts(part.text))
-    if (part.type !== 'reasoning' || shape.stripSignatures || part.origin !== 'ai-sdk') continue
+    if (part.type !== 'reasoning' || adjustments.stripSignatures || part.origin !== 'ai-sdk') continue
     const last = parts.at(-1)
     const ofText = unseal('text', part.signature)
     if (ofText && last?.type === 'text') last.providerOptions = ofText
@@ -94,7 +95,7 @@ function answerMessage({ content, calls }: AssistantBody, shape: RequestShape): 
     if (ofThought) parts.push({ type: 'reasoning', text: part.text, providerOptions: ofThought })
   }
   for (const { callId, tool, input, signature } of calls) {
-    const providerOptions = shape.stripSignatures ? undefined : unseal('call', signature)
+    const providerOptions = adjustments.stripSignatures ? undefined : unseal('call', signature)
     parts.push({
       type: 'tool-call',
       toolCallId: callId,
@@ -106,14 +107,14 @@ function answerMessage({ content, calls }: AssistantBody, shape: RequestShape): 
   return { role: 'assistant', content: parts }
 }
 
-function resultMessage({ outcomes }: ToolBody, { shape, answer }: PromptContext): LanguageModelV3Message {
+function resultMessage({ outcomes }: ToolBody, { adjustments, answer }: PromptContext): LanguageModelV3Message {
   return {
     role: 'tool',
     content: outcomes.map((outcome, index) => ({
       type: 'tool-result',
       toolCallId: outcome.callId,
       toolName: answer?.calls[index]?.tool ?? 'unknown_tool',
-      output: resultOutput(outcome, shape),
+      output: resultOutput(outcome, adjustments),
     })),
   }
 }
@@ -122,11 +123,11 @@ type ResultContent = Extract<LanguageModelV3ToolResultOutput, { type: 'content' 
 
 function resultOutput(
   { status, output, images = [] }: ToolOutcome,
-  shape: RequestShape,
+  adjustments: RequestAdjustments,
 ): LanguageModelV3ToolResultOutput {
   const isError = status !== 'success'
   if (images.length === 0) return { type: isError ? 'error-text' : 'text', value: output }
-  if (isError || shape.textOnlyResults) {
+  if (isError || adjustments.textOnlyResults) {
     const notes = images.map(() => imageNote('only text can be sent in this tool result.'))
     return { type: isError ? 'error-text' : 'text', value: [output, ...notes].join('\n') }
   }
@@ -154,7 +155,7 @@ function filePart(image: ImagePart): UserContent {
 const textParts = (text: string): { type: 'text'; text: string }[] =>
   text.trim() === '' ? [] : [{ type: 'text', text }]
 
-/** Half a character anywhere makes a provider take the request for broken JSON. Bytes and addresses stay as they are. */
+/** Replaces lone surrogates, which make a provider reject the request as invalid JSON. Bytes and URLs do not change. */
 function withWholeTexts<T>(value: T): T {
   if (typeof value === 'string') return value.toWellFormed() as T
   if (Array.isArray(value)) return value.map(withWholeTexts) as T

@@ -8,7 +8,7 @@ import { joinMetadata, seal } from './sealed-metadata.ts'
 type Metadata = Parameters<typeof seal>[1]
 type Call = { index: number; hasJson: boolean }
 
-/** Reads one answer of the SDK. Nothing after a finish or a failure is asked for. */
+/** Reads one answer of the SDK. The caller stops reading after a finish or a failure. */
 export function newStreamPartReader(
   failureOf: (error: unknown) => Failure,
 ): (part: LanguageModelV3StreamPart) => Part[] {
@@ -32,7 +32,7 @@ export function newStreamPartReader(
         keepMetadata(part)
         return part.delta ? [{ type: 'reasoning-delta', text: part.delta }] : []
       case 'reasoning-end':
-        // Also without metadata: it marks the end of this thought and whose it is.
+        // Sent without metadata too: it marks the end of this thought and its origin.
         return [signed(seal('reasoning', keepMetadata(part) ?? {}))]
       case 'tool-input-start':
         return part.providerExecuted ? [] : [startCall(part.id, part.toolName)]
@@ -78,7 +78,7 @@ export function newStreamPartReader(
     return [{ type: 'call-delta', index: call.index, json }]
   }
 
-  /** The whole call: the only word of it where inputs are not streamed, and the only one with its metadata. */
+  /** The complete call: the only event of a call whose input is not streamed, and the only one with metadata. */
   function takeCall(part: Extract<LanguageModelV3StreamPart, { type: 'tool-call' }>): Part[] {
     const { toolCallId, toolName, input, providerMetadata } = part
     const signature = providerMetadata ? seal('call', providerMetadata) : undefined
@@ -98,7 +98,7 @@ const OUTCOMES: Record<LanguageModelV3FinishReason['unified'], Finish | Failure>
   error: { kind: 'server-error', detail: 'the provider ended the answer with an error' },
 }
 
-/** A stream that broke off is finished by the SDK as `other` without the provider's word for it: that is no finish. */
+/** The SDK ends a broken stream with `other` and no raw reason; that is not a finish. */
 function finished({ unified, raw }: LanguageModelV3FinishReason): Part[] {
   if (unified === 'other' && raw === undefined) return []
   const outcome = OUTCOMES[unified]

@@ -10,7 +10,7 @@ type FailureContext = {
   phase: 'first-byte' | 'between-chunks'
 }
 
-/** What the SDK's own errors mean; those of a response are classified by what it said. */
+/** The kinds of the SDK's own errors. Errors of a response are classified by its content. */
 const KINDS: Record<string, FailureKind> = {
   AI_LoadAPIKeyError: 'auth-rejected',
   AI_LoadSettingError: 'invalid-request',
@@ -31,18 +31,18 @@ export function failureOf(error: unknown, context: FailureContext): Failure {
   if (isCallError(error) && error.statusCode !== undefined) {
     const body = error.responseBody ?? error.message
     const headers = lowerCased(error.responseHeaders ?? {})
-    // A 200 here means that the stream of a good response could not be read; its status says nothing.
+    // A status of 200 means that the stream of a successful response could not be read, so the status is left out.
     const status = error.statusCode >= 300 ? { status: error.statusCode } : {}
     return { ...accepted, ...classify({ provider, model, headers, body, ...status }) }
   }
   const kind = error instanceof Error && Object.hasOwn(KINDS, error.name) ? KINDS[error.name] : undefined
   if (kind) return { kind, detail: (error as Error).message, ...accepted }
   if (error instanceof Error) return { ...accepted, ...classifyTransport(error.cause ?? error, phase) }
-  // What a provider of the SDK found inside a 200 and passed on as it was.
+  // An error event inside a 200, passed on unchanged by a provider of the SDK.
   return { ...accepted, ...classify({ provider, model, headers: {}, body: textOf(error) }) }
 }
 
-/** By name: the class may come from another copy of the package. */
+/** Compared by name, because the class may come from another copy of the package. */
 const isCallError = (error: unknown): error is APICallError =>
   error instanceof Error && (error.name === 'AI_APICallError' || 'statusCode' in error)
 

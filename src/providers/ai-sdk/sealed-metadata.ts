@@ -3,13 +3,13 @@ import type { SharedV3ProviderMetadata } from '@ai-sdk/provider'
 type SealedPartType = 'reasoning' | 'text' | 'call'
 
 /**
- * What a provider of the SDK wants to see again with a part, as a signature. The prefix keeps other dialects from taking
- * it for their own, and says which part it belongs to.
+ * Packs the metadata that a provider of the SDK needs back with a part into a signature. The prefix keeps it apart from
+ * the signatures of other dialects and names the part type.
  */
 export const seal = (partType: SealedPartType, metadata: SharedV3ProviderMetadata): string =>
   `ai-sdk:${partType}:${JSON.stringify(metadata)}`
 
-/** Undefined for a signature of another dialect or for another place. */
+/** Undefined for a signature of another dialect or another part type. */
 export function unseal(partType: SealedPartType, signature: string | undefined): SharedV3ProviderMetadata | undefined {
   const prefix = `ai-sdk:${partType}:`
   if (!signature?.startsWith(prefix)) return undefined
@@ -20,7 +20,7 @@ export function unseal(partType: SealedPartType, signature: string | undefined):
   }
 }
 
-/** Metadata comes in pieces: with the start of a part, with its deltas and with its end. */
+/** Merges metadata, which arrives with the start of a part, its deltas and its end. */
 export function joinMetadata(
   before: SharedV3ProviderMetadata | undefined,
   after: SharedV3ProviderMetadata | undefined,

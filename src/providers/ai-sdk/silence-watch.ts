@@ -1,12 +1,12 @@
-/** The work took longer than it may. */
+/** The work exceeded its deadline. */
 export class SilenceTimeout extends Error {
   override name = 'Silence'
 }
 
 type SilenceWatch = {
-  /** For whoever does the work; aborted with the caller's signal and after a silence. */
+  /** Signal for the work; aborted with the caller's signal and after a timeout. */
   signal: AbortSignal
-  /** The result of the work, unless it takes too long or the caller gives up; then it rejects, whatever the work does. */
+  /** Resolves with the result of the work; rejects after `ms` or when the caller aborts, even if the work continues. */
   within<Result>(ms: number, work: PromiseLike<Result>): Promise<Result>
   release(): void
 }
@@ -23,7 +23,7 @@ export function newSilenceWatch(caller: AbortSignal): SilenceWatch {
     signal: controller.signal,
     within(ms, work) {
       return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => controller.abort(new SilenceTimeout(`nothing for ${ms} ms`)), ms)
+        const timer = setTimeout(() => controller.abort(new SilenceTimeout(`no data for ${ms} ms`)), ms)
         const settle =
           <Value>(done: (value: Value) => void) =>
           (value: Value) => {

@@ -1,33 +1,33 @@
 import { defined } from '../../core/defined.ts'
 import type { AssistantBody, MessageBody } from '../../core/message.ts'
 
-/** How a dialect with two roles in turn writes its messages. */
+/** How a dialect with two alternating roles encodes its messages. */
 type TurnWriter<Form> = {
-  /** What the model is called, and the name of the list that holds a turn's content. */
+  /** The role name of the model, and the field that holds a turn's content. */
   modelRole: string
   listName: string
-  /** One message without brackets, or nothing; `answer` is the last one before it. */
+  /** One message without brackets, or an empty string; `answer` is the last answer before it. */
   textOf(body: MessageBody, form: Form, answer: AssistantBody | undefined): string
   keyOf(form: Form): string
-  /** Stand-ins for a missing user: in front, and behind an answer that is to be continued. */
+  /** Replacements for a missing user turn: at the start, and after an answer that is to be continued. */
   opening: string
   continuation: string
 }
 
 type AlternatingTurns<Form> = (bodies: readonly MessageBody[], form: Form, marking?: Marking) => string
 
-/** What is done to the texts of some messages at the end; the text kept for them stays as it is. */
+/** Cache marks for the messages at these positions; the cached texts stay unmarked. */
 type Marking = { positions: readonly number[]; mark(text: string): string }
 
-/** So many messages are kept as one text: joining a long history is joining a few texts. */
+/** Number of messages cached as one text, so that a long history is joined from a few texts. */
 const SPAN_LENGTH = 64
 
 type Role = 'user' | 'model'
 type CachedSpan = { bodies: readonly MessageBody[]; before: Role | undefined; text: string; after: Role | undefined }
 
 /**
- * Messages as turns of a user and a model: neighbors of one role share a turn, a user is first and last. Whole runs of
- * messages are remembered by the identity of each, so that a grown history costs what has grown.
+ * Encodes messages as alternating turns: adjacent messages of one role share a turn, and the user is first and last.
+ * Spans of messages are cached by the identity of each message, so that only the new messages cost time.
  */
 export function newAlternatingTurns<Form>(writer: TurnWriter<Form>): AlternatingTurns<Form> {
   const { opening, continuation } = writer
@@ -52,7 +52,7 @@ export function newAlternatingTurns<Form>(writer: TurnWriter<Form>): Alternating
     const pieces: string[] = []
     role = writeEach(pieces, bodies, { start, end: bodies.length, before: role, form, ...defined({ marking }) })
     if (role !== 'user') addTurn(pieces, role, { next: 'user', text: role ? continuation : opening })
-    // Added, not joined: the whole is copied once, by whoever sends it.
+    // Concatenated, not joined: the whole text is copied only once, when it is sent.
     return `${text + pieces.join('')}]}`
   }
 

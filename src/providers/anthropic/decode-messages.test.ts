@@ -47,7 +47,7 @@ test('each stop reason is a finish or a failure', () => {
   assert.equal(kindOf(endOf(START, stop('model_context_window_exceeded'), END)), 'context-overflow')
 })
 
-test('a refusal says why', () => {
+test('a refusal has its reason', () => {
   const end = endOf(START, stop('refusal', { type: 'refusal', category: 'bio', explanation: 'Too risky.' }), END)
   assert.deepEqual(end, {
     type: 'failure',
@@ -55,13 +55,13 @@ test('a refusal says why', () => {
   })
 })
 
-test('an end without a stop reason is no finish, and a stop reason without an end is one', () => {
+test('an end without a stop reason is not a finish, and a stop reason without an end is one', () => {
   assert.equal(endOf(START, text('Hi'), stop(null), END)?.type, 'text-delta')
   assert.equal(endOf(START, text('Hi'))?.type, 'text-delta')
   assert.equal(endOf(START, text('Hi'), stop('end_turn'))?.type, 'finish')
 })
 
-test('an error inside a 200 is classified with the headers of the response, and ends the answer', () => {
+test('an error event inside a 200 is classified with the headers of the response, and ends the answer', () => {
   const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
   const { parts, refusals } = decode(START, text('Hi'), error, text('more'), stop('end_turn'), END)
   assert.deepEqual(parts.at(-1), {
@@ -73,7 +73,7 @@ test('an error inside a 200 is classified with the headers of the response, and 
   ])
 })
 
-test('pings and events of the future are passed over; what is no event is a failure', () => {
+test('pings and unknown event types are skipped, and data that is not an event is a failure', () => {
   assert.deepEqual(decode({ type: 'ping' }, { type: 'thread_started', id: 1 }, '[DONE]').parts, [])
   for (const broken of ['{"type":', 'null', '3', '"text"', ''])
     assert.equal(kindOf(endOf(START, broken)), 'malformed-answer')
@@ -82,7 +82,7 @@ test('pings and events of the future are passed over; what is no event is a fail
   assert.equal(kindOf(endOf({ type: 'message_start' })), 'usage')
 })
 
-test('calls are numbered from zero whatever blocks lie between them', () => {
+test('calls are numbered from zero, also with other blocks between them', () => {
   const call = (index: number, id: string, input = {}) => ({
     type: 'content_block_start',
     index,
@@ -108,7 +108,7 @@ test('calls are numbered from zero whatever blocks lie between them', () => {
   ])
 })
 
-test('usage adds what was cached to the prompt, and a later count that is absent changes nothing', () => {
+test('usage adds cached tokens to the prompt, and a count that is absent later does not change', () => {
   const start = { input_tokens: 10, cache_read_input_tokens: 1_000, cache_creation_input_tokens: 200, output_tokens: 1 }
   const { parts } = decode(
     { type: 'message_start', message: { usage: start } },

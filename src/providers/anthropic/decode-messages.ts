@@ -11,7 +11,7 @@ import type { Finish, Usage } from '../../core/event.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { DecodeContext, Decoder } from '../wire/dialect.ts'
 
-/** What came over the wire may lack anything. */
+/** Every field of a received event may be missing. */
 type Loose<T> = T extends object ? { [Key in keyof T]?: Loose<T[Key]> } : T
 type Event = Loose<RawMessageStreamEvent | { type: 'error' } | { type: 'ping' }>
 type EventOf<Type extends string> = Extract<Event, { type?: Type }>
@@ -33,7 +33,7 @@ export function newMessagesDecoder({ provider, model, headers, classify }: Decod
   function take({ data }: { data: string }): Part[] {
     if (isOver || data === '[DONE]') return []
     const event = parse(data)
-    if (!event) return fail(malformed(`an event of the stream is no JSON object: ${data.slice(0, 200)}`))
+    if (!event) return fail(malformed(`an event of the stream is not a JSON object: ${data.slice(0, 200)}`))
     switch (event.type) {
       case 'message_start':
         return [usagePart((event as EventOf<'message_start'>).message?.usage)]
@@ -50,7 +50,7 @@ export function newMessagesDecoder({ provider, model, headers, classify }: Decod
       case 'error':
         return fail({ ...classify({ provider, model, headers, body: data }), mayHaveBeenAccepted: true })
       default:
-        // Pings, and what the vendor may add.
+        // Pings and future event types.
         return []
     }
   }
@@ -65,7 +65,7 @@ export function newMessagesDecoder({ provider, model, headers, classify }: Decod
         return textPart(block.text)
       case 'thinking': {
         blocks.set(index, { type: 'thinking' })
-        // An empty thought directly after another must not take over the other's place for its signature.
+        // Separates an empty thought from the thought directly before it, so that each keeps its own signature.
         const opening = block.thinking || former === 'thinking' ? [thought(block.thinking ?? '')] : []
         return block.signature ? [...opening, signed(block.signature)] : opening
       }
@@ -102,7 +102,7 @@ export function newMessagesDecoder({ provider, model, headers, classify }: Decod
     }
   }
 
-  /** A call without arguments has no deltas, and some servers give the whole input at the start. */
+  /** A call without arguments has no deltas, and some servers send the whole input at the start. */
   function stopBlock({ index = 0 }: EventOf<'content_block_stop'>): Part[] {
     const call = blocks.get(index)
     if (call?.type !== 'call' || call.hasJson) return []
@@ -146,12 +146,12 @@ const signed = (signature: string): Part => ({ type: 'reasoning-signature', sign
 
 type StopContext = { hasText: boolean; hasCalls: boolean; details: Loose<RefusalStopDetails> | null | undefined }
 
-const OUTCOMES: Record<StopReason, (said: StopContext) => Finish | Failure> = {
+const OUTCOMES: Record<StopReason, (context: StopContext) => Finish | Failure> = {
   end_turn: () => 'stop',
   stop_sequence: () => 'stop',
   tool_use: () => 'tool-calls',
   max_tokens: () => 'length',
-  // A long turn was interrupted; it goes on when it is asked to.
+  // The vendor paused a long turn; the next request continues it.
   pause_turn: () => 'length',
   model_context_window_exceeded: ({ hasText, hasCalls }) =>
     hasText || hasCalls
@@ -165,7 +165,7 @@ const OUTCOMES: Record<StopReason, (said: StopContext) => Finish | Failure> = {
 }
 
 function outcomeOf(reason: string, context: StopContext): Finish | Failure {
-  if (!Object.hasOwn(OUTCOMES, reason)) return malformed(`the stop reason "${reason.slice(0, 100)}" is not known`)
+  if (!Object.hasOwn(OUTCOMES, reason)) return malformed(`unknown stop reason "${reason.slice(0, 100)}"`)
   const outcome = OUTCOMES[reason as StopReason](context)
   return typeof outcome === 'string' ? outcome : { ...outcome, mayHaveBeenAccepted: true }
 }
@@ -184,7 +184,7 @@ function readCounts(latest: Loose<VendorUsage | MessageDeltaUsage>): Partial<Cou
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => isNumber(count)))
 }
 
-/** The vendor counts what was cached apart from the rest of the prompt. */
+/** The vendor counts cached tokens separately from the rest of the prompt. */
 const usageOf = ({ fresh, cached, written, output, thinking }: Counts): Usage => ({
   promptTokens: fresh + (cached ?? 0) + (written ?? 0),
   completionTokens: output,

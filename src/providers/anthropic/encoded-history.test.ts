@@ -6,12 +6,13 @@ import { historyFaults } from '../../core/history.ts'
 import type { ImagePart } from '../../core/image-part.ts'
 import type { Json } from '../../core/json.ts'
 import type { AnswerPart, InputPart, MessageBody } from '../../core/message.ts'
-import type { ModelRequest, RequestShape } from '../../ports/model.ts'
+import type { RequestAdjustments } from '../../core/request-adjustments.ts'
+import type { ModelRequest } from '../../ports/model.ts'
 import { geminiGenerateContent } from '../gemini/generate-content.ts'
 import type { WireDialect } from '../wire/dialect.ts'
 import { anthropicMessages } from './messages.ts'
 
-// Both dialects take turns of users and models; what one history must become is said once.
+// Both dialects alternate user and model turns, so they share these properties.
 
 const text = fc.oneof(fc.string(), fc.constantFrom('', ' ', '\n', 'Hello', 'für 今日 🙂', '"}]', '\ud800'))
 const image: fc.Arbitrary<ImagePart> = fc.constantFrom(
@@ -114,7 +115,7 @@ function bodiesOf(step: Step, position: number): MessageBody[] {
   }
 }
 
-const shape: fc.Arbitrary<RequestShape> = fc.constantFrom<RequestShape>(
+const adjustments: fc.Arbitrary<RequestAdjustments> = fc.constantFrom<RequestAdjustments>(
   {},
   { stripSignatures: true },
   { textOnlyResults: true, relaxSchemas: true },
@@ -122,7 +123,7 @@ const shape: fc.Arbitrary<RequestShape> = fc.constantFrom<RequestShape>(
 const rest = fc.record({
   system: fc.constantFrom('', 'You are helpful.'),
   tools: fc.constantFrom([], [{ name: 'search', description: 'Finds things.', inputSchema: { type: 'object' } }]),
-  shape,
+  adjustments,
 })
 
 type Message = { role: string; content: Record<string, unknown>[] }
@@ -130,7 +131,7 @@ type Content = { role: string; parts: Record<string, unknown>[] }
 
 const bodyOf = (dialect: WireDialect, request: ModelRequest): string => dialect.encode(request, { quirks: {} }).body
 
-test('any history becomes messages that Anthropic takes', () => {
+test('any history becomes messages that Anthropic accepts', () => {
   fc.assert(
     fc.property(history, rest, fc.constantFrom('low', undefined), (messages, others, effort) => {
       assert.deepEqual(historyFaults(messages), [])
@@ -186,9 +187,9 @@ const idsOf = (content: Record<string, unknown>[] | undefined, type: string, key
   (content ?? []).filter((block) => block.type === type).map((block) => block[key])
 
 function assertCallsAnswered(content: Record<string, unknown>[], next: Message | undefined): void {
-  const asked = idsOf(content, 'tool_use', 'id')
-  assert.equal(new Set(asked).size, asked.length)
-  assert.deepEqual(idsOf(next?.content.slice(0, asked.length), 'tool_result', 'tool_use_id'), asked)
+  const callIds = idsOf(content, 'tool_use', 'id')
+  assert.equal(new Set(callIds).size, callIds.length)
+  assert.deepEqual(idsOf(next?.content.slice(0, callIds.length), 'tool_result', 'tool_use_id'), callIds)
 }
 
 function assertResultsAsked(content: Record<string, unknown>[], before: Message | undefined): void {
@@ -202,7 +203,7 @@ function assertLastCallsThought(messages: Message[]): void {
   assert.match(answer.content[0]!.type as string, /^(redacted_)?thinking$/)
 }
 
-test('any history becomes contents that Gemini takes', () => {
+test('any history becomes contents that Gemini accepts', () => {
   fc.assert(
     fc.property(history, rest, fc.constantFrom('gemini-2.5-pro', 'gemini-3-pro'), (messages, others, model) => {
       const sent = JSON.parse(bodyOf(geminiGenerateContent, { model, messages, ...others })) as { contents: Content[] }
@@ -231,7 +232,7 @@ const namesOf = (parts: Record<string, unknown>[], field: string) =>
   })
 
 for (const dialect of [anthropicMessages, geminiGenerateContent]) {
-  test(`${dialect.name}: a grown history starts with the bytes of the former one`, () => {
+  test(`${dialect.name}: a longer history starts with the bytes of the shorter one`, () => {
     fc.assert(
       fc.property(history, step, rest, (messages, growth, others) => {
         const before = bodyOf(dialect, { model: 'claude-opus-5', messages, ...others })
@@ -251,7 +252,7 @@ for (const dialect of [anthropicMessages, geminiGenerateContent]) {
 }
 
 for (const dialect of [anthropicMessages, geminiGenerateContent]) {
-  test(`${dialect.name}: a long history is the same text whether it is remembered or written anew`, () => {
+  test(`${dialect.name}: a long history gives the same text from the cache and without it`, () => {
     const long = fc.array(step, { minLength: 120, maxLength: 140 }).map((steps) => steps.flatMap(bodiesOf))
     fc.assert(
       fc.property(long, fc.nat(119), fc.nat(70), (messages, place, shift) => {
@@ -273,7 +274,7 @@ for (const dialect of [anthropicMessages, geminiGenerateContent]) {
 
 const unmarked = (body: string): string => body.replaceAll(',"cache_control":{"type":"ephemeral"}', '')
 
-/** Without the brackets that close the list, and without the line that stands in for a missing user at either end. */
+/** Removes the closing brackets and the replacement for a missing user turn at either end. */
 const stablePart = (body: string): string =>
   body
     .slice(0, -']}]}'.length)

@@ -15,7 +15,7 @@ import { newEncodedMessages } from '../wire/encoded-messages.ts'
 import { summaryText } from '../wire/summary-text.ts'
 import { wireCallId, wireToolName } from './wire-names.ts'
 
-/** What beside the body decides how a message is written. Cache marks do not: they move, and are added afterwards. */
+/** Everything except the body that affects the encoding. Cache marks are added later because they move. */
 export type BlockForm = { thoughts: 'replayed' | 'left-out'; resultImages: 'sent' | 'left-out' }
 
 const FORM_KEYS = {
@@ -23,7 +23,7 @@ const FORM_KEYS = {
   'left-out': { sent: 'i', 'left-out': '' },
 } as const
 
-/** The blocks of a message without the brackets, so that neighbors of one role can share a message. */
+/** The blocks of a message without brackets, so that adjacent messages of one role can share a message. */
 export const blockTexts = newEncodedMessages<BlockForm>(
   (body, form) =>
     blocksOf(body, form)
@@ -52,11 +52,11 @@ export function blocksOf(body: MessageBody, form: BlockForm): ContentBlockParam[
   }
 }
 
-/** Thoughts cannot carry a cache mark; everything else we send can. */
+/** Thinking blocks cannot carry a cache mark; all other blocks can. */
 export const canBeMarked = (block: ContentBlockParam | undefined): boolean =>
   block !== undefined && block.type !== 'thinking' && block.type !== 'redacted_thinking'
 
-/** Of a serialized message; blocks are written with their type first. */
+/** Takes an encoded message; the type comes first in each block. */
 export const startsWithThought = (blocks: string): boolean => /^\{"type":"(redacted_)?thinking"/.test(blocks)
 
 function inputBlocks({ role, name, content }: InputBody): ContentBlockParam[] {
@@ -97,7 +97,7 @@ function answerBlock(part: AnswerPart, { thoughts }: BlockForm): ContentBlockPar
   }
 }
 
-/** Data from before origins were kept has none. */
+/** Old data has no origin. */
 const isAnthropic = (origin: Exclude<AnswerPart, { type: 'text' }>['origin']): boolean =>
   origin === undefined || origin === 'anthropic'
 
@@ -111,7 +111,7 @@ function resultBlock(outcome: ToolOutcome, { resultImages }: BlockForm): Content
   } satisfies ToolResultBlockParam
 }
 
-/** The vendor takes nothing but text in a result that is an error. */
+/** The vendor accepts only text in an error result. */
 function resultContent({ output, images = [] }: ToolOutcome, withImages: boolean) {
   const shown = images.map((image) =>
     withImages ? imageBlock(image) : textBlock(imageNote('only text can be sent in this tool result.')),
@@ -138,10 +138,10 @@ const MEDIA_TYPES: Record<MediaType, true> = {
 const isTaken = (mediaType: string): mediaType is MediaType => Object.hasOwn(MEDIA_TYPES, mediaType)
 
 const textBlock = (text: string): TextBlockParam => ({ type: 'text', text })
-/** Text of nothing but white space is refused. */
+/** The vendor rejects blank text. */
 const textBlocks = (text: string): TextBlockParam[] => (text.trim() === '' ? [] : [textBlock(text)])
 
-/** The input of a call must be an object, also of a call that was refused for not having been one. */
+/** The input of a call must be an object, also for a stored call that was rejected because it was not. */
 function inputObject(input: Json): Record<string, Json> {
   if (input !== null && typeof input === 'object' && !Array.isArray(input)) return input
   return input === null ? {} : { value: input }

@@ -35,13 +35,13 @@ const answer = (content: AssistantBody['content'], ...callIds: string[]): Assist
   })),
 })
 
-test('an API key goes into x-api-key, and no beta is asked for', () => {
+test('an API key is sent as x-api-key, without a beta header', () => {
   const { headers, path } = encode({}, { grant: key })
   assert.equal(path, '/v1/messages')
   assert.deepEqual(headers, { 'anthropic-version': '2023-06-01', 'x-api-key': 'sk-ant-1' })
 })
 
-test('an OAuth token is a bearer with its beta, beside the betas of the credential itself', () => {
+test('an OAuth token is sent as a bearer token with its beta and the betas of the credential', () => {
   const grant: Grant = { ...key, kind: 'oauth', headers: { 'anthropic-beta': 'files-1, oauth-2025-04-20' } }
   const { headers } = encode({}, { grant })
   assert.equal(headers.authorization, 'Bearer sk-ant-1')
@@ -49,7 +49,7 @@ test('an OAuth token is a bearer with its beta, beside the betas of the credenti
   assert.equal(headers['anthropic-beta'], 'files-1,oauth-2025-04-20')
 })
 
-test('the long context is asked for by the model handle only, and not once it was refused', () => {
+test('only the model handle requests the long context, and not after it was rejected', () => {
   const long = encode({ model: 'claude-sonnet-4-5[1m]' })
   assert.equal(long.body.model, 'claude-sonnet-4-5')
   assert.equal(long.headers['anthropic-beta'], 'context-1m-2025-08-07')
@@ -62,7 +62,7 @@ test('the long context is asked for by the model handle only, and not once it wa
   assert.equal(encode({ adjustments: { dropLongContextBeta: true } }, { quirks }).headers['anthropic-beta'], '')
 })
 
-test('the output is always capped: by the request, by what the model can do, or carefully', () => {
+test('the output limit is always set: by the request, by the model, or by a low default', () => {
   assert.equal(encode({ outputCap: 77 }).body.max_tokens, 77)
   assert.equal(encode({ model: 'claude-3-5-haiku-latest' }).body.max_tokens, 8_192)
   assert.equal(encode({ model: 'claude-opus-4-1-20250805' }).body.max_tokens, 32_000)
@@ -71,13 +71,13 @@ test('the output is always capped: by the request, by what the model can do, or 
   assert.equal(encode({ model: 'kimi-k2' }).body.max_tokens, 8_192)
 })
 
-test('windows are known for known models only', () => {
+test('context windows are stated for known models only', () => {
   assert.deepEqual(anthropicFacts('claude-sonnet-4-5'), { window: 200_000, maxOutput: 64_000 })
   assert.deepEqual(anthropicFacts('claude-sonnet-4-5[1m]'), { window: 1_000_000, maxOutput: 64_000 })
   assert.deepEqual(anthropicFacts('kimi-k2'), {})
 })
 
-test('effort is a budget for older models, a word for newer ones and nothing for those that do not think', () => {
+test('effort is a budget for older models, a level for newer ones, and left out for models that do not think', () => {
   assert.deepEqual(encode({ effort: 'high' }).body.thinking, { type: 'adaptive', display: 'summarized' })
   assert.deepEqual(encode({ effort: 'high' }).body.output_config, { effort: 'high' })
   const older = encode({ model: 'claude-haiku-4-5', effort: 'high' }).body
@@ -89,14 +89,14 @@ test('effort is a budget for older models, a word for newer ones and nothing for
   assert.equal(encode({ model: 'claude-3-5-haiku-latest', effort: 'high' }).body.thinking, undefined)
 })
 
-test('a step that another vendor began without a thought goes on without a thinking budget', () => {
+test('a step that another vendor started without a thought continues without a thinking budget', () => {
   const results: MessageBody = { role: 'tool', outcomes: [{ callId: 'a', status: 'success', output: 'x' }] }
   const thought = { type: 'reasoning', text: 'Hm.', signature: 'c2ln', origin: 'anthropic' } as const
-  const budget = (content: AssistantBody['content'], shape = {}) =>
+  const budget = (content: AssistantBody['content'], adjustments = {}) =>
     encode({
       model: 'claude-haiku-4-5',
       effort: 'low',
-      adjustments: shape,
+      adjustments,
       messages: [hello, answer(content, 'a'), results],
     }).body.thinking
   assert.equal(budget([]), undefined)
@@ -104,7 +104,7 @@ test('a step that another vendor began without a thought goes on without a think
   assert.equal(budget([thought], { stripSignatures: true }), undefined)
 })
 
-test('thoughts go back to their vendor with their signature, and never without one', () => {
+test('thoughts are sent back to their vendor with their signature, and never without one', () => {
   const content: AssistantBody['content'] = [
     { type: 'reasoning', text: 'mine', signature: 's1', origin: 'anthropic' },
     { type: 'reasoning', text: 'old', signature: 's2' },
@@ -131,7 +131,7 @@ test('thoughts go back to their vendor with their signature, and never without o
   ])
 })
 
-test('results follow their calls at once, carry images, and say when they are errors', () => {
+test('results directly follow their calls, carry images, and are marked if they are errors', () => {
   const image = { type: 'image', source: { mediaType: 'image/png', data: 'aGk=' } } as const
   const note = { type: 'text', text: '[An image was left out here: only text can be sent in this tool result.]' }
   const messages: MessageBody[] = [
@@ -147,8 +147,8 @@ test('results follow their calls at once, carry images, and say when they are er
     { role: 'approval', decisions: [] },
     { role: 'user', content: [{ type: 'text', text: 'And?' }], name: 'Ada' },
   ]
-  const [, asked, answered] = blocksOf({ messages }) as [unknown, [string, { id: string }[]], unknown]
-  const [first, second] = asked[1].map(({ id }) => id)
+  const [, called, answered] = blocksOf({ messages }) as [unknown, [string, { id: string }[]], unknown]
+  const [first, second] = called[1].map(({ id }) => id)
   assert.equal(first, 'a')
   assert.match(second!, /^b_1_[a-z0-9]+$/)
   assert.deepEqual(answered, [
@@ -171,7 +171,7 @@ test('results follow their calls at once, carry images, and say when they are er
   assert.ok(!textOnly.includes('"image"'))
 })
 
-test('the cache marks are four at most, at the end of the prompt and of the last three messages', () => {
+test('there are at most four cache marks: at the end of the prompt and of the last three messages', () => {
   const many = Array.from({ length: 9 }, (_, index) => [hello, answer([{ type: 'text', text: `${index}` }])]).flat()
   const tools = [{ name: 'look', description: 'Looks.', inputSchema: { type: 'object' } }]
   const marksOf = (change: Partial<ModelRequest>) => {
@@ -185,24 +185,24 @@ test('the cache marks are four at most, at the end of the prompt and of the last
 
 const marks = (value: unknown): number => JSON.stringify(value ?? '').split('"cache_control"').length - 1
 
-test('a history of any length has its marks at its end', () => {
+test('a history of any length has its cache marks at its end', () => {
   for (let length = 3; length < 200; length++) {
     const messages = Array.from({ length }, (_, index) =>
       index % 2 === 0 ? hello : answer([{ type: 'text', text: 'Hi' }]),
     )
     const { body } = encode({ messages })
-    const places = body.messages.slice(0, length).map(marks)
-    assert.deepEqual(places, [...Array(length - 3).fill(0), 1, 1, 1])
+    const marksPerMessage = body.messages.slice(0, length).map(marks)
+    assert.deepEqual(marksPerMessage, [...Array(length - 3).fill(0), 1, 1, 1])
   }
 })
 
-test('a thought at the end of an answer carries no mark; the message before it does', () => {
+test('a thought at the end of an answer carries no cache mark; the message before it does', () => {
   const thought = { type: 'redacted-reasoning', data: 'r', origin: 'anthropic' } as const
   const { body } = encode({ messages: [hello, answer([thought]), hello, answer([thought]), hello, hello] })
   assert.deepEqual(body.messages.map(marks), [0, 0, 1, 0, 2])
 })
 
-test('a summary says what it is, and a system message in mid-conversation is marked as one', () => {
+test('a summary is labeled, and a system message in mid-conversation is tagged', () => {
   const messages: MessageBody[] = [
     { role: 'summary', text: 'They met.', replaces: { from: 1, to: 40 } },
     { role: 'system', content: [{ type: 'text', text: 'It is night.' }] },
@@ -213,7 +213,7 @@ test('a summary says what it is, and a system message in mid-conversation is mar
   assert.equal(blocks[1]!.text, '<system>\nIt is night.\n</system>')
 })
 
-test('structured output is asked for in the subset that the vendor takes', () => {
+test('structured output is requested in the subset of JSON Schema that the vendor supports', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -240,11 +240,11 @@ test('structured output is asked for in the subset that the vendor takes', () =>
   })
 })
 
-test('tools carry their schema, without what grammars cannot express when that is asked for', () => {
+test('tools carry their schema, relaxed if the request asks for it', () => {
   const inputSchema = { type: 'object', properties: { url: { type: 'string', format: 'uri', pattern: '^h' } } }
   const tools = [{ name: 'open', description: 'Opens.', inputSchema }]
-  const schemaOf = (shape: ModelRequest['adjustments'] & object) => {
-    const [tool] = encode({ tools, adjustments: shape }).body.tools!
+  const schemaOf = (adjustments: ModelRequest['adjustments'] & object) => {
+    const [tool] = encode({ tools, adjustments }).body.tools!
     return 'input_schema' in tool! ? tool.input_schema : undefined
   }
   assert.deepEqual(schemaOf({}), inputSchema)

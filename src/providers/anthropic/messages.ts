@@ -20,7 +20,7 @@ import { outputSchema } from './output-schema.ts'
 
 const VERSION = { 'anthropic-version': '2023-06-01' }
 
-/** The Messages API of Anthropic, and of those who copy it. */
+/** The Messages API of Anthropic and compatible servers. */
 export const anthropicMessages: WireDialect = {
   name: 'anthropic',
   encode,
@@ -38,7 +38,7 @@ export const anthropicMessages: WireDialect = {
   },
 }
 
-/** Tools, system and messages come last and in this order: it is the order in which the vendor caches. */
+/** Tools, system and messages come last, in the order in which the vendor caches them. */
 function encode(request: ModelRequest, context: EncodeContext): EncodedRequest {
   const { adjustments = {}, system } = request
   const form: BlockForm = {
@@ -78,14 +78,14 @@ function settings(request: ModelRequest, form: BlockForm): Settings {
     max_tokens: maxTokens,
     stream: true,
     ...defined({ thinking, output_config: output }),
-    // A model that thinks refuses to be forced; then the list of tools alone has to do.
+    // The vendor rejects a forced tool choice together with thinking.
     ...defined({ tool_choice: request.mustCall && !thinking ? { type: 'any' as const } : undefined }),
   }
 }
 
 type Effort = NonNullable<ModelRequest['effort']>
 
-/** The vendor asks for at least 1,024, and for less than `max_tokens`. */
+/** The vendor requires at least 1,024 and less than `max_tokens`. */
 const LEAST_BUDGET = 1_024
 const BUDGETS: Record<Effort, number> = { low: 4_096, medium: 12_288, high: 24_576 }
 
@@ -102,7 +102,7 @@ function thinkingConfig(
     case 'adaptive':
       return { type: 'adaptive', display: 'summarized' }
     case 'budget': {
-      // At least half of the output stays for the answer.
+      // Reserves at least half of the output for the answer.
       const budget = Math.min(BUDGETS[effort], Math.floor(maxTokens / 2))
       if (budget < LEAST_BUDGET || isInsideThoughtlessStep(messages, form)) return undefined
       return { type: 'enabled', budget_tokens: budget }
@@ -110,7 +110,7 @@ function thinkingConfig(
   }
 }
 
-/** With a budget, results may only follow an answer that starts with a thought; after a fallback there may be none. */
+/** With a thinking budget, results must follow an answer that starts with a thought; after a failover it may not. */
 function isInsideThoughtlessStep(messages: readonly MessageBody[], form: BlockForm): boolean {
   let answer = ''
   let hasCalls = false
@@ -118,7 +118,7 @@ function isInsideThoughtlessStep(messages: readonly MessageBody[], form: BlockFo
     const body = messages[position]!
     const blocks = blockTexts.one(body, form)
     if (blocks === '') continue
-    // Answers in a row become one.
+    // Adjacent answers are sent as one.
     if (body.role === 'assistant') {
       answer = blocks
       hasCalls ||= body.calls.length > 0
@@ -136,15 +136,15 @@ function outputConfig({ model, effort, outputSchema: output }: ModelRequest): Ou
   })
 }
 
-/** With the one on the system prompt (or the tools, without a prompt) four: the vendor's limit. */
+/** Plus one mark on the system prompt (or on the tools, without a prompt): the vendor's limit is four. */
 const MESSAGE_MARKS = 3
 const MARK = ',"cache_control":{"type":"ephemeral"}}'
-/** Of blocks in a row the last. */
+/** Marks the last block. */
 const marked = (blocks: string): string => blocks.slice(0, -1) + MARK
 
 const textBlock = (text: string): TextBlockParam => ({ type: 'text', text })
 
-/** Models that do not continue a started answer refuse a conversation that ends with one. */
+/** Models without prefill reject a conversation that ends with an answer. */
 const turnsText = newAlternatingTurns<BlockForm>({
   modelRole: 'assistant',
   listName: 'content',
@@ -157,7 +157,7 @@ const turnsText = newAlternatingTurns<BlockForm>({
 const messagesText = (messages: readonly MessageBody[], form: BlockForm): string =>
   turnsText(messages, form, { positions: markedPositions(messages, form), mark: marked })
 
-/** The last ends that can carry a mark: each was the end of an earlier request, so its cache entry is found again. */
+/** The last messages that can carry a mark: each ended an earlier request, so its cache entry is hit again. */
 function markedPositions(messages: readonly MessageBody[], form: BlockForm): number[] {
   const positions: number[] = []
   for (let position = messages.length - 1; position >= 0 && positions.length < MESSAGE_MARKS; position--) {

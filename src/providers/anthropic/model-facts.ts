@@ -1,7 +1,7 @@
 import { defined } from '../../core/defined.ts'
 import type { ModelFacts } from '../../ports/model.ts'
 
-/** How a model is told to think: not at all, with a token budget, or by itself under an effort. */
+/** How thinking is configured: not at all, by a token budget, or by effort. */
 type Thinking = 'none' | 'budget' | 'adaptive'
 
 type ClaudeFacts = Required<ModelFacts> & { thinking: Thinking }
@@ -9,7 +9,7 @@ type ClaudeFacts = Required<ModelFacts> & { thinking: Thinking }
 const LONG_WINDOW = 1_000_000
 const WINDOW = 200_000
 
-/** From the vendor's model pages, November 2026; the first line that fits counts. */
+/** From the vendor's model pages, November 2026; the first match wins. */
 const KNOWN: readonly (ClaudeFacts & { model: RegExp })[] = [
   { model: /claude-3-5/, window: WINDOW, maxOutput: 8_192, thinking: 'none' },
   { model: /claude-3-7/, window: WINDOW, maxOutput: 64_000, thinking: 'budget' },
@@ -23,7 +23,7 @@ const KNOWN: readonly (ClaudeFacts & { model: RegExp })[] = [
   { model: /claude-/, window: WINDOW, maxOutput: 32_000, thinking: 'adaptive' },
 ]
 
-/** Another vendor's model behind this protocol: the output must be capped, and little is known. */
+/** Another vendor's model behind this API: the output limit is required, and little else is known. */
 const UNKNOWN = { maxOutput: 8_192, thinking: 'budget' } as const
 
 export function claudeFacts(model: string): ModelFacts & { maxOutput: number; thinking: Thinking } {
@@ -33,13 +33,13 @@ export function claudeFacts(model: string): ModelFacts & { maxOutput: number; th
   return { maxOutput: known.maxOutput, thinking: known.thinking, ...defined({ window: window || undefined }) }
 }
 
-/** For `wireProvider`. */
+/** Only the facts of the `ModelFacts` port. */
 export function anthropicFacts(model: string): ModelFacts {
   const { window, maxOutput } = claudeFacts(model)
   return window ? { window, maxOutput } : {}
 }
 
-/** `claude-sonnet-4-5[1m]` asks for the long context; the vendor's name ends before the bracket. */
+/** `claude-sonnet-4-5[1m]` requests the long context; the vendor's model name ends before the bracket. */
 export function readHandle(model: string): { name: string; wantsLongContext: boolean } {
   const wantsLongContext = model.toLowerCase().endsWith(LONG_CONTEXT_SUFFIX)
   return { name: wantsLongContext ? model.slice(0, -LONG_CONTEXT_SUFFIX.length) : model, wantsLongContext }

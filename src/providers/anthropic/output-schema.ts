@@ -1,12 +1,12 @@
 import type { Json } from '../../core/json.ts'
 
-/** What the vendor's grammar for structured output can express; it refuses a schema with anything else in it. */
+/** The keywords that the vendor's structured output supports; it rejects a schema with any other. */
 const KEPT = ['$ref', '$defs', 'type', 'enum', 'const', 'anyOf', 'allOf', 'title', 'description', 'required'] as const
 const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']
 
 type Schema = { [key: string]: Json }
 
-/** The schema in the vendor's subset: constraints it cannot express are left out, and objects are closed. */
+/** The schema in the vendor's subset: unsupported constraints are dropped, and objects are closed. */
 export function outputSchema(schema: Json): Schema {
   if (!isSchema(schema)) return {}
   const kept: Schema = {}

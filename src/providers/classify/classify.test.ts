@@ -13,7 +13,7 @@ type Case = {
   provider: string
   status?: number
   headers: Record<string, string>
-  /** A JSON body as it is, or the text of any other. */
+  /** A JSON body, or the text of any other body. */
   body: unknown
   expect: { kind: FailureKind } & Partial<Omit<Failure, 'kind'>>
   why: string
@@ -40,14 +40,14 @@ for (const family of corpus) {
   }
 }
 
-test('the corpus has at least 180 cases, each with a name of its own and a reason', () => {
+test('the corpus has at least 180 cases, each with a unique name and a reason', () => {
   assert.ok(cases.length >= 180, String(cases.length))
   for (const { family, cases } of corpus)
     assert.equal(new Set(cases.map(({ name }) => name)).size, cases.length, family)
   for (const { name, why } of cases) assert.ok(why.length > 0 && !why.includes('\n'), name)
 })
 
-/** What only a decoder, a socket or our own pools can know. */
+/** Kinds that only a decoder, a socket or a credential pool can report. */
 const NOT_FROM_A_RESPONSE: readonly FailureKind[] = [
   'stalled',
   'cut-off',
@@ -69,7 +69,7 @@ test('every kind that a response can cause has at least three cases, and no othe
   }
 })
 
-test('a typed code decides alone, with words that say nothing', () => {
+test('a decisive code is enough when the message says nothing', () => {
   const tables: [Readonly<Record<string, FailureKind>>, readonly (number | undefined)[]][] = [
     [DECISIVE_CODES, [400, 403, 429, 500, undefined]],
     [GENERAL_CODES, [400, 403, 429, 500, undefined]],
@@ -86,7 +86,7 @@ test('a typed code decides alone, with words that say nothing', () => {
   }
 })
 
-test('a JSON body reads the same with other spacing, as an event, and inside the message of a relay', () => {
+test('a JSON body reads the same with other spacing, as an event, and inside the message of a proxy', () => {
   for (const sample of cases) {
     if (typeof sample.body === 'string') continue
     const response = responseOf(sample)
@@ -98,7 +98,7 @@ test('a JSON body reads the same with other spacing, as an event, and inside the
   }
 })
 
-test('nothing is compacted without a word of it: no rate limit, memory or parameter text reads as an overflow', () => {
+test('no rate limit, memory or parameter text is classified as a context overflow', () => {
   const innocent = [
     'Rate limit reached: 90000 tokens exceed the maximum context of your minute',
     'CUDA out of memory while allocating the context window, maximum exceeded',
@@ -117,7 +117,7 @@ test('nothing is compacted without a word of it: no rate limit, memory or parame
   }
 })
 
-test('a stated wait is never negative, never above a week, and absent where nothing can be waited for', () => {
+test('a stated wait is never negative, never above a week, and absent for failures that do not pass', () => {
   const anyDate = fc.date({ noInvalidDate: true }).map((date) => date.toUTCString())
   const waits = fc.oneof(anyDate, fc.double().map(String), fc.integer().map(String), fc.string())
   fc.assert(
@@ -131,7 +131,7 @@ test('a stated wait is never negative, never above a week, and absent where noth
   )
 })
 
-test('without a clock of ours the date header serves, and without either no date is believed', () => {
+test('without a local time the date header is used, and without either a stated date is ignored', () => {
   const headers = { 'retry-after': 'Sun, 01 Mar 2026 00:01:30 GMT' }
   assert.equal(classify(response({ status: 429, headers })).retryAfterMs, undefined)
   const dated = { ...headers, Date: 'Sun, 01 Mar 2026 00:01:00 GMT' }
@@ -159,7 +159,7 @@ test('the code, the request id and whether it may have been accepted are kept', 
   assert.deepEqual([event.requestId, event.code], ['req_2', 'api_error'])
 })
 
-test('the detail is the words of the provider on one line, not its markup and not its JSON', () => {
+test("the detail is the provider's message on one line, without markup and without JSON", () => {
   const page = '<html><head><title>502 Bad\nGateway</title><style>b{}</style></head><body><b>x</b></body></html>'
   assert.equal(classify(response({ status: 502, body: page })).detail, '502 Bad Gateway (a web page)')
   const inner = {
@@ -176,7 +176,7 @@ test('the detail is the words of the provider on one line, not its markup and no
   assert.ok(classify(response({ status: 400, body: 'no '.repeat(5_000) })).detail.length <= 500)
 })
 
-test('no bytes make it throw, and whatever comes out is a whole failure', () => {
+test('no input makes it throw, and every result is a complete failure', () => {
   const status = fc.option(fc.integer({ min: -1, max: 1_000 }), { nil: undefined })
   const headers = fc.dictionary(fc.string(), fc.string())
   const truncated = fc.json().chain((json) => fc.nat(json.length).map((end) => json.slice(0, end)))
@@ -193,7 +193,7 @@ test('no bytes make it throw, and whatever comes out is a whole failure', () => 
   )
 })
 
-test('deep, wide and endless bodies are read in a moment', () => {
+test('deep, wide and very long bodies are read quickly', () => {
   const deep = '{"error":'.repeat(20_000) + '1' + '}'.repeat(20_000)
   const wide = JSON.stringify({ errors: Array.from({ length: 50_000 }, (_, index) => ({ message: `no ${index}` })) })
   const nested = Array.from({ length: 12 }).reduce<string>((body) => JSON.stringify({ error: { message: body } }), 'x')
@@ -208,11 +208,11 @@ test('deep, wide and endless bodies are read in a moment', () => {
   ]
   const start = process.cpuUsage()
   for (const body of bodies) assertReadable(classify(response({ status: 429, body })))
-  // Far above what it takes (tens of milliseconds); quadratic reading takes minutes.
+  // Far above the normal time (tens of milliseconds); quadratic reading takes minutes.
   assert.ok(process.cpuUsage(start).user < 10_000_000)
 })
 
-test('nothing that looks like a key survives in a failure, wherever the vendor puts it', () => {
+test('nothing that looks like a key appears in a failure, wherever the vendor puts it', () => {
   const letters = fc.string({ unit: fc.constantFrom(...'ABCDEFGHabcdefgh0123456789'), minLength: 24, maxLength: 60 })
   const prefix = fc.constantFrom(
     'sk-',
@@ -246,8 +246,8 @@ test('nothing that looks like a key survives in a failure, wherever the vendor p
   fc.assert(
     fc.property(prefix, letters, place, (prefix, secret, place) => {
       const failure = classify(response({ status: 401, body: place(`${prefix}${secret}`) }))
-      const told = JSON.stringify(failure).toLowerCase()
-      assert.ok(!told.includes(secret.slice(0, 10).toLowerCase()), told)
+      const text = JSON.stringify(failure).toLowerCase()
+      assert.ok(!text.includes(secret.slice(0, 10).toLowerCase()), text)
     }),
     { numRuns: 500 },
   )

@@ -13,7 +13,7 @@ import { kindOfStatus, MAY_HAVE_BEEN_ACCEPTED } from './statuses.ts'
 
 export { classifyTransport, type TransportPhase } from './transport.ts'
 
-/** What a failed response means, in our words. Never throws, whatever the bytes. */
+/** Classifies a failed response. Never throws, for any body. */
 export function classify(response: Refusal): Failure {
   const headers = lowerCased(response.headers)
   const body = readErrorBody(response.body)
@@ -37,7 +37,7 @@ export function classify(response: Refusal): Failure {
 
 type KindReading = { kind: FailureKind; code?: string; window?: number }
 
-/** Typed codes, then precise words, then general codes, then the status. */
+/** Order: decisive codes, phrases, general codes, the status. */
 function readKind(refused: RefusalText, received: number | undefined): KindReading {
   const { body, status } = refused
   const upstream = body.upstream !== undefined && status !== 401 && status !== 402
@@ -47,7 +47,7 @@ function readKind(refused: RefusalText, received: number | undefined): KindReadi
   return byCode(CODES_WITHOUT_STATUS, body) ?? { kind: fallbackKind(body, received) }
 }
 
-/** What goes wrong between an aggregator and the provider it names is not about our keys. */
+/** A failure between an aggregator and its upstream provider is not caused by our key. */
 const UPSTREAM_KINDS: Partial<Record<FailureKind, FailureKind>> = {
   'rate-limited': 'upstream-rate-limited',
   'quota-exhausted': 'upstream-rate-limited',
@@ -69,7 +69,7 @@ function fallbackKind(body: ErrorBody, received: number | undefined): FailureKin
   return body.form === 'page' ? 'malformed-answer' : 'server-error'
 }
 
-/** A proxy may answer 200 and say in the body what happened. */
+/** A proxy may answer 200 and put the real status into the body. */
 function statusOf(received: number | undefined, body: ErrorBody): number | undefined {
   return received !== undefined && received >= 400 ? received : body.status
 }

@@ -1,6 +1,6 @@
 import type { FailureKind } from '../../core/failure.ts'
 
-/** Codes that name one thing, whatever the words and the status beside them. In lower case. */
+/** Codes that decide the kind by themselves, independent of message and status. In lower case. */
 export const DECISIVE_CODES: Readonly<Record<string, FailureKind>> = {
   context_length_exceeded: 'context-overflow',
   context_window_exceeded: 'context-overflow',
@@ -104,7 +104,7 @@ export const DECISIVE_CODES: Readonly<Record<string, FailureKind>> = {
   datainspectionfailed: 'content-refused',
   '1301': 'content-refused',
 
-  // "max_tokens" stands in these too; they are about the name of the parameter, not about the size of anything.
+  // Messages with these codes may contain "max_tokens", but they reject the parameter's name, not its size.
   unsupported_parameter: 'invalid-request',
   unknown_parameter: 'invalid-request',
   missing_required_parameter: 'invalid-request',
@@ -116,7 +116,7 @@ export const DECISIVE_CODES: Readonly<Record<string, FailureKind>> = {
   requesttimeout: 'timeout',
 }
 
-/** Codes that say roughly what happened: precise words beside them may say more. */
+/** Codes that are less specific than the phrases, which take precedence. */
 export const GENERAL_CODES: Readonly<Record<string, FailureKind>> = {
   rate_limit_error: 'rate-limited',
   rate_limit_exceeded: 'rate-limited',
@@ -141,7 +141,7 @@ export const GENERAL_CODES: Readonly<Record<string, FailureKind>> = {
   modelerrorexception: 'server-error',
 }
 
-/** Codes that only repeat a status: they decide where an error event came inside a 200. */
+/** Codes that only repeat a status: they decide for error events inside a 200. */
 export const CODES_WITHOUT_STATUS: Readonly<Record<string, FailureKind>> = {
   api_error: 'server-error',
   server_error: 'server-error',

@@ -1,18 +1,18 @@
 import { maskKeys } from './secrets.ts'
 
-/** What a refusal says, whatever its vendor: one small shape for the tables to decide on. */
+/** The content of an error response in one form for all vendors. */
 export type ErrorBody = {
   form: 'json' | 'page' | 'text' | 'empty'
-  /** What it says in words, the outermost first. */
+  /** The messages, outermost first. */
   messages: string[]
   /** Typed codes in lower case: `code` before `type` before `status`, the outermost first. */
   codes: string[]
   /** The HTTP status that the body itself states. */
   status?: number | undefined
   requestId?: string | undefined
-  /** The provider behind an aggregator that it names. */
+  /** The upstream provider that an aggregator names. */
   upstream?: string | undefined
-  /** Numbers and times under a name of their own (`n_ctx`, `resets_at`, `retryDelay`), in lower case. */
+  /** Named numbers and times (`n_ctx`, `resets_at`, `retryDelay`), with keys in lower case. */
   fields: Record<string, string | number>
 }
 
@@ -32,7 +32,8 @@ export function readErrorBody(body: string): ErrorBody {
   return read
 }
 
-// Where vendors put words, codes and further errors. What they echo of the request (`input`, `value`) is in none of these.
+// The keys under which vendors put messages, codes and nested errors; keys that echo the request (`input`, `value`) are
+// left out.
 const MESSAGE_KEYS = [
   'message',
   'msg',
@@ -126,7 +127,7 @@ function visitRecord(record: Record<string, unknown>, read: ErrorBody, walk: Wal
   }
 }
 
-/** A message that is JSON, or has JSON in it, was relayed: what is inside counts as well. */
+/** A message that is or contains JSON was relayed by a proxy; the inner error is read too. */
 function readMessage(message: string, read: ErrorBody, walk: Walk): void {
   const whole = parsedJson(message)
   if (isRecord(whole) || Array.isArray(whole)) {
@@ -139,13 +140,13 @@ function readMessage(message: string, read: ErrorBody, walk: Walk): void {
   if (isRecord(inside)) visit(inside, read, walk)
 }
 
-/** Names of the event around an error, which say only that it is one. */
+/** Names of the event around an error, which carry no information. */
 const ENVELOPES = /^(?:error|failed|failure|response\..*)$/
 
 function addCode(value: unknown, read: ErrorBody): void {
   const code = typeof value === 'number' ? String(value) : shortText(value)
   if (code === undefined || /^[1-5]\d\d$/.test(code)) return
-  // Bedrock writes a namespace before the name: `com.amazon.coral.service#ThrottlingException`.
+  // Bedrock prefixes a namespace: `com.amazon.coral.service#ThrottlingException`.
   const name = maskKeys(code.slice(code.lastIndexOf('#') + 1)).toLowerCase()
   if (!ENVELOPES.test(name) && !read.codes.includes(name)) read.codes.push(name)
 }
@@ -179,7 +180,7 @@ export function textOfPage(page: string): string {
   return collapse(words).slice(0, MAX_MESSAGE_CHARACTERS)
 }
 
-/** Plain text, or JSON that broke off: its codes are still worth having. */
+/** Plain text, or truncated JSON, whose codes are still readable. */
 function readText(text: string, read: ErrorBody): void {
   const start = text.slice(0, MAX_MESSAGE_CHARACTERS)
   for (const match of start.matchAll(/"(?:code|type|status|__type)"\s*:\s*"([^"]{1,100})"/g)) addCode(match[1], read)
@@ -188,7 +189,7 @@ function readText(text: string, read: ErrorBody): void {
   read.messages.push(collapse(start))
 }
 
-/** `data: {…}` of an event stream, or several JSON lines: the first that is an object. */
+/** The first JSON line or `data: {…}` event. */
 function parsedEvents(text: string): unknown {
   for (const line of text.slice(0, 65_536).split('\n', 50)) {
     const json = parsedJson(line.replace(/^\s*data:\s*/, ''))
@@ -203,7 +204,7 @@ function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Not JSON after all, or cut off: it is read as text.
+    // Not JSON, or truncated: the caller reads it as text.
     return undefined
   }
 }

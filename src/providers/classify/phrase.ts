@@ -2,8 +2,8 @@ import type { FailureKind } from '../../core/failure.ts'
 import type { ErrorBody } from './error-body.ts'
 
 /**
- * One way to say one thing. The words are in lower case; a list among `all` is satisfied by any of its members. `statuses`
- * narrows known statuses (4 and 5 are the families) and lets an error without one pass.
+ * A pattern of an error message. Words are in lower case; a list inside `all` matches if any of its members does.
+ * `statuses` restricts the status (4 and 5 stand for 4xx and 5xx); an error without a status passes.
  */
 export type Phrase = {
   kind: FailureKind
@@ -11,11 +11,11 @@ export type Phrase = {
   all?: readonly (string | readonly string[])[]
   none?: readonly string[]
   statuses?: readonly number[]
-  /** What makes it so is this status: an error without one does not pass. */
+  /** Requires exactly this status; an error without a status does not match. */
   onlyStatus?: number
-  /** What the body must have beside its words. */
+  /** A feature that the body must have. */
   having?: 'upstream' | 'reset' | 'page'
-  /** The window this refusal stands for, where its text does not say it. */
+  /** The context window that this error implies but does not state. */
   window?: number
 }
 

@@ -1,7 +1,7 @@
 import type { Phrase } from './phrase.ts'
 import { OUT_OF_MEMORY, RATES, TRANSIENT } from './word-lists.ts'
 
-/** The machine or the way there failed; some of these texts look like an overflow. */
+/** Failures of the server or the network; some of these texts look like a context overflow. */
 export const TROUBLE: readonly Phrase[] = [
   { kind: 'server-error', any: OUT_OF_MEMORY },
   {
@@ -19,7 +19,7 @@ export const TROUBLE: readonly Phrase[] = [
     ],
     none: RATES,
   },
-  // The edge before the provider: no key of ours was looked at.
+  // A CDN in front of the provider answered; the key was not checked.
   {
     kind: 'unreachable',
     statuses: [403, 429, 503],
@@ -92,7 +92,7 @@ export const ACCOUNTS: readonly Phrase[] = [
     any: ['rate-limited upstream', 'rate limited upstream', 'error from provider', 'upstream rate limit'],
   },
   { kind: 'upstream-rate-limited', onlyStatus: 429, having: 'upstream' },
-  // A day's allowance that states its end is a wait; without an end it is gone.
+  // A daily quota with a stated reset is a wait; without one it is exhausted.
   { kind: 'rate-limited', onlyStatus: 429, having: 'reset' },
   { kind: 'quota-exhausted', statuses: [429], all: ['limit: 0', ['free_tier', 'free tier']] },
   {

@@ -3,7 +3,7 @@ import { maskSecrets } from './secrets.ts'
 
 const MAX_DETAIL_CHARACTERS = 500
 
-/** One line for a person: the words of the provider without markup and without anything that could be a key. */
+/** One line for people: the provider's message without markup and without possible secrets. */
 export function readableDetail(body: ErrorBody, status: number | undefined): string {
   const answer = status === undefined ? 'The provider reported an error' : `HTTP ${status}`
   const words = body.form === 'page' ? body.messages.slice(0, 1) : body.messages.slice(0, 2)

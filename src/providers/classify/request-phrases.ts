@@ -1,7 +1,7 @@
 import type { Phrase } from './phrase.ts'
 import { OUT_OF_MEMORY, RATES } from './word-lists.ts'
 
-/** Refusals of one thing in the request, which is left out, shrunk or rewritten. They are unmistakable, so they come first. */
+/** Rejections of one part of the request, which a remedy drops, shrinks or rewrites. Unambiguous, hence first. */
 export const REPAIRABLE: readonly Phrase[] = [
   {
     kind: 'signature-rejected',
@@ -16,7 +16,7 @@ export const REPAIRABLE: readonly Phrase[] = [
       ['could not be verified', 'decrypt', 'invalid', 'expired'],
     ],
   },
-  // Reasoning items that were not stored, or stand without what followed them.
+  // Reasoning items that were not stored, or that lack the item they led to.
   { kind: 'encrypted-reasoning-rejected', all: ['item with id', 'not found', ['rs_', 'not persisted']] },
   { kind: 'encrypted-reasoning-rejected', any: ["of type 'reasoning' was provided without its required"] },
   {
@@ -110,7 +110,7 @@ export const REPAIRABLE: readonly Phrase[] = [
     ],
   },
   { kind: 'image-rejected', all: ['media type', 'image/', 'appears to be'] },
-  // Named before anything that looks for "max_tokens": these are about a name, not about a size.
+  // Before the phrases that look for "max_tokens": these reject a parameter's name, not its size.
   {
     kind: 'invalid-request',
     any: [
@@ -205,7 +205,7 @@ export const SIZES: readonly Phrase[] = [
     ],
     none: [...RATES, ...OUT_OF_MEMORY],
   },
-  // "Request too large" also stands for more than a whole minute's allowance: no wait would help, only a smaller request.
+  // "Request too large" also means more than a whole minute's quota: only a smaller request helps, not a wait.
   {
     kind: 'payload-too-large',
     any: ['entity too large', 'payload too large', 'body too large', 'request too large', 'payload size exceeds'],

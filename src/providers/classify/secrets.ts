@@ -1,6 +1,6 @@
 const MASK = '[secret]'
 
-/** How keys begin. A vendor may echo ours, whole or in part. */
+/** Prefixes of keys. A vendor may echo the key, whole or in part. */
 const KEYS: readonly RegExp[] = [
   /\bBearer\s+[^\s"',;)]{8,}/gi,
   /\bBasic\s+[A-Za-z0-9+/=]{8,}/g,
@@ -18,11 +18,11 @@ export function maskSecrets(text: string): string {
   return maskKeys(text).replace(LONG, (word) => (isMixed(word) ? MASK : word))
 }
 
-/** For codes and ids, which may be long by themselves. */
+/** For codes and ids, which may be long without being secret. */
 export function maskKeys(text: string): string {
   const masked = KEYS.reduce((masked, key) => masked.replace(key, MASK), text)
   return masked.replace(NAMED, (_all, name) => `${name}${MASK}`)
 }
 
-/** Tokens without a known beginning, encrypted content: long, with letters and digits; names have few digits. */
+/** Tokens without a known prefix and encrypted content are long and mix letters and digits; names have few digits. */
 const isMixed = (word: string): boolean => /[A-Za-z]/.test(word) && word.replace(/\D/g, '').length >= 3

@@ -3,10 +3,10 @@ import type { ErrorBody } from './error-body.ts'
 
 type Sizes = Pick<Failure, 'statedWindow' | 'availableOutput' | 'maxImageSide'>
 
-/** Less than this would cut almost any answer off: then the input is what is too long. */
+/** A smaller output limit truncates almost any answer, so the input is treated as too long. */
 const LEAST_USEFUL_OUTPUT = 1_024
 
-/** The sizes a refusal states, and the kind they prove: an input that fits was refused for its output cap alone. */
+/** Reads the stated sizes and corrects the kind: an input that fits was rejected for its output cap only. */
 export function statedSizes(kind: FailureKind, body: ErrorBody): { kind: FailureKind; sizes: Sizes } {
   const text = body.messages.join(' \n ').replaceAll(/(\d),(?=\d{3}\b)/g, '$1')
   if (kind === 'image-too-large') return { kind, sizes: defined({ maxImageSide: firstNumber(IMAGE_SIDES, text) }) }
@@ -21,14 +21,14 @@ export function statedSizes(kind: FailureKind, body: ErrorBody): { kind: Failure
   return { kind: request ? 'context-overflow' : kind, sizes }
 }
 
-/** How large the request was, in the vendor's count. */
+/** Token counts of the request, as the vendor states them. */
 type CountedRequest = { input: number; output?: number; window?: number; isLowerBound?: boolean }
 
 function roomLeft(request: CountedRequest | undefined, window: number | undefined): number | undefined {
   if (!request || window === undefined) return undefined
   const room = window - request.input
   if (room <= 0 || request.output === 0) return undefined
-  // vLLM stops counting as soon as the request cannot fit: the input may be longer than it says.
+  // vLLM stops counting once the request cannot fit, so the input may be longer than stated.
   if (request.isLowerBound) return (request.output ?? 0) * 4 > window ? Math.floor(room / 2) : undefined
   return room
 }
@@ -60,7 +60,7 @@ const OUTPUT_CAPS: readonly RegExp[] = [
   /available_tokens: (\d+)/i,
 ]
 
-/** The first number that is too much. */
+/** Exclusive upper bounds. */
 const OUTPUT_BOUNDS: readonly RegExp[] = [/supported range is from \d+ \(inclusive\) to (\d+) \(exclusive\)/i]
 
 function outputCapIn(text: string): number | undefined {
@@ -128,7 +128,7 @@ const isPlausible = (size: number): boolean => Number.isInteger(size) && size > 
 
 const sumOf = (text: string): number => [...text.matchAll(/\d+/g)].reduce((sum, [digits]) => sum + Number(digits), 0)
 
-/** Absent rather than undefined: failures are stored. */
+/** Drops undefined fields, because failures are stored. */
 function defined<Fields extends object>(fields: Fields): { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> } {
   const kept = Object.entries(fields).filter(([, value]) => value !== undefined)
   return Object.fromEntries(kept) as { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> }

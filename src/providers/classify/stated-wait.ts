@@ -6,7 +6,7 @@ const MAX_WAIT_MS = 7 * DAY_MS
 
 type WaitSources = { headers: ReadonlyMap<string, string>; body: ErrorBody; at: number | undefined }
 
-/** How long the provider asks us to stay away, where it says so; the first source that states a time to come. */
+/** The wait that the provider asks for, if stated; the first source with a time in the future wins. */
 export function statedWait(kind: FailureKind, from: WaitSources): number | undefined {
   let passed: number | undefined
   for (const source of SOURCES[kind] ?? []) {
@@ -48,7 +48,7 @@ const RESET_FIELDS: WaitSource = ({ body, at }) =>
 
 const DURATION =
   '(?:\\d+(?:\\.\\d+)?\\s*(?:ms|milliseconds?|d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)\\b[\\s,]*(?:and\\s+)?)+'
-// `4h5m3s` has no boundaries inside.
+// `4h5m3s` has no word boundaries inside.
 const COMPACT = '(?:\\d+(?:\\.\\d+)?(?:ms|d|hr?|m|s))+'
 const RETRY_TEXT = new RegExp(`(?:try again|retry(?:ing)?|wait)\\b[^\\d.]{0,30}(${DURATION}|${COMPACT}\\b)`, 'i')
 const RESET_TEXT = new RegExp(
@@ -72,7 +72,7 @@ const RESET_WORDS: WaitSource = ({ body, at }) => {
   ])
 }
 
-/** Sent with every answer: they count only for what is used up, and the last of those to be free again decides. */
+/** These headers come with every response: only exhausted limits count, and the latest reset decides. */
 const RESET_HEADERS: WaitSource = ({ headers, at }) => {
   const waits = [...headers].flatMap(([name, value]) => {
     const limit = RESET_HEADER.exec(name)
@@ -98,7 +98,7 @@ function hasRemaining(headers: ReadonlyMap<string, string>, name: string): boole
 const ALL: readonly WaitSource[] = [AFTER_HEADERS, RETRY_FIELDS, RESET_FIELDS, RETRY_WORDS, RESET_WORDS, RESET_HEADERS]
 const WITHOUT_LIMITS: readonly WaitSource[] = [AFTER_HEADERS, RETRY_FIELDS, RETRY_WORDS]
 
-/** Which sources are believed. An allowance that is gone is often sent with a retry delay of seconds: not believed. */
+/** Trusted sources per kind. An exhausted quota often comes with a retry delay of seconds, which is ignored. */
 const SOURCES: Partial<Record<FailureKind, readonly WaitSource[]>> = {
   'rate-limited': ALL,
   'upstream-rate-limited': ALL,
@@ -122,7 +122,7 @@ function durationIn(value: string | number | undefined): number | undefined {
   return total
 }
 
-/** Seconds from now, or a moment as epoch seconds, epoch milliseconds or a date. */
+/** Accepts seconds from now, epoch seconds, epoch milliseconds or a date. */
 function parseMoment(value: string | number | undefined, at: number | undefined): number | undefined {
   if (value === undefined || value === '') return undefined
   const number = Number(value)

@@ -1,13 +1,13 @@
 import type { FailureKind } from '../../core/failure.ts'
 
-/** What a status means when nothing beside it says more. */
+/** The kind for a status when the body is not more specific. */
 export function kindOfStatus(status: number): FailureKind {
   return STATUSES[status] ?? FAMILIES[Math.floor(status / 100)] ?? 'server-error'
 }
 
 const FAMILIES: Readonly<Record<number, FailureKind>> = {
   2: 'server-error',
-  // We follow no redirects: whoever answers so is not the endpoint that was meant.
+  // Redirects are not followed: a server that redirects is not the configured endpoint.
   3: 'unreachable',
   4: 'invalid-request',
   5: 'server-error',
@@ -17,7 +17,7 @@ const STATUSES: Readonly<Record<number, FailureKind>> = {
   401: 'auth-rejected',
   402: 'quota-exhausted',
   403: 'auth-rejected',
-  // An endpoint that does not know what was asked for: another target may.
+  // The endpoint does not know the model or path; another target may.
   404: 'model-unknown',
   407: 'unreachable',
   408: 'timeout',
@@ -31,7 +31,7 @@ const STATUSES: Readonly<Record<number, FailureKind>> = {
   499: 'server-error',
   503: 'overloaded',
   504: 'timeout',
-  // Cloudflare's: the origin refused, did not answer, was not found, took too long.
+  // Cloudflare: the origin refused the connection, did not answer, was not found or took too long.
   521: 'unreachable',
   522: 'unreachable',
   523: 'unreachable',
@@ -40,5 +40,5 @@ const STATUSES: Readonly<Record<number, FailureKind>> = {
   530: 'unreachable',
 }
 
-/** Statuses of a gateway or a server that had the request before it failed. */
+/** Statuses of a gateway or server that received the request before it failed. */
 export const MAY_HAVE_BEEN_ACCEPTED: readonly number[] = [408, 499, 500, 502, 504, 520, 524]

@@ -26,7 +26,7 @@ const TABLE: readonly [string, readonly [FailureKind, FailureKind, FailureKind, 
 ]
 
 for (const [code, kinds] of TABLE) {
-  test(`${code} is ${[...new Set(kinds)].join(' or ')}, by the moment it comes`, () => {
+  test(`${code} is ${[...new Set(kinds)].join(' or ')}, depending on the phase`, () => {
     for (const [index, phase] of PHASES.entries()) {
       const failure = classifyTransport(coded(code), phase)
       assert.equal(failure.kind, kinds[index], phase)
@@ -35,7 +35,7 @@ for (const [code, kinds] of TABLE) {
   })
 }
 
-test('a request that left us may have been accepted; one that could not leave was not', () => {
+test('a request that was sent may have been accepted; one that could not be sent was not', () => {
   assert.equal(classifyTransport(coded('ECONNRESET'), 'first-byte').mayHaveBeenAccepted, true)
   assert.equal(classifyTransport(coded('UND_ERR_HEADERS_TIMEOUT'), 'first-byte').mayHaveBeenAccepted, true)
   assert.equal(classifyTransport(coded('ECONNRESET'), 'connect').mayHaveBeenAccepted, undefined)
@@ -55,7 +55,7 @@ test('the code is found through five causes and among the attempts of an aggrega
   )
 })
 
-test('a circle of causes ends, and nothing that can be thrown makes it throw', () => {
+test('a cycle of causes ends, and no thrown value makes the classifier throw', () => {
   const circle = new Error('round') as Error & { cause: unknown }
   circle.cause = circle
   assert.equal(classifyTransport(circle, 'between-chunks').kind, 'cut-off')
@@ -74,12 +74,12 @@ test('a circle of causes ends, and nothing that can be thrown makes it throw', (
   )
 })
 
-test('the detail says what happened and when, without keys', () => {
+test('the detail names the error and the phase, without keys', () => {
   const error = new TypeError('fetch failed', { cause: new Error('bad header Bearer sk-live-1234567890abcdef') })
   assert.equal(classifyTransport(error, 'connect').detail, 'bad header [secret] (while connecting)')
 })
 
-test('a port where nobody listens is unreachable', async () => {
+test('a port without a listener is unreachable', async () => {
   const server = await listen(createServer())
   const { port } = server.address() as AddressInfo
   await new Promise((closed) => server.close(closed))
@@ -88,7 +88,7 @@ test('a port where nobody listens is unreachable', async () => {
   assert.deepEqual([failure.kind, failure.mayHaveBeenAccepted], ['unreachable', undefined])
 })
 
-test('a server that hangs up before it answers is unreachable, and may have had the request', async () => {
+test('a server that closes the connection before it answers is unreachable, and may have received the request', async () => {
   const server = await listen(createServer((socket) => socket.once('data', () => socket.resetAndDestroy())))
   const error = await failureOf(urlOf(server), new Agent())
   server.close()
@@ -105,7 +105,7 @@ test('a server that never answers is a timeout', async () => {
   assert.equal(classifyTransport(error, 'first-byte').kind, 'timeout')
 })
 
-test('an answer that breaks off is cut off, and one that falls silent has stalled', async () => {
+test('an answer that breaks off is cut off, and an answer that goes silent has stalled', async () => {
   const server = createHttpServer((incoming, answer) => {
     answer.writeHead(200, { 'content-length': '100' })
     answer.write('half')
@@ -131,7 +131,7 @@ async function listen<AnyServer extends Server>(server: AnyServer): Promise<AnyS
 
 const urlOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 
-/** What undici throws, before or during the body. */
+/** The error that undici throws, before or during the body. */
 async function failureOf(url: string, dispatcher: Agent): Promise<unknown> {
   try {
     const { body } = await request(url, { dispatcher })

@@ -6,7 +6,7 @@ export type TransportPhase = 'connect' | 'first-byte' | 'between-chunks' | 'body
 
 const MAX_CAUSE_DEPTH = 5
 
-/** What an error of the connection means at that moment of an exchange. */
+/** Classifies a connection error by the phase of the exchange. */
 export function classifyTransport(error: unknown, phase: TransportPhase): Failure {
   const causes = causesOf(error, MAX_CAUSE_DEPTH)
   const code =
@@ -22,7 +22,7 @@ export function classifyTransport(error: unknown, phase: TransportPhase): Failur
   }
 }
 
-/** What the codes of Node and undici tell us. `late` is a deadline that passed, `broken` a connection that ended. */
+/** Groups of Node and undici codes. `late` is a missed deadline, `broken` a connection that ended. */
 type TransportSignal = 'no-route' | 'distrust' | 'no-connection-in-time' | 'late' | 'broken'
 
 const KINDS: Record<TransportSignal, Record<TransportPhase, FailureKind>> = {
@@ -82,7 +82,7 @@ const SIGNALS: Readonly<Record<string, TransportSignal>> = {
 
 type Cause = { name?: string; code?: string; message?: string }
 
-/** The error, its causes, and the members of an aggregate (one attempt per address). */
+/** The error, its causes, and the members of an AggregateError (one attempt per address). */
 function causesOf(error: unknown, depth: number): Cause[] {
   if (depth < 0 || error === undefined || error === null) return []
   if (typeof error !== 'object') return [{ message: textIn(error) }]
@@ -99,7 +99,7 @@ function fieldsOf(error: object): Record<'name' | 'code' | 'message' | 'cause' |
     try {
       return Reflect.get(error, key)
     } catch {
-      // A getter that throws says nothing about the connection.
+      // A throwing getter says nothing about the connection.
       return undefined
     }
   }
@@ -131,7 +131,7 @@ const PHASES: Record<TransportPhase, string> = {
 }
 
 function detailOf(causes: readonly Cause[], code: string | undefined, phase: TransportPhase): string {
-  // The innermost says what happened; `fetch failed` around it does not.
+  // The innermost message is specific; the outer `fetch failed` is not.
   const message = causes.map(({ message }) => message).findLast((message) => message !== undefined && message !== '')
   const words = [code, message].filter((word, index, all) => word && !(index === 0 && all[1]?.includes(word)))
   return oneLine(`${words.join(': ') || 'The connection failed'} (${PHASES[phase]})`)

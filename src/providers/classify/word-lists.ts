@@ -1,4 +1,4 @@
-/** A limit that ends by itself says so in one of these ways. */
+/** Phrases of a limit that resets by itself. */
 export const TRANSIENT = [
   'try again',
   'retry after',
@@ -17,7 +17,7 @@ export const TRANSIENT = [
   'periodic',
 ]
 
-/** Texts about rates name tokens and limits as well; compacting would throw history away for nothing. */
+/** Rate limit texts also mention tokens and limits; read as an overflow, they would compact the history for nothing. */
 export const RATES = [
   'rate limit',
   'rate-limit',

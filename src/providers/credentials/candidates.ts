@@ -8,17 +8,17 @@ import type { SecretBox } from '../../ports/secret-box.ts'
 import type { EnvironmentKey } from './environment-keys.ts'
 import { type FlowOverrides, findFlow } from './oauth-flows.ts'
 
-/** One member of a pool, with its secret: never leaves this room but as a grant. */
+/** One credential of a pool, with its secret. It leaves this room only as a grant. */
 export type Candidate = {
   grant: Grant
   id: CredentialId
-  /** In the order of the pool. */
+  /** Its index in the order of the pool. */
   position: number
   uses: number
   expiresAt?: number
   canRefresh: boolean
   canRefreshEntitlement: boolean
-  /** Why nobody may use it. */
+  /** Why the credential cannot be used. */
   dead?: string
   cooldown?: Cooldown
 }
@@ -31,7 +31,7 @@ type PoolContents = {
 
 type CandidateDeps = { box: SecretBox; flows: FlowOverrides; uncommittedUses(id: CredentialId): number }
 
-/** What somebody stored on purpose comes before what the environment happens to hold. */
+/** Stored credentials come before keys from the environment. */
 export function toCandidates({ stored, environment, cooldowns }: PoolContents, deps: CandidateDeps): Candidate[] {
   const all = [
     ...stored.map((row) => storedCandidate(row, deps)),
@@ -74,11 +74,13 @@ function storedCandidate(row: StoredCredential, { box, flows, uncommittedUses }:
 
 type SecretOutcome = { secret: string; fault?: never } | { secret?: never; fault: string }
 
-/** A key file that is refused keeps its credentials from being used, and nobody else's. */
+/** A rejected key file disables the stored credentials only; keys from the environment stay usable. */
 function openSecret(box: SecretBox, { id, sealed }: StoredCredential): SecretOutcome {
   try {
     const secret = box.open(sealed.secret, id)
-    return secret === undefined ? { fault: 'its secret cannot be opened with the key file of this home' } : { secret }
+    return secret === undefined
+      ? { fault: 'its secret cannot be decrypted with the key file of this home' }
+      : { secret }
   } catch (error) {
     if (error instanceof Problem) return { fault: error.message }
     throw error
@@ -96,7 +98,7 @@ const environmentCandidate = (
   canRefreshEntitlement: false,
 })
 
-/** The same key under two names is one credential: its sibling would fail as it did, and rests as it does. */
+/** The same key under two names is one credential: it fails the same way and shares the cooldown. */
 function uniqueBySecret(all: Candidate[]): Candidate[] {
   const kept = new Map<string, Candidate>()
   const others: Candidate[] = []
@@ -110,7 +112,7 @@ function uniqueBySecret(all: Candidate[]): Candidate[] {
   return [...kept.values(), ...others].sort((one, other) => one.position - other.position)
 }
 
-/** A grant that shows its secret to the request it is for, and to no log. */
+/** A grant whose secret is readable as a property and masked in JSON and in logs. */
 function withHiddenSecret(grant: Grant): Grant {
   const redacted = () => ({ ...grant, secret: '[secret]' })
   return Object.defineProperties(grant, { toJSON: { value: redacted }, [inspect.custom]: { value: redacted } })

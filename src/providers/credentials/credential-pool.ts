@@ -28,7 +28,7 @@ export type CredentialPoolOptions = {
   store: Pick<Store, 'credentials' | 'cooldowns'>
   box: SecretBox
   environment: readonly EnvironmentSource[]
-  /** By provider; `fill_first` where nothing is said. */
+  /** By provider; the default is `fill_first`. */
   strategies?: Readonly<Record<string, PoolStrategy>>
   flows?: FlowOverrides
   clock: Clock
@@ -39,15 +39,15 @@ export type CredentialPoolOptions = {
 
 export type CredentialPool = Credentials &
   CredentialAdmin & {
-    /** Writes the uses that are not counted yet. */
+    /** Writes the uses that are not stored yet. */
     flush(): Promise<void>
   }
 
-/** A token that ends while its request is on the way is as good as one that has run out. */
+/** A token that expires while its request is in flight counts as expired. */
 const EXPIRY_MARGIN_MS = 30_000
-/** A bit longer than the token endpoint is waited for. */
+/** Slightly longer than the timeout of the token endpoint. */
 const RENEWAL_TIMEOUT_MS = 16_000
-/** After a token could not be renewed it is used as it is for so long: the provider may still take it. */
+/** After a failed renewal the old token is used for this long: the provider may still accept it. */
 const RENEWAL_BACKOFF_MS = 60_000
 const SWEEP_EVERY_MS = 60_000
 const SWEEP_AFTER_MS = 60 * 60_000
@@ -83,10 +83,10 @@ export function newCredentialPool(options: CredentialPoolOptions): CredentialPoo
     return toCandidates(contents, { box, flows, uncommittedUses: uses.uncommitted })
   }
 
-  /** `renewed`: this one has just been renewed, and is taken as it is. */
+  /** `renewed` was renewed a moment ago and is not renewed again. */
   async function choose(provider: string, request: ChooseOptions, renewed?: CredentialId): Promise<CredentialChoice> {
     const candidates = await loadCandidates(provider, request.at)
-    const usable = candidates.filter((member) => isUsable(member, request))
+    const usable = candidates.filter((candidate) => isUsable(candidate, request))
     const chosen = usable.find(({ id }) => id === request.preferred) ?? pick(provider, usable)
     if (!chosen) return toRefusal(candidates, request)
     if (chosen.id !== renewed && (await renewIfExpiring(chosen, request)))
@@ -109,7 +109,7 @@ export function newCredentialPool(options: CredentialPoolOptions): CredentialPoo
     return pickCandidate(strategies[provider] ?? 'fill_first', usable, state)
   }
 
-  /** A token that has run out would only cost a failed attempt. True: its row changed, look again. */
+  /** Renews an expired token, which would only cost a failed attempt. True: the row changed, load it again. */
   async function renewIfExpiring(
     { id, grant, expiresAt, canRefresh }: Candidate,
     request: ChooseOptions,
@@ -120,7 +120,7 @@ export function newCredentialPool(options: CredentialPoolOptions): CredentialPoo
     const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
     const refreshed = await refreshStored(id, { failedSecret: grant.secret, signal })
     const hasChanged = refreshed.type === 'refreshed' || refreshed.type === 'dead'
-    // Only now: whoever asks while it is under way waits for the same renewal. One that was told to stop has learned nothing.
+    // Set after the renewal, so that concurrent callers wait for it. An aborted call says nothing about the token.
     if (!hasChanged && !request.signal?.aborted) nextRenewalAt.set(id, clock.monotonic() + RENEWAL_BACKOFF_MS)
     return hasChanged
   }
@@ -137,7 +137,7 @@ export function newCredentialPool(options: CredentialPoolOptions): CredentialPoo
     return { type: isNew ? 'refreshed' : 'unchanged' }
   }
 
-  /** A bill that was paid meanwhile shows at the account first, and in the token only once that is renewed. */
+  /** A payment shows in the account first, and in the token only after its renewal. */
   async function refreshEntitlement(id: CredentialId, request: RefreshOptions): Promise<RefreshResult> {
     const row = await credentials.get(organizationId, id)
     const flow = row?.oauth && findFlow(row.oauth, flows)
@@ -154,12 +154,12 @@ export function newCredentialPool(options: CredentialPoolOptions): CredentialPoo
     }
   }
 
-  /** Rows that ended long ago count for nothing; now and then somebody takes them away. */
+  /** Deletes cooldowns that ended long ago, at most once a minute. */
   function sweep(rows: readonly { until: number }[], at: number): void {
     const before = at - SWEEP_AFTER_MS
     if (at < sweepAt || !rows.some(({ until }) => until < before)) return
     sweepAt = at + SWEEP_EVERY_MS
-    cooldowns.sweep(organizationId, before).catch((error) => report(error, 'sweeping old cooldowns'))
+    cooldowns.sweep(organizationId, before).catch((error) => report(error, 'deleting expired cooldowns'))
   }
 
   return {

@@ -15,7 +15,7 @@ import {
 type DeviceFlowDeps = {
   flows: FlowOverrides
   clock: Pick<Clock, 'now' | 'sleep'>
-  /** Keeps what the login brought. */
+  /** Stores the tokens of the login. */
   storeTokens(flow: string, tokens: Tokens): Promise<CredentialId>
 }
 
@@ -23,7 +23,7 @@ const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code'
 const LIFETIME_MS = 15 * 60_000
 const INTERVAL_MS = 5_000
 
-/** A login on another device: the person opens an address and types a code. */
+/** The OAuth device flow: the user opens a URL and enters a code. */
 export async function startDeviceFlow(
   provider: string,
   deps: DeviceFlowDeps,
@@ -39,7 +39,7 @@ export async function startDeviceFlow(
   const code = parseDeviceCode(reply.body, flow.device)
   if (!code) {
     const { code: error = `status ${reply.status}` } = parseOAuthError(reply.body)
-    return { type: 'failed', detail: `the vendor gave no code (${error})` }
+    return { type: 'failed', detail: `the vendor returned no device code (${error})` }
   }
   const started = { flow, name, code, endsAt: deps.clock.now() + code.lifetimeMs }
   const device: DeviceFlow = {
@@ -52,7 +52,7 @@ export async function startDeviceFlow(
 
 type DeviceCode = {
   userCode: string
-  /** What the vendor knows this login by; a secret until it is done. */
+  /** Identifies this login to the vendor; a secret until the login ends. */
   deviceCode: string
   verificationUrl: string
   intervalMs: number
@@ -91,11 +91,11 @@ async function pollOnce(started: PendingLogin, now: number, signal: AbortSignal)
   if (device.type === 'codex') return pollCodex(started, device, { now, signal })
   const answer = await requestTokens({ grant_type: GRANT_TYPE, device_code: code.deviceCode }, { flow, now, signal })
   if (answer.type !== 'tokens' || flow.renewal.type !== 'exchange') return answer
-  // What the login gave is the long-lived token; the first exchange makes it usable and proves that it is.
+  // The login returns the long-lived token; the first exchange proves that it works.
   const longLived = answer.tokens.secret
   const exchanged = await refreshTokens(longLived, { flow, now, signal })
   if (exchanged.type === 'refused') return exchanged
-  // Nobody answered: the login is kept as run out, and the exchange is made before its first use.
+  // The endpoint did not answer: store the login as expired, so that the exchange happens before its first use.
   const tokens = exchanged.type === 'tokens' ? exchanged.tokens : { secret: longLived, expiresAt: now }
   return { type: 'tokens', tokens: { ...tokens, refreshToken: longLived } }
 }
@@ -112,7 +112,7 @@ async function pollCodex(
   if (reply.type === 'unavailable') return reply
   const authorization = asText(reply.body.authorization_code)
   const verifier = asText(reply.body.code_verifier)
-  // Until the person is done this vendor answers 403 or 404.
+  // This vendor answers 403 or 404 until the user has finished.
   if (authorization === undefined || verifier === undefined)
     return { type: 'refused', code: 'authorization_pending', detail: '', isFinal: false }
   const grant = {

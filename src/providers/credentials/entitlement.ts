@@ -3,7 +3,7 @@ import { asRecord, sendRequest } from './token-endpoint.ts'
 
 type Entitlement = { type: 'entitled' } | { type: 'not-entitled' } | { type: 'unknown'; detail: string }
 
-/** Whether the account behind a token may use paid models, freshly asked. */
+/** Asks the vendor whether the account behind a token may use paid models. */
 export async function fetchEntitlement(flow: OAuthFlow, secret: string, signal: AbortSignal): Promise<Entitlement> {
   if (flow.accountUrl === undefined) return { type: 'unknown', detail: 'this vendor has no account endpoint' }
   const reply = await sendRequest(flow.accountUrl, {
@@ -11,11 +11,12 @@ export async function fetchEntitlement(flow: OAuthFlow, secret: string, signal: 
     signal,
   })
   if (reply.type === 'unavailable') return { type: 'unknown', detail: reply.detail }
-  if (reply.status >= 300) return { type: 'unknown', detail: `the account endpoint answered with ${reply.status}` }
+  if (reply.status >= 300)
+    return { type: 'unknown', detail: `the account endpoint answered with status ${reply.status}` }
   return { type: isPaid(reply.body) ? 'entitled' : 'not-entitled' }
 }
 
-/** The vendor's own verdict, as an object or as a plain truth value. */
+/** The vendor sends an object or a boolean. */
 function isPaid({ paid_service_access: access }: Record<string, unknown>): boolean {
   const verdict = asRecord(access)
   return verdict ? (verdict.allowed ?? verdict.paid_access) === true : access === true

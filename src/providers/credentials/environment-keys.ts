@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { CredentialId } from '../../core/credential.ts'
 
-/** A variable that may hold keys of a provider. `read` is asked each time, so that a changed file counts at once. */
+/** A variable that may hold keys of a provider. `read` runs on every use: a changed key file takes effect at once. */
 export type EnvironmentSource = { provider: string; variable: string; read(): string | undefined }
 
 export type EnvironmentKey = { id: CredentialId; provider: string; variable: string; secret: string }
@@ -26,7 +26,7 @@ export function readEnvironmentKeys(sources: readonly EnvironmentSource[]): Envi
 
 export type KeyVariable = { provider: string; variable: string }
 
-/** Each variable, or the file that `<VARIABLE>_FILE` names. A file that cannot be read is told once, and is no key. */
+/** Each variable, or the file that `<VARIABLE>_FILE` names. An unreadable file is reported once and gives no key. */
 export function environmentSources(
   environment: Readonly<Record<string, string | undefined>>,
   variables: readonly KeyVariable[],
@@ -39,7 +39,7 @@ export function environmentSources(
       try {
         return readFileSync(path, 'utf8')
       } catch (error) {
-        if (!isReported) report(error, `reading the key file of ${variable}_FILE`)
+        if (!isReported) report(error, `reading the key file that ${variable}_FILE names`)
         isReported = true
         return undefined
       }

@@ -1,17 +1,17 @@
 import type { OAuthDetails } from '../../core/credential.ts'
 import { defined } from '../../core/defined.ts'
 
-/** How one vendor hands out and renews tokens. All of it is data, and every address can be set by configuration. */
+/** How one vendor issues and renews tokens. It is all data, and every URL can be set in the configuration. */
 export type OAuthFlow = {
   provider: string
   tokenUrl: string
   clientId?: string
   body: 'form' | 'json'
-  /** Asked for at the login; a renewal keeps what was granted. */
+  /** Requested at the login; a renewal keeps the granted scope. */
   scope?: string
   /**
-   * What renewing means. `refresh-token`: the grant of RFC 6749, section 6. `exchange`: a long-lived token is shown at
-   * `exchangeUrl` and a short-lived one comes back; it can be done again and again.
+   * `refresh-token` is the grant of RFC 6749, section 6. `exchange` sends a long-lived token to `exchangeUrl`, which
+   * returns a short-lived one; it can be repeated.
    */
   renewal: { type: 'refresh-token' } | { type: 'exchange'; exchangeUrl: string; scheme: 'token' | 'bearer' }
   /** Sent to the vendor's token endpoints. */
@@ -21,11 +21,11 @@ export type OAuthFlow = {
   /** A header of model requests whose value is a claim in the tokens. */
   claimHeader?: { header: string; claim: readonly string[] }
   device?: DeviceEndpoints
-  /** Says whether the account may use paid models. */
+  /** Reports whether the account may use paid models. */
   accountUrl?: string
 }
 
-/** `standard` is RFC 8628. `codex` gives a code that is exchanged for tokens in a third request. */
+/** `standard` is RFC 8628. `codex` returns a code that is exchanged for tokens in a third request. */
 export type DeviceEndpoints =
   | { type: 'standard'; codeUrl: string }
   | { type: 'codex'; codeUrl: string; pollUrl: string; verificationUrl: string; redirectUri: string }
@@ -37,9 +37,9 @@ type FlowOverride = Partial<Pick<OAuthFlow, 'tokenUrl' | 'clientId' | 'accountUr
 export type FlowOverrides = Readonly<Record<string, FlowOverride>>
 
 /**
- * None of these was ever tried against its vendor. Addresses, client ids and bodies are those of public programs that
- * log in the same way, as far as they could be found; the tests speak to a token endpoint of ours. Newer Claude programs are said to use
- * platform.claude.com for the same path.
+ * None of these flows was ever tried against its vendor. URLs, client ids and bodies are those of public programs with
+ * the same login, as far as they could be found; the tests use a simulated token endpoint. Newer Claude programs
+ * reportedly use platform.claude.com for the same path.
  */
 const FLOWS: Readonly<Record<string, OAuthFlow>> = {
   codex: {
@@ -87,20 +87,20 @@ const FLOWS: Readonly<Record<string, OAuthFlow>> = {
     grantHeaders: { 'editor-version': 'vscode/1.99.3', 'copilot-integration-id': 'vscode-chat' },
     device: { type: 'standard', codeUrl: 'https://github.com/login/device/code' },
   },
-  /** Any server of RFC 6749; its address comes with the credential. */
+  /** Any server that follows RFC 6749; its URL is stored with the credential. */
   generic: { provider: '', tokenUrl: '', body: 'form', renewal: { type: 'refresh-token' } },
 }
 
-/** Configuration first, then what the credential brought, then the vendor's own. Undefined: no such flow. */
+/** The configuration overrides the credential, which overrides the vendor's defaults. Undefined: no such flow. */
 export function findFlow(details: OAuthDetails, overrides: FlowOverrides): OAuthFlow | undefined {
   const flow = FLOWS[details.flow]
   if (!flow) return undefined
   const { exchangeUrl, ...override } = overrides[details.flow] ?? {}
-  const own = defined({ tokenUrl: details.tokenUrl, clientId: details.clientId })
+  const fromCredential = defined({ tokenUrl: details.tokenUrl, clientId: details.clientId })
   const { renewal } = flow
   return {
     ...flow,
-    ...own,
+    ...fromCredential,
     ...override,
     renewal: renewal.type === 'exchange' && exchangeUrl !== undefined ? { ...renewal, exchangeUrl } : renewal,
   }
@@ -112,5 +112,5 @@ export const flowNames: readonly string[] = Object.keys(FLOWS)
 export const findFlowName = (provider: string): string | undefined =>
   flowNames.find((name) => FLOWS[name]!.provider === provider)
 
-/** The provider whose models the tokens of this flow are for; none for a flow that fits any. */
+/** The provider whose models accept the tokens of this flow; undefined for the generic flow. */
 export const flowProvider = (name: string): string | undefined => FLOWS[name]?.provider || undefined

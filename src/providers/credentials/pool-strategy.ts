@@ -1,15 +1,15 @@
 import type { PoolStrategy } from '../../core/credential.ts'
 
 type RankedCandidate = {
-  /** In the order of the whole pool. */
+  /** Its index in the order of the whole pool. */
   position: number
   uses: number
 }
 
-/** `after`: the place that was taken last, -1 before the first. */
+/** `lastPosition` is the position that was picked last, -1 before the first. */
 type PickState = { lastPosition: number; fraction: number }
 
-/** One of those that can serve, which are in the order of the pool and at least one. */
+/** Picks one of `usable`, which is not empty and in the order of the pool. */
 export function pickCandidate<T extends RankedCandidate>(
   strategy: PoolStrategy,
   usable: readonly T[],

@@ -20,29 +20,29 @@ type RefreshDeps = {
   clock: Clock
   randomness: Pick<Randomness, 'uuid'>
   report(fault: unknown, where: string): void
-  /** Longer than the token endpoint is waited for, so that nobody else asks meanwhile. */
+  /** Longer than the timeout of the token endpoint, so that no other process sends the same refresh token. */
   leaseMs?: number
 }
 
-type RefreshOnce = (id: CredentialId, asked: { failedSecret: string; signal: AbortSignal }) => Promise<RefreshResult>
+type RefreshOnce = (id: CredentialId, options: { failedSecret: string; signal: AbortSignal }) => Promise<RefreshResult>
 
 const LEASE_MS = 30_000
 const POLL_MS = 50
-/** How long the holder of a claim is watched before it is tried whether the claim has lapsed. */
+/** How long to wait for the holder of a claim before trying whether the claim has expired. */
 const HOLDER_WAIT_MS = 1_000
 const WRITE_RETRY_MS = 1_000
 const MAX_WRITES = 300
 
 /**
- * Renews a stored credential once across all processes. Many askers of one process share one renewal, and whoever finds
- * that another process holds the claim waits for its result. Without a `failedSecret` whatever is there is renewed.
+ * Renews a stored credential once across all processes. Callers in one process share one renewal, and a process that
+ * finds the claim held by another waits for its result. An empty `failedSecret` renews the current secret.
  */
 export function newRefreshOnce(deps: RefreshDeps): RefreshOnce {
   const inFlight = new Map<CredentialId, Promise<RefreshResult>>()
   return (id, { failedSecret, signal }) => {
     let renewal = inFlight.get(id)
     if (!renewal) {
-      // An asker who leaves does not stop it: a refresh token that was shown must not be lost.
+      // A caller that aborts does not stop the renewal: the new tokens must not be lost once the old one was sent.
       renewal = renew(id, failedSecret, deps).finally(() => inFlight.delete(id))
       inFlight.set(id, renewal)
     }
@@ -56,7 +56,7 @@ async function renew(id: CredentialId, failedSecret: string, deps: RefreshDeps):
   let firstGeneration: number | undefined
   for (;;) {
     const row = await store.get(organizationId, id)
-    if (!row) return { type: 'failed', detail: 'there is no such credential any more' }
+    if (!row) return { type: 'failed', detail: 'the credential no longer exists' }
     firstGeneration ??= row.generation
     if (row.generation !== firstGeneration) return { type: 'refreshed' }
     if (row.state.type === 'dead') return { type: 'dead', detail: row.state.detail }
@@ -78,7 +78,7 @@ async function renew(id: CredentialId, failedSecret: string, deps: RefreshDeps):
   }
 }
 
-/** Undefined: look again, the claim may have lapsed or the row moved. */
+/** Undefined means: load the row again, because the claim may have expired or the row changed. */
 async function waitForHolder(seen: StoredCredential, deps: RefreshDeps): Promise<RefreshResult | undefined> {
   const { organizationId, store, clock } = deps
   const end = clock.monotonic() + HOLDER_WAIT_MS
@@ -86,14 +86,14 @@ async function waitForHolder(seen: StoredCredential, deps: RefreshDeps): Promise
     await clock.sleep(POLL_MS)
     const row = await store.get(organizationId, seen.id)
     if (row?.generation !== seen.generation || row.state.type === 'dead') return undefined
-    // Given back without a new secret: asking at once again, process after process, would help nobody.
+    // The holder released the claim without a new secret: a retry by every waiting process would fail the same way.
     if (row.refreshingBy === undefined)
       return { type: 'failed', detail: row.refreshFailure ?? 'another process could not renew it' }
   }
   return undefined
 }
 
-/** The only place that shows a refresh token. If we die in here the claim lapses, and the token is tried once more. */
+/** The only function that sends a refresh token. If the process dies here, the claim expires and another one retries. */
 async function redeemRefreshToken(row: StoredCredential, claimId: string, deps: RefreshDeps): Promise<RefreshResult> {
   const { store, box, flows, clock } = deps
   const releaseClaim = async (failure: string): Promise<RefreshResult> => {
@@ -101,12 +101,12 @@ async function redeemRefreshToken(row: StoredCredential, claimId: string, deps: 
     return { type: 'failed', detail: failure }
   }
   const flow = row.oauth && findFlow(row.oauth, flows)
-  if (!flow) return releaseClaim(`no OAuth flow is known by the name "${row.oauth?.flow ?? ''}"`)
+  if (!flow) return releaseClaim(`unknown OAuth flow "${row.oauth?.flow ?? ''}"`)
   const refreshToken = box.open(row.sealed.refreshToken!, row.id)
   if (refreshToken === undefined)
-    return releaseClaim('its refresh token cannot be opened with the key file of this home')
+    return releaseClaim('its refresh token cannot be decrypted with the key file of this home')
 
-  // Our own deadline alone ends it: whoever asked may be gone, the token is not.
+  // Only the endpoint's timeout ends this request; the caller's signal does not, because the token is spent.
   const answer = await refreshTokens(refreshToken, { flow, now: clock.now(), signal: new AbortController().signal })
   switch (answer.type) {
     case 'tokens':
@@ -127,7 +127,7 @@ async function storeRenewedTokens(row: StoredCredential, tokens: Tokens, deps: R
   const { store, box, clock } = deps
   const { secret, refreshToken, expiresAt, headers, baseUrl } = tokens
   const oauth = { ...row.oauth!, ...defined({ headers, baseUrl }) }
-  // Sealed for each try: the key may be rotated between two of them.
+  // Sealed again for each retry: the key may be rotated in between.
   const write = () =>
     store.renew(row.id, {
       generation: row.generation,
@@ -140,11 +140,11 @@ async function storeRenewedTokens(row: StoredCredential, tokens: Tokens, deps: R
       at: clock.now(),
     })
   await retryWrite(write, deps)
-  // If it was not ours to write, somebody else has renewed it: there is a new secret in any case.
+  // If the generation has moved, another process renewed the credential: there is a new secret in either case.
   return { type: 'refreshed' }
 }
 
-/** The old token is spent, so the new one exists only here: a full disk or a bad key file is waited out. */
+/** The old token is spent and the new one exists only in memory, so a full disk or a bad key file is retried. */
 async function retryWrite<T>(write: () => Promise<T>, { clock, report }: RefreshDeps): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -152,7 +152,7 @@ async function retryWrite<T>(write: () => Promise<T>, { clock, report }: Refresh
     } catch (error) {
       const mayPass = error instanceof Problem || (error instanceof StorageError && error.isTransient)
       if (!mayPass || attempt === MAX_WRITES) throw error
-      if (attempt === 1) report(error, 'keeping a renewed credential')
+      if (attempt === 1) report(error, 'storing a renewed credential')
       await clock.sleep(WRITE_RETRY_MS)
     }
   }
@@ -160,9 +160,11 @@ async function retryWrite<T>(write: () => Promise<T>, { clock, report }: Refresh
 
 async function awaitRenewal(renewal: Promise<RefreshResult>, signal: AbortSignal): Promise<RefreshResult> {
   try {
-    return (await untilAborted(renewal, signal)) ?? { type: 'failed', detail: 'the wait for its renewal was ended' }
+    return (
+      (await untilAborted(renewal, signal)) ?? { type: 'failed', detail: 'the caller stopped waiting for the renewal' }
+    )
   } catch (error) {
-    // A key file that is refused, or a store that is away: both say what to do.
+    // A rejected key file or an unavailable store: both messages say what to do.
     if (error instanceof StorageError || error instanceof Problem) return { type: 'failed', detail: error.message }
     throw error
   }

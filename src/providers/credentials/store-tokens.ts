@@ -18,7 +18,7 @@ type StoreTokensDeps = {
   randomness: Pick<Randomness, 'uuid'>
 }
 
-/** A new credential, or a new life for the one of that label: that is how a dead one is renewed. */
+/** Adds a credential, or replaces the tokens of the one with that label, which revives a dead credential. */
 export async function storeTokens(login: OAuthLogin, deps: StoreTokensDeps): Promise<CredentialId> {
   const { organizationId, store, box, clock, randomness } = deps
   const { provider, label, flow, tokens } = login
@@ -35,7 +35,10 @@ export async function storeTokens(login: OAuthLogin, deps: StoreTokensDeps): Pro
     const at = clock.now()
     const existing = (await store.list(organizationId, provider)).find((row) => row.label === label)
     if (existing && existing.kind !== 'oauth')
-      throw new Problem('conflict', `"${label}" is an API key of ${provider}. Choose another label for the login.`)
+      throw new Problem(
+        'conflict',
+        `The label "${label}" is taken by an API key of ${provider}. Choose another label for the login.`,
+      )
     if (existing) {
       const { id, generation } = existing
       if (await store.renew(id, { generation, sealed: sealedFor(id), ...details, at })) return id

@@ -5,19 +5,19 @@ import type { OAuthFlow } from './oauth-flows.ts'
 const DEADLINE_MS = 15_000
 const MAX_DETAIL_CHARACTERS = 200
 
-/** What a token endpoint said. Nothing here is tried twice: a refresh token may be good for one use. */
+/** The response of a token endpoint. No request is retried: a refresh token may be valid for one use. */
 export type TokenResponse =
   | { type: 'tokens'; tokens: Tokens }
-  /** It answered with an error of OAuth. `isFinal`: what was shown will never work again. */
+  /** An OAuth error. `isFinal`: the token or code that was sent will never work again. */
   | { type: 'refused'; code: string; detail: string; isFinal: boolean }
-  /** Nobody answered, or nothing that can be read: nothing is known about the token. */
+  /** No response, or an unreadable one: the state of the token is unknown. */
   | { type: 'unavailable'; detail: string }
 
 export type Tokens = {
   secret: string
   refreshToken?: string
   expiresAt?: number
-  /** What each use of the token needs beside it. */
+  /** Headers that each request with the token needs. */
   headers?: Record<string, string>
   baseUrl?: string
 }
@@ -45,7 +45,7 @@ async function exchangeToken(longLived: string, request: TokenRequest): Promise<
     headers: { ...flow.requestHeaders, authorization },
     signal,
   })
-  // This vendor gives no code: 401 means that the long-lived token was withdrawn.
+  // This vendor sends no error code: 401 means that the long-lived token was revoked.
   if (reply.type === 'reply' && reply.status === 401)
     return { type: 'refused', code: 'token_revoked', detail: 'the vendor no longer accepts this login', isFinal: true }
   return toTokenResponse(reply, [longLived], request)
@@ -71,7 +71,7 @@ export function post(
 
 type EndpointRequest = { headers: Record<string, string>; body?: string; signal: AbortSignal }
 
-/** Redirects are not followed: a token goes where it was meant to go. */
+/** Redirects are not followed, so that a token reaches only the configured host. */
 export async function sendRequest(url: string, { headers, body, signal }: EndpointRequest): Promise<EndpointReply> {
   try {
     const { request } = await loadUndici()
@@ -84,16 +84,19 @@ export async function sendRequest(url: string, { headers, body, signal }: Endpoi
     const text = await stream.text()
     const parsed = parseJsonObject(text)
     if (parsed) return { type: 'reply', status: statusCode, body: parsed }
-    return { type: 'unavailable', detail: `${hostOf(url)} answered with status ${statusCode} and no JSON` }
+    return {
+      type: 'unavailable',
+      detail: `${hostOf(url)} answered with status ${statusCode} and a body that is not JSON`,
+    }
   } catch (error) {
-    // Only its code: messages may repeat what was sent.
+    // Only the code: the message may contain what was sent.
     const { code, name } = error as { code?: unknown; name?: string }
     const reason = typeof code === 'string' ? code : (name ?? 'unknown error')
-    return { type: 'unavailable', detail: `${hostOf(url)} could not be asked (${reason})` }
+    return { type: 'unavailable', detail: `${hostOf(url)} could not be reached (${reason})` }
   }
 }
 
-/** RFC 6749, section 5.2, what vendors add to it, and the states of a token that never end. */
+/** RFC 6749, section 5.2, the additions of vendors, and the permanent states of a token. */
 const FINAL_CODES: ReadonlySet<string> = new Set([
   'invalid_grant',
   'unauthorized_client',
@@ -116,7 +119,7 @@ function toTokenResponse(
   if (tokens) return { type: 'tokens', tokens }
   const { code, text } = parseOAuthError(body)
   if (code === undefined) return { type: 'unavailable', detail: `the token endpoint answered with status ${status}` }
-  // A vendor in trouble has no verdict to give.
+  // A 5xx or 429 response says nothing final about the token.
   const isFinal = status < 500 && status !== 429 && FINAL_CODES.has(code)
   return { type: 'refused', code, detail: redactSecrets(sentSecrets, text ?? code), isFinal }
 }
@@ -154,7 +157,7 @@ function parseClaimHeader(body: Record<string, unknown>, flow: OAuthFlow): Recor
   return undefined
 }
 
-/** `{error: "code", error_description}` of the standard, and `{error: {code, message}}` of some vendors. */
+/** Reads `{error: "code", error_description}` of the standard and `{error: {code, message}}` of some vendors. */
 export function parseOAuthError(body: Record<string, unknown>): { code?: string; text?: string } {
   const inner = asRecord(body.error)
   const code = asText(body.error) ?? asText(inner?.code) ?? asText(inner?.type)
@@ -162,7 +165,7 @@ export function parseOAuthError(body: Record<string, unknown>): { code?: string;
   return defined({ code, text })
 }
 
-/** A vendor may repeat what it was shown; our records must not. */
+/** A vendor may echo the secret it received; stored details must not contain it. */
 function redactSecrets(secrets: readonly string[], text: string): string {
   const long = secrets.filter((secret) => secret.length >= 8)
   return long
@@ -184,4 +187,4 @@ export const asText = (value: unknown): string | undefined =>
 export const asRecord = (value: unknown): Record<string, unknown> | undefined =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
 
-const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'an address that is no URL')
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'an invalid URL')

@@ -6,7 +6,7 @@ const FLUSH_INTERVAL_MS = 5_000
 
 type UseCounter = {
   count(id: CredentialId, at: number): void
-  /** Those that are not in the row yet. */
+  /** The uses that are not written to the row yet. */
   uncommitted(id: CredentialId): number
   flush(): Promise<void>
 }
@@ -18,7 +18,7 @@ type UseCounterDeps = {
   report(fault: unknown, where: string): void
 }
 
-/** One write per few seconds, however many uses: a commit per attempt would cost more than the count is worth. */
+/** Batches uses into one write every few seconds: a commit per attempt costs more than the count is worth. */
 export function newUseCounter({ countUses, isStored, clock, report }: UseCounterDeps): UseCounter {
   const pending = new Map<CredentialId, { uses: number; at: number }>()
   let flushedAt = Number.NEGATIVE_INFINITY
@@ -31,8 +31,8 @@ export function newUseCounter({ countUses, isStored, clock, report }: UseCounter
       await countUses(uses)
       for (const { id, uses: written } of uses) settle(id, written)
     } catch (error) {
-      // They stay where they are and are tried again with the next ones.
-      report(error, 'counting the uses of credentials')
+      // The counts stay pending and are written with the next batch.
+      report(error, 'writing the use counts of credentials')
     }
   }
 

@@ -11,19 +11,19 @@ import type { EmbeddingEndpoint } from './request-vectors.ts'
 
 type EmbedderOptions = {
   set: Pick<ProviderSet, 'vendors' | 'quirksOf'>
-  /** What the configuration says instead of the vendor. */
+  /** The configuration, which overrides the vendor. */
   overrides: Readonly<Record<string, { dialect?: HttpDialect; timeout_ms?: number }>>
   credentials: Pick<Credentials, 'choose'>
   clock: Pick<Clock, 'now'>
 }
 
-/** What only this key is refused; another of the pool may be served. */
+/** Failures of one key; another key of the pool may work. */
 const KEY_FAILURES: ReadonlySet<FailureKind> = new Set(['auth-rejected', 'rate-limited', 'quota-exhausted'])
 const MAX_KEYS = 4
-/** After silence nobody's search is kept waiting for a while. What is stored is still tried, and ends the rest. */
+/** After a timeout, queries fail at once for this long. Storage requests are still sent; success ends the cooldown. */
 const TIMEOUT_COOLDOWN_MS = 30_000
 
-/** As their vendors state them. */
+/** As documented by the vendors. */
 const DIMENSIONS: Readonly<Record<string, number>> = {
   'text-embedding-3-small': 1536,
   'text-embedding-3-large': 3072,
@@ -49,9 +49,9 @@ export function newEmbedder({ set, overrides, credentials, clock }: EmbedderOpti
 
   async function embed(target: Target, texts: readonly string[], options: EmbedOptions): Promise<EmbedResult> {
     const endpoint = findEndpoint(target)
-    if (!endpoint) return failed('model-unknown', `${target.provider} embeds nothing here`)
-    const rest = timedOut.get(handleOf(target))
-    if (rest && options.purpose === 'question' && clock.now() < rest.until) return rest.answer
+    if (!endpoint) return failed('model-unknown', `provider ${target.provider} is not configured for embeddings`)
+    const timeout = timedOut.get(handleOf(target))
+    if (timeout && options.purpose === 'question' && clock.now() < timeout.until) return timeout.answer
     const answer = await requestWithPool(endpoint, texts, options)
     if (answer.type === 'vectors') {
       seenDimensions.set(handleOf(target), answer.vectors[0]!.length)
@@ -73,7 +73,8 @@ export function newEmbedder({ set, overrides, credentials, clock }: EmbedderOpti
       const choice = await credentials.choose(target.provider, { setAside, at: clock.now(), signal: options.signal })
       if (choice.type === 'cooling') return failed('cooling-down', choice.detail)
       if (choice.type === 'spent') return failed('auth-rejected', choice.detail)
-      if (choice.type === 'none' && endpoint.needsKey) return failed('auth-rejected', `${target.provider} has no key`)
+      if (choice.type === 'none' && endpoint.needsKey)
+        return failed('auth-rejected', `provider ${target.provider} has no API key`)
       const grant = choice.type === 'granted' ? choice.grant : undefined
       const { requestVectors } = await import('./request-vectors.ts')
       const answer = await requestVectors({ ...endpoint, grant }, texts, options)

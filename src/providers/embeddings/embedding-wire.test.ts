@@ -4,7 +4,7 @@ import { geminiEmbeddings } from '../gemini/embeddings.ts'
 import { openaiEmbeddings } from '../openai/embeddings.ts'
 import { readVectors } from './embedding-wire.ts'
 
-test('vectors are taken in the order that is stated, whichever they came in', () => {
+test('vectors are ordered by their stated index', () => {
   const answer = {
     data: [
       { index: 1, embedding: [2, 2] },
@@ -19,7 +19,7 @@ test('vectors are taken in the order that is stated, whichever they came in', ()
   assert.deepEqual(readVectors(geminiEmbeddings.vectorsIn(gemini), 2)?.length, 2)
 })
 
-test('an answer that is not one vector for each text is none', () => {
+test('a response that is not one vector per text is rejected', () => {
   const bad: unknown[][] = [
     [],
     [[1, 2]],
@@ -36,15 +36,15 @@ test('an answer that is not one vector for each text is none', () => {
     assert.equal(openaiEmbeddings.vectorsIn(answer), undefined)
 })
 
-test('what is asked for is what each vendor documents', () => {
-  const asked = { model: 'near', texts: ['a', 'b'], purpose: 'question' as const }
-  assert.deepEqual(openaiEmbeddings.body(asked), {
+test("requests have the format of each vendor's documentation", () => {
+  const request = { model: 'near', texts: ['a', 'b'], purpose: 'question' as const }
+  assert.deepEqual(openaiEmbeddings.body(request), {
     model: 'near',
     input: ['a', 'b'],
     encoding_format: 'float',
   })
   assert.equal(geminiEmbeddings.path('near'), '/v1beta/models/near:batchEmbedContents')
-  assert.deepEqual(geminiEmbeddings.body({ ...asked, texts: ['a'] }), {
+  assert.deepEqual(geminiEmbeddings.body({ ...request, texts: ['a'] }), {
     requests: [{ model: 'models/near', content: { parts: [{ text: 'a' }] }, taskType: 'RETRIEVAL_QUERY' }],
   })
 })

@@ -3,19 +3,19 @@ import type { Quirks } from '../wire/quirks.ts'
 
 type EmbeddingRequest = { model: string; texts: readonly string[]; purpose: EmbedOptions['purpose'] }
 
-/** How one language asks for vectors, and where they are in its answer. */
+/** How one dialect requests vectors, and where they are in the response. */
 export type EmbeddingWire = {
   auth: NonNullable<Quirks['auth']>
   path(model: string): string
-  body(asked: EmbeddingRequest): object
-  /** In the order of the texts; undefined where the answer is none. */
+  body(request: EmbeddingRequest): object
+  /** In the order of the texts; undefined if the response has no vectors. */
   vectorsIn(answer: unknown): unknown[] | undefined
 }
 
 export const fieldOf = (value: unknown, name: string): unknown =>
   value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[name] : undefined
 
-/** All of them, each a list of numbers, all of one length; undefined where anything is missing. */
+/** `count` lists of numbers of equal length; undefined if the response has anything else. */
 export function readVectors(found: unknown[] | undefined, count: number): number[][] | undefined {
   if (found?.length !== count) return undefined
   const first = found[0]

@@ -9,7 +9,7 @@ import { authHeaders } from '../wire/auth-headers.ts'
 import type { Quirks } from '../wire/quirks.ts'
 import { readVectors } from './embedding-wire.ts'
 
-/** Somebody waits for a search and would rather have it by words; nobody waits for storage. */
+/** A user waits for a search, which can fall back to keywords; storage runs in the background. */
 const TIMEOUTS_MS: Record<EmbedOptions['purpose'], number> = { question: 5_000, storage: 60_000 }
 /** Vectors of 64 texts of 3,072 numbers are 4 MB of JSON. */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024
@@ -23,7 +23,7 @@ export type EmbeddingEndpoint = {
   timeoutMs: number | undefined
 }
 
-/** Asks once; loaded with the first request. */
+/** Sends one request without retry; this file is loaded with the first one. */
 export async function requestVectors(
   endpoint: EmbeddingEndpoint & { grant: Grant | undefined },
   texts: readonly string[],
@@ -54,10 +54,12 @@ export async function requestVectors(
         failure: classifyReply({ provider, model, status: reply.statusCode, text }, reply.headers),
       }
     const vectors = readVectors(wire.vectorsIn(parseJson(text)), texts.length)
-    return vectors ? { type: 'vectors', vectors } : failed('malformed-answer', 'what it answered are no vectors')
+    return vectors
+      ? { type: 'vectors', vectors }
+      : failed('malformed-answer', 'the response is not one vector per text')
   } catch (error) {
     if (signal.aborted && signal.reason?.name === 'TimeoutError')
-      return failed('timeout', `no vectors came within ${deadlineMs / 1_000} s`)
+      return failed('timeout', `no vectors arrived within ${deadlineMs / 1_000} s`)
     return { type: 'failure', failure: classifyTransport(error, 'connect') }
   }
 }
@@ -77,7 +79,7 @@ async function readLimited(body: AsyncIterable<Buffer>, most: number): Promise<s
   let size = 0
   for await (const chunk of body) {
     size += chunk.length
-    if (size > most) throw new Error('the answer is too large')
+    if (size > most) throw new Error(`the response is larger than ${most} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

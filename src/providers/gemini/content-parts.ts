@@ -8,17 +8,17 @@ import { imageData, imageNote, imageUrl } from '../images/image-source.ts'
 import { newEncodedMessages } from '../wire/encoded-messages.ts'
 import { summaryText } from '../wire/summary-text.ts'
 
-/** What beside the body decides how a message is written. */
+/** Everything except the body that affects how a message is encoded. */
 export type PartForm = {
   signatures: 'replayed' | 'left-out'
-  /** What a call without a signature of this vendor carries. */
+  /** How a call without a signature of this vendor is sent. */
   unsignedCalls: 'bare' | 'excused'
   resultImages: 'nested' | 'beside' | 'left-out'
-  /** The answer before a tool message: results carry the names of their tools. It never changes for one message. */
+  /** The answer before a tool message: results carry the names of their tools. It is constant for one message. */
   answer?: AssistantBody | undefined
 }
 
-/** The parts of a message without the brackets, so that neighbors of one role can share a content. */
+/** The parts of a message without brackets, so that adjacent messages of one role can share a content. */
 export const partTexts = newEncodedMessages<PartForm>(
   (body, form) =>
     partsOf(body, form)
@@ -69,17 +69,17 @@ function answerParts({ content, calls }: AssistantBody, form: PartForm): Part[] 
   return parts
 }
 
-/** The vendor's word for a call that it did not make itself, or whose signature was lost. */
+/** The vendor's placeholder for a call that it did not make itself, or whose signature was lost. */
 const SKIP_SIGNATURE = 'skip_thought_signature_validator'
 
-/** Of calls made together only the first is signed. */
+/** Of parallel calls only the first is signed. */
 function callSignature(signature: string | undefined, index: number, form: PartForm): string | undefined {
   const isOurs = signature !== undefined && !signature.startsWith('ai-sdk:')
   if (isOurs && form.signatures === 'replayed') return signature
   return index === 0 && form.unsignedCalls === 'excused' ? SKIP_SIGNATURE : undefined
 }
 
-/** A signature that came with text is kept as a thought without words behind it, and goes back onto that text. */
+/** A signature that came with text is stored as an empty thought after it, and is attached to that text again. */
 function addAnswerPart(parts: Part[], part: AnswerPart, { signatures }: PartForm): void {
   switch (part.type) {
     case 'text':
@@ -149,7 +149,7 @@ function typeOfUrl(url: string): string {
 
 const textParts = (text: string): Part[] => (text.trim() === '' ? [] : [{ text }])
 
-/** The arguments of a call must be an object, also of a call that was refused for not having been one. */
+/** The arguments of a call must be an object, also for a stored call that was rejected because they were not. */
 function inputObject(input: Json): Record<string, Json> {
   if (input !== null && typeof input === 'object' && !Array.isArray(input)) return input
   return input === null ? {} : { value: input }

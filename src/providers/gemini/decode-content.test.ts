@@ -51,7 +51,7 @@ test('each finish reason is a finish or a failure', () => {
   assert.equal(endOf(chunk([{ functionCall: { name: 'look' } }]), chunk([], 'STOP')), 'tool-calls')
 })
 
-test('a blocked prompt is a refusal that says why', () => {
+test('a blocked prompt is a refusal with the reason', () => {
   const blocked = { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 7 } }
   const { parts } = decode(blocked)
   assert.deepEqual(parts, [
@@ -68,7 +68,7 @@ test('a blocked prompt is a refusal that says why', () => {
   ])
 })
 
-test('an error inside a 200 is classified by its code, and ends the answer', () => {
+test('an error event inside a 200 is classified by its code, and ends the answer', () => {
   const error = { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }
   const { parts, refusals } = decode(chunk([{ text: 'Hi' }]), error, chunk([], 'STOP'))
   assert.deepEqual(
@@ -85,13 +85,13 @@ test('a stream without a finish reason has no finish', () => {
   assert.equal(endOf(), undefined)
 })
 
-test('chunks that say nothing are passed over; what is no chunk is a failure', () => {
+test('empty chunks are skipped, and an event that is not a chunk is a failure', () => {
   assert.deepEqual(decode({}, { candidates: [] }, { candidates: [{ content: null }] }, chunk([{}])).parts, [])
   assert.deepEqual(decode({ candidates: [{ content: { parts: [null, 3] } }] }).parts, [])
   for (const broken of ['{"candidates":', 'null', '[]', '']) assert.equal(endOf(broken), 'malformed-answer')
 })
 
-test('a call without an id gets none, and a call without arguments an empty object', () => {
+test('a call without an id has an empty one, and a call without arguments gets an empty object', () => {
   assert.deepEqual(decode(chunk([{ functionCall: { name: 'look' }, thoughtSignature: 's' }])).parts, [
     { type: 'call-start', index: 0, callId: '', tool: 'look', signature: 's' },
     { type: 'call-delta', index: 0, json: '{}' },

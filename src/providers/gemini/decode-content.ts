@@ -12,7 +12,7 @@ import type { Finish, Usage } from '../../core/event.ts'
 import type { Failure, FailureKind } from '../../core/failure.ts'
 import type { DecodeContext, Decoder } from '../wire/dialect.ts'
 
-/** What came over the wire may lack anything. */
+/** Every field of a received event may be missing. */
 type Chunk = {
   candidates?: (Omit<Candidate, 'finishReason' | 'content'> & {
     finishReason?: string
@@ -32,7 +32,7 @@ export function newContentDecoder({ provider, model, headers, classify }: Decode
   function take({ data }: { data: string }): Part[] {
     if (isOver || data === '[DONE]') return []
     const chunk = parse(data)
-    if (!chunk) return fail(malformed(`a chunk of the stream is no JSON object: ${data.slice(0, 200)}`))
+    if (!chunk) return fail(malformed(`a chunk of the stream is not a JSON object: ${data.slice(0, 200)}`))
     if (chunk.error) return fail(refused(chunk.error, data))
     if (chunk.usageMetadata) usage = usageOf(chunk.usageMetadata)
     const { blockReason, blockReasonMessage } = chunk.promptFeedback ?? {}
@@ -64,7 +64,7 @@ export function newContentDecoder({ provider, model, headers, classify }: Decode
     return signature ? [...content, { type: 'reasoning-signature', signature, origin: 'gemini' }] : content
   }
 
-  /** Every chunk repeats it: the first and the last are enough. */
+  /** Every chunk repeats the usage; only the first and the last are emitted. */
   function emitUsage(): Part[] {
     if (!usage || usage === emittedUsage) return []
     emittedUsage = usage
@@ -86,7 +86,7 @@ export function newContentDecoder({ provider, model, headers, classify }: Decode
 
 type FinishContext = { hasCalls: boolean; message: string | undefined }
 
-/** What each reason to stop means: an end of the answer, or why there is none. */
+/** The finish or the failure kind for each finish reason. */
 const OUTCOMES: Record<Exclude<`${FinishReason}`, 'STOP'>, Finish | FailureKind> = {
   MAX_TOKENS: 'length',
   CONTINUATION: 'length',
@@ -108,7 +108,7 @@ const OUTCOMES: Record<Exclude<`${FinishReason}`, 'STOP'>, Finish | FailureKind>
   FINISH_REASON_UNSPECIFIED: 'malformed-answer',
 }
 
-/** Reasons the SDK does not know yet. */
+/** Reasons that the SDK does not list yet. */
 const NEWER: Record<string, FailureKind> = {
   MISSING_THOUGHT_SIGNATURE: 'signature-rejected',
   MALFORMED_RESPONSE: 'malformed-answer',
@@ -130,7 +130,7 @@ const blocked = (reason: string, message: string | undefined): Failure => ({
   detail: message || `the prompt was blocked: ${reason}`,
 })
 
-/** Thoughts are charged as output and counted apart; prompts of the vendor's own tools are prompt. */
+/** Thoughts are billed as output but counted separately; prompts of the vendor's own tools count as prompt. */
 function usageOf(counts: Partial<GenerateContentResponseUsageMetadata>): Usage {
   const { thoughtsTokenCount: thoughts, cachedContentTokenCount: cached } = counts
   return {

@@ -37,7 +37,7 @@ const results = (...callIds: string[]): MessageBody => ({
   outcomes: callIds.map((callId) => ({ callId, status: 'success', output: `seen ${callId}` })),
 })
 
-test('a request names its model in the path, its key in a header and its prompt apart', () => {
+test('a request has its model in the path, its key in a header and its system prompt in a separate field', () => {
   const grant: Grant = { credentialId: 'credential-1', secret: 'AIza1', kind: 'api-key' }
   const { path, headers, body } = encode({ outputCap: 99 }, grant)
   assert.equal(path, '/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse')
@@ -50,7 +50,7 @@ test('a request names its model in the path, its key in a header and its prompt 
   assert.deepEqual(encode({}, { ...grant, kind: 'oauth' }).headers, { authorization: 'Bearer AIza1' })
 })
 
-test('effort is a budget for one generation, a level for the next and nothing before', () => {
+test('effort is a budget for one generation, a level for the next, and is left out for older ones', () => {
   const thinking = (model: string) => encode({ model, effort: 'medium' }).body.generationConfig.thinkingConfig
   assert.deepEqual(thinking('gemini-2.5-flash'), { includeThoughts: true, thinkingBudget: 8_192 })
   assert.deepEqual(thinking('gemini-3-flash-preview'), { includeThoughts: true, thinkingLevel: 'MEDIUM' })
@@ -61,7 +61,7 @@ test('effort is a budget for one generation, a level for the next and nothing be
   assert.equal(encode().body.generationConfig.thinkingConfig, undefined)
 })
 
-test('signatures go back onto the part they came with, and only those of this vendor', () => {
+test('signatures are sent back on the part they came with, and only those of this vendor', () => {
   const content: AssistantBody['content'] = [
     { type: 'reasoning', text: 'Hm.', signature: 's1', origin: 'gemini' },
     { type: 'reasoning', text: 'unsigned' },
@@ -86,7 +86,7 @@ test('signatures go back onto the part they came with, and only those of this ve
   })
 })
 
-test('a call that this vendor did not sign is excused where signatures are demanded', () => {
+test('a call that this vendor did not sign gets the placeholder signature where signatures are required', () => {
   const messages = [hello, answer([], { callId: 'a', signature: 'ai-sdk:call:{}' }, { callId: 'b' }), results('a', 'b')]
   const signatures = (model: string) =>
     encode({ model, messages }).body.contents[1]!.parts!.map((part) => part.thoughtSignature)
@@ -94,7 +94,7 @@ test('a call that this vendor did not sign is excused where signatures are deman
   assert.deepEqual(signatures('gemini-2.5-pro'), [undefined, undefined])
 })
 
-test('results come together in the order of their calls, with the names of their tools and their images', () => {
+test('results are sent together in the order of their calls, with the names of their tools and their images', () => {
   const image = { type: 'image', source: { mediaType: 'image/png', data: 'aGk=' } } as const
   const messages: MessageBody[] = [
     hello,
@@ -127,7 +127,7 @@ test('results come together in the order of their calls, with the names of their
   ])
 })
 
-test('images are sent by their bytes or their address; a type the vendor refuses is named in a text', () => {
+test('images are sent as bytes or as a URL; a type that the vendor rejects is replaced by a text', () => {
   const content = [
     { type: 'image', source: { mediaType: 'image/webp', data: 'aGk=' } },
     { type: 'image', source: { url: 'https://example.com/a.png?x=1' } },
@@ -140,7 +140,7 @@ test('images are sent by their bytes or their address; a type the vendor refuses
   ])
 })
 
-test('tool schemas keep what the vendor reads and lose the rest, also deep inside', () => {
+test('tool schemas keep the keywords that the vendor supports and lose the others, at every depth', () => {
   const inputSchema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
@@ -180,7 +180,7 @@ test('tool schemas keep what the vendor reads and lose the rest, also deep insid
   ])
 })
 
-test('structured output has a field of its own, except beside the tools of an older model', () => {
+test('structured output has its own field, except together with the tools of an older model', () => {
   const outputSchema = { name: 'answer', schema: { type: 'object', properties: { a: { type: 'string' } } } }
   const tools = [{ name: 'open', description: 'Opens.', inputSchema: { type: 'object' } }]
   const config = { responseMimeType: 'application/json', responseJsonSchema: outputSchema.schema }

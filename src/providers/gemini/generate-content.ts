@@ -65,7 +65,7 @@ function generationConfig(request: ModelRequest): WireGenerationConfig {
   })
 }
 
-/** Older models refuse an output schema beside tools; there the system prompt asks for it. */
+/** Older models reject an output schema together with tools; for them the system prompt asks for the schema. */
 function systemText(request: ModelRequest): string {
   const { system, outputSchema } = request
   if (!outputSchema || takesSchema(request)) return system
@@ -84,7 +84,7 @@ const declarations = newEncodedTools(
   }),
 )
 
-/** A conversation starts with a user, and ends with one who is to be answered. */
+/** The vendor requires a user turn first and last. */
 const turnsText = newAlternatingTurns<PartForm>({
   modelRole: 'model',
   listName: 'parts',

@@ -1,14 +1,14 @@
 import type { ThinkingConfig, ThinkingLevel } from '@google/genai'
 import type { ModelFacts, ModelRequest } from '../../ports/model.ts'
 
-/** What differs between the generations of the vendor's models. */
+/** Differences between the generations of the vendor's models. */
 type Generation = {
   thinking: 'none' | 'budget' | 'level'
-  /** Refuses a call of the running turn that carries no signature. */
+  /** Rejects a call of the current turn without a signature. */
   demandsSignatures: boolean
-  /** Takes images inside a function response; older ones take them beside it. */
+  /** Accepts images inside a function response; older models accept them beside it. */
   nestsResultImages: boolean
-  /** Takes an output schema and tools in one request. */
+  /** Accepts an output schema and tools in one request. */
   joinsSchemaAndTools: boolean
 }
 
@@ -26,7 +26,7 @@ const SINCE_3: Generation = {
   joinsSchemaAndTools: true,
 }
 
-/** Names without a number (`gemini-flash-latest`) are the newest. */
+/** Names without a number (`gemini-flash-latest`) are of the newest generation. */
 export function generationOf(model: string): Generation {
   const match = /gemini-(?:(\d+)(?:\.(\d+))?|[a-z]+)/.exec(model)
   if (!match) return BEFORE_2_5
@@ -41,7 +41,7 @@ export function geminiFacts(model: string): ModelFacts {
 type Effort = NonNullable<ModelRequest['effort']>
 const BUDGETS: Record<Effort, number> = { low: 2_048, medium: 8_192, high: 24_576 }
 const LEVELS: Record<Effort, `${ThinkingLevel}`> = { low: 'LOW', medium: 'MEDIUM', high: 'HIGH' }
-/** The first model with levels has only two. */
+/** The first model with thinking levels has only two. */
 const HAS_NO_MEDIUM = /gemini-3-pro/
 
 export type WireThinkingConfig = Omit<ThinkingConfig, 'thinkingLevel'> & { thinkingLevel?: `${ThinkingLevel}` }

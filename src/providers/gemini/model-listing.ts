@@ -12,7 +12,7 @@ export const geminiModels: ModelListing = {
   modelOf(entry) {
     const methods = entry.supportedGenerationMethods
     const name = textAt(entry, 'name')?.replace(/^models\//, '')
-    // The list also names models that only embed.
+    // The list includes embedding models.
     if (name === undefined || (Array.isArray(methods) && !methods.includes('generateContent'))) return undefined
     return { model: name, ...limitsIn(entry) }
   },

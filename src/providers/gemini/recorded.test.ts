@@ -9,7 +9,7 @@ import type { ModelRequest } from '../../ports/model.ts'
 import { newWireProvider } from '../wire/wire-provider.ts'
 import { geminiGenerateContent } from './generate-content.ts'
 
-/** Written by hand after the vendor's documented events; nothing here was captured from a live service. */
+/** Written by hand from the vendor's documented events; nothing was captured from a live service. */
 const RECORDED = new URL('./recorded/', import.meta.url)
 
 const request: ModelRequest = {
@@ -20,7 +20,7 @@ const request: ModelRequest = {
 }
 
 for (const name of readdirSync(RECORDED)) {
-  test(`the official SDK and we read ${name} alike`, async () => {
+  test(`the official SDK and the decoder read ${name} alike`, async () => {
     await using server = await serve(readFileSync(new URL(name, RECORDED)))
     const theirs = await readWithSdk(server.url)
     const ours = await readWithHoldfast(server.url)
@@ -93,7 +93,7 @@ async function draftFrom(baseUrl: string): Promise<Draft> {
   return draft
 }
 
-/** In pieces that end in the middle of lines and characters. */
+/** Sends pieces that end in the middle of lines and characters. */
 async function serve(bytes: Buffer) {
   const server = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })

@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.ts'
 
-/** What the vendor reads of JSON Schema; its answer to some of the rest is a refusal. */
+/** The JSON Schema keywords that the vendor supports; some of the others make it reject the request. */
 const KEPT: Record<string, 'value' | 'schema' | 'schemas' | 'named-schemas'> = {
   $id: 'value',
   $anchor: 'value',
@@ -33,7 +33,7 @@ export function schemaSubset(schema: Json): Json {
   for (const [key, value] of Object.entries(withoutConst(schema))) {
     const kind = Object.hasOwn(KEPT, key) ? KEPT[key] : undefined
     if (!kind) continue
-    // Beside a reference nothing else is taken.
+    // A `$ref` must be the only keyword.
     if (schema.$ref !== undefined && !key.startsWith('$')) continue
     if (kind === 'value') subset[key] = value
     else if (kind === 'schema') subset[key] = schemaSubset(value)
@@ -43,12 +43,12 @@ export function schemaSubset(schema: Json): Json {
   return withoutOddEnum(subset)
 }
 
-/** `const` is not read; an enumeration of one says the same. */
+/** `const` is not supported; an enum with one value is equivalent. */
 function withoutConst({ const: only, ...schema }: Schema): Schema {
   return only === undefined || schema.enum !== undefined ? schema : { ...schema, enum: [only] }
 }
 
-/** Enumerations are read for texts and numbers only. */
+/** Enums are supported for strings and numbers only. */
 function withoutOddEnum({ enum: choices, ...schema }: Schema): Schema {
   const isRead = Array.isArray(choices) && choices.every((choice) => ['string', 'number'].includes(typeof choice))
   return isRead ? { ...schema, enum: choices } : schema

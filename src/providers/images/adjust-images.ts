@@ -3,19 +3,19 @@ import type { ModelRequest } from '../../ports/model.ts'
 import { type AdjustedImages, shrinkImages } from './shrink-images.ts'
 import { stripImages } from './strip-images.ts'
 
-/** The strictest vendor takes 5 MB of base64. */
+/** The strictest vendor accepts 5 MB of base64. */
 const MAX_BYTES = 3_750_000
 
 type ImageAdjustmentRequest = Pick<ModelRequest, 'messages' | 'adjustments'>
 
-/** The messages as the shape of the request wants their images; what is stored stays as it is. */
+/** Applies the image adjustments of the request to a copy of its messages; stored messages do not change. */
 export async function adjustImages({ messages, adjustments }: ImageAdjustmentRequest): Promise<AdjustedImages> {
   if (adjustments?.stripImages) return { type: 'shrunk', messages: await stripImages(messages) }
   if (adjustments?.shrinkImages) return shrinkImages(messages, { ...adjustments.shrinkImages, maxBytes: MAX_BYTES })
   return { type: 'shrunk', messages }
 }
 
-/** The stream of the shaped request. A request whose images stay is passed on at once. */
+/** Streams the adjusted request. A request without image adjustments is passed on directly. */
 export function withAdjustedImages(
   request: ModelRequest,
   stream: (request: ModelRequest) => AsyncIterable<Part>,

@@ -5,7 +5,7 @@ import type { ToolOutcome } from '../../core/tool-call.ts'
 
 export type ImageChange = (image: ImagePart) => InputPart | Promise<InputPart>
 
-/** Every image through the change. A message without a change is the same object as before. */
+/** Applies the change to every image. An unchanged message stays the same object. */
 export const mapImages = (messages: readonly MessageBody[], change: ImageChange): Promise<MessageBody[]> =>
   mapSequentially(messages, (body) => mapMessage(body, change))
 
@@ -32,7 +32,7 @@ async function mapMessage(body: MessageBody, change: ImageChange): Promise<Messa
   }
 }
 
-/** What became text joins the output. */
+/** Images that were replaced by text are appended to the output. */
 function withImages({ images = [], ...outcome }: ToolOutcome, parts: readonly InputPart[]): ToolOutcome {
   if (isSame(parts, images)) return images.length > 0 ? { ...outcome, images } : outcome
   const notes = parts.filter((part): part is TextPart => part.type === 'text').map((part) => part.text)
@@ -41,7 +41,7 @@ function withImages({ images = [], ...outcome }: ToolOutcome, parts: readonly In
   return { ...outcome, output, ...defined({ images: kept.length > 0 ? kept : undefined }) }
 }
 
-/** The last changed form of each message: while the parts are the same, so is the message. */
+/** Cache of the last changed form of each message, valid while its parts are the same objects. */
 const changedMessages = new WeakMap<MessageBody, { parts: readonly InputPart[]; body: MessageBody }>()
 
 function cachedChange(from: MessageBody, parts: readonly InputPart[], make: () => MessageBody): MessageBody {
@@ -55,7 +55,7 @@ function cachedChange(from: MessageBody, parts: readonly InputPart[], make: () =
 const isSame = (one: readonly unknown[], other: readonly unknown[]): boolean =>
   one.length === other.length && one.every((part, index) => part === other[index])
 
-/** One at a time: images are large when they are unpacked. */
+/** One at a time, because decoded images are large. */
 async function mapSequentially<From, To>(
   items: readonly From[],
   change: (item: From) => To | Promise<To>,

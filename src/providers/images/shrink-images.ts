@@ -9,7 +9,7 @@ import { type ImageChange, mapImages } from './map-images.ts'
 type ImageLimits = {
   /** Pixels of the longer side. */
   maxSide: number
-  /** Of the image file, before base64. */
+  /** Size of the image file, before base64. */
   maxBytes?: number
 }
 
@@ -20,9 +20,9 @@ export type AdjustedImages =
 type OpenImage = (input: Buffer, options: SharpOptions) => Sharp
 
 /**
- * Images that carry their bytes and are over a limit are made smaller; their aspect stays and their metadata goes.
- * Everything else is the same object as before, and the same message gives the same result object each time, so that
- * caches keyed by message still hit.
+ * Shrinks inline images that exceed a limit; the aspect ratio is kept and the metadata is removed. Everything else
+ * stays the same object, and the same message gives the same result object each time, so that caches keyed by message
+ * still hit.
  */
 export async function shrinkImages(
   messages: readonly MessageBody[],
@@ -44,7 +44,7 @@ export async function shrinkImages(
   }
 }
 
-/** sharp is an optional peer dependency: it is native, and only images that a vendor refuses as too large need it. */
+/** sharp is an optional peer dependency: it is native, and only images that a vendor rejects as too large need it. */
 function whySharpIsMissing(error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')
     return 'images cannot be resized: the optional package sharp is not installed. Install it beside Holdfast with `npm install sharp`.'
@@ -55,7 +55,7 @@ const importSharp = async (): Promise<OpenImage> => (await import('sharp')).defa
 
 type ShrinkContext = { limits: ImageLimits; open: OpenImage }
 
-/** The same image under the same limits is encoded once, however many requests it is sent with. */
+/** An image is encoded once for the same limits, not once per request. */
 const shrinkCache = new WeakMap<ImagePart, { key: string; result: Promise<InputPart> }>()
 
 function shrinkCached(image: ImagePart, data: ImageData, context: ShrinkContext): Promise<InputPart> {
@@ -81,7 +81,7 @@ async function shrinkImage(image: ImagePart, { data }: ImageData, { limits, open
   }
 }
 
-/** More pixels than this is no picture but an attack on memory; sharp refuses to open it. */
+/** Protects memory: sharp rejects an image with more pixels. */
 const READ_OPTIONS: SharpOptions = { limitInputPixels: 268_402_689, failOn: 'error' }
 
 type EncodedImage = { bytes: Buffer; mediaType: string }
@@ -89,7 +89,7 @@ type EncodedImage = { bytes: Buffer; mediaType: string }
 const MAX_ATTEMPTS = 8
 const SHRINK_FACTOR = 0.75
 
-/** First as it is, then without loss of pixels as JPEG, then smaller and smaller until the bytes fit. */
+/** Tries the original format first, then JPEG or WebP at full size, then smaller sides until the bytes fit. */
 async function encodeToFit(bytes: Buffer, firstSide: number, { limits, open }: ShrinkContext): Promise<EncodedImage> {
   const { format, hasAlpha } = await open(bytes, READ_OPTIONS).metadata()
   let side = firstSide
@@ -105,7 +105,7 @@ async function encodeToFit(bytes: Buffer, firstSide: number, { limits, open }: S
   return best
 }
 
-/** Turned as its metadata says before that is dropped. */
+/** Applies the rotation of the metadata before the metadata is removed. */
 const resized = (bytes: Buffer, side: number, open: OpenImage): Sharp =>
   open(bytes, READ_OPTIONS).autoOrient().resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
 

@@ -4,6 +4,6 @@ import { mapImages } from './map-images.ts'
 
 const STRIPPED: TextPart = { type: 'text', text: imageNote('the model did not take it.') }
 
-/** No images; a text in the place of each says so. */
+/** Replaces every image with a text. */
 export const stripImages = (messages: readonly MessageBody[]): Promise<MessageBody[]> =>
   mapImages(messages, () => STRIPPED)

@@ -1,7 +1,7 @@
 import type { Part } from '../../core/answer.ts'
 import { newCallId } from './wire-names.ts'
 
-/** One delta of a call as servers send it; the origin always gives an index, copies of it not always. */
+/** One delta of a call. OpenAI always sends an index; compatible servers do not. */
 export type CallDelta = {
   index?: number | null
   id?: string | null
@@ -13,18 +13,18 @@ type Slot = { id: string | undefined; callId: string; tool: string; json: string
 type CallSlots = { take(delta: CallDelta, parts: Part[]): void; count(): number }
 
 /**
- * Puts the calls of one answer together. Servers repeat ids and names, give every call the same index, or give none: a
- * new id with a name opens a new call, so do arguments after whole ones, and a name is assigned, never appended.
+ * Assembles the calls of one answer. Servers repeat ids and names, send the same index for every call, or send none: a
+ * new id with a name opens a new call, so do arguments after complete ones, and a name is assigned, never appended.
  */
 export function newCallSlots(): CallSlots {
   const slots: Slot[] = []
   const slotAtIndex = new Map<number, number>()
 
-  /** Two calls with one id could not be told apart by their outcomes. */
+  /** Outcomes refer to calls by id, so ids must be unique. */
   const unusedId = (id: string | null | undefined): string =>
     id && !slots.some((slot) => slot.callId === id) ? id : newCallId()
 
-  /** Where this delta belongs; nowhere yet means that it opens a call. */
+  /** The slot of this delta; undefined if it opens a new call. */
   function slotFor({ index, id, function: called }: CallDelta, json: string): number | undefined {
     const byId = id ? slots.findLastIndex((slot) => slot.id === id) : -1
     const isNumbered = typeof index === 'number'
@@ -63,13 +63,13 @@ export function newCallSlots(): CallSlots {
   }
 }
 
-/** Some servers send arguments as they are instead of as text. */
+/** Some servers send arguments as JSON values instead of text. */
 function textOf(value: unknown): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Arguments that were whole, followed by others: two calls, whatever their ids and indexes say. */
+/** Complete arguments followed by an opening brace are two calls, even with equal ids and indexes. */
 function startsNewCall(before: string, json: string): boolean {
   if (!before.endsWith('}') || !json.startsWith('{')) return false
   try {

@@ -4,7 +4,7 @@ import { newDraft, type Part, takePart } from '../../core/answer.ts'
 import { defined } from '../../core/defined.ts'
 import { newChatDecoder } from './chat-decoder.ts'
 
-/** What the decoder makes of these chunks; strings are sent as they are. */
+/** The parts that the decoder makes of these chunks; strings are sent unchanged. */
 function decode(...chunks: (object | string)[]): Part[] {
   const decoder = newChatDecoder({
     provider: 'openai',
@@ -42,7 +42,7 @@ function failureOf(parts: Part[]) {
   return (last as Extract<Part, { type: 'failure' }>).failure
 }
 
-test('each finish reason is one of ours, and what came decides between stop and calls', () => {
+test('each finish reason maps to a finish, and the received calls decide between stop and tool-calls', () => {
   const finished = (reason: string, ...before: object[]) => decode(...before, finish(reason), '[DONE]').at(-1)
   assert.deepEqual(finished('stop'), { type: 'finish', finish: 'stop' })
   assert.deepEqual(finished('length'), { type: 'finish', finish: 'length' })
@@ -55,13 +55,13 @@ test('each finish reason is one of ours, and what came decides between stop and 
   assert.deepEqual(finished('length', one), { type: 'finish', finish: 'length' })
 })
 
-test('the end without a finish reason says nothing of a finish, whatever else came', () => {
+test('an end without a finish reason gives no finish, whatever else arrived', () => {
   const parts = decode(delta({ content: 'half' }), { choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } })
   assert.ok(parts.every((part) => part.type !== 'finish'))
   assert.equal(decode('[DONE]').length, 0)
 })
 
-test('ids and names that every delta repeats make one call', () => {
+test('ids and names repeated in every delta make one call', () => {
   const parts = decode(
     calls(called(0, 'call_1', 'weather', '{"ci')),
     calls(called(0, 'call_1', 'weather', 'ty":')),
@@ -82,7 +82,7 @@ test('a new id at the same index opens a new call', () => {
   ])
 })
 
-test('an id that changes with every delta of one call does not tear it apart', () => {
+test('an id that changes with every delta of one call does not split the call', () => {
   const parts = decode(
     calls(called(0, 'call_1', 'weather', '{"a"')),
     calls(called(0, 'call_x', undefined, ':1')),
@@ -91,7 +91,7 @@ test('an id that changes with every delta of one call does not tear it apart', (
   assert.deepEqual(callsOf(parts), [['call_1', 'weather', '{"a":1}']])
 })
 
-test('calls without an index are told apart by their ids, or by being whole', () => {
+test('calls without an index are separated by their ids, or by complete arguments', () => {
   const byId = decode(
     calls(called(undefined, 'call_1', 'a', '{"x":')),
     calls(called(undefined, undefined, undefined, '1}')),
@@ -106,7 +106,7 @@ test('calls without an index are told apart by their ids, or by being whole', ()
   assert.notEqual(whole[0]![0], whole[1]![0])
 })
 
-test('calls that share one id stay two, with two ids', () => {
+test('two calls that share one id stay two calls, with two ids', () => {
   const shared = (second: number | undefined) =>
     callsOf(
       decode(
@@ -123,18 +123,18 @@ test('calls that share one id stay two, with two ids', () => {
   }
 })
 
-test('a name that comes late is assigned, and what came before it is kept', () => {
+test('a late name is assigned, and earlier arguments are kept', () => {
   const parts = decode(calls(called(0, 'call_1', '', '{"a"')), calls(called(0, undefined, 'weather', ':1}')))
   assert.deepEqual(callsOf(parts), [['call_1', 'weather', '{"a":1}']])
 })
 
-test('arguments that come as an object are written down', () => {
+test('arguments that arrive as an object are serialized', () => {
   assert.deepEqual(callsOf(decode(calls(called(0, 'call_1', 'a', { city: 'Faro' })))), [
     ['call_1', 'a', '{"city":"Faro"}'],
   ])
 })
 
-test('a refusal is a refusal, whether it is spoken or filtered', () => {
+test('a refusal in the text and a filtered answer are both content refusals', () => {
   const spoken = failureOf(
     decode(delta({ refusal: 'I cannot ' }), delta({ refusal: 'help.' }), finish('stop'), '[DONE]'),
   )
@@ -144,7 +144,7 @@ test('a refusal is a refusal, whether it is spoken or filtered', () => {
   assert.equal(filtered.kind, 'content-refused')
 })
 
-test('a provider that gives up in its finish reason has not finished', () => {
+test('a finish reason that reports an error is a failure', () => {
   assert.equal(failureOf(decode(finish('insufficient_system_resource'), '[DONE]')).kind, 'overloaded')
   assert.equal(failureOf(decode(finish('abort'), '[DONE]')).kind, 'cut-off')
   assert.equal(failureOf(decode(finish('error'), '[DONE]')).kind, 'server-error')
@@ -162,7 +162,7 @@ test('errors inside the stream go to the classifier with their status', () => {
   assert.equal(failureOf(decode({ error: 'out of memory' })).status, undefined)
 })
 
-test('what is no chunk is a malformed answer, never an exception', () => {
+test('data that is not a chunk is a malformed answer, never an exception', () => {
   for (const broken of ['{"choices":', 'null', '[]', '"x"', { choices: [{ delta: { tool_calls: 7 } }] }]) {
     assert.equal(failureOf(decode(broken)).kind, 'malformed-answer', JSON.stringify(broken))
   }
@@ -176,7 +176,7 @@ test('reasoning is read from either field, once', () => {
   assert.deepEqual(text({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'd' }] }] }), ['d'])
 })
 
-test('signed reasoning details are put together and kept; plain ones are text already', () => {
+test('signed reasoning details are joined and kept, and plain ones are kept as text', () => {
   const piece = (value: object) =>
     delta({ reasoning: 'x', reasoning_details: [{ type: 'reasoning.text', index: 0, ...value }] })
   const parts = decode(
@@ -197,7 +197,7 @@ test('signed reasoning details are put together and kept; plain ones are text al
   assert.ok(decode(piece({ text: 'a' }), finish('stop'), '[DONE]').every((part) => part.type !== 'reasoning-signature'))
 })
 
-test('usage is told once, with what was cached and thought', () => {
+test('usage is reported once, with cached and reasoning tokens', () => {
   const usage = {
     prompt_tokens: 10,
     completion_tokens: 5,

@@ -8,7 +8,7 @@ import { type CallDelta, newCallSlots } from './call-slots.ts'
 import { type Detail, signatureOf } from './reasoning-details.ts'
 import { toStreamFailure } from './stream-error.ts'
 
-/** What servers add to, or leave out of, the chunks of the origin. */
+/** OpenAI's chunk, with the fields that compatible servers add or omit. */
 type Chunk = Omit<Partial<ChatCompletionChunk>, 'choices' | 'usage'> & {
   choices?: { delta?: Delta | null; finish_reason?: string | null }[] | null
   usage?: WireUsage | null
@@ -26,7 +26,7 @@ type Delta = Omit<ChatCompletionChunk.Choice.Delta, 'content' | 'tool_calls'> & 
 type ContentPiece = { type: string; text?: string; thinking?: { text?: string }[] }
 type WireUsage = Partial<CompletionUsage> & { prompt_cache_hit_tokens?: number }
 
-/** The finish comes before the usage, so it is kept until the end of the stream is stated. */
+/** The finish reason arrives before the usage, so it is held until the stream ends. */
 export function newChatDecoder(context: DecodeContext): Decoder {
   const calls = newCallSlots()
   const details: Detail[] = []
@@ -74,11 +74,11 @@ export function newChatDecoder(context: DecodeContext): Decoder {
     take({ event, data }) {
       if (data === '[DONE]') return finalParts()
       const chunk = parseChunk(data)
-      if (!chunk) return [malformed(`a chunk is no JSON object: ${data.slice(0, 200)}`)]
+      if (!chunk) return [malformed(`a chunk is not a JSON object: ${data.slice(0, 200)}`)]
       try {
         return takeChunk(chunk, event)
       } catch {
-        // A field of another type than any server is known to send.
+        // A field has an unexpected type.
         return [malformed(`a chunk cannot be read: ${data.slice(0, 200)}`)]
       }
     },
@@ -107,13 +107,13 @@ const malformed = (detail: string): Part => ({
   failure: { kind: 'malformed-answer', detail, mayHaveBeenAccepted: true },
 })
 
-/** Some servers send their error object without the envelope. */
+/** Some servers send the error object without an envelope. */
 const isBareError = (chunk: Chunk): boolean => (chunk.object as string | undefined) === 'error'
 
-/** How each finish reason of the origin and its copies reads; the others mean that the model is done. */
+/** Finish reasons that mean a length limit; all others mean that the model is done. */
 const FINISHES: Record<string, Finish> = { length: 'length', max_tokens: 'length', model_length: 'length' }
 
-/** Reasons that are no end: the server gave up, or would not say it. */
+/** Finish reasons that are failures: the server gave up or filtered the answer. */
 const FAILURES: Record<string, Failure> = {
   content_filter: { kind: 'content-refused', detail: 'the content filter of the provider stopped the answer' },
   error: { kind: 'server-error', detail: 'the provider ended the answer with an error' },
@@ -126,7 +126,7 @@ const failureOf = (reason: string): Failure | undefined =>
 
 const refusedWith = (words: string): Failure => ({ kind: 'content-refused', code: 'refusal', detail: words })
 
-/** Servers say `stop` after calls and `tool_calls` without any: what came decides. */
+/** Servers send `stop` after calls and `tool_calls` without any, so the received calls decide. */
 function finishOf(reason: string, calls: number): Finish {
   const stated = Object.hasOwn(FINISHES, reason) ? FINISHES[reason] : undefined
   return stated ?? (calls > 0 ? 'tool-calls' : 'stop')

@@ -15,7 +15,7 @@ import { withWholeCharacters } from '../wire/whole-characters.ts'
 import { type Detail, detailsOf } from './reasoning-details.ts'
 import { wireCallId, wireToolName } from './wire-names.ts'
 
-/** What beside the body decides how a message is written. */
+/** Everything except the body that affects how a message is encoded. */
 export type ChatForm = {
   images: 'all' | 'not-in-results' | 'none'
   signatures: 'kept' | 'left-out'
@@ -48,7 +48,7 @@ function messagesOf(body: MessageBody, form: ChatForm): ChatCompletionMessagePar
   }
 }
 
-/** Text alone goes as a plain string: every server takes that. */
+/** Text without images is sent as a plain string, which every server accepts. */
 function inputContent({ content }: InputBody, form: ChatForm): string | ChatCompletionContentPart[] {
   if (!content.some((part) => part.type === 'image')) return textOf(content)
   return content.map((part) => {
@@ -57,7 +57,7 @@ function inputContent({ content }: InputBody, form: ChatForm): string | ChatComp
   })
 }
 
-/** The only names the vendor takes; others are left out rather than refused. */
+/** Names that the vendor accepts; others are left out. */
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/
 const nameOf = ({ name }: InputBody, { quirks }: ChatForm): { name?: string } =>
   name !== undefined && NAME.test(name) && !quirks.withoutNames ? { name } : {}
@@ -82,7 +82,7 @@ function answerMessages(body: AssistantBody, { signatures, quirks }: ChatForm): 
   return [message]
 }
 
-/** Thoughts go back only where the vendor wants them, and only those of this dialect. */
+/** Thoughts are sent back only if the vendor needs them, and only those of this dialect. */
 function thoughtsOf({ content, calls }: AssistantBody, quirks: ChatForm['quirks'], signatures: ChatForm['signatures']) {
   const ours = content.flatMap((part) =>
     part.type === 'reasoning' && (part.origin ?? 'openai-chat') === 'openai-chat' ? [part] : [],
@@ -94,7 +94,7 @@ function thoughtsOf({ content, calls }: AssistantBody, quirks: ChatForm['quirks'
   return quirks.reasoningField && isDue ? { [quirks.reasoningField]: text } : {}
 }
 
-/** A tool message is text; its images follow in a user message, after the last result of the answer. */
+/** A tool message holds only text; its images follow in a user message after the last result of the answer. */
 function resultMessages(outcomes: readonly ToolOutcome[], form: ChatForm): ChatCompletionMessageParam[] {
   const results = outcomes.map((outcome): ChatCompletionMessageParam => {
     const notes = form.images === 'all' ? [] : (outcome.images ?? []).map(() => NOTES[form.images as 'none'])

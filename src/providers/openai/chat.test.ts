@@ -30,7 +30,7 @@ function bodyOf(more: Partial<ModelRequest>, quirks: Quirks = {}) {
 const sent = (messages: MessageBody[], more: Partial<ModelRequest> = {}, quirks: Quirks = {}) =>
   bodyOf({ messages, ...more }, quirks).messages.slice(1)
 
-test('the system prompt is first, and a bare request asks for a stream with usage', () => {
+test('the system prompt comes first, and a minimal request asks for a stream with usage', () => {
   assert.deepEqual(bodyOf({ messages: [user('hi')] }), {
     model: 'm',
     messages: [
@@ -44,7 +44,7 @@ test('the system prompt is first, and a bare request asks for a stream with usag
   assert.deepEqual(bodyOf({ system: '' }).messages, [])
 })
 
-test('tools, cap, effort and output schema are in the fields of the vendor', () => {
+test('tools, output limit, effort and output schema are in the fields of the vendor', () => {
   const schema = { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } }
   const body = bodyOf({
     tools: [{ name: 'weather', description: 'Tells it.', inputSchema: schema }],
@@ -63,7 +63,7 @@ test('tools, cap, effort and output schema are in the fields of the vendor', () 
   })
 })
 
-test('relaxed schemas lose what grammars cannot express, for this request only', () => {
+test('relaxed schemas lose the keywords that grammars cannot express, for this request only', () => {
   const tool = {
     name: 'write',
     description: '',
@@ -75,7 +75,7 @@ test('relaxed schemas lose what grammars cannot express, for this request only',
   assert.deepEqual(parameters(undefined), tool.inputSchema)
 })
 
-test('an answer keeps its text and its calls, with arguments in one spelling', () => {
+test('an answer keeps its text and its calls, with arguments as canonical JSON', () => {
   const content: AssistantBody['content'] = [
     { type: 'reasoning', text: 'hm' },
     { type: 'text', text: 'Let me ' },
@@ -94,7 +94,7 @@ test('an answer keeps its text and its calls, with arguments in one spelling', (
   assert.equal(sent([{ role: 'assistant', content: [], calls: [call('call_1', {})] }])[0].content, null)
 })
 
-test('the outcomes of tools are said as they stand', () => {
+test('tool outcomes are sent unchanged', () => {
   const outcomes: ToolBody['outcomes'] = [
     { callId: 'call_1', status: 'success', output: 'sunny' },
     { callId: 'call_2', status: 'denied', output: 'Denied: a person declined this call. It did not run.' },
@@ -105,7 +105,7 @@ test('the outcomes of tools are said as they stand', () => {
   ])
 })
 
-test('images of results follow the last result in a user message', () => {
+test('images of tool results follow the last result in a user message', () => {
   const outcomes: ToolBody['outcomes'] = [
     { callId: 'call_1', status: 'success', output: 'a chart', images: [IMAGE] },
     { callId: 'call_2', status: 'success', output: 'text' },
@@ -123,14 +123,14 @@ test('images of results follow the last result in a user message', () => {
     { adjustments: { textOnlyResults: true as const } },
     { adjustments: { stripImages: true as const } },
   ]) {
-    const shaped = sent([{ role: 'tool', outcomes }], more)
-    assert.equal(shaped.length, 2)
-    assert.match(shaped[0].content, /^a chart\n\[An image was left out here: /)
+    const adjusted = sent([{ role: 'tool', outcomes }], more)
+    assert.equal(adjusted.length, 2)
+    assert.match(adjusted[0].content, /^a chart\n\[An image was left out here: /)
   }
   assert.equal(sent([{ role: 'tool', outcomes }], {}, { textOnlyResults: true }).length, 2)
 })
 
-test('images of people are sent inline or by their address, or a text says that they are not', () => {
+test('images of users are sent inline or as a URL, or are replaced by a text', () => {
   const body: MessageBody = {
     role: 'user',
     content: [
@@ -146,10 +146,10 @@ test('images of people are sent inline or by their address, or a text says that 
   ])
   const stripped = sent([body], { adjustments: { stripImages: true } })[0].content
   assert.ok(stripped.every((part: { type: string }) => part.type === 'text'))
-  assert.deepEqual(sent([body])[0].content[1].type, 'image_url', 'the remedy shapes its own request only')
+  assert.deepEqual(sent([body])[0].content[1].type, 'image_url', 'the adjustment affects its own request only')
 })
 
-test('a summary says that it is one, and approvals are never sent', () => {
+test('a summary is labeled, and approvals are never sent', () => {
   const messages = sent([
     { role: 'summary', text: 'They met.', replaces: { from: 1, to: 9 } },
     { role: 'approval', decisions: [{ callId: 'call_1', verdict: 'deny' }] },
@@ -160,7 +160,7 @@ test('a summary says that it is one, and approvals are never sent', () => {
   assert.match(messages[0].content, /summary of messages 1 to 9.*They met\./s)
 })
 
-test('the same history gives the same bytes, whatever comes after it', () => {
+test('the same history gives the same leading bytes, independent of later messages', () => {
   const history = [user('one'), user('two')]
   const bytes = (messages: MessageBody[]) =>
     openaiChat.encode({ model: 'm', system: 's', messages, tools: [] }, { quirks: {} }).body
@@ -171,7 +171,7 @@ test('the same history gives the same bytes, whatever comes after it', () => {
   assert.equal(bytes(history), before)
 })
 
-test('thoughts go back only where they are wanted, and never those of another dialect', () => {
+test('thoughts are sent back only where the vendor needs them, and never those of another dialect', () => {
   const body: MessageBody = {
     role: 'assistant',
     content: [
@@ -190,7 +190,7 @@ test('thoughts go back only where they are wanted, and never those of another di
   assert.equal(sent([called], {}, findVendor('deepseek')!.quirks)[0].reasoning_content, '')
 })
 
-test('signed thoughts of an aggregator go back as they came, unless they are to be left out', () => {
+test('signed thoughts of an aggregator are sent back unchanged, unless signatures are stripped', () => {
   const details = [{ type: 'reasoning.text', text: 'hm', signature: 'sig', index: 0 }]
   const body: MessageBody = {
     role: 'assistant',
@@ -207,7 +207,7 @@ test('signed thoughts of an aggregator go back as they came, unless they are to 
   assert.equal(stripped.reasoning, 'hm')
 })
 
-test('quirks rename the cap, leave out the question for usage, and fit ids and names', () => {
+test('quirks rename the output limit, leave out the usage option, and adapt ids and names', () => {
   const { quirks } = findVendor('mistral')!
   const called: MessageBody = { role: 'assistant', content: [], calls: [call('call_with_a_long_id', {})] }
   const result: MessageBody = {
@@ -218,14 +218,14 @@ test('quirks rename the cap, leave out the question for usage, and fit ids and n
   const body = bodyOf({ messages: [named, called, result], outputCap: 5 }, quirks)
   assert.equal(body.max_tokens, 5)
   assert.equal(body.stream_options, undefined)
-  const [, asked, answered, told] = body.messages
-  assert.equal(asked.name, undefined)
+  const [, input, answered, toolMessage] = body.messages
+  assert.equal(input.name, undefined)
   assert.match(answered.tool_calls[0].id, /^[a-zA-Z0-9]{9}$/)
-  assert.equal(told.tool_call_id, answered.tool_calls[0].id)
+  assert.equal(toolMessage.tool_call_id, answered.tool_calls[0].id)
   assert.equal(sent([named])[0].name, 'ada')
 })
 
-test('ids too long for the vendor and names it refuses are made to fit, the same way each time', () => {
+test('ids that are too long and names that the vendor rejects are adapted, the same way each time', () => {
   const long = 'x'.repeat(64)
   const answer: AssistantBody = {
     role: 'assistant',
@@ -238,7 +238,7 @@ test('ids too long for the vendor and names it refuses are made to fit, the same
   assert.equal(second.tool_call_id, first.tool_calls[0].id)
 })
 
-test('the key is sent as the vendor wants it, and not at all without one', () => {
+test('the key is sent in the header of the vendor, and without a key there is no header', () => {
   const grant = { credentialId: 'credential-1', secret: 's', kind: 'api-key' } as const
   const request = { model: 'm', system: '', messages: [], tools: [] }
   const headers = (quirks: Quirks) => openaiChat.encode(request, { grant, quirks }).headers

@@ -1,5 +1,6 @@
 import type { ChatCompletionCreateParamsStreaming, ChatCompletionFunctionTool } from 'openai/resources/chat/completions'
-import type { ModelRequest, RequestShape } from '../../ports/model.ts'
+import type { RequestAdjustments } from '../../core/request-adjustments.ts'
+import type { ModelRequest } from '../../ports/model.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
 import type { EmbeddingDialect, EncodeContext, EncodedRequest } from '../wire/dialect.ts'
 import { newEncodedTools } from '../wire/encoded-tools.ts'
@@ -10,7 +11,7 @@ import { openaiEmbeddings } from './embeddings.ts'
 import { openaiModels } from './model-listing.ts'
 import { encodeTail } from './request-tail.ts'
 
-/** OpenAI Chat Completions, which most servers speak. */
+/** OpenAI Chat Completions, the API that most servers speak. */
 export const openaiChat: EmbeddingDialect = {
   name: 'openai-chat',
   encode,
@@ -19,7 +20,7 @@ export const openaiChat: EmbeddingDialect = {
   embeddings: openaiEmbeddings,
 }
 
-/** The same history gives the same bytes from the start, so that the vendor's prompt cache can serve it. */
+/** The same history gives the same leading bytes, so that the vendor's prompt cache hits. */
 function encode(request: ModelRequest, { grant, quirks }: EncodeContext): EncodedRequest {
   const { model, system, messages, tools, adjustments = {} } = request
   const prompt = system === '' ? '' : JSON.stringify({ role: 'system', content: system })
@@ -34,11 +35,11 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
   }
 }
 
-function formOf(shape: RequestShape, quirks: Quirks): ChatForm {
-  const isTextOnly = shape.textOnlyResults || quirks.textOnlyResults
+function formOf(adjustments: RequestAdjustments, quirks: Quirks): ChatForm {
+  const isTextOnly = adjustments.textOnlyResults || quirks.textOnlyResults
   return {
-    images: shape.stripImages ? 'none' : isTextOnly ? 'not-in-results' : 'all',
-    signatures: shape.stripSignatures ? 'left-out' : 'kept',
+    images: adjustments.stripImages ? 'none' : isTextOnly ? 'not-in-results' : 'all',
+    signatures: adjustments.stripSignatures ? 'left-out' : 'kept',
     quirks,
   }
 }

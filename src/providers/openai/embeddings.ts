@@ -1,6 +1,6 @@
 import { type EmbeddingWire, fieldOf } from '../embeddings/embedding-wire.ts'
 
-/** The same beside both languages of OpenAI. */
+/** Shared by both dialects of OpenAI. */
 export const openaiEmbeddings: EmbeddingWire = {
   auth: 'bearer',
   path: () => '/embeddings',
@@ -8,7 +8,7 @@ export const openaiEmbeddings: EmbeddingWire = {
   vectorsIn(answer) {
     const data = fieldOf(answer, 'data')
     if (!Array.isArray(data)) return undefined
-    // The order is stated, and not every server keeps it.
+    // Not every server returns the vectors in order, so the stated index decides.
     const placed = data.map((item, index) => ({
       vector: fieldOf(item, 'embedding'),
       at: fieldOf(item, 'index') ?? index,

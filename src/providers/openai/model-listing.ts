@@ -1,6 +1,6 @@
 import { entriesAt, type ModelListing, modelById } from '../wire/model-listing.ts'
 
-/** The same beside both languages of OpenAI; some servers that copy it answer with a bare array. */
+/** Shared by both dialects of OpenAI; some compatible servers answer with a bare array. */
 export const openaiModels: ModelListing = {
   path: () => '/models',
   auth: 'bearer',

@@ -1,4 +1,4 @@
-/** A thought as aggregators pass it on: text, a summary or something only its maker can read. */
+/** A thought as aggregators relay it: text, a summary or data encrypted by its vendor. */
 export type Detail = {
   type?: string
   index?: number
@@ -10,7 +10,7 @@ export type Detail = {
   signature?: string | null
 }
 
-/** The details as one signature, if any of them is signed or encrypted: plain thoughts are kept as text already. */
+/** Packs the details into one signature if any of them is signed or encrypted; plain thoughts are stored as text. */
 export function signatureOf(pieces: readonly Detail[]): string | undefined {
   if (!pieces.some((piece) => piece.signature || piece.data)) return undefined
   return JSON.stringify(joined(pieces))
@@ -21,14 +21,14 @@ export function detailsOf(signature: string): Detail[] {
     const details: unknown = JSON.parse(signature)
     return Array.isArray(details) ? details : []
   } catch {
-    // Not a list of details, so not from a server that sends them: nothing to replay.
+    // The signature is not a list of details, so there is nothing to replay.
     return []
   }
 }
 
 const GROWING = new Set<string>(['text', 'summary', 'data'] satisfies (keyof Detail)[])
 
-/** Details come in pieces, as text does: neighbors of one index and type are one. */
+/** Details stream in pieces: adjacent pieces with the same index and type are joined. */
 function joined(pieces: readonly Detail[]): Detail[] {
   const details: Detail[] = []
   for (const piece of pieces) {

@@ -1,2 +1,2 @@
-/** The end of a request whose long beginning is put together from cached texts. */
+/** The end of a request body whose start is concatenated from cached texts. */
 export const encodeTail = (settings: object): string => `,${JSON.stringify(settings).slice(1)}`

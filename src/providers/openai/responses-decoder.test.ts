@@ -31,7 +31,7 @@ function failureOf(parts: Part[]) {
   return (last as Extract<Part, { type: 'failure' }>).failure
 }
 
-test('reasoning comes with its summaries, and encrypted under its id', () => {
+test('reasoning has its summaries, and encrypted reasoning has its id', () => {
   const draft = newDraft()
   for (const part of decode(...recorded('reasoning with a summary in two parts, then text'))) takePart(draft, part)
   assert.deepEqual(
@@ -73,7 +73,7 @@ test('an item that came without deltas is read from its last event', () => {
   ])
 })
 
-test('calls that share one id stay two, with two ids', () => {
+test('two calls that share one id stay two calls, with two ids', () => {
   const item = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' }
   const starts = decode(
     { type: 'response.output_item.done', output_index: 0, item },
@@ -83,7 +83,7 @@ test('calls that share one id stay two, with two ids', () => {
   assert.equal(new Set(starts).size, 2)
 })
 
-test('an incomplete response is a length, a refusal or a cut, by its reason', () => {
+test('an incomplete response is a length limit, a refusal or a cut-off, depending on its reason', () => {
   const incomplete = (reason?: string) =>
     decode({ type: 'response.incomplete', response: { incomplete_details: reason ? { reason } : null } })
   assert.deepEqual(incomplete('max_output_tokens'), [{ type: 'finish', finish: 'length' }])
@@ -91,7 +91,7 @@ test('an incomplete response is a length, a refusal or a cut, by its reason', ()
   assert.equal(failureOf(incomplete()).kind, 'cut-off')
 })
 
-test('a spoken refusal is a refusal', () => {
+test('a refusal in the text is a content refusal', () => {
   const failure = failureOf(
     decode(
       { type: 'response.refusal.delta', delta: 'I cannot ' },
@@ -125,7 +125,7 @@ test('a stream without its last event has no finish', () => {
   }
 })
 
-test('events of later versions are passed over; what is no event is a malformed answer', () => {
+test('unknown event types are skipped, and data that is not an event is a malformed answer', () => {
   assert.deepEqual(decode({ type: 'response.hologram.delta', delta: 'x' }, '[DONE]'), [])
   for (const broken of ['{', 'null', '7', {}, { type: 'response.output_item.done' }])
     assert.equal(failureOf(decode(broken)).kind, 'malformed-answer', JSON.stringify(broken))

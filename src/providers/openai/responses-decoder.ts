@@ -27,7 +27,7 @@ export function newResponsesDecoder(context: DecodeContext): Decoder {
     const slot = known ?? { index: calls.size, hasJson: false }
     calls.set(key, slot)
     if (known) return NOTHING
-    // Two calls with one id could not be told apart by their outcomes.
+    // Outcomes refer to calls by id, so ids must be unique.
     const callId = item.call_id && !callIds.has(item.call_id) ? item.call_id : newCallId()
     callIds.add(callId)
     return [{ type: 'call-start', index: slot.index, callId, tool: item.name }]
@@ -40,7 +40,7 @@ export function newResponsesDecoder(context: DecodeContext): Decoder {
     return [{ type: 'call-delta', index: slot.index, json }]
   }
 
-  /** Everything of an item is in its last event too; said here is what had no deltas. */
+  /** The last event of an item repeats its content; only content without deltas is emitted here. */
   function endItem(item: ResponseOutputItem, key: string): Part[] {
     switch (item.type) {
       case 'function_call': {
@@ -103,12 +103,12 @@ export function newResponsesDecoder(context: DecodeContext): Decoder {
     take({ data }) {
       if (data === '[DONE]') return NOTHING
       const event = parseEvent(data)
-      if (!event) return [malformed(`an event is no JSON object with a type: ${data.slice(0, 200)}`)]
+      if (!event) return [malformed(`an event is not a JSON object with a type: ${data.slice(0, 200)}`)]
       try {
         return takeEvent(event)
       } catch {
-        // An event of a known type without its fields.
-        return [malformed(`the event ${event.type} lacks what it should carry: ${data.slice(0, 200)}`)]
+        // An event of a known type lacks a field.
+        return [malformed(`the event ${event.type} lacks required fields: ${data.slice(0, 200)}`)]
       }
     },
     end: () => NOTHING,
@@ -121,7 +121,7 @@ function parseEvent(data: string): ResponseStreamEvent | undefined {
   try {
     const value = JSON.parse(data) as { type?: unknown; error?: unknown } | null
     if (value === null || typeof value !== 'object') return undefined
-    // Proxies put the error object of an ordinary response into the stream.
+    // Proxies put the error object of a plain response into the stream.
     if (value.type === undefined && value.error) return { ...value, type: 'error' } as unknown as ResponseStreamEvent
     return typeof value.type === 'string' ? (value as ResponseStreamEvent) : undefined
   } catch {

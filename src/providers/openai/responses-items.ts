@@ -13,7 +13,7 @@ import { summaryText } from '../wire/summary-text.ts'
 import { withWholeCharacters } from '../wire/whole-characters.ts'
 import { wireCallId, wireToolName } from './wire-names.ts'
 
-/** What beside the body decides how a message is written. */
+/** Everything except the body that affects how a message is encoded. */
 export type ItemForm = { images: 'all' | 'not-in-results' | 'none'; reasoning: 'replayed' | 'left-out' }
 
 export const responseItems = newEncodedMessages<ItemForm>(
@@ -51,7 +51,7 @@ function inputContent({ name, content }: InputBody, form: ItemForm): string | Re
   return by === '' ? parts : [{ type: 'input_text', text: by }, ...parts]
 }
 
-/** The vendor refuses a reasoning item that nothing follows, so it goes only with what it led to. */
+/** The vendor rejects a reasoning item without a following item, so trailing ones are dropped. */
 function answerItems({ content, calls }: AssistantBody, form: ItemForm): ResponseInputItem[] {
   const items: ResponseInputItem[] = []
   let summary = ''

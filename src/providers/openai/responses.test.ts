@@ -27,10 +27,10 @@ function bodyOf(more: Partial<ModelRequest>, quirks: Quirks = {}) {
   const request = { model: 'gpt-5', system: '', messages: [], tools: [], ...more }
   return JSON.parse(openaiResponses.encode(request, { quirks }).body)
 }
-const items = (body: MessageBody, shape: ModelRequest['adjustments'] = {}) =>
-  bodyOf({ messages: [body], adjustments: shape }).input
+const items = (body: MessageBody, adjustments: ModelRequest['adjustments'] = {}) =>
+  bodyOf({ messages: [body], adjustments }).input
 
-test('nothing is stored at the vendor, and reasoning comes back encrypted', () => {
+test('the vendor stores nothing and returns encrypted reasoning', () => {
   assert.deepEqual(bodyOf({ system: 'Be brief.' }), {
     model: 'gpt-5',
     instructions: 'Be brief.',
@@ -41,12 +41,12 @@ test('nothing is stored at the vendor, and reasoning comes back encrypted', () =
   })
 })
 
-test('encrypted reasoning is not asked for where it would be refused', () => {
+test('encrypted reasoning is not requested where the vendor would reject it', () => {
   assert.equal(bodyOf({ model: 'gpt-4o-mini' }).include, undefined)
   assert.equal(bodyOf({ adjustments: { dropEncryptedReasoning: true } }).include, undefined)
 })
 
-test('tools, cap, effort, summaries and output schema are in the fields of the vendor', () => {
+test('tools, output limit, effort, summaries and output schema are in the fields of the vendor', () => {
   const schema = { type: 'object', properties: {} }
   const body = bodyOf(
     {
@@ -65,9 +65,9 @@ test('tools, cap, effort, summaries and output schema are in the fields of the v
   assert.deepEqual(body.text, { format: { type: 'json_schema', name: 'answer', schema, strict: true } })
 })
 
-test('reasoning is replayed with what it led to', () => {
+test('reasoning is replayed with the item it led to', () => {
   const body: MessageBody = { role: 'assistant', content: [...THOUGHT, { type: 'text', text: 'Wait.' }], calls: [CALL] }
-  const said = [
+  const replayed = [
     { role: 'assistant', content: 'Wait.' },
     { type: 'function_call', call_id: 'call_1', name: 'weather', arguments: '{"a":2,"b":1}' },
   ]
@@ -77,12 +77,12 @@ test('reasoning is replayed with what it led to', () => {
     summary: [{ type: 'summary_text', text: 'Look it up' }],
     encrypted_content: 'gAAAA',
   }
-  assert.deepEqual(items(body), [thought, ...said])
-  assert.deepEqual(items(body, { dropEncryptedReasoning: true }), said)
-  assert.deepEqual(items(body), [thought, ...said], 'the remedy shapes its own request only')
+  assert.deepEqual(items(body), [thought, ...replayed])
+  assert.deepEqual(items(body, { dropEncryptedReasoning: true }), replayed)
+  assert.deepEqual(items(body), [thought, ...replayed], 'the adjustment affects its own request only')
 })
 
-test('reasoning that nothing follows, and that of other dialects, is left out', () => {
+test('reasoning without a following item and reasoning of other dialects are left out', () => {
   assert.deepEqual(items({ role: 'assistant', content: THOUGHT, calls: [] }), [])
   const content: AssistantBody['content'] = [
     { type: 'encrypted-reasoning', itemId: 'x', data: 'y', origin: 'gemini' },
@@ -93,7 +93,7 @@ test('reasoning that nothing follows, and that of other dialects, is left out', 
   assert.deepEqual(items({ role: 'assistant', content, calls: [] }), [{ role: 'assistant', content: 'yes' }])
 })
 
-test('results go with their images where images are taken', () => {
+test('results carry their images where the vendor accepts images', () => {
   const body: MessageBody = {
     role: 'tool',
     outcomes: [
@@ -111,7 +111,7 @@ test('results go with their images where images are taken', () => {
   assert.deepEqual(textOnly[1], second)
 })
 
-test('what people say goes with its images, a summary says that it is one, and approvals are never sent', () => {
+test('inputs carry their images, a summary is labeled, and approvals are never sent', () => {
   assert.deepEqual(items({ role: 'user', content: [{ type: 'text', text: 'this' }, IMAGE] }), [
     { role: 'user', content: [{ type: 'input_text', text: 'this' }, INPUT_IMAGE] },
   ])

@@ -1,6 +1,7 @@
 import type { FunctionTool, ResponseCreateParamsStreaming } from 'openai/resources/responses/responses'
 import { defined } from '../../core/defined.ts'
-import type { ModelRequest, RequestShape } from '../../ports/model.ts'
+import type { RequestAdjustments } from '../../core/request-adjustments.ts'
+import type { ModelRequest } from '../../ports/model.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
 import type { EmbeddingDialect, EncodeContext, EncodedRequest } from '../wire/dialect.ts'
 import { newEncodedTools } from '../wire/encoded-tools.ts'
@@ -11,7 +12,7 @@ import { encodeTail } from './request-tail.ts'
 import { newResponsesDecoder } from './responses-decoder.ts'
 import { type ItemForm, responseItems } from './responses-items.ts'
 
-/** OpenAI Responses. Nothing is stored at the vendor: reasoning comes back to us encrypted and is sent along. */
+/** OpenAI Responses. The vendor stores nothing: it returns encrypted reasoning, which later requests send back. */
 export const openaiResponses: EmbeddingDialect = {
   name: 'openai-responses',
   encode,
@@ -33,17 +34,17 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
   }
 }
 
-function formOf(shape: RequestShape, quirks: Quirks): ItemForm {
-  const isTextOnly = shape.textOnlyResults || quirks.textOnlyResults
+function formOf(adjustments: RequestAdjustments, quirks: Quirks): ItemForm {
+  const isTextOnly = adjustments.textOnlyResults || quirks.textOnlyResults
   return {
-    images: shape.stripImages ? 'none' : isTextOnly ? 'not-in-results' : 'all',
-    reasoning: shape.dropEncryptedReasoning ? 'left-out' : 'replayed',
+    images: adjustments.stripImages ? 'none' : isTextOnly ? 'not-in-results' : 'all',
+    reasoning: adjustments.dropEncryptedReasoning ? 'left-out' : 'replayed',
   }
 }
 
 type Settings = Omit<ResponseCreateParamsStreaming, 'model' | 'input' | 'instructions' | 'tools'>
 
-/** Models from before reasoning refuse to be asked for it. */
+/** Models without reasoning reject a request for it. */
 const WITHOUT_REASONING = /^(gpt-3|gpt-4|chatgpt-4)/
 
 function settingsOf(request: ModelRequest, quirks: Quirks): Settings {
@@ -62,7 +63,7 @@ function settingsOf(request: ModelRequest, quirks: Quirks): Settings {
   return settings
 }
 
-/** Strict tools would refuse optional fields; our tools check their input themselves. */
+/** Strict mode rejects optional fields; the tools validate their input themselves. */
 const toolsText = newEncodedTools(
   ({ name, description, inputSchema }): FunctionTool => ({
     type: 'function',

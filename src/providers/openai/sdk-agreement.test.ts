@@ -14,14 +14,14 @@ import { openaiResponses } from './responses.ts'
 type Reading = { text: string; calls: object[]; usage: object; finish: string }
 
 for (const [name, recorded] of Object.entries(CHAT_STREAMS)) {
-  test(`Chat Completions, ${name}: the vendor's own client reads the same`, async (context) => {
+  test(`Chat Completions, ${name}: the official client reads the same`, async (context) => {
     const base = await serve(context, recorded)
     assert.deepEqual(await ourReading(openaiChat, base), await theirChat(base))
   })
 }
 
 for (const [name, recorded] of Object.entries(RESPONSES_STREAMS)) {
-  test(`Responses, ${name}: the vendor's own client reads the same`, async (context) => {
+  test(`Responses, ${name}: the official client reads the same`, async (context) => {
     const base = await serve(context, recorded)
     assert.deepEqual(await ourReading(openaiResponses, base), await theirResponse(base))
   })
@@ -77,7 +77,7 @@ async function theirChat(base: string): Promise<Reading> {
     usage: {
       prompt: usage?.prompt_tokens,
       completion: usage?.completion_tokens,
-      // The client does not know DeepSeek's name for it.
+      // The client does not know DeepSeek's field name.
       cached:
         usage?.prompt_tokens_details?.cached_tokens ??
         (usage as { prompt_cache_hit_tokens?: number }).prompt_cache_hit_tokens ??

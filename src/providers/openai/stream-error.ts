@@ -2,7 +2,7 @@ import { defined } from '../../core/defined.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { DecodeContext } from '../wire/dialect.ts'
 
-/** An error inside a stream that began with 200. Its code is often the status it would have had. */
+/** An error event inside a 200. Its code is often an HTTP status. */
 export function toStreamFailure(
   event: { error?: unknown },
   { provider, model, headers, classify }: DecodeContext,

@@ -2,7 +2,7 @@ import type { ToolCall, ToolOutcome } from '../../core/tool-call.ts'
 
 export type CallResult = { call: ToolCall; outcome: ToolOutcome }
 
-/** How to speak about a tool: what it gave, and what to say when it did not, or may not have, happened. */
+/** Comments on a tool: its result, and the text for a call that did not happen or may not have happened. */
 type ToolComments = { done(output: string): string; notDone: string; unclear: string }
 
 const TOOL_COMMENTS: Record<string, ToolComments> = {
@@ -32,7 +32,7 @@ const TOOL_COMMENTS: Record<string, ToolComments> = {
     unclear: 'I cannot tell how far I counted.',
   },
   send_postcard: {
-    done: (output) => `${output} It is a file in the home folder, so nobody was really bothered.`,
+    done: (output) => `${output} It is only a file in the home folder: nothing was mailed.`,
     notDone: 'I did not send the postcard.',
     unclear: 'I cannot tell whether the postcard was sent. Look into the outbox before you send it again.',
   },
@@ -57,8 +57,8 @@ export function commentOn(results: readonly CallResult[]): string {
   const rolls = results.flatMap(rollOf)
   const rest = results.filter((result) => rollOf(result).length === 0)
   const sentences = [...(rolls.length > 0 ? [aboutRolls(rolls)] : []), ...rest.map(aboutResult)]
-  // What several tools lack is said once.
-  return [...new Set(sentences)].join('\n') || 'There is nothing to tell.'
+  // Equal sentences appear once.
+  return [...new Set(sentences)].join('\n') || 'There is nothing to report.'
 }
 
 function aboutResult({ call, outcome }: CallResult): string {

@@ -1,7 +1,7 @@
 import { defined } from '../../core/defined.ts'
 import type { Failure, FailureKind } from '../../core/failure.ts'
 
-/** The words by which a person names a failure, most particular first. */
+/** Words that name a failure in a sentence, most specific first. */
 const NAMES: Partial<Record<FailureKind, RegExp>> = {
   'rate-limited': /rate|too many|429/,
   'quota-exhausted': /quota|credit|billing|money/,
@@ -17,7 +17,7 @@ const NAMES: Partial<Record<FailureKind, RegExp>> = {
   overloaded: /overload|busy|5\d\d/,
 }
 
-/** What a provider would have answered with. */
+/** The HTTP status that a provider would send. */
 const STATUS: Partial<Record<FailureKind, number>> = {
   'rate-limited': 429,
   'quota-exhausted': 402,
@@ -27,7 +27,7 @@ const STATUS: Partial<Record<FailureKind, number>> = {
   overloaded: 529,
 }
 
-/** The failure that was asked for; an overloaded provider when none was named. */
+/** The requested failure; `overloaded` if the sentence names none. */
 export function failureFor(words: string): Failure {
   const kinds = Object.keys(NAMES) as FailureKind[]
   const kind = kinds.find((one) => NAMES[one]?.test(words.toLowerCase())) ?? 'overloaded'

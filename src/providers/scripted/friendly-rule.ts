@@ -2,17 +2,17 @@ import type { MessageBody } from '../../core/message.ts'
 import type { CallResult } from './friendly-comments.ts'
 import type { Reply } from './reply.ts'
 
-/** `words` is the sentence, matched without regard to case; the first rule that fits answers. */
+/** `pattern` matches the sentence, ignoring case; the first matching rule answers. */
 export type FriendlyRule = {
   pattern: RegExp
   answer(match: RegExpExecArray, messages: readonly MessageBody[]): Reply
-  /** What follows when all of a round went well; without it, or an answer of it, the results are told. */
+  /** The next reply after a round without failures; if there is none, the reply comments on the results. */
   next?(so: RuleProgress): Reply | undefined
 }
 
 export type RuleProgress = {
   match: RegExpExecArray
   messages: readonly MessageBody[]
-  /** What the tools gave since the sentence was said, answer by answer. */
+  /** The tool results since the sentence, one list per answer. */
   rounds: CallResult[][]
 }

@@ -7,7 +7,7 @@ import { LONG_STORY } from './long-story.ts'
 import type { Reply } from './reply.ts'
 import { findTimeZone } from './time-zone.ts'
 
-/** Orders that carry a sentence of their own come first: "remember to count to ten" is about remembering. */
+/** Rules that contain a free sentence come first: "remember to count to ten" is about remembering. */
 const RULES: FriendlyRule[] = [
   {
     pattern: /^think (?:hard |carefully )?about (.+)$/,
@@ -26,7 +26,7 @@ const RULES: FriendlyRule[] = [
   {
     pattern: /\bforget (?:everything|all|it all)\b|\b(?:erase|delete|clear)\b.*\bnote(?:s|book)?\b/,
     answer: () => ({
-      text: 'That cannot be undone, so somebody has to agree first.',
+      text: 'That cannot be undone, so it needs your approval first.',
       calls: [{ tool: 'erase_notes', input: {} }],
     }),
   },
@@ -40,7 +40,7 @@ const RULES: FriendlyRule[] = [
   {
     pattern: /\bpostcard to (.+?)(?:\s*(?:,|:|\bsaying\b|\bthat says\b|\bwith the words\b)\s*(?:saying\s+)?(.+))?$/,
     answer: ([, to = '', message = 'Greetings from Holdfast!']) => ({
-      text: 'I have written it; somebody has to agree before it is sent.',
+      text: 'I have written it. It needs your approval before it is sent.',
       calls: [
         {
           tool: 'send_postcard',
@@ -53,9 +53,9 @@ const RULES: FriendlyRule[] = [
   {
     pattern: /^(?:fail|break)\b(.*)$/,
     answer: ([order = '', how = '']) => ({
-      // "break" breaks off in mid-sentence, "fail" does not even begin.
+      // "break" stops in the middle of a sentence, "fail" before the first word.
       ...defined({
-        text: /^break/i.test(order) ? 'Gladly. I will stop in the middle of this very sentence.' : undefined,
+        text: /^break/i.test(order) ? 'Gladly. I will stop in the middle of this sentence.' : undefined,
         after: /^break/i.test(order) ? 6 : undefined,
       }),
       fail: failureFor(how),
@@ -105,15 +105,15 @@ const INTRODUCTION = `Hello! I am the built-in model: a handful of rules, so tha
 - "send a postcard to Ada saying hi" or "forget everything" - I ask for approval first
 - "count to 20" or "tell me a long story" - cancel me on the way, or stop the server and start it again
 - "think about the sea" - I show my reasoning
-- "fail with rate limit" - see how a provider failure is told`
+- "fail with rate limit" - see how a provider failure is reported`
 
-/** What to say, or to do, about a sentence. */
+/** The first reply to a sentence. */
 export function answerTo(sentence: string, messages: readonly MessageBody[]): Reply {
   const found = findRule(sentence)
   return found ? found.rule.answer(found.match, messages) : { text: INTRODUCTION }
 }
 
-/** What to say, or to do, after the tools did what was asked of them. */
+/** The reply after a round of tool calls without failures. */
 export function nextReplyTo(sentence: string, progress: Omit<RuleProgress, 'match'>): Reply | undefined {
   const found = findRule(sentence)
   return found?.rule.next?.({ ...progress, match: found.match })
@@ -128,9 +128,9 @@ function findRule(input: string): { rule: FriendlyRule; match: RegExpExecArray }
   return undefined
 }
 
-/** Without what people put around an order: curly quotes, politeness, the mark at the end. */
-const normalizeSentence = (said: string): string =>
-  said
+/** Normalizes curly quotes and removes politeness and the final punctuation. */
+const normalizeSentence = (input: string): string =>
+  input
     .replaceAll(/[\u2018\u2019]/g, "'")
     .replaceAll(/[\u201C\u201D]/g, '"')
     .trim()

@@ -4,7 +4,7 @@ import type { CallResult } from './friendly-comments.ts'
 import type { FriendlyRule } from './friendly-rule.ts'
 import type { Pace, Reply, ScriptedCall } from './reply.ts'
 
-/** Files are typed faster than sentences: nobody reads them letter by letter. */
+/** Files stream faster than sentences, because they are not read letter by letter. */
 const TYPING: Pace = { chunkSize: 60, delayMs: 30 }
 
 const PAGE = `<!doctype html>
@@ -13,7 +13,7 @@ const PAGE = `<!doctype html>
 <p>This page is served by a process that outlives the agent, the server and kill -9.</p>
 `
 
-/** Any free port, told in a file: without a sandbox another program may have the one that was chosen. */
+/** Uses any free port and writes it to a file: without a sandbox a fixed port may be in use. */
 const SERVER = `import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
@@ -63,12 +63,12 @@ const processCall = (action: string, more: { process_id?: string } = {}): Script
 const SERVE_CALL = shellCall({ command: 'node page/server.mjs', background: true })
 const VISIT_CALL = shellCall({ command: 'node page/visit.mjs' })
 
-const KEPT_RUNNING = `It runs, and it answers. It goes on when this turn is over, when nobody talks to me, and when the server is killed. Say:
+const KEPT_RUNNING = `It runs, and it answers. It keeps running when this turn ends, when the chat is closed and when the server is killed. Say:
 - "is it still running" or "show its log", also after a restart
-- "visit it" - I ask it for its page once more; its network is its own, nobody else can
+- "visit it" - I request its page again; in a sandbox only this workspace can reach it
 - "stop it" - I end it`
 
-/** What a person can ask of an agent that has the tools of a workspace. */
+/** Rules for agents that have the workspace tools. */
 export const WORKSPACE_RULES: FriendlyRule[] = [
   {
     pattern: /^(?:write|make|build|create)\b.*\b(?:web ?page|web ?site|server)\b/,
@@ -105,20 +105,20 @@ export const WORKSPACE_RULES: FriendlyRule[] = [
     pattern: /^(?:run|start|serve|execute) (?:it|that|the (?:program|script|page|server))\b/,
     answer: (_, messages) => runLastWritten(messages),
     next: ({ rounds, messages }) =>
-      lastWritten(messages) === 'page' ? serveStep(rounds.length + 1) : { text: 'That is what it said.' },
+      lastWritten(messages) === 'page' ? serveStep(rounds.length + 1) : { text: 'That is its output.' },
   },
   {
     pattern: /^(?:run|execute)(?: the command)?\s*:?\s+(.+?)(\s+in the background)?$/,
-    answer: ([, command = '', isBehind]) => {
+    answer: ([, command = '', isBackground]) => {
       const input = { command: unquoted(command).slice(0, 4_000) }
-      if (!isBehind) return { text: 'I will run that.', calls: [shellCall(input)] }
+      if (!isBackground) return { text: 'I will run that.', calls: [shellCall(input)] }
       const text = 'I will start it and leave it running. I am woken when it ends.'
       return { text, calls: [shellCall({ ...input, background: true, notify: true })] }
     },
-    next: ({ match }) => ({ text: match[2] ? 'It has begun. Ask me "what is running".' : 'That is what it said.' }),
+    next: ({ match }) => ({ text: match[2] ? 'It has started. Ask me "what is running".' : 'That is its output.' }),
   },
   {
-    // What a conversation is told that asked to be woken.
+    // The message that wakes a conversation when its background process ends.
     pattern: /^The background process (\S+) \(.*\) ended after [^:]*: ([^.]*)\./,
     answer: ([, id = '', how = '']) => ({ text: `I was woken: ${id} has ended (${how}).` }),
   },
@@ -133,7 +133,8 @@ export const WORKSPACE_RULES: FriendlyRule[] = [
   {
     pattern: /\b(?:show|read|see|print)\b.*\blogs?\b/,
     answer: () => ({ text: 'Let me find it.', calls: [processCall('list')] }),
-    next: ({ rounds }) => actOnLatestProcess(rounds, 'log', 'That is what it wrote, also while nobody looked.'),
+    next: ({ rounds }) =>
+      actOnLatestProcess(rounds, 'log', 'That is its log, including the time between our messages.'),
   },
   {
     pattern: /^(?:stop|end|kill) (?:it|that|the (?:server|process))\b/,
@@ -164,7 +165,7 @@ export const WORKSPACE_RULES: FriendlyRule[] = [
       text: 'I will look through the files.',
       calls: [{ tool: 'search_files', input: { pattern, text: true, ignore_case: true } }],
     }),
-    next: () => ({ text: 'That is where it stands.' }),
+    next: () => ({ text: 'Those are the matches.' }),
   },
   {
     pattern: /\b(?:list|show|which|what)\b.*\bfiles\b/,
@@ -173,7 +174,7 @@ export const WORKSPACE_RULES: FriendlyRule[] = [
   },
 ]
 
-/** After the files are written: start it, look at it, tell about it. */
+/** The steps after the files are written: start the server, visit it, explain it. */
 function serveStep(step: number): Reply | undefined {
   if (step === 1) return { text: 'Now I start the server and leave it running.', calls: [SERVE_CALL] }
   if (step === 2) return { text: 'Let me see whether it answers.', calls: [VISIT_CALL] }
@@ -197,7 +198,7 @@ function lastWritten(messages: readonly MessageBody[]): 'page' | 'program' | und
   return last === undefined ? undefined : last === 'primes.mjs' ? 'program' : 'page'
 }
 
-/** Quotes around the whole of it; those that belong to it stay. */
+/** Removes quotes around the whole command; inner quotes stay. */
 const unquoted = (command: string): string => /^([`"'])([^`"']*)\1$/.exec(command)?.[2] ?? command
 
 const pathIn = (input: Json): string | undefined => {
@@ -205,14 +206,16 @@ const pathIn = (input: Json): string | undefined => {
   return typeof path === 'string' ? path : undefined
 }
 
-/** The process that was listed is asked about, and then it is told. */
+/** First acts on the latest listed process, then replies with `afterwards`. */
 function actOnLatestProcess(rounds: CallResult[][], action: 'log' | 'kill', afterwards: string): Reply {
   if (rounds.length > 1) return { text: afterwards }
   const id = latestProcessId(rounds[0])
-  return id ? { text: 'Here it is.', calls: [processCall(action, { process_id: id })] } : { text: 'There is none.' }
+  return id
+    ? { text: 'Here it is.', calls: [processCall(action, { process_id: id })] }
+    : { text: 'There is no such process.' }
 }
 
-/** As the tool lists them: its id, two spaces, and how it is. Those that run come before those that ran. */
+/** The tool lists an id, two spaces and a state per line. A running process is preferred to an ended one. */
 function latestProcessId(round: CallResult[] | undefined): string | undefined {
   const lines = firstOutput(round)
     .split('\n')

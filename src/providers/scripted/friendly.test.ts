@@ -61,9 +61,9 @@ const requests: [string, string, Json][] = [
   ['send a postcard to Ada', 'send_postcard', { to: 'Ada', message: 'Greetings from Holdfast!' }],
 ]
 
-for (const [said, tool, input] of requests)
-  test(`"${said.slice(0, 60)}" uses ${tool} with arguments it accepts`, async () => {
-    const draft = await hear([user(said)])
+for (const [sentence, tool, input] of requests)
+  test(`"${sentence.slice(0, 60)}" uses ${tool} with arguments it accepts`, async () => {
+    const draft = await hear([user(sentence)])
     const inputs = draft.calls.map((call) => JSON.parse(call.json) as Json)
     assert.deepEqual(
       draft.calls.map((call) => call.tool),
@@ -80,9 +80,9 @@ const rolls: [string, number, number][] = [
   ['roll 2d20', 2, 20],
   ['roll 99 dice', 10, 6],
 ]
-for (const [said, count, sides] of rolls)
-  test(`"${said}" rolls ${count} dice in one answer, each under its own id`, async () => {
-    const { calls } = await hear([user(said)])
+for (const [sentence, count, sides] of rolls)
+  test(`"${sentence}" rolls ${count} dice in one answer, each under its own id`, async () => {
+    const { calls } = await hear([user(sentence)])
     assert.deepEqual(
       calls.map((call) => [call.tool, call.json]),
       Array(count).fill(['roll_dice', `{"sides":${sides}}`]),
@@ -90,7 +90,7 @@ for (const [said, count, sides] of rolls)
     assert.equal(new Set(calls.map((call) => call.callId)).size, count)
   })
 
-test('the dangerous tools it uses are guarded', () => {
+test('the dangerous tools it uses need approval', () => {
   for (const name of ['erase_notes', 'send_postcard']) assert.equal(registry.find(name)?.needsApproval, true)
 })
 
@@ -117,9 +117,9 @@ const failures: [string, FailureKind][] = [
   ['fail with unknown model', 'model-unknown'],
   ['fail with network', 'unreachable'],
 ]
-for (const [said, kind] of failures)
-  test(`"${said}" fails: ${kind}`, async () => {
-    const { failure, content } = await hear([user(said)])
+for (const [sentence, kind] of failures)
+  test(`"${sentence}" fails: ${kind}`, async () => {
+    const { failure, content } = await hear([user(sentence)])
     assert.equal(failure?.kind, kind)
     assert.deepEqual(content, [])
   })
@@ -134,9 +134,9 @@ test('a long story is long', async () => {
   assert.ok(textOf((await hear([user('tell me a long story')])).content).length > 2_500)
 })
 
-for (const said of ['help', 'hello', 'Hi!', '', 'what is the meaning of life?'])
-  test(`"${said}" is answered with what can be tried`, async () => {
-    const draft = await hear([user(said)])
+for (const sentence of ['help', 'hello', 'Hi!', '', 'what is the meaning of life?'])
+  test(`"${sentence}" is answered with the list of things to try`, async () => {
+    const draft = await hear([user(sentence)])
     assert.match(textOf(draft.content), /roll two dice/)
     assert.equal(faultOf(draft), undefined)
   })
@@ -148,7 +148,7 @@ test('every sentence of the introduction that is in quotes works', async () => {
   for (const example of examples) assert.notEqual(textOf((await hear([user(example)])).content), introduction, example)
 })
 
-test('a city it does not know is an answer, not a call', async () => {
+test('an unknown city gives an answer, not a tool call', async () => {
   const { calls, content } = await hear([user('what time is it in Atlantis')])
   assert.deepEqual(calls, [])
   assert.match(textOf(content), /do not know the time zone of Atlantis/)
@@ -160,7 +160,7 @@ test('a tool the agent does not have is not called', async () => {
   assert.match(textOf(content), /roll_dice.*does not have it/)
 })
 
-test('another model of this provider does not exist', async () => {
+test('any other model name of this provider is an unknown model', async () => {
   assert.equal((await hear([user('hi')], tools, 'clever')).failure?.kind, 'model-unknown')
 })
 
@@ -178,7 +178,7 @@ async function commentAfter(tool: string, ...outcomes: Omit<ToolOutcome, 'callId
   return textOf(draft.content)
 }
 
-test('results are told in words', async () => {
+test('tool results are reported in sentences', async () => {
   const rolled = (output: string) => ({ status: 'success' as const, output })
   assert.equal(await commentAfter('current_time', rolled('noon (UTC)')), 'It is noon (UTC).')
   assert.equal(
@@ -188,28 +188,28 @@ test('results are told in words', async () => {
   assert.equal(await commentAfter('strange_tool', rolled('ok')), 'strange_tool says: ok')
 })
 
-test('a denial is told as one, with its reason', async () => {
+test('a denied call is reported as denied, with the reason', async () => {
   const comment = await commentAfter('send_postcard', settleDenied('', 'too early'))
   assert.match(comment, /did not send the postcard.*Reason: too early/)
 })
 
-test('an unknown outcome is neither claimed nor denied', async () => {
+test('an unknown outcome is reported as unknown', async () => {
   assert.match(await commentAfter('send_postcard', settle('', 'lost')), /cannot tell whether.*may or may not/)
 })
 
-test('an error is told with its words', async () => {
+test('an error is reported with its message', async () => {
   assert.match(
     await commentAfter('current_time', { status: 'error', output: 'no such zone' }),
     /did not work. no such zone/,
   )
 })
 
-test('what several tools say alike is told once', async () => {
+test('equal comments on several tools appear once', async () => {
   const lack = { status: 'error' as const, output: 'bubblewrap is missing.' }
   assert.equal(await commentAfter('write_file', lack, lack, lack), 'That did not work. bubblewrap is missing.')
 })
 
-test('an input that arrives after results is answered itself', async () => {
+test('an input that arrives after tool results gets its own answer', async () => {
   const call = { callId: 'call-1', tool: 'current_time', input: {} } as ToolCall
   const { calls } = await hear([
     user('what time is it'),
@@ -254,9 +254,9 @@ const work: [string, string, (input: { [key: string]: Json }) => unknown, unknow
   ['show me its log', 'process', ({ action }) => action, 'list'],
   ['stop it', 'process', ({ action }) => action, 'list'],
 ]
-for (const [said, tool, pick, expected] of work)
-  test(`"${said}" uses ${tool} with arguments it accepts`, async () => {
-    const { calls } = await hear([user(said)], workspace)
+for (const [sentence, tool, pick, expected] of work)
+  test(`"${sentence}" uses ${tool} with arguments it accepts`, async () => {
+    const { calls } = await hear([user(sentence)], workspace)
     assert.deepEqual(
       calls.map((call) => call.tool),
       [tool],
@@ -266,13 +266,13 @@ for (const [said, tool, pick, expected] of work)
     assert.equal(workspaceRegistry.inputFault(workspaceRegistry.find(tool)!, input), undefined)
   })
 
-/** Plays a turn: each round of calls gets these outputs, and what is called next is told. */
+/** Plays a turn: each round of calls gets these outputs; returns the calls and the last text. */
 async function playOn(
-  said: string,
+  sentence: string,
   before: MessageBody[],
   outputs: string[][],
 ): Promise<{ calls: string[]; text: string }> {
-  const messages = [...before, user(said)]
+  const messages = [...before, user(sentence)]
   for (let round = 0; ; round++) {
     const draft = await hear(messages, workspace)
     if (round === outputs.length)
@@ -288,18 +288,18 @@ async function playOn(
   }
 }
 
-test('a page is written, then served, then visited, and then it is told what can be asked', async () => {
+test('a page is written, served and visited, and the last reply lists the next commands', async () => {
   const written = ['Made a.', 'Made b.', 'Made c.']
-  const said = 'write a small web page and serve it'
-  const started = await playOn(said, [], [written])
+  const sentence = 'write a small web page and serve it'
+  const started = await playOn(sentence, [], [written])
   assert.deepEqual(started.calls, ['shell {"command":"node page/server.mjs","background":true}'])
-  const visited = await playOn(said, [], [written, ['[process p1: running for 0.7 s]']])
+  const visited = await playOn(sentence, [], [written, ['[process p1: running for 0.7 s]']])
   assert.deepEqual(visited.calls, ['shell {"command":"node page/visit.mjs"}'])
-  const told = await playOn(said, [], [written, ['[process p1: running]'], ['200 <h1>']])
-  assert.match(told.text, /It runs, and it answers.*is it still running.*stop it/s)
+  const explained = await playOn(sentence, [], [written, ['[process p1: running]'], ['200 <h1>']])
+  assert.match(explained.text, /It runs, and it answers.*is it still running.*stop it/s)
 })
 
-test('"run it" runs what was written last, and says so when nothing was', async () => {
+test('"run it" runs the program written last, and says so when there is none', async () => {
   const call = (path: string): MessageBody[] => {
     const one = { callId: path, tool: 'write_file', input: { path, content: '' } } as unknown as ToolCall
     const outcomes = [{ callId: path, status: 'success' as const, output: 'Made it.' }]
@@ -311,7 +311,7 @@ test('"run it" runs what was written last, and says so when nothing was', async 
   assert.match((await playOn('run it', [], [])).text, /nothing yet that could be run/)
 })
 
-test('what is asked about "it" is asked about the process that runs, or ran as the server', async () => {
+test('"it" means the running process, or the server that ran last', async () => {
   const list =
     'p-1  it exited with 0, after 1 s, 3 bytes of output: ls\np-2  running for 9 s, 2 bytes of output: node page/server.mjs\np-3  it exited with 0, after 1 s, 0 bytes of output: true'
   assert.deepEqual((await playOn('show its log', [], [[list]])).calls, ['process {"action":"log","process_id":"p-2"}'])
@@ -320,10 +320,13 @@ test('what is asked about "it" is asked about the process that runs, or ran as t
   const over = list.replace('running for 9 s', 'it was ended, after 9 s')
   assert.match((await playOn('is it still running', [], [[over]])).text, /Nothing is running/)
   assert.match((await playOn('show its log', [], [[over]])).calls[0]!, /p-2/)
-  assert.match((await playOn('stop it', [], [['Nothing has run in this conversation yet.']])).text, /There is none/)
+  assert.match(
+    (await playOn('stop it', [], [['Nothing has run in this conversation yet.']])).text,
+    /There is no such process/,
+  )
 })
 
-test('a conversation that is woken says what ended', async () => {
+test('a woken conversation says which process ended', async () => {
   const news = 'The background process p-9 (sleep 5) ended after 5 s: exit code 0. It printed nothing.'
   assert.equal((await playOn(news, [], [])).text, 'I was woken: p-9 has ended (exit code 0).')
 })

@@ -8,12 +8,12 @@ import { answerTo, nextReplyTo } from './friendly-rules.ts'
 import { playReply } from './play-reply.ts'
 import type { Pace, Reply } from './reply.ts'
 
-/** About as fast as a hosted model, slow enough to watch and to cancel. */
+/** About as fast as a hosted model, and slow enough to watch and to cancel. */
 const READABLE_PACE: Pace = { chunkSize: 5, delayMs: 30 }
 
 type FriendlyOptions = { clock: Pick<Clock, 'sleep'>; randomness: Pick<Randomness, 'uuid'>; pace?: Pace }
 
-/** The model of the first minute, `scripted/friendly`: needs no key, knows the builtin tools, remembers nothing. */
+/** The demo model `scripted/friendly`: needs no key, knows the built-in tools and keeps no state. */
 export function newFriendlyProvider({ clock, randomness, pace = READABLE_PACE }: FriendlyOptions): ModelProvider {
   return {
     stream: (request, { signal }) =>
@@ -25,7 +25,7 @@ export function newFriendlyProvider({ clock, randomness, pace = READABLE_PACE }:
   }
 }
 
-/** A function of the request alone, so a restarted process says the same. */
+/** Depends on the request alone, so that a restarted process gives the same reply. */
 function friendlyReply(request: ModelRequest): Reply {
   if (request.model !== 'friendly') return unknownModel(request.model)
   const { messages } = request
@@ -38,7 +38,7 @@ function friendlyReply(request: ModelRequest): Reply {
   return next ? withinTools(next, request) : { text: commentOn(last) }
 }
 
-/** The results that came since the last input, answer by answer. */
+/** The tool results since the last input, one list per answer. */
 function roundsIn(messages: readonly MessageBody[]): CallResult[][] {
   const turn = sinceInput(messages)
   const calls = turn.flatMap((body) => (body.role === 'assistant' ? body.calls : []))
@@ -52,7 +52,7 @@ function roundsIn(messages: readonly MessageBody[]): CallResult[][] {
   })
 }
 
-/** A call to a tool the agent does not have would only be refused: better to say so. */
+/** Replies with a text instead of calling a tool that the agent does not have. */
 function withinTools(reply: Reply, { tools }: ModelRequest): Reply {
   const wanted = 'calls' in reply ? (reply.calls ?? []).map((call) => call.tool) : []
   const missing = wanted.find((name) => !tools.some((tool) => tool.name === name))

@@ -1,4 +1,4 @@
-/** Long enough that there is time to cancel it, pull the plug, or go away and come back. */
+/** Long enough to cancel it, kill the process, or disconnect and reconnect while it streams. */
 export const LONG_STORY = `Once there was a lighthouse keeper called Ada, and on the rock below her lighthouse grew a kelp.
 
 The kelp was not beautiful. It was brown and smelled of harbor. But at its foot it had a holdfast: a knot of small fingers that had taken hold of the rock many years ago and had not let go since.

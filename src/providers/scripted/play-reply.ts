@@ -8,11 +8,11 @@ import { paceOf, partsOf, type Reply, stalls, tokensIn } from './reply.ts'
 type PlayReplyOptions = {
   clock: Pick<Clock, 'sleep'>
   signal: AbortSignal
-  /** Without it, ids count on from the length of the history: the same request gives the same ids. */
+  /** Without it, ids derive from the length of the history, so the same request gives the same ids. */
   newCallId?: (() => string) | undefined
 }
 
-/** Streams one reply at its pace. An abort ends the stream at once, whatever it was waiting for. */
+/** Streams one reply at its pace. An abort ends the stream at once, also during a delay or a stall. */
 export async function* playReply(
   reply: Reply,
   request: ModelRequest,

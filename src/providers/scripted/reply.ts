@@ -3,10 +3,10 @@ import type { Finish, Usage } from '../../core/event.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { Json } from '../../core/json.ts'
 
-/** `chunkSize` characters at a time, `delayMs` between two of them. */
+/** Chunks of `chunkSize` characters with `delayMs` between two of them. */
 export type Pace = { chunkSize: number; delayMs: number }
 
-/** `rawJson` is sent as it is, so that a script can send what no parser accepts. */
+/** `rawJson` is sent unchanged, so that a script can send invalid JSON. */
 export type ScriptedCall = { tool: string; callId?: string } & ({ input: Json } | { rawJson: string })
 
 export type Answer = {
@@ -19,21 +19,21 @@ export type Answer = {
   finish?: Finish
 }
 
-/** What the model does when it is called once. The unhappy ones may begin with chunks of an answer. */
+/** What the model does in one call. A failing reply may start with chunks of an answer. */
 export type Reply =
   | Answer
   | (Answer & { fail: Failure; after?: number })
-  /** Says nothing more until it is aborted. */
+  /** Sends nothing more until it is aborted. */
   | (Answer & { stall: true; after?: number })
-  /** Ends without a finish, as a lost connection does. */
+  /** Ends without a finish, like a lost connection. */
   | (Answer & { cutAfter: number })
   | { raw: Part[]; pace?: Pace }
 
-/** What a reply takes from the request it answers. */
+/** Values that a reply takes from its request. */
 type ReplyContext = { promptTokens: number; newCallId(index: number): string }
 
 const NO_DELAY: Pace = { chunkSize: 24, delayMs: 0 }
-const BROKEN_OFF = 'This answer is going to be broken off before anybody can read the end of it.'
+const BROKEN_OFF = 'This answer is going to be broken off before its end can be read.'
 
 export function partsOf(reply: Reply, context: ReplyContext): Part[] {
   if ('raw' in reply) return reply.raw
@@ -53,10 +53,10 @@ export const paceOf = (reply: Reply): Pace => reply.pace ?? NO_DELAY
 
 export const stalls = (reply: Reply): boolean => 'stall' in reply
 
-/** Judged once per reply: a script is asked at every call, and its texts may be long. */
+/** Cache per reply: every call looks through the script, and its texts may be long. */
 const failingReplies = new WeakMap<Reply, boolean>()
 
-/** Whether the engine will call the model again for the same answer: decided by the engine's own rule. */
+/** Whether the engine will retry after this reply, by the rule that the engine itself uses. */
 export function isFailing(reply: Reply): boolean {
   const known = failingReplies.get(reply)
   if (known !== undefined) return known
@@ -88,7 +88,7 @@ function beginningOf(answer: Answer, count: number, context: ReplyContext): Part
 
 const jsonOf = (call: ScriptedCall): string => ('rawJson' in call ? call.rawJson : JSON.stringify(call.input))
 
-/** Always the same pieces for the same text; a character of two code units is never cut in half. */
+/** Deterministic; a surrogate pair is never split. */
 export function chunksOf(text: string, chunkSize: number): string[] {
   const chunks: string[] = []
   for (let start = 0; start < text.length; ) {

@@ -19,25 +19,25 @@ const request = (...messages: MessageBody[]): ModelRequest => ({ model: 'test', 
 
 const providerOf = (script: Script): ModelProvider => newScriptedProvider({ clock, scriptFor: () => script })
 
-async function partsFrom(provider: ModelProvider, asked: ModelRequest, signal = never): Promise<Part[]> {
+async function partsFrom(provider: ModelProvider, modelRequest: ModelRequest, signal = never): Promise<Part[]> {
   const parts: Part[] = []
-  for await (const part of provider.stream(asked, { signal })) parts.push(part)
+  for await (const part of provider.stream(modelRequest, { signal })) parts.push(part)
   return parts
 }
 
-async function draftFrom(provider: ModelProvider, asked: ModelRequest): Promise<Draft> {
+async function draftFrom(provider: ModelProvider, modelRequest: ModelRequest): Promise<Draft> {
   const draft = newDraft()
-  for (const part of await partsFrom(provider, asked)) takePart(draft, part)
+  for (const part of await partsFrom(provider, modelRequest)) takePart(draft, part)
   return draft
 }
 
 /** The text of an answer, or the kind of its failure. */
-async function gist(provider: ModelProvider, asked: ModelRequest): Promise<string> {
-  const { content, failure } = await draftFrom(provider, asked)
+async function gist(provider: ModelProvider, modelRequest: ModelRequest): Promise<string> {
+  const { content, failure } = await draftFrom(provider, modelRequest)
   return failure?.kind ?? textOf(content)
 }
 
-test('an answer arrives with its thought, text, calls, usage and finish', async () => {
+test('an answer has its reasoning, text, calls, usage and finish', async () => {
   const usage = { promptTokens: 3, completionTokens: 4 }
   const calls = [
     { tool: 'look', input: { at: 'the sea' }, callId: 'call-a' },
@@ -58,7 +58,7 @@ test('an answer arrives with its thought, text, calls, usage and finish', async 
   })
 })
 
-test('text comes in the same pieces every time, and no character is cut in half', () => {
+test('text is split into the same chunks every time, and no character is split', () => {
   const text = 'ab\u{1F40B}cd\u{1F9CD}\u{1F9CD}e'
   for (const size of [1, 2, 3, 5, 100]) {
     const chunks = chunksOf(text, size)
@@ -69,14 +69,14 @@ test('text comes in the same pieces every time, and no character is cut in half'
   assert.deepEqual(chunksOf('abcde', 2), ['ab', 'cd', 'e'])
 })
 
-test('a call whose arguments are no JSON is passed on as it is', async () => {
+test('a call whose arguments are not JSON is passed on unchanged', async () => {
   const script = scriptOf({ calls: [{ tool: 'look', rawJson: '{"at": ' }] })
   const { calls, finish } = await draftFrom(providerOf(script), request(user('hi')))
   assert.equal(calls[0]?.json, '{"at": ')
   assert.equal(finish, 'tool-calls')
 })
 
-test('raw parts are passed on as they are', async () => {
+test('raw parts are passed on unchanged', async () => {
   const raw: Part[] = [
     { type: 'call-delta', index: 0, json: '{}' },
     { type: 'finish', finish: 'tool-calls' },
@@ -84,7 +84,7 @@ test('raw parts are passed on as they are', async () => {
   assert.deepEqual(await partsFrom(providerOf(scriptOf({ raw })), request(user('hi'))), raw)
 })
 
-test('another process continues the turn where the request says it is', async () => {
+test('another process continues the turn at the position that the request implies', async () => {
   const script = scriptOf({ calls: [{ tool: 'look', input: {} }] }, { fail: overloaded }, { text: 'two' })
   const turn = [user('old'), answer, user('hi'), answer, results]
   assert.equal((await draftFrom(providerOf(script), request(user('old'), answer, user('hi')))).calls.length, 1)
@@ -93,14 +93,14 @@ test('another process continues the turn where the request says it is', async ()
   assert.equal(await gist(restarted, request(...turn)), 'two')
 })
 
-test('a failure is played once, then the answer behind it, also if the script is written anew at every call', async () => {
+test('a failure is played once, then the answer after it, also if every call builds a new script', async () => {
   const provider = newScriptedProvider({
     clock,
     scriptFor: () => scriptOf({ fail: overloaded }, { fail: { kind: 'timeout', detail: '' } }, { text: 'done' }),
   })
-  const told = []
-  for (let call = 0; call < 4; call++) told.push(await gist(provider, request(user('hi'))))
-  assert.deepEqual(told, ['overloaded', 'timeout', 'done', 'done'])
+  const gists = []
+  for (let call = 0; call < 4; call++) gists.push(await gist(provider, request(user('hi'))))
+  assert.deepEqual(gists, ['overloaded', 'timeout', 'done', 'done'])
 })
 
 test('one conversation does not use up the failures of another', async () => {
@@ -116,11 +116,11 @@ test('a script that ends in a failure keeps failing', async () => {
   for (let call = 0; call < 3; call++) assert.equal(await gist(provider, request(user('hi'))), 'overloaded')
 })
 
-test('a script that is over says so', async () => {
+test('an exhausted script fails with a message that says so', async () => {
   const provider = providerOf(scriptOf({ text: 'one' }))
   const { failure } = await draftFrom(provider, request(user('hi'), answer))
   assert.equal(failure?.kind, 'invalid-request')
-  assert.match(failure!.detail, /script of 1 replies has none/)
+  assert.match(failure!.detail, /script has 1 replies and none for the call after answer 1/)
 })
 
 test('a failure may come in the middle of an answer', async () => {
@@ -138,7 +138,7 @@ test('a cut answer ends without a finish, and the next call gets the next reply'
   assert.equal(await gist(provider, request(user('hi'))), 'whole')
 })
 
-test('a stall says nothing until it is aborted, and then just ends', async () => {
+test('a stalled reply sends nothing until it is aborted, and then ends', async () => {
   const provider = providerOf(scriptOf({ stall: true }, { text: 'awake' }))
   const controller = new AbortController()
   let ended = false
@@ -166,12 +166,12 @@ test('an abort during a delay ends the stream without another part', async () =>
   assert.deepEqual(parts, [{ type: 'text-delta', text: 'ab' }])
 })
 
-test('a request that is aborted before it begins gets nothing', async () => {
+test('a request that is already aborted gets no parts', async () => {
   const provider = providerOf(scriptOf({ text: 'hello' }))
   assert.deepEqual(await partsFrom(provider, request(user('hi')), AbortSignal.abort()), [])
 })
 
-test('a paced answer waits between its chunks and not before the first', async () => {
+test('a paced answer waits between chunks and not before the first', async () => {
   const waits: number[] = []
   const counting = { sleep: async (ms: number) => void waits.push(ms) }
   const script = scriptOf({ text: 'abcdef', pace: { chunkSize: 2, delayMs: 10 } })
@@ -179,7 +179,7 @@ test('a paced answer waits between its chunks and not before the first', async (
   assert.deepEqual(waits, [10, 10])
 })
 
-test('providers are found by name, and inherited names are no providers', () => {
+test('providers are found by name, and inherited property names are not providers', () => {
   const provider = providerOf([])
   const models = modelsFrom({ scripted: provider })
   assert.equal(models.find('scripted'), provider)

@@ -7,9 +7,9 @@ import { playReply } from './play-reply.ts'
 import { isFailing, type Reply } from './reply.ts'
 
 /**
- * What the model does in one turn, call by call. The request says how many answers the turn has had, so another process
- * finds the place again. Replies that fail stand before the answer they delay; how many of those were played is the
- * only thing remembered. A script that ends in a failure keeps failing.
+ * What the model does in one turn, call by call. The request shows how many answers the turn has, so another process
+ * finds the position again. Failing replies come before the answer they delay; the number of failures played is the
+ * only state. A script that ends in a failure keeps failing.
  */
 export type Script = readonly Reply[]
 
@@ -29,7 +29,7 @@ export function newScriptedProvider({ clock, scriptFor, newCallId }: ScriptedOpt
   }
 }
 
-/** The reply for this request. Calling it plays it: a failure is not given twice. */
+/** The reply for this request. Each call counts as played: the same failure is not returned twice. */
 function nextReply(script: Script, request: ModelRequest, played: PlayedFailures): Reply {
   const answers = sinceInput(request.messages).filter((body) => body.role === 'assistant').length
   const { failures, answer } = findScene(script, answers)
@@ -37,7 +37,7 @@ function nextReply(script: Script, request: ModelRequest, played: PlayedFailures
   return failure ?? answer ?? failures.at(-1) ?? scriptExhausted(script, answers)
 }
 
-/** One answer of a script with the failures before it. */
+/** One answer of a script, with the failures before it. */
 type Scene = { failures: Reply[]; answer?: Reply }
 
 function findScene(script: Script, wanted: number): Scene {
@@ -54,16 +54,16 @@ function findScene(script: Script, wanted: number): Scene {
 }
 
 function scriptExhausted(script: Script, answers: number): Reply {
-  const detail = `the script of ${script.length} replies has none for the call after answer ${answers} of this turn`
+  const detail = `the script has ${script.length} replies and none for the call after answer ${answers} of this turn`
   return { fail: { kind: 'invalid-request', detail } }
 }
 
 type PlayedFailures = {
-  /** How many failures were played at this place before; counts one more. */
+  /** Returns the number of failures played at this position before, and counts one more. */
   countOne(request: ModelRequest, answers: number): number
 }
 
-/** Turns that are remembered; a test has few, and a server must not grow by the failures it has seen. */
+/** Bounds the memory of a long-lived server; a test has few positions. */
 const MAX_POSITIONS = 10_000
 
 function newPlayedFailures(): PlayedFailures {
@@ -79,7 +79,7 @@ function newPlayedFailures(): PlayedFailures {
   }
 }
 
-/** By what was said, not by the whole request: a remedy may reshape the rest between two attempts. */
+/** Keyed by the inputs, not by the whole request, because a remedy may change the rest between two attempts. */
 function positionKey({ model, messages }: ModelRequest, answers: number): string {
   const inputs = messages.filter(isInput).map((input) => [textOf(input.content), input.otid ?? ''])
   return createHash('sha256')

@@ -1,4 +1,4 @@
-/** Places whose time zone has another name. */
+/** Places whose IANA time zone has another name. */
 const ALIASES: Record<string, string> = {
   utc: 'UTC',
   gmt: 'UTC',
@@ -30,7 +30,7 @@ const ALIASES: Record<string, string> = {
   rio: 'America/Sao_Paulo',
 }
 
-/** The IANA name for a city or for a name that is one already. */
+/** The IANA time zone of a city; also accepts an IANA name. */
 export function findTimeZone(place: string): string | undefined {
   const name = place.trim().toLowerCase()
   return ALIASES[name] ?? Intl.supportedValuesOf('timeZone').find((zone) => isNamed(zone, name))

@@ -3,10 +3,10 @@ import type { Quirks } from './quirks.ts'
 
 type Auth = NonNullable<Quirks['auth']>
 
-/** How a secret is shown to the provider. OAuth tokens are bearers everywhere; a local server needs none. */
+/** The headers that carry the secret. OAuth tokens are bearer tokens for every vendor; local servers need no header. */
 export function authHeaders(grant: Grant | undefined, auth: Auth): Record<string, string> {
   if (!grant || auth === 'none') return {}
-  // Keys are pasted with the end of their line, which no header can hold.
+  // A pasted key may end with a newline, which a header must not contain.
   return HEADERS[grant.kind === 'oauth' ? 'bearer' : auth](grant.secret.trim())
 }
 

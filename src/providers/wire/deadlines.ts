@@ -1,7 +1,7 @@
-/** Milliseconds. An explicit setting always wins; the defaults of the last two grow with the request. */
+/** Milliseconds. An explicit setting wins; the defaults of the last two grow with the request. */
 export type Deadlines = {
   connectMs?: number
-  /** From the request being sent to the first byte of the answer. */
+  /** From sending the request to the first byte of the answer. */
   firstByteMs?: number
   /** Between two bytes of the answer. */
   stallMs?: number
@@ -11,11 +11,11 @@ const CONNECT_MS = 10_000
 const FIRST_BYTE_MS = 120_000
 const STALL_MS = 60_000
 
-/** A stream that sends nothing but keep-alive comments and pings ends after this many stall deadlines. */
+/** A stream that sends only keep-alive comments and pings ends after this many stall deadlines. */
 export const PINGS_ONLY_FACTOR = 5
 
 const BYTES_PER_TOKEN = 4
-/** Reading a long prompt takes a provider long: from this many estimated tokens on, by this factor. */
+/** Providers need longer for long prompts: above `tokens` estimated tokens, deadlines grow by `factor`. */
 const SCALES = [
   { tokens: 100_000, factor: 2 },
   { tokens: 50_000, factor: 1.5 },

@@ -18,7 +18,7 @@ function counting() {
   return { encoded, messages }
 }
 
-test('a message is encoded once for each form, however often it is sent', () => {
+test('a message is encoded once per form, not once per request', () => {
   const { encoded, messages } = counting()
   const history = [user('one'), user('two')]
   const first = messages.joined(history, { key: 'a' })
@@ -29,7 +29,7 @@ test('a message is encoded once for each form, however often it is sent', () => 
   assert.equal(encoded.length, 4)
 })
 
-test('what says nothing leaves no comma behind', () => {
+test('a message without content leaves no comma', () => {
   const { messages } = counting()
   const silent: MessageBody = { role: 'approval', decisions: [] }
   const [one, two] = [user('one'), user('two')]
@@ -40,13 +40,13 @@ test('what says nothing leaves no comma behind', () => {
   assert.equal(messages.joined([], { key: 'a' }), '')
 })
 
-test('equal messages that are not the same object are encoded each for themselves', () => {
+test('equal messages that are different objects are encoded separately', () => {
   const { encoded, messages } = counting()
   assert.equal(messages.one(user('one'), { key: 'a' }), messages.one(user('one'), { key: 'a' }))
   assert.equal(encoded.length, 2)
 })
 
-test('forms that vary without end do not pile up', () => {
+test('the number of cached forms is bounded', () => {
   const { encoded, messages } = counting()
   const body = user('one')
   for (let index = 0; index < 100; index++) messages.one(body, { key: String(index) })

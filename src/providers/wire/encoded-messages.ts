@@ -1,17 +1,17 @@
 import type { MessageBody } from '../../core/message.ts'
 
 /**
- * The serialized forms of committed messages, kept as long as the messages themselves: a request is a concatenation.
- * `form` is everything beside the body that shapes its text (remedies, quirks); `keyOf` tells forms apart.
+ * Cache of the encodings of committed messages, kept as long as the messages themselves: a request is a concatenation.
+ * `form` is everything except the body that affects the encoding (remedies, quirks); `keyOf` is its cache key.
  */
 type EncodedMessages<Form> = {
-  /** One message as the dialect writes it: JSON values separated by commas, or nothing. */
+  /** One message as the dialect encodes it: JSON values separated by commas, or an empty string. */
   one(body: MessageBody, form: Form): string
-  /** All of them, separated by commas. */
+  /** All messages, separated by commas. */
   joined(bodies: readonly MessageBody[], form: Form): string
 }
 
-/** Remedies make a handful of forms; more than this means that one varies, and the oldest is let go. */
+/** Remedies make a handful of forms; above this limit one of them varies, and the oldest cache is dropped. */
 const MAX_FORMS = 16
 
 export function newEncodedMessages<Form>(

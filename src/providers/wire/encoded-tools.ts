@@ -3,7 +3,7 @@ import { relaxedSchema } from './relaxed-schema.ts'
 
 type EncodedTools = (tools: readonly ToolSpec[], schemas: 'as-given' | 'relaxed') => string
 
-/** The serialized forms of tools, kept as long as the tools themselves; separated by commas. */
+/** Encodes tools, separated by commas; each encoding is cached as long as its tool. */
 export function newEncodedTools(encode: (tool: ToolSpec) => object): EncodedTools {
   const texts = { 'as-given': new WeakMap<ToolSpec, string>(), relaxed: new WeakMap<ToolSpec, string>() }
 

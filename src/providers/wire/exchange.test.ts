@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { DONE, delta, onlyFailure, providerAt, REQUEST, read, STOP } from './testing/chat-client.ts'
 import { CHUNKED_HEAD, chunked, LAST_CHUNK, openLoopback } from './testing/loopback.ts'
 
-test('silence in mid-answer ends at its deadline', async (context) => {
+test('silence in mid-answer ends at the stall deadline', async (context) => {
   const server = await openLoopback(context, ({ socket }) => {
     socket.write(CHUNKED_HEAD + chunked(delta('so ')))
   })
@@ -16,7 +16,7 @@ test('silence in mid-answer ends at its deadline', async (context) => {
   assert.ok(performance.now() - from >= 299)
 })
 
-test('a stream that falls silent after its finish was whole', async (context) => {
+test('a stream that goes silent after its finish is complete', async (context) => {
   const server = await openLoopback(context, ({ socket }) => {
     socket.write(CHUNKED_HEAD + chunked(delta('so ') + STOP))
   })
@@ -24,7 +24,7 @@ test('a stream that falls silent after its finish was whole', async (context) =>
   assert.deepEqual(parts.at(-1), { type: 'finish', finish: 'stop' })
 })
 
-test('a server that says nothing ends at the first-byte deadline, whether or not it sent its head', async (context) => {
+test('a silent server ends at the first-byte deadline, whether or not it sent its headers', async (context) => {
   for (const head of ['', CHUNKED_HEAD]) {
     const server = await openLoopback(context, ({ socket }) => {
       socket.write(head)
@@ -37,8 +37,8 @@ test('a server that says nothing ends at the first-byte deadline, whether or not
   }
 })
 
-test('a connection that is never made ends at the connect deadline', async (context) => {
-  // TLS toward a server that never greets back: the handshake belongs to connecting.
+test('a connection that is never established ends at the connect deadline', async (context) => {
+  // TLS to a server that never answers: the handshake belongs to the connect phase.
   const server = await openLoopback(context, () => {})
   const deadlines = { connectMs: 200, firstByteMs: 60_000 }
   const provider = providerAt(`https://127.0.0.1:${server.port}`, { deadlines })
@@ -65,8 +65,8 @@ test('progress between pings keeps a slow stream alive', async (context) => {
   const time = countedTime()
   const server = await openLoopback(context, async ({ socket }) => {
     socket.write(CHUNKED_HEAD)
-    for (let said = 1; said <= 30; said++) {
-      const piece = said % 6 === 0 ? delta(`${said} `) : ': still here\n\n'
+    for (let count = 1; count <= 30; count++) {
+      const piece = count % 6 === 0 ? delta(`${count} `) : ': still here\n\n'
       await time.pass(20, () => socket.write(chunked(piece)))
     }
     socket.write(chunked(STOP + DONE) + LAST_CHUNK)
@@ -76,7 +76,7 @@ test('progress between pings keeps a slow stream alive', async (context) => {
   assert.equal(time.clock.monotonic(), 600)
 })
 
-/** Time that passes only between two pieces of an answer, however long the machine takes to carry them. */
+/** A clock that advances only between two pieces of an answer, independent of the speed of the machine. */
 function countedTime() {
   let now = 0
   let looked = () => {}
@@ -86,7 +86,7 @@ function countedTime() {
   }
   return {
     clock: { monotonic },
-    /** Sends, and waits until the exchange looks at the clock, as it does for every piece that arrives. */
+    /** Sends a piece and waits until the exchange reads the clock, which it does for every piece. */
     async pass(ms: number, send: () => void): Promise<void> {
       now += ms
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -97,7 +97,7 @@ function countedTime() {
   }
 }
 
-test('an abort closes the socket at once and ends the stream without a word', async (context) => {
+test('an abort closes the socket at once and ends the stream without a part', async (context) => {
   const moments: [string, string][] = [
     ['before the head', ''],
     ['after the head', CHUNKED_HEAD],
@@ -119,13 +119,13 @@ test('an abort closes the socket at once and ends the stream without a word', as
   }
 })
 
-test('a stream whose signal is aborted already asks nobody', async (context) => {
+test('a stream whose signal is already aborted sends no request', async (context) => {
   const server = await openLoopback(context, () => {})
   assert.deepEqual(await read(providerAt(server.url), AbortSignal.abort()), [])
   assert.equal(server.connections.length, 0)
 })
 
-test('a reader that leaves closes the socket', async (context) => {
+test('a reader that stops early closes the socket', async (context) => {
   let closed: Promise<unknown> | undefined
   const server = await openLoopback(context, ({ socket }) => {
     closed = once(socket, 'close')
@@ -135,7 +135,7 @@ test('a reader that leaves closes the socket', async (context) => {
   await closed
 })
 
-test('a slow reader makes the provider wait and is not told that it stalled', async (context) => {
+test('a slow reader causes backpressure and is not reported as a stall', async (context) => {
   const piece = chunked(delta('x'.repeat(1_000)).repeat(64))
   const pieces = 512
   let written = 0
@@ -163,7 +163,7 @@ test('a slow reader makes the provider wait and is not told that it stalled', as
   assert.equal(texts, 64 * pieces)
 })
 
-test('what had arrived and was not read is not told after an abort', async (context) => {
+test('parts that arrived unread are dropped after an abort', async (context) => {
   const abort = new AbortController()
   const server = await openLoopback(context, ({ socket }) => {
     socket.write(CHUNKED_HEAD + chunked(delta('one') + delta('two') + delta('three')))
@@ -176,7 +176,7 @@ test('what had arrived and was not read is not told after an abort', async (cont
   assert.deepEqual(parts, [{ type: 'text-delta', text: 'one' }])
 })
 
-test('an answer in a coding that was not asked for is malformed', async (context) => {
+test('an answer with a content-encoding that was not requested is malformed', async (context) => {
   const server = await openLoopback(context, ({ socket }) => {
     socket.write(CHUNKED_HEAD.replace('x-request-id: request-7', 'content-encoding: gzip'))
   })

@@ -20,17 +20,17 @@ type ExchangeRequest = {
 }
 type Headers = Readonly<Record<string, string>>
 
-/** An error page may be long; its beginning says what it says. */
+/** The start of an error page is enough to classify it. */
 const MAX_DOCUMENT_BYTES = 64 * 1024
 const MAX_DOCUMENT_MS = 10_000
-/** After the finish only the end of the response is due; a connection that does not end in time is not kept. */
+/** After the finish only the end of the response is missing; a connection that does not end in time is closed. */
 const DRAIN_MS = 1_000
-/** One event; larger ones are no chunk of any known protocol. */
+/** Limit for one event; no known protocol sends larger ones. */
 const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024
 
 /**
- * One request and its answer as parts. Everything that goes wrong is a `failure` part, which is the last; an abort ends
- * the stream without one.
+ * One request and its answer as parts. Every error becomes a `failure` part, which is the last part; an abort ends the
+ * stream without one.
  */
 export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, void> {
   const { deadlines, signal, now } = call
@@ -44,7 +44,7 @@ export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, v
   let status = 0
   let headers: Headers = {}
   let decoder: Decoder | undefined
-  /** What the body turned out to be; a page or a JSON document where a stream was due is read as an error. */
+  /** The detected type of the body; an HTML page or JSON document instead of a stream is read as an error. */
   let body: 'unknown' | 'stream' | 'document' = 'unknown'
   const documentParts: Buffer[] = []
   let documentBytes = 0
@@ -90,7 +90,7 @@ export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, v
     return {
       onRequestStart(started) {
         controller = started
-        if (queue.isEnded()) return controller.abort(new Error('given up before it was sent'))
+        if (queue.isEnded()) return controller.abort(new Error('aborted before the request was sent'))
         enter('first-byte')
       },
       onResponseStart(_, code, received) {
@@ -99,7 +99,8 @@ export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, v
         headers = flattenHeaders(received)
         const coding = headers['content-encoding'] ?? 'identity'
         if (code >= 300 || isDocumentType(headers['content-type'])) readDocument()
-        else if (coding !== 'identity') fail(malformed(`the answer came as ${coding}, which was not asked for`))
+        else if (coding !== 'identity')
+          fail(malformed(`the response has content-encoding ${coding}, which was not requested`))
         else decoder = call.newDecoder(headers)
       },
       onResponseData(_, chunk) {
@@ -120,7 +121,8 @@ export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, v
       onResponseEnd() {
         if (queue.isEnded()) return release()
         if (body === 'document') endDocument()
-        else endAnswer({ kind: 'cut-off', detail: 'the stream ended without a finish', mayHaveBeenAccepted: true })
+        else
+          endAnswer({ kind: 'cut-off', detail: 'the stream ended without a finish reason', mayHaveBeenAccepted: true })
       },
       onResponseError(_, error) {
         if (queue.isEnded()) return release()
@@ -154,7 +156,7 @@ export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, v
     fail(call.classify({ status, headers, body: page }))
   }
 
-  /** The provider may have stated its finish before the connection ended, badly or not; then the answer is whole. */
+  /** If the provider stated its finish before the connection ended, the answer is complete even after an error. */
   function endAnswer(otherwise: Failure): void {
     try {
       for (const part of decoder?.end() ?? []) emit(part)
@@ -185,17 +187,17 @@ export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, v
     abandon()
   }
 
-  /** Nobody listens any more. */
+  /** The reader stopped or aborted. */
   function cancel(): void {
     queue.clear()
     abandon()
   }
 
-  /** Closes the socket at once, whatever is under way on it. */
+  /** Closes the socket at once, also in the middle of a response. */
   function abandon(): void {
     queue.end()
     release()
-    controller?.abort(new Error('given up'))
+    controller?.abort(new Error('aborted'))
   }
 
   function release(): void {
@@ -215,7 +217,7 @@ export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, v
     if (dueAt() < timerDueAt) arm()
   }
 
-  /** A timer that is due too early looks again when it fires: cheaper than a new one per chunk. */
+  /** A timer that fires too early is armed again: cheaper than a new timer per chunk. */
   function arm(): void {
     clearTimeout(timer)
     timerDueAt = dueAt()
@@ -223,7 +225,7 @@ export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, v
   }
 
   function checkDeadline(): void {
-    // Who reads slowly is not stalled by the provider.
+    // Time during backpressure from a slow reader does not count as a stall of the provider.
     if (controller?.paused) lastByteAt = lastProgressAt = now()
     if (dueAt() > now()) arm()
     else if (phase === 'body') endDocument()
@@ -256,8 +258,8 @@ export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, v
       case 'body': {
         const isSilent = now() - lastByteAt >= deadlines.stallMs
         const detail = isSilent
-          ? `no byte for ${deadlines.stallMs} ms in mid-answer`
-          : `nothing but keep-alive pings for ${PINGS_ONLY_FACTOR * deadlines.stallMs} ms`
+          ? `no data for ${deadlines.stallMs} ms in the middle of the answer`
+          : `only keep-alive pings for ${PINGS_ONLY_FACTOR * deadlines.stallMs} ms`
         return { kind: 'stalled', code, detail, mayHaveBeenAccepted: true }
       }
     }
@@ -265,7 +267,7 @@ export function openExchange(call: ExchangeRequest): AsyncIterator<Part, void, v
 }
 
 const WHITE_SPACE = new Set([...Buffer.from(' \t\r\n'), 0xef, 0xbb, 0xbf])
-/** JSON and HTML; no line of an event stream starts so. */
+/** First bytes of JSON and HTML; no line of an event stream starts with them. */
 const DOCUMENT_STARTS = new Set(Buffer.from('{[<"'))
 
 const isDocumentType = (contentType: string | undefined): boolean =>

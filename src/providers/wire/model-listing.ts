@@ -3,28 +3,28 @@ import type { Price } from '../../core/price.ts'
 import type { ListedModel } from '../../ports/provider-directory.ts'
 import type { Quirks } from './quirks.ts'
 
-/** How one language lists its models. */
+/** How one dialect lists its models. */
 export type ModelListing = {
-  /** `after` is the `next` of the page before. */
+  /** `after` is the cursor `next` of the previous page. */
   path(after?: string): string
   auth: NonNullable<Quirks['auth']>
   headers?: Record<string, string>
-  /** Undefined where the body is not a list of models. */
+  /** Undefined if the body is not a list of models. */
   pageOf(body: unknown): ModelPage | undefined
-  /** Undefined where the entry is not a model that answers. */
+  /** Undefined if the entry is not a generative model. */
   modelOf(entry: Fields): ListedModel | undefined
 }
 
 export type ModelPage = { entries: unknown[]; next?: string }
 type Fields = Record<string, unknown>
 
-/** The entry as OpenAI words it, and most other vendors after it. */
+/** An entry in the format of OpenAI, which most vendors use. */
 export function modelById(entry: Fields): ListedModel | undefined {
   const id = textAt(entry, 'id')
   return id === undefined ? undefined : { model: id, ...limitsIn(entry), ...priceIn(entry) }
 }
 
-/** Vendors agree on no name for these; what none of them uses for something else is taken. */
+/** Vendors use different names for these limits; each name listed here has one meaning across vendors. */
 const WINDOW_FIELDS = [
   'context_length',
   'context_window',
@@ -41,7 +41,7 @@ export function limitsIn(entry: Fields): { window?: number; maxOutput?: number }
   return defined({ window, maxOutput })
 }
 
-/** OpenRouter and its kind state dollars per token, as text. */
+/** OpenRouter and compatible aggregators state dollars per token, as a string. */
 function priceIn(entry: Fields): { price?: Price } {
   const pricing = recordOf(entry.pricing)
   const perMillion = (field: string) => {

@@ -1,21 +1,21 @@
 import type { Part } from '../../core/answer.ts'
 
-/** A reader this far behind makes the socket wait. */
+/** Backpressure: the socket pauses when the reader is this many parts behind. */
 const HIGH_WATER = 1_024
 
 type PartQueue = {
   reader: AsyncIterator<Part, void, void>
   push(part: Part): void
-  /** What was pushed can still be read; nothing more is taken. */
+  /** Accepts no more parts; those already pushed can still be read. */
   end(): void
-  /** Forgets what was not read yet. */
+  /** Drops the unread parts. */
   clear(): void
   isEnded(): boolean
 }
 
 type FlowControl = { pause(): void; resume(): void; close(): void }
 
-/** Parts pushed by a socket, pulled by one reader. Plain promises: an async generator costs three times as much a part. */
+/** A queue between a socket and one reader. Plain promises: an async generator costs three times as much per part. */
 export function newPartQueue({ pause, resume, close }: FlowControl): PartQueue {
   let parts: Part[] = []
   let head = 0

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { relaxedSchema } from './relaxed-schema.ts'
 
-test('constraints that grammars cannot express are left out at every depth', () => {
+test('constraints that grammars cannot express are dropped at every depth', () => {
   const schema = {
     type: 'object',
     properties: { list: { type: 'array', items: { type: 'string', pattern: '^a', format: 'uri' }, uniqueItems: true } },
@@ -15,7 +15,7 @@ test('constraints that grammars cannot express are left out at every depth', () 
   })
 })
 
-test('properties and values that are called like a constraint stay', () => {
+test('properties and values with the name of a constraint are kept', () => {
   const schema = {
     properties: { pattern: { type: 'string' }, not: { enum: ['format', { pattern: 'x' }] } },
     required: ['pattern'],

@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.ts'
 
-/** What servers that turn schemas into grammars cannot express. */
+/** Keywords that servers which compile schemas to grammars do not support. */
 const INEXPRESSIBLE = new Set([
   'pattern',
   'format',
@@ -19,12 +19,12 @@ const INEXPRESSIBLE = new Set([
   'contentEncoding',
   'contentMediaType',
 ])
-/** Keywords whose members are named by the schema's author: a property may be called `format`. */
+/** Keywords whose members have free names: a property may be called `format`. */
 const MAPS_OF_SCHEMAS = new Set(['properties', '$defs', 'definitions'])
 /** Keywords that hold values, not schemas. */
 const VALUES = new Set(['enum', 'const', 'default', 'examples', 'required'])
 
-/** The same schema without what a grammar cannot express: it allows more, never less. */
+/** Removes the keywords that a grammar cannot express; the result allows more, never less. */
 export function relaxedSchema(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(relaxedSchema)
   if (schema === null || typeof schema !== 'object') return schema

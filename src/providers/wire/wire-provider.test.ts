@@ -26,7 +26,7 @@ import {
   wholeResponse,
 } from './testing/loopback.ts'
 
-test('an answer comes as its parts, and the next request uses the same connection', async (context) => {
+test('an answer arrives as parts, and the next request reuses the connection', async (context) => {
   const server = await openLoopback(context, ({ socket }) => {
     socket.write(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
   })
@@ -44,7 +44,7 @@ test('an answer comes as its parts, and the next request uses the same connectio
 
 const INERT = { digest: '', needsApproval: false, effects: 'none', parallel: true } as const
 
-test('half a character in the history does not make every request of its conversation broken JSON', async (context) => {
+test('a lone surrogate in the history does not make every request of its conversation invalid JSON', async (context) => {
   const server = await openLoopback(context, ({ socket }) => {
     socket.write(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
   })
@@ -61,14 +61,14 @@ test('half a character in the history does not make every request of its convers
   for await (const part of providerAt(server.url).stream(request, { signal: new AbortController().signal }))
     assert.notEqual(part.type, 'failure')
   const whole = 'owl 🦉, cut \ufffd'
-  const [system, said, called, result] = JSON.parse(server.requests[0]!.body).messages
+  const [system, input, called, result] = JSON.parse(server.requests[0]!.body).messages
   assert.equal(system.content, whole)
-  assert.equal(said.content, `${whole}; as text \\ud83e, C:\\users`)
+  assert.equal(input.content, `${whole}; as text \\ud83e, C:\\users`)
   assert.equal(called.tool_calls[0].function.arguments, JSON.stringify({ [whole]: whole }))
   assert.equal(result.content, whole)
 })
 
-test('nothing is sent before somebody reads, and a grant brings its key, headers and address', async (context) => {
+test('the request is sent with the first read, and a grant sets its key, headers and base URL', async (context) => {
   const server = await openLoopback(context, ({ socket }) => {
     socket.write(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
   })
@@ -99,7 +99,7 @@ test('an answer that arrives byte by byte reads the same', async (context) => {
   assert.deepEqual(await read(providerAt(server.url)), ANSWER_PARTS)
 })
 
-test('an answer that is split in two packets at any byte reads the same', async (context) => {
+test('an answer that is split into two packets at any byte reads the same', async (context) => {
   const bytes = Buffer.from(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
   let split = 0
   const server = await openLoopback(context, async ({ socket }) => {
@@ -113,7 +113,7 @@ test('an answer that is split in two packets at any byte reads the same', async 
   while (split < bytes.length) assert.deepEqual(await read(provider), ANSWER_PARTS)
 })
 
-test('a reset or an end at any byte is one failure, unless the finish was stated before', async (context) => {
+test('a reset or an end at any byte gives one failure, unless the finish came before', async (context) => {
   const body = Buffer.from(ANSWER)
   const head = Buffer.from(STREAM_HEAD)
   const bytes = Buffer.concat([head, body])
@@ -133,7 +133,7 @@ test('a reset or an end at any byte is one failure, unless the finish was stated
       const parts = await read(provider)
       const last = parts.at(-1)
       if (how === 'end' && cut >= finishStated) assert.equal(last?.type, 'finish', `an end at ${cut}`)
-      // A reset may overtake bytes that were written before it.
+      // A reset may overtake bytes that were written earlier.
       else if (last?.type === 'finish') assert.ok(cut >= finishStated, `${how} at ${cut} was taken for an end`)
       else {
         const failure = onlyFailure(parts)
@@ -145,7 +145,7 @@ test('a reset or an end at any byte is one failure, unless the finish was stated
   assert.equal(server.requests.length, 2 * Math.ceil(bytes.length / 3))
 })
 
-test('a chunked stream that ends well without a finish was cut off', async (context) => {
+test('a chunked stream that ends cleanly without a finish is cut off', async (context) => {
   const server = await openLoopback(context, ({ socket }) => {
     socket.write(CHUNKED_HEAD + chunked(delta('half')) + LAST_CHUNK)
   })
@@ -178,7 +178,7 @@ for (const [name, status, contentType, body] of documents) {
   })
 }
 
-test('of an endless error page 64 KiB are read, and the connection is closed', async (context) => {
+test('64 KiB of an endless error page are read, then the connection is closed', async (context) => {
   let closed: Promise<unknown> | undefined
   const server = await openLoopback(context, ({ socket }) => {
     closed = once(socket, 'close')
@@ -191,7 +191,7 @@ test('of an endless error page 64 KiB are read, and the connection is closed', a
   await closed
 })
 
-test('an error page that never ends is classified by what came of it', async (context) => {
+test('an error page that stalls is classified by its received part', async (context) => {
   const server = await openLoopback(context, ({ socket }) => {
     socket.write('HTTP/1.1 503 Busy\r\ncontent-type: text/plain\r\ncontent-length: 99\r\n\r\ntry later')
   })
@@ -199,7 +199,7 @@ test('an error page that never ends is classified by what came of it', async (co
   assert.equal(failure.detail, 'text/plain: try later')
 })
 
-test('an error event inside a 200 is the failure that the classifier makes of it', async (context) => {
+test('an error event inside a 200 goes to the classifier', async (context) => {
   const server = await openLoopback(context, ({ socket }) => {
     socket.write(CHUNKED_HEAD + chunked(delta('so ') + event({ error: { message: 'busy', code: 529 } })))
   })
@@ -211,14 +211,14 @@ test('an error event inside a 200 is the failure that the classifier makes of it
   assert.equal(failure.requestId, 'request-7')
 })
 
-test('a chunk that is no JSON is a malformed answer', async (context) => {
+test('a chunk that is not JSON is a malformed answer', async (context) => {
   const server = await openLoopback(context, ({ socket }) => {
     socket.write(CHUNKED_HEAD + chunked('data: {"choices":[{"delta"\n\n' + STOP + DONE) + LAST_CHUNK)
   })
   assert.equal(onlyFailure(await read(providerAt(server.url))).kind, 'malformed-answer')
 })
 
-test('a client that cannot be built is a failed attempt', async () => {
+test('an invalid base URL is a failed attempt', async () => {
   for (const baseUrl of ['not a url', 'ftp://127.0.0.1/', '']) {
     const failure = onlyFailure(await read(providerAt(baseUrl)))
     assert.equal(failure.kind, 'unreachable')
@@ -226,7 +226,7 @@ test('a client that cannot be built is a failed attempt', async () => {
   }
 })
 
-test('a request that cannot be written down is a failed attempt', async () => {
+test('a request that cannot be encoded is a failed attempt', async () => {
   const dialect = {
     ...openaiChat,
     encode() {
@@ -245,7 +245,7 @@ test('a header that cannot be sent is a failed attempt', async (context) => {
   assert.match(failure.detail, /x-bad/)
 })
 
-test('a refused connection is a failure of connecting', async (context) => {
+test('a refused connection is a failure of the connect phase', async (context) => {
   const server = await openLoopback(context, () => {})
   const provider = providerAt(server.url.replace(String(server.port), '1'))
   const failure = onlyFailure(await read(provider))
@@ -253,11 +253,11 @@ test('a refused connection is a failure of connecting', async (context) => {
   assert.equal(failure.mayHaveBeenAccepted, undefined)
 })
 
-test('renewed connections are new, and what somebody else is answered on an old one is let finish', async (context) => {
+test('renewConnections opens new connections and lets streams on old ones finish', async (context) => {
   let held: LoopbackRequest | undefined
-  const server = await openLoopback(context, (asked) => {
-    if (server.requests.length === 2) held = asked
-    else asked.socket.write(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
+  const server = await openLoopback(context, (request) => {
+    if (server.requests.length === 2) held = request
+    else request.socket.write(CHUNKED_HEAD + chunked(ANSWER) + LAST_CHUNK)
   })
   const provider = providerAt(server.url)
   assert.deepEqual(await read(provider), ANSWER_PARTS)

@@ -19,7 +19,7 @@ export type WireProviderOptions = {
   quirks?: Quirks
   deadlines?: Deadlines
   isAggregator?: boolean
-  /** Without a credential it need not be asked. */
+  /** Without a credential the request is not sent. */
   needsKey?: boolean
   facts?: (model: string) => ModelFacts
   classify: Classify
@@ -27,7 +27,7 @@ export type WireProviderOptions = {
   clock?: Pick<Clock, 'monotonic'>
 }
 
-/** A vendor that speaks one of our dialects over HTTP: one request, one stream, no second try. */
+/** A provider that speaks a dialect over HTTP: one request, one stream, no retry. */
 export function newWireProvider(options: WireProviderOptions): ModelProvider {
   const { provider, dialect, baseUrl, quirks = {}, deadlines = {}, isAggregator = false, facts } = options
   const now = options.clock ? () => options.clock!.monotonic() : () => performance.now()
@@ -75,7 +75,7 @@ export function newWireProvider(options: WireProviderOptions): ModelProvider {
     async renewConnections() {
       const old = agent
       agent = newAgent(deadlines)
-      // What is still being answered on an old connection is somebody else's turn: it is let finish.
+      // Close gracefully: other turns may still be streaming on the old connections.
       old.close().catch(() => {})
     },
   }
@@ -83,10 +83,10 @@ export function newWireProvider(options: WireProviderOptions): ModelProvider {
 
 const STREAM_HEADERS = { 'content-type': 'application/json', accept: 'text/event-stream' }
 
-/** Long enough for a tool between two requests of a turn; a server that states less is obeyed. */
+/** Long enough for a tool call between two requests of a turn; a shorter keep-alive of the server wins. */
 const IDLE_MS = 30_000
 
-/** Deadlines are the exchange's; the connector's own comes later, to let go of sockets nobody waits for any more. */
+/** The exchange enforces the deadlines; the connector's later timeout only closes abandoned sockets. */
 function newAgent({ connectMs }: Deadlines): Dispatcher {
   const connector = deadlinesFor(connectMs === undefined ? {} : { connectMs }, 0).connectMs + 1_000
   const keepAliveTimeout = IDLE_MS
@@ -120,7 +120,7 @@ function withQuery(path: string, query: Quirks['query']): string {
   return `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(query)}`
 }
 
-/** Nothing is sent before somebody reads. */
+/** The request is sent with the first read. */
 function openOnFirstRead(open: () => AsyncIterator<Part, void, void>): AsyncIterable<Part> {
   return {
     [Symbol.asyncIterator]() {

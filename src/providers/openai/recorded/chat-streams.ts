@@ -1,4 +1,4 @@
-/** Answers in Chat Completions as the origin and its copies send them, by what is special about them. */
+/** Chat Completions streams of OpenAI and compatible servers, named by their special feature. */
 const envelope = { id: 'chatcmpl-B9MH', object: 'chat.completion.chunk', created: 1_741_570_283, model: 'gpt-4o' }
 const event = (body: object): string => `data: ${JSON.stringify(body)}\n\n`
 const chunk = (delta: object, finish: string | null = null, more: object = {}): string =>

@@ -1,7 +1,7 @@
 type Item = { id: string; type: string; [key: string]: unknown }
 type Recording = { output: Item[]; usage: object; incomplete?: string }
 
-/** A whole stream of the Responses API: every item is added, comes in pieces, and is done. */
+/** A complete stream of the Responses API: every item is added, streamed and done. */
 function record({ output, usage, incomplete }: Recording): string {
   let sequence = 0
   const events: string[] = []
@@ -45,20 +45,20 @@ const EMPTY: Record<string, object> = {
 const PIECES: Record<string, (item: Item, at: object, say: Say) => void> = {
   message(item, at, say) {
     for (const [content_index, part] of (item.content as { type: string; text: string }[]).entries()) {
-      const place = { ...at, content_index }
-      say('response.content_part.added', { ...place, part: { ...part, text: '' } })
-      for (const delta of halves(part.text)) say('response.output_text.delta', { ...place, delta, logprobs: [] })
-      say('response.output_text.done', { ...place, text: part.text, logprobs: [] })
-      say('response.content_part.done', { ...place, part })
+      const position = { ...at, content_index }
+      say('response.content_part.added', { ...position, part: { ...part, text: '' } })
+      for (const delta of halves(part.text)) say('response.output_text.delta', { ...position, delta, logprobs: [] })
+      say('response.output_text.done', { ...position, text: part.text, logprobs: [] })
+      say('response.content_part.done', { ...position, part })
     }
   },
   reasoning(item, at, say) {
     for (const [summary_index, part] of (item.summary as { text: string }[]).entries()) {
-      const place = { ...at, summary_index }
-      say('response.reasoning_summary_part.added', { ...place, part: { type: 'summary_text', text: '' } })
-      for (const delta of halves(part.text)) say('response.reasoning_summary_text.delta', { ...place, delta })
-      say('response.reasoning_summary_text.done', { ...place, text: part.text })
-      say('response.reasoning_summary_part.done', { ...place, part })
+      const position = { ...at, summary_index }
+      say('response.reasoning_summary_part.added', { ...position, part: { type: 'summary_text', text: '' } })
+      for (const delta of halves(part.text)) say('response.reasoning_summary_text.delta', { ...position, delta })
+      say('response.reasoning_summary_text.done', { ...position, text: part.text })
+      say('response.reasoning_summary_part.done', { ...position, part })
     }
   },
   function_call(item, at, say) {

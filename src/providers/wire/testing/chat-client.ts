@@ -58,5 +58,5 @@ export function onlyFailure(parts: Part[]): Failure {
   return (last as Extract<Part, { type: 'failure' }>).failure
 }
 
-/** An event's turn of the loop, so that what was written leaves as a packet of its own. */
+/** Waits one turn of the event loop, so that the written bytes leave as a separate packet. */
 export const nextLoopTurn = () => new Promise((resolve) => setImmediate(resolve))

@@ -8,11 +8,11 @@ type Loopback = {
   url: string
   port: number
   requests: LoopbackRequest[]
-  /** Connections ever made. */
+  /** All connections since the start. */
   connections: Socket[]
 }
 
-/** A server that answers in bytes, so that it can break off at any of them. It lives as long as the test. */
+/** A server that writes raw bytes, so that it can break off at any of them. It closes with the test. */
 export async function openLoopback(
   context: Pick<TestContext, 'after'>,
   answer: (requests: LoopbackRequest) => void,
@@ -38,7 +38,7 @@ export async function openLoopback(
   return { url: `http://127.0.0.1:${port}/v1`, port, requests, connections }
 }
 
-function readRequests(socket: Socket, onRequest: (asked: LoopbackRequest) => void): void {
+function readRequests(socket: Socket, onRequest: (request: LoopbackRequest) => void): void {
   let bytes: Buffer = Buffer.alloc(0)
   socket.on('data', (more) => {
     bytes = Buffer.concat([bytes, more as Buffer])
@@ -56,7 +56,7 @@ function readRequests(socket: Socket, onRequest: (asked: LoopbackRequest) => voi
   })
 }
 
-/** The head of a stream that ends with its connection, so that its end may be anywhere. */
+/** The head of a stream that ends with its connection, so that it can end at any byte. */
 export const STREAM_HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n'
 
 export const CHUNKED_HEAD =
