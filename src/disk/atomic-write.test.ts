@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { createFileSync, replaceFile, replaceFileSync, temporaryName } from './atomic-write.ts'
 import { readIfPresent, readIfPresentSync } from './read-if-present.ts'
 
-test('a file is replaced as a whole, for its owner alone, and nothing is left beside it', async (t) => {
+test('a file is replaced atomically, readable by its owner only, and no temporary file is left', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'notes.txt')
   for (const text of ['old', 'new']) replaceFileSync(file, text)
@@ -17,7 +17,7 @@ test('a file is replaced as a whole, for its owner alone, and nothing is left be
   assert.deepEqual(readdirSync(folder), ['notes.txt'])
 })
 
-test('what a killed process left beside the file does not stop the next write', async (t) => {
+test('a temporary file left by a killed process does not block the next write', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'notes.txt')
   for (const attempt of ['one', `${process.pid}`])
@@ -29,7 +29,7 @@ test('what a killed process left beside the file does not stop the next write', 
   assert.equal(readFileSync(file, 'utf8'), 'whole again')
 })
 
-test('a file is created once: the second creator is told, and the first text stays', (t) => {
+test('a file is created once: a second create returns false and the first text stays', (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'key')
   assert.equal(createFileSync(file, 'first'), true)
@@ -38,7 +38,7 @@ test('a file is created once: the second creator is told, and the first text sta
   assert.deepEqual(readdirSync(folder), ['key'])
 })
 
-test('a file that does not exist reads as undefined; another fault is thrown', async (t) => {
+test('a missing file reads as undefined, and any other error is thrown', async (t) => {
   const folder = temporaryFolder(t)
   assert.equal(await readIfPresent(join(folder, 'none')), undefined)
   assert.equal(readIfPresentSync(join(folder, 'none')), undefined)

@@ -3,8 +3,8 @@ import { mkdir, open, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * The file holds the old text or the new one, never a part, even after a power cut. The temporary file is named by
- * `attempt`, so that repeating an interrupted write also removes what it left.
+ * Replaces a file atomically: after a crash or power cut it holds the old text or the new one, never a part. `attempt`
+ * names the temporary file, so repeating an interrupted write also removes its leftover.
  */
 export async function replaceFile(path: string, text: string, attempt: string): Promise<void> {
   const folder = dirname(path)
@@ -23,7 +23,7 @@ export async function replaceFile(path: string, text: string, attempt: string): 
 
 export const temporaryName = (path: string, attempt: string): string => `.${basename(path)}.${attempt}.tmp`
 
-/** A rename is durable once its folder is. Windows cannot open a folder and needs no such thing. */
+/** A rename is durable once its folder is synced. Windows cannot open folders and does not need this. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')
@@ -34,13 +34,13 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** As `replaceFile`, in an existing folder, for small files that are written while nothing else may happen. */
+/** Like `replaceFile`, in an existing folder, synchronously, for small files. */
 export function replaceFileSync(path: string, text: string): void {
   renameSync(writeTemporaryFile(path, text), path)
   syncFolderSync(dirname(path))
 }
 
-/** Makes the file as a whole; false if it exists. Of two processes that start at once, one is first. */
+/** Creates the file atomically; false if it exists. Of two concurrent processes one succeeds. */
 export function createFileSync(path: string, text: string): boolean {
   const temporary = writeTemporaryFile(path, text)
   try {
@@ -58,7 +58,7 @@ export function createFileSync(path: string, text: string): boolean {
 
 function writeTemporaryFile(path: string, text: string): string {
   const temporary = join(dirname(path), temporaryName(path, `${process.pid}`))
-  // A file that a killed process with this pid left may have other permissions.
+  // A leftover of a killed process with the same pid may have other permissions.
   rmSync(temporary, { force: true })
   const handle = openSync(temporary, 'wx', 0o600)
   try {

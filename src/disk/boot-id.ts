@@ -1,4 +1,4 @@
 import { readIfPresentSync } from './read-if-present.ts'
 
-/** Linux names each start of the machine; empty on other systems. */
+/** Id of the current boot of the machine, from Linux; empty on other systems. */
 export const bootId = (): string => readIfPresentSync('/proc/sys/kernel/random/boot_id')?.trim() ?? ''

@@ -1,8 +1,8 @@
-/** The same answer, ended with a fault where it grows too long. */
+/** The same response; its body fails after `maxBytes`. */
 export function limitResponse(response: Response, { url, maxBytes }: { url: string; maxBytes: number }): Response {
   const { status, statusText, headers, body } = response
   const same = new Response(body?.pipeThrough(limitBytes(maxBytes)), { status, statusText, headers })
-  // Where it came from in the end; a made response has no address of its own.
+  // URL after redirects; a constructed Response has none.
   Object.defineProperty(same, 'url', { value: url })
   return same
 }
@@ -12,7 +12,7 @@ function limitBytes(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(piece, out) {
       bytes += piece.byteLength
-      if (bytes > maxBytes) out.error(new Error(`the answer is longer than ${maxBytes} bytes`))
+      if (bytes > maxBytes) out.error(new Error(`the response is longer than ${maxBytes} bytes`))
       else out.enqueue(piece)
     },
   })

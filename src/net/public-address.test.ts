@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isPublicAddress } from './public-address.ts'
 
-/** What a URL makes of a host; each of these is a way to write an address that must not be reached. */
+/** Spellings of private addresses, as hosts of a URL. */
 const DISGUISES = [
   '127.0.0.1',
   '127.1',
@@ -70,7 +70,7 @@ const DISGUISES = [
   '[ff02::1]',
 ]
 
-test('no way of writing a private address makes it public', () => {
+test('no spelling of a private address counts as public', () => {
   for (const disguise of DISGUISES) {
     const { hostname } = new URL(`http://${disguise}/`)
     assert.equal(isPublicAddress(hostname.replace(/^\[|\]$/g, '')), false, `${disguise} is ${hostname}`)
@@ -101,7 +101,7 @@ test('addresses next to private ranges are public', () => {
   for (const address of neighbors) assert.equal(isPublicAddress(address), true, address)
 })
 
-test('what is no address is not public', () => {
+test('text that is not an address is not public', () => {
   for (const text of ['', 'example.org', '1.2.3', '1.2.3.4.5', 'fe80::1%eth0', '::g'])
     assert.equal(isPublicAddress(text), false)
 })

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Everything of IPv4 that is not the public internet (IANA special-purpose registry). */
+/** IPv4 ranges that are not the public internet (IANA special-purpose registry). */
 const NOT_PUBLIC_4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -22,17 +22,17 @@ const NOT_PUBLIC_4 = [
   '240.0.0.0/4',
 ]
 
-/** The one range of IPv6 that is given out to the internet; what carries an IPv4 address inside is mostly outside of it. */
+/** The only IPv6 range assigned to the internet; most addresses that embed an IPv4 address are outside it. */
 const PUBLIC_6 = ['2000::/3']
 
-/** Within that range: tunnels that lead to an address of IPv4, documentation, benchmarks, identifiers. */
+/** Exceptions within that range: tunnels to IPv4 addresses, documentation, benchmarks, identifiers. */
 const NOT_PUBLIC_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
 
 const notPublic4 = newBlockList(NOT_PUBLIC_4, 'ipv4')
 const public6 = newBlockList(PUBLIC_6, 'ipv6')
 const notPublic6 = newBlockList(NOT_PUBLIC_6, 'ipv6')
 
-/** Whether an address, as a resolver or a URL gives it, is on the public internet. What is no address is not. */
+/** Whether an IP address is on the public internet. False for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:

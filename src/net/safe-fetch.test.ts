@@ -8,7 +8,7 @@ import { newSafeFetch, pinnedLookup, type ResolvedAddress } from './safe-fetch.t
 
 type SeenRequest = { method?: string; url?: string; headers: IncomingMessage['headers']; body: string }
 
-/** A real server that remembers what it was asked. */
+/** Starts a real HTTP server that records its requests. */
 async function startServer(context: TestContext, answer: RequestListener, host = '127.0.0.1') {
   const seen: SeenRequest[] = []
   const server = createServer(async (request, response) => {
@@ -23,7 +23,7 @@ async function startServer(context: TestContext, answer: RequestListener, host =
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return { seen, port, place: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` }
+  return { seen, port, host: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}` }
 }
 
 const respondWith =
@@ -38,7 +38,7 @@ const redirectTo =
 
 const resolverFor = (table: Record<string, ResolvedAddress[]>) => async (host: string) => {
   const found = table[host]
-  if (!found) throw new Error(`nobody knows ${host}`)
+  if (!found) throw new Error(`${host} is unknown`)
   return found
 }
 
@@ -51,7 +51,7 @@ const refused = (pattern: RegExp) => (fault: unknown) => {
   return true
 }
 
-test('nothing of this machine is reached by an address a stranger chose', async (context) => {
+test('a caller-supplied address reaches nothing on this machine', async (context) => {
   const inside = await startServer(context, respondWith('secret'))
   const inside6 = await startServer(context, respondWith('secret'), '::1')
   const fetch = newSafeFetch({
@@ -88,7 +88,7 @@ test('nothing of this machine is reached by an address a stranger chose', async 
   assert.deepEqual([...inside.seen, ...inside6.seen], [])
 })
 
-test('a redirect is judged like the address itself', async (context) => {
+test('a redirect is checked like the address itself', async (context) => {
   const inside = await startServer(context, respondWith('secret'))
   let location = ''
   const outside = await startServer(
@@ -98,7 +98,7 @@ test('a redirect is judged like the address itself', async (context) => {
   const fetch = newSafeFetch({
     trust: 'public',
     plainHttp: true,
-    allow: [outside.place],
+    allow: [outside.host],
     resolve: resolverFor({ 'rebound.test': [addressOf('127.0.0.1')] }),
   })
   const targets = [
@@ -109,7 +109,7 @@ test('a redirect is judged like the address itself', async (context) => {
     'file:///etc/passwd',
     'data:text/plain,x',
     'ftp://127.0.0.1/',
-    `http://me:secret@${outside.place}/`,
+    `http://me:secret@${outside.host}/`,
     'http://[::1',
   ]
   for (const target of targets) {
@@ -119,80 +119,83 @@ test('a redirect is judged like the address itself', async (context) => {
   assert.deepEqual(inside.seen, [])
   location = '/again'
   await assert.rejects(fetch(outside.url), refused(/more than 5 redirects/))
-  await assert.rejects(fetch(outside.url, { redirect: 'error' }), refused(/not wanted/))
+  await assert.rejects(fetch(outside.url, { redirect: 'error' }), refused(/does not allow redirects/))
   assert.equal((await fetch(outside.url, { redirect: 'manual' })).status, 302)
 })
 
-test('a name is looked up once, and what was judged is connected to', async (context) => {
-  // Public when it is judged, ours when it would be asked for again.
+test('a name is resolved once, and the socket connects to the checked address', async (context) => {
+  // DNS rebinding: public on the first lookup, loopback on the second.
   const answers = [PUBLIC, addressOf('127.0.0.1')]
   const lookup = pinnedLookup(async () => [answers.shift()!], 'public')
-  const look = () => new Promise((resolve) => lookup('rebinding.test', { all: true }, (...told) => resolve(told)))
+  const look = () => new Promise((resolve) => lookup('rebinding.test', { all: true }, (...result) => resolve(result)))
   assert.deepEqual(await look(), [null, [PUBLIC]])
   assert.ok(((await look()) as unknown[])[0] instanceof RefusedFetch)
 
   const inside = await startServer(context, respondWith('hello'))
-  const asked: string[] = []
+  const resolved: string[] = []
   const fetch = newSafeFetch({
     trust: 'configured',
     async resolve(host) {
-      asked.push(host)
+      resolved.push(host)
       return [addressOf('127.0.0.1')]
     },
   })
   assert.equal(await (await fetch(`http://once.test:${inside.port}/`)).text(), 'hello')
-  assert.deepEqual(asked, ['once.test'])
+  assert.deepEqual(resolved, ['once.test'])
 })
 
-test('what an administrator configured may be anywhere; where it sends us may not', async (context) => {
+test('a configured address may be private, but not where it redirects to', async (context) => {
   const inside = await startServer(context, respondWith('secret'))
   let location = '/there'
   const configured = await startServer(context, (request, response) =>
     request.url === '/there' ? response.end('hello') : void redirectTo(() => location)(request, response),
   )
-  const fetch = newSafeFetch({ trust: 'configured', resolve: resolverFor({ 'house.test': [addressOf('127.0.0.1')] }) })
-  for (const host of ['127.0.0.1', 'house.test']) {
+  const fetch = newSafeFetch({
+    trust: 'configured',
+    resolve: resolverFor({ 'configured.test': [addressOf('127.0.0.1')] }),
+  })
+  for (const host of ['127.0.0.1', 'configured.test']) {
     const response = await fetch(`http://${host}:${configured.port}/`)
     assert.equal(await response.text(), 'hello')
     assert.equal(response.url, `http://${host}:${configured.port}/there`)
   }
-  for (location of [inside.url, `http://house.test:${inside.port}/`, 'http://169.254.169.254/'])
+  for (location of [inside.url, `http://configured.test:${inside.port}/`, 'http://169.254.169.254/'])
     await assert.rejects(fetch(configured.url), RefusedFetch, location)
   assert.deepEqual(inside.seen, [])
-  await assert.rejects(fetch(`http://me:secret@${configured.place}/`), refused(/password/))
+  await assert.rejects(fetch(`http://me:secret@${configured.host}/`), refused(/password/))
 })
 
-test('secrets of a request do not follow it to another place', async (context) => {
+test('secrets of a request are not sent to another origin', async (context) => {
   const other = await startServer(context, respondWith('other'))
   let location = ''
   let status = 307
   const first = await startServer(context, (request, response) =>
     request.url === '/here' ? response.end('here') : void redirectTo(() => location, status)(request, response),
   )
-  const fetch = newSafeFetch({ trust: 'public', plainHttp: true, allow: [first.place, other.place] })
+  const fetch = newSafeFetch({ trust: 'public', plainHttp: true, allow: [first.host, other.host] })
   const secrets = { authorization: 'Bearer secret', cookie: 'a=b', 'x-api-key': 'secret', accept: 'text/plain' }
-  const init = { method: 'POST', headers: { ...secrets, 'content-type': 'text/plain' }, body: 'said' }
+  const init = { method: 'POST', headers: { ...secrets, 'content-type': 'text/plain' }, body: 'hello' }
   location = '/here'
   await fetch(first.url, init)
-  assert.deepEqual([first.seen.at(-1)!.headers['x-api-key'], first.seen.at(-1)!.body], ['secret', 'said'])
+  assert.deepEqual([first.seen.at(-1)!.headers['x-api-key'], first.seen.at(-1)!.body], ['secret', 'hello'])
   location = other.url
   await fetch(first.url, init)
   const { headers, body, method } = other.seen.at(-1)!
   assert.deepEqual([headers.authorization, headers.cookie, headers['x-api-key']], [undefined, undefined, undefined])
-  assert.deepEqual([method, body, headers.accept], ['POST', 'said', 'text/plain'])
+  assert.deepEqual([method, body, headers.accept], ['POST', 'hello', 'text/plain'])
   status = 303
   await fetch(first.url, init)
   assert.deepEqual([other.seen.at(-1)!.method, other.seen.at(-1)!.body], ['GET', ''])
 })
 
-test('only https unless plain http is allowed, and never another scheme', async () => {
+test('https is required unless http is allowed, and no other scheme is', async () => {
   const fetch = newSafeFetch({ trust: 'public' })
   await assert.rejects(fetch('http://198.41.0.4/'), refused(/https/))
   for (const url of ['file:///etc/passwd', 'ftp://198.41.0.4/', 'data:text/plain,x', 'gopher://198.41.0.4/'])
-    await assert.rejects(fetch(url), refused(/only https and http/))
+    await assert.rejects(fetch(url), refused(/only https and http URLs are allowed/))
 })
 
-test('an answer that is too long, too late or silent ends, also one that was packed small', async (context) => {
+test('a response that is too long, too late or silent fails, even if it is small when compressed', async (context) => {
   const long = await startServer(context, (request, response) => {
     if (request.url === '/packed')
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(1_000_000)))
@@ -205,7 +208,7 @@ test('an answer that is too long, too late or silent ends, also one that was pac
   assert.equal((await (await fetch(`${long.url}/short`)).text()).length, 1000)
   await assert.rejects((await fetch(`${long.url}/long`)).text(), /longer than 1000 bytes/)
   await assert.rejects((await fetch(`${long.url}/packed`)).text(), /longer than 1000 bytes/)
-  await assert.rejects(hasty(`${long.url}/late`), /no answer within 500 ms/)
+  await assert.rejects(hasty(`${long.url}/late`), /no response within 500 ms/)
   await assert.rejects((await hasty(`${long.url}/silent`)).text())
   await assert.rejects(fetch(`${long.url}/late`, { signal: AbortSignal.abort(new Error('enough')) }), /enough/)
 })

@@ -9,35 +9,38 @@ export type ResolvedAddress = { address: string; family: number }
 
 export type SafeFetchOptions = {
   trust: AddressTrust
-  /** Without TLS; only where it is said. Configured addresses may always be. */
+  /** Allows http:// for `public` addresses. Configured addresses may always use it. */
   plainHttp?: boolean
-  /** `host:port` of what may be reached wherever it is. */
+  /** `host:port` pairs that are always allowed. */
   allow?: readonly string[]
   maxRedirects?: number
-  /** A redirect that would ask without what is sent is refused. */
+  /** Refuses redirects that would drop the request body. */
   keepBody?: boolean
-  /** Of an answer, as it is after decompression. */
+  /** Maximum response size after decompression. */
   maxBytes?: number
-  /** From the first request to the headers of the last answer; 0 for as long as the caller's signal lets it. */
+  /** From the first request to the headers of the last response; 0 for no limit but the caller's signal. */
   headersTimeoutMs?: number
-  /** How long an answer may be silent; 0 for as long as it likes. */
+  /** Maximum silence while the body is read; 0 for no limit. */
   idleTimeoutMs?: number
   resolve?(host: string): Promise<ResolvedAddress[]>
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
-/** What may follow a redirect to another origin; whatever else a caller sends may be a secret. */
+/** Headers kept on a redirect to another origin; any other header may hold a secret. */
 const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'content-type', 'user-agent'])
 
-/** The one way out for addresses that are not our own. A name is resolved once, and what was judged is connected to. */
+/**
+ * `fetch` for caller-supplied URLs. Each name is resolved once, and the socket connects to the address that was
+ * checked.
+ */
 export function newSafeFetch(options: SafeFetchOptions): SafeFetch {
   const { maxRedirects = 5, maxBytes = 10 * 1024 * 1024, headersTimeoutMs = 30_000 } = options
   const agents = lazyAgents(options)
 
-  return async (given, init = {}) => {
-    const first = new URL(given)
+  return async (address, init = {}) => {
+    const first = new URL(address)
     const late = new AbortController()
-    const isLate = () => late.abort(new Error(`no answer within ${headersTimeoutMs} ms`))
+    const isLate = () => late.abort(new Error(`no response within ${headersTimeoutMs} ms`))
     const timer = headersTimeoutMs > 0 ? setTimeout(isLate, headersTimeoutMs) : undefined
     const signal = init.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal
     try {
@@ -47,9 +50,10 @@ export function newSafeFetch(options: SafeFetchOptions): SafeFetch {
         const next = init.redirect === 'manual' ? undefined : nextHop(response, hop)
         if (!next) return limitResponse(response, { url: hop.url.href, maxBytes })
         await response.body?.cancel()
-        if (init.redirect === 'error') throw new RefusedFetch(`${hop.url.origin} redirects, which was not wanted`)
+        if (init.redirect === 'error')
+          throw new RefusedFetch(`${hop.url.origin} redirects, and this request does not allow redirects`)
         if (options.keepBody && next.init.method !== hop.init.method)
-          throw new RefusedFetch(`${hop.url.host} redirects in a way that drops what is sent`)
+          throw new RefusedFetch(`${hop.url.host} redirects in a way that drops the request body (use 307 or 308)`)
         if (count >= maxRedirects) throw new RefusedFetch(`more than ${maxRedirects} redirects`)
         hop = next
       }
@@ -72,9 +76,9 @@ export function newSafeFetch(options: SafeFetchOptions): SafeFetch {
   }
 }
 
-/** What would be refused without asking anybody, a resolver included. */
+/** Checks an address without any network access, DNS included. */
 export function addressFault(text: string, { trust, plainHttp, allow }: SafeFetchOptions): string | undefined {
-  if (!URL.canParse(text)) return 'it is not a URL'
+  if (!URL.canParse(text)) return 'it is not a valid URL'
   const url = new URL(text)
   try {
     requireHttpUrl(url)
@@ -89,19 +93,19 @@ type Hop = { url: URL; init: RequestInit }
 
 function requireHttpUrl(url: URL): void {
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    throw new RefusedFetch(`only https and http are fetched, not ${url.protocol.slice(0, 20)}`)
-  if (url.username || url.password) throw new RefusedFetch('an address may not hold a user name or a password')
+    throw new RefusedFetch(`only https and http URLs are allowed, not ${url.protocol.slice(0, 20)}`)
+  if (url.username || url.password) throw new RefusedFetch('a URL must not contain a user name or a password')
 }
 
 function requirePublic(url: URL, plainHttp: boolean): void {
-  if (url.protocol === 'http:' && !plainHttp) throw new RefusedFetch(`${url.host} must be asked over https`)
+  if (url.protocol === 'http:' && !plainHttp) throw new RefusedFetch(`${url.host} must be called over https`)
   const literal = url.hostname.replace(/^\[|\]$/g, '')
   if (LOCAL_NAME.test(url.hostname)) throw notPublic(url.hostname)
-  // A name is judged by what it resolves to, where that is connected to.
+  // Host names are checked in `pinnedLookup`, when they are resolved.
   if (isIP(literal) && !isPublicAddress(literal)) throw notPublic(url.hostname)
 }
 
-/** Never anything else than this machine (RFC 6761). */
+/** Always this machine (RFC 6761). */
 const LOCAL_NAME = /(^|\.)localhost\.?$/i
 
 const notPublic = (host: string) => new RefusedFetch(`${host} is not on the public internet`)
@@ -110,19 +114,20 @@ const isAllowed = (url: URL, allow: readonly string[] = []): boolean => allow.in
 
 const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80')
 
-/** Also from http to https on their usual ports. */
+/** True also for http to https on their default ports. */
 const isSameHost = (one: URL, other: URL): boolean => one.hostname === other.hostname && one.port === other.port
 
-/** Where an answer sends us, and what we take along. */
+/** The next request of a redirect; undefined if the response is final. */
 function nextHop({ status, headers }: Response, { url, init }: Hop): Hop | undefined {
   const location = headers.get('location')
   if (!REDIRECTS.has(status) || location === null) return undefined
-  if (!URL.canParse(location, url.href)) throw new RefusedFetch('it redirects to what is no address')
+  if (!URL.canParse(location, url.href)) throw new RefusedFetch('it redirects to an invalid URL')
   const target = new URL(location, url)
   const method = (init.method ?? 'GET').toUpperCase()
   const becomesGet = status === 303 ? method !== 'HEAD' : status < 303 && method === 'POST'
   const isReplayable = init.body == null || typeof init.body === 'string' || init.body instanceof Uint8Array
-  if (!becomesGet && !isReplayable) throw new RefusedFetch('it redirects what cannot be sent twice')
+  if (!becomesGet && !isReplayable)
+    throw new RefusedFetch('it redirects, and a streamed request body cannot be sent again')
   const taken = new Headers(init.headers)
   if (target.origin !== url.origin)
     for (const name of [...taken.keys()]) if (!HARMLESS_HEADERS.has(name)) taken.delete(name)
@@ -136,11 +141,11 @@ const CONNECT_MS = 10_000
 
 type Agents = { undici: typeof import('undici'); guarded: Agent; open: Agent }
 
-/** Made with the first request: the library takes a tenth of a second to load. */
+/** Loaded with the first request: importing undici takes a tenth of a second. */
 function lazyAgents({ resolve = resolveBySystem, idleTimeoutMs = 60_000 }: SafeFetchOptions): () => Promise<Agents> {
   let made: Promise<Agents> | undefined
   const make = async (): Promise<Agents> => {
-    // By its default: bundled, a package that is no module has no other export.
+    // The default export: in a bundle, a CommonJS package has no other.
     const undici = (await import('undici')).default as unknown as typeof import('undici')
     const agentWith = (lookup: LookupFunction) =>
       new undici.Agent({ connect: { lookup, timeout: CONNECT_MS }, bodyTimeout: idleTimeoutMs, headersTimeout: 0 })
@@ -158,7 +163,7 @@ function lazyAgents({ resolve = resolveBySystem, idleTimeoutMs = 60_000 }: SafeF
 
 const resolveBySystem = (host: string): Promise<ResolvedAddress[]> => systemLookup(host, { all: true })
 
-/** What a socket is connected by: there is no second look at the name between the judgment and the connection. */
+/** DNS lookup for the socket itself, so that no second lookup happens between the check and the connection. */
 export function pinnedLookup(
   resolve: (host: string) => Promise<ResolvedAddress[]>,
   wanted: 'public' | 'any',
@@ -167,7 +172,7 @@ export function pinnedLookup(
     resolve(host).then(
       (found) => {
         const [first] = found
-        // One that is not public is enough: a name that leads to both is made to get past this very check.
+        // All addresses must be public: a name with public and private addresses is an attempt to bypass this check.
         const isFit = first && (wanted === 'any' || found.every(({ address }) => isPublicAddress(address)))
         if (!isFit) callback(notPublic(host), '', 0)
         else if (all) callback(null, found)

@@ -6,25 +6,25 @@ import type { Passage } from '../core/passage.ts'
 import type { StopReason } from '../core/run.ts'
 import type { StoredTool } from '../core/stored-tool.ts'
 
-/** What is made together with an agent, in its transaction. */
+/** Rows created in the same transaction as the agent. */
 export type AgentContents = {
   newBlocks?: Block[]
-  /** All of its blocks, new ones included, in order. */
+  /** All block ids of the agent, including new blocks, in order. */
   blockIds?: BlockId[]
   tags?: string[]
   prompt?: string
-  /** What was said in its default conversation before it was made. */
+  /** History of the default conversation, written before the first run. */
   messages?: NewMessage[]
-  /** The position of the first of them that its model is shown. */
+  /** Position of the first message that the model sees. */
   contextStart?: number
   newPassages?: Passage[]
-  /** Made, or put in the place of what has their names. */
+  /** Inserted, or replacing the stored tools with the same names. */
   newTools?: StoredTool[]
 }
 
 export type AgentFilter = {
   name?: string
-  /** In the name or the description. */
+  /** Matches text in the name or the description. */
   text?: string
   tags?: string[]
   allTags?: boolean
@@ -33,16 +33,16 @@ export type AgentFilter = {
   sortBy?: 'created_at' | 'updated_at' | 'last_run_completion'
 }
 
-/** `edit` must be a pure function: it may be asked more than once. */
+/** `edit` must be a pure function: the store may call it more than once. */
 export type AgentEdit = {
   edit?(agent: Agent): Agent
   tags?: string[]
   blockIds?: BlockId[]
-  /** Its conversations are told the new text from their next turn on. */
+  /** Clears the compiled prompts of the agent's conversations; the next turn compiles them again. */
   recompiles?: boolean
 }
 
-/** The newest run that ended. */
+/** Outcome of the newest run that ended. */
 export type LastRun = { stopReason?: StopReason; completedAt?: number; durationMs?: number }
 
 export type TagStore = {
@@ -50,6 +50,6 @@ export type TagStore = {
     organizationId: OrganizationId,
     query: { text?: string; after?: string; before?: string; limit: number; order: 'asc' | 'desc' },
   ): Promise<string[]>
-  /** In alphabetical order. */
+  /** Tags of each agent, in alphabetical order. */
   ofAgents(organizationId: OrganizationId, agentIds: readonly AgentId[]): Promise<Map<AgentId, string[]>>
 }

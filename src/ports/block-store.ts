@@ -21,14 +21,14 @@ export type BlockStore = {
   create(block: Block): Promise<void>
   get(organizationId: OrganizationId, id: BlockId): Promise<Block | undefined>
   list(organizationId: OrganizationId, filter: BlockFilter, page: ListPage): ListResult<Block>
-  /** `label-taken`: an agent that has it has another block of the new label. */
+  /** `label-taken`: an agent with this block has another block with the new label. */
   update(
     organizationId: OrganizationId,
     id: BlockId,
     edit: (block: Block) => Block,
   ): Promise<Block | 'label-taken' | undefined>
   delete(organizationId: OrganizationId, id: BlockId): Promise<boolean>
-  /** In the order they were attached. */
+  /** Blocks of an agent, in the order they were attached. */
   ofAgent(organizationId: OrganizationId, agentId: AgentId): Promise<Block[]>
   attach(organizationId: OrganizationId, agentId: AgentId, blockId: BlockId): Promise<AttachResult>
   detach(organizationId: OrganizationId, agentId: AgentId, blockId: BlockId): Promise<boolean>

@@ -3,18 +3,18 @@ import type { RunId } from '../core/id.ts'
 import type { Run } from '../core/run.ts'
 import type { AddressTrust } from './safe-fetch.ts'
 
-/** Where a run tells that it is over, and how far whoever asked for that may reach. */
+/** URL of a webhook for the end of a run. `trust` follows from the key that requested it. */
 export type CallbackRequest = { url: string; trust: AddressTrust }
 
-/** The right to send it until the lease ends. `tries` counts this one, and is what its outcome is told with. */
+/** A lease on sending this callback. `tries` counts this attempt and identifies it in `record`. */
 export type ClaimedCallback = CallbackRequest & { run: Run; tries: number }
 
-/** Callbacks of runs that are over, of every organization. */
+/** Callbacks (webhooks) of ended runs, of all organizations. */
 export type CallbackStore = {
-  /** When the next one is to be sent; undefined if there is none. */
+  /** Time of the earliest due callback; undefined if there is none. */
   nextDue(): Promise<number | undefined>
-  /** The one that was due first, if it is due now. Nobody else is handed it before `leaseMs` are over. */
+  /** Claims the earliest callback due at `now`. No other sender gets it for `leaseMs`. */
   claim(now: number, leaseMs: number): Promise<ClaimedCallback | undefined>
-  /** False: the lease ended and somebody else has it, or the run is gone. Nothing was changed. */
+  /** False, with nothing changed: the lease expired and another sender claimed it, or the run is gone. */
   record(runId: RunId, tries: number, outcome: CallbackOutcome): Promise<boolean>
 }

@@ -1,57 +1,62 @@
 import type { RunId } from '../core/id.ts'
 
-/** A chunk as it is kept: `body` is its JSON, `event` the sequence number of the event it renders or 0. */
+/** A stored chunk: `body` is JSON, `event` is the sequence number of the event it renders, or 0. */
 export type StoredChunk = { number: number; event: number; body: string }
 
 export type StreamHead = {
-  /** The number of the last chunk; 0 before the first. */
+  /** Number of the last chunk; 0 before the first. */
   last: number
-  /** The highest event any chunk renders. */
+  /** Highest event sequence number that a chunk renders. */
   lastEvent: number
   ended: boolean
-  /** True when chunks that were given out may be missing (power loss, a PostgreSQL crash). */
+  /** True when numbered chunks may be missing (power loss, a PostgreSQL crash). */
   mayHaveLost: boolean
 }
 
 export type FormerWriter = 'none' | 'possible'
 
-/** The numbers of a stream come from here, never from a writer's memory. Written without fsync: kill -9 loses nothing. */
+/** Assigns the chunk numbers of a stream; a writer never does. Written without fsync, which survives kill -9. */
 export type ChunkStore = {
   /**
-   * Takes the right to write this run's stream. A fence below the current one is refused. A stream that is not there was
-   * lost or never begun: `former` says whether anybody can have written it before, by default only under a lower fence.
+   * Takes the right to write this run's stream; a fence below the current one is refused. A missing stream was lost or
+   * never begun: `former` says whether an earlier writer is possible, by default only if the fence is above 1.
    */
   open(runId: RunId, fence: number, former?: FormerWriter): Promise<StreamHead | 'fenced'>
-  /** Numbers and keeps the chunks of all these streams in one write. Per stream: its first number, or why not. */
+  /**
+   * Numbers and stores the chunks of several streams in one write. Returns the first number of each, or the refusal.
+   */
   append(appends: readonly ChunkAppend[]): Promise<(number | 'fenced' | 'ended')[]>
   /**
-   * The next piece of an answer, kept before this returns: true, or nothing was written and `append` knows why. Missing
-   * where writing means waiting.
+   * Stores the next chunks of an answer synchronously. False: nothing was written, and `append` reports why. Absent
+   * where writing is asynchronous.
    */
-  appendSync?(piece: SyncChunkAppend): boolean
+  appendSync?(append: SyncChunkAppend): boolean
   read(runId: RunId, after: number, limit: number): Promise<StoredChunk[]>
   head(runId: RunId): Promise<StreamHead | undefined>
-  /** Streams that nobody ended, for the recovery sweep. */
+  /** Streams without an end, for the recovery sweep. */
   unended(limit: number): Promise<RunId[]>
-  /** Removes the oldest streams that ended before `endedBefore`, at most `limit`; a later reader is told they are gone. */
+  /**
+   * Removes up to `limit` of the oldest streams that ended before `endedBefore`. `Streams.isGone` reports them as
+   * pruned.
+   */
   prune(endedBefore: number, limit: number): Promise<number>
   close(): Promise<void>
 }
 
-/** Chunks that render no event, after the last one this writer had kept. */
+/** Chunks that render no event, directly after `last`, the last chunk this writer stored. */
 export type SyncChunkAppend = { runId: RunId; fence: number; last: number; chunks: ChunkAppend['chunks'] }
 
 export type ChunkAppend = {
   runId: RunId
   fence: number
   /**
-   * The last number this writer knows of. Where the stream has another one it was lost and begun again by somebody else,
-   * and nothing is written. An append that was tried before and went through is recognized by it.
+   * Last chunk number this writer knows. If the stream has another one, it was lost and begun again by another writer,
+   * and nothing is written. Also identifies a retried append that was already written.
    */
   last?: number
-  /** The stream was never opened: nobody can have written it before, and this append makes its head. */
+  /** The stream was never opened and has no earlier writer: this append creates its head. */
   isFirst?: boolean
-  /** Numbers start above this; only after a loss is it above the last one. */
+  /** Numbers start above this. It exceeds the last number only after a loss. */
   floor: number
   chunks: readonly { event: number; body: string }[]
   ended: boolean

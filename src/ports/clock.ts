@@ -1,13 +1,13 @@
-/** The only way to know or await time. The simulator runs the same code on a virtual one. */
+/** All reading of time and all waiting goes through this port; the simulator uses a virtual clock. */
 export type Clock = {
-  /** Milliseconds since 1970; may jump. For people and for records. */
+  /** Milliseconds since 1970; may jump. For display and for stored timestamps. */
   now(): number
-  /** Milliseconds that never go back. For durations and leases. */
+  /** Monotonic milliseconds. For durations and leases. */
   monotonic(): number
   /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Runs `task` every `ms` until the returned function is called. Does not keep the process alive. */
   every(ms: number, task: () => void): () => void
-  /** Runs `task` after the events that are already waiting. */
+  /** Runs `task` after the events that are already queued. */
   soon(task: () => void): void
 }

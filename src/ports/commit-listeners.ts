@@ -2,16 +2,16 @@ import type { TurnEvent } from '../core/event.ts'
 import type { RunId } from '../core/id.ts'
 
 export type CommitListener = {
-  /** A turn of this process committed this event. */
+  /** Called when a turn of this process has committed this event. */
   event?(event: TurnEvent, runId: RunId): void
-  /** How long a commit took, in whole milliseconds. */
+  /** Called with the duration of each commit, in whole milliseconds. */
   committed?(tookMs: number): void
 }
 
-/** Subscriptions to the commits of this process. */
+/** Subscriptions to the commits of this process, for metrics and workspaces. */
 export type CommitListeners = {
-  /** Answers with the function that ends the subscription. */
+  /** Returns the function that ends the subscription. */
   listen(listener: CommitListener): () => void
-  /** Runs taken over from other processes, counted from the start: most come before the first listener. */
+  /** Count of runs taken over since the process started, because most takeovers precede the first listener. */
   takeovers(): Readonly<Record<'worker-lost' | 'handed-back', number>>
 }

@@ -1,16 +1,16 @@
 import type { CredentialId } from '../core/credential.ts'
 import type { SecretBox } from './secret-box.ts'
 
-/** What people do with credentials, beside letting agents use them. */
+/** Operations for administrators of credentials: encryption, keys of the environment, device logins. */
 export type CredentialAdmin = {
   box: SecretBox
-  /** Keys that are used as they are found; they cannot be changed from here. */
+  /** Keys from environment variables; read-only. */
   environment(): EnvironmentCredential[]
-  /** A login with a code, where the vendor has one. */
+  /** Starts an OAuth device login, if the vendor supports one. */
   startDeviceFlow(provider: string, options: { label: string; signal: AbortSignal }): Promise<DeviceFlowStart>
 }
 
-/** `hint` is the masked tail of the key. */
+/** `hint` is the masked end of the key. */
 export type EnvironmentCredential = { id: CredentialId; provider: string; variable: string; hint: string }
 
 export type DeviceFlowStart =
@@ -21,7 +21,7 @@ export type DeviceFlowStart =
 export type DeviceFlow = {
   userCode: string
   verificationUrl: string
-  /** Resolves when the person is done, and the credential is kept by then. */
+  /** Resolves when the person has finished the login; a new credential is stored by then. */
   poll(signal: AbortSignal): Promise<DeviceOutcome>
 }
 

@@ -1,14 +1,14 @@
 import type { CredentialId } from '../core/credential.ts'
 import type { FailureKind } from '../core/failure.ts'
 
-/** The right to ask a provider, for one attempt. The secret goes into the request and nowhere else. */
+/** A credential granted for one attempt. The secret may be used in the request only. */
 export type Grant = {
   credentialId: CredentialId
   secret: string
   kind: 'api-key' | 'oauth'
-  /** What this credential needs beside the usual header (account ids, OAuth betas). */
+  /** Extra headers this credential needs (account ids, OAuth betas). */
   headers?: Readonly<Record<string, string>>
-  /** Some credentials are for an address of their own. */
+  /** Base URL to use instead of the provider's, for credentials bound to one address. */
   baseUrl?: string
 }
 
@@ -16,36 +16,36 @@ export type CredentialChoice =
   | {
       type: 'granted'
       grant: Grant
-      /** Others of this pool that could serve now. */
+      /** Number of other credentials in this pool that are usable now. */
       siblings: number
-      /** Whether asking its source again may give another secret (OAuth, a key file, the environment). */
+      /** Whether a refresh may yield another secret (OAuth, a key file, the environment). */
       canRefresh: boolean
-      /** Its vendor says whether an account is paid up, and renews the token if so. */
+      /** The vendor reports whether the account is paid, and renews the token if it is. */
       canRefreshEntitlement?: boolean
-      /** It rested until a moment ago: success clears the record. */
+      /** Its cooldown has just ended; a success clears the row. */
       hasCooldown: boolean
     }
-  /** No credential is known for this provider: local servers need none. */
+  /** No credential is configured for this provider; local servers need none. */
   | { type: 'none' }
-  /** All of them rest; the earliest end and its reason. */
+  /** All credentials are in cooldown; `until` and `reason` are those of the cooldown that ends first. */
   | { type: 'cooling'; until: number; reason: FailureKind; detail: string }
-  /** All of them are dead until somebody renews them, or set aside in this step. */
+  /** All credentials are dead until renewed, or were set aside in this step. */
   | { type: 'spent'; detail: string }
 
 export type RefreshResult =
   | { type: 'refreshed' }
-  /** The source has nothing newer. */
+  /** The source has no newer secret. */
   | { type: 'unchanged' }
-  /** The vendor says it will never work again; it is marked so. */
+  /** The vendor rejected it permanently; it is marked dead. */
   | { type: 'dead'; detail: string }
   | { type: 'failed'; detail: string }
 
-/** The pools of this process. Choosing is cheap and asks the store, so that other processes' cooldowns count. */
+/** Credential pools of this process. `choose` reads the store each time, so cooldowns set by other processes count. */
 export type Credentials = {
   choose(provider: string, options: ChooseOptions): Promise<CredentialChoice>
   /**
-   * Renews one credential: once across all processes, however many ask. If its source has another secret than the one
-   * that failed by now, somebody else was faster and nothing is spent.
+   * Refreshes one credential, once across all processes. If the source already has a secret other than the one that
+   * failed, another process refreshed it and no refresh token is spent.
    */
   refresh(credentialId: CredentialId, options: RefreshOptions): Promise<RefreshResult>
 }
@@ -53,16 +53,16 @@ export type Credentials = {
 export type RefreshOptions = {
   failedSecret: string
   signal: AbortSignal
-  /** Only if the account is entitled: `unchanged` where it is not. */
+  /** Refresh only if the account is entitled; `unchanged` if it is not. */
   entitlement?: true
 }
 
 export type ChooseOptions = {
-  /** Already tried in this step. */
+  /** Credentials already tried in this step. */
   setAside: readonly CredentialId[]
-  /** The one this turn has used, as long as it can serve: providers cache by account. */
+  /** The credential this turn has used, preferred while it is usable: providers cache prompts by account. */
   preferred?: CredentialId
   at: number
-  /** Ends the wait for a token that has run out and is renewed before it is granted. */
+  /** Aborts the wait for an expired token that is refreshed before it is granted. */
   signal?: AbortSignal
 }

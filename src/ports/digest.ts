@@ -1,2 +1,2 @@
-/** SHA-256, hexadecimal. A port because core and engine do no cryptography of their own. */
+/** SHA-256, hexadecimal. A port because core and engine contain no cryptography. */
 export type Digest = (text: string) => string

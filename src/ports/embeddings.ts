@@ -4,24 +4,24 @@ import type { Target, TargetHandle } from '../core/target.ts'
 export type EmbedResult = { type: 'vectors'; vectors: number[][] } | { type: 'failure'; failure: Failure }
 
 export type EmbedOptions = {
-  /** Some models embed what is looked for otherwise than what is kept. */
+  /** Some models embed queries differently from stored texts. */
   purpose: 'question' | 'storage'
   signal: AbortSignal
 }
 
-/** Turns texts into vectors whose angles tell how near they are in meaning. A failure is a value. */
+/** Turns texts into vectors; the angle between two vectors measures how similar the texts are. Failures are values. */
 export type Embedder = {
-  /** Whether anybody here could be asked for it. */
+  /** Whether a configured provider serves this embedding model. */
   serves(target: Target): boolean
   embed(target: Target, texts: readonly string[], options: EmbedOptions): Promise<EmbedResult>
-  /** How long its vectors are, where that is known. */
+  /** Length of its vectors, if known. */
   dimensionsOf(target: Target): number | undefined
 }
 
 export type Embeddings = {
   embedder: Embedder
-  /** The model of agents that name none. */
+  /** Embedding model of agents that name none. */
   defaultModel?: TargetHandle
-  /** Whether what was said is embedded too, and not only what agents keep. */
+  /** Whether messages are embedded too, in addition to passages. */
   messages: boolean
 }

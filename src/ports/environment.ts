@@ -1,2 +1,2 @@
-/** The environment variables of a process, or a stand-in for them. */
+/** Environment variables of a process, or a test replacement. */
 export type Environment = Readonly<Record<string, string | undefined>>

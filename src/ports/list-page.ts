@@ -1,5 +1,8 @@
-/** A list in either direction. `after` and `before` are ids in its own order: `after` goes on, `before` goes back. */
+/**
+ * Cursor pagination in either direction. `after` and `before` are ids: `after` continues in list order, `before` goes
+ * back.
+ */
 export type ListPage = { limit: number; order: 'asc' | 'desc'; after?: string; before?: string }
 
-/** Undefined: the cursor is not the id of anything in this organization. */
+/** Undefined: the cursor is not an id of this organization. */
 export type ListResult<T> = Promise<T[] | undefined>

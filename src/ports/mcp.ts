@@ -3,24 +3,24 @@ import type { Json } from '../core/json.ts'
 import type { McpSecrets, McpServer, McpToolDefinition, McpToolLink } from '../core/mcp-server.ts'
 import type { ToolAnswer, ToolContext } from './tool.ts'
 
-/** `kind` says whose turn it is: to wait, to look at the address, at the token, or at the server itself. */
+/** `kind` tells the operator what to check: wait, the address, the token, or the server itself. */
 export type McpListing =
   | { type: 'listed'; tools: McpToolDefinition[] }
   | { type: 'failed'; kind: 'timeout' | 'unreachable' | 'unauthorized' | 'unusable'; detail: string }
 
 export type McpCall = { organizationId: OrganizationId; link: McpToolLink; input: Json }
 
-/** Calls of one `session` may find what earlier ones left at the server; those of two sessions never meet. */
+/** Calls with the same `session` share state at the server; different sessions share none. */
 export type McpCallContext = Pick<ToolContext, 'signal' | 'idempotencyKey' | 'progress'> & { session?: string }
 
-/** Servers that have tools. Nothing here rejects: what goes wrong is an answer. */
+/** Client of MCP servers. Methods never reject: failures are values. */
 export type Mcp = {
   list(server: McpServer): Promise<McpListing>
   call(call: McpCall, context: McpCallContext): Promise<ToolAnswer>
-  /** Its connections are closed; the next call opens its own. */
+  /** Closes its connections; the next call opens a new one. */
   forget(id: McpServerId): void
   seal(secrets: McpSecrets, id: McpServerId): string
-  /** Undefined: sealed with a key that is not here. */
+  /** Undefined: sealed with a key that this home does not have. */
   secretsOf(server: McpServer): McpSecrets | undefined
   close(): Promise<void>
 }

@@ -5,7 +5,7 @@ import type { ListPage, ListResult } from './list-page.ts'
 import type { QueryEmbedding, VectorStore } from './vector-store.ts'
 
 export type MessageVectors = VectorStore & {
-  /** Nearest first, of what was said and this model embedded. */
+  /** Nearest first, among indexed messages embedded by this model. */
   nearest(
     organizationId: OrganizationId,
     agentId: AgentId | undefined,
@@ -14,44 +14,47 @@ export type MessageVectors = VectorStore & {
 }
 
 export type MessageSearchQuery = {
-  /** Words to look for, whatever else stands between them; without any, the newest. */
+  /** Words to search for, in any order; empty lists the newest messages. */
   text: string
   roles?: readonly string[]
   from?: number
   to?: number
   limit: number
-  /** How many of the best are passed over. */
+  /** How many of the best matches to skip. */
   skip?: number
   conversationId?: ConversationId
 }
 
-/** Where a conversation stands, all of it at one moment. */
+/** State of a conversation, from one snapshot. */
 export type ConversationState = {
-  /** What the model is shown, in order. */
+  /** Messages in the model's context, in order. */
   context: { id: MessageId; role: MessageRole }[]
-  /** The answer whose calls wait for somebody's word. */
+  /** The answer whose tool calls await approval. */
   waiting?: Message
-  /** Of the agent, in whichever of its conversations. */
+  /** Last ended run of the agent, in any conversation. */
   lastRun: LastRun
 }
 
-/** A message and the agent it belongs to. */
+/** A message with the agent it belongs to. */
 export type MessageWithAgent = Message & { agentId: AgentId }
 
-/** Everything an agent ever said or was told, in all of its conversations. */
+/** Search over all messages of an agent, in all its conversations. */
 export type MessageSearchStore = {
-  /** Undefined: there is no such conversation. */
+  /** Undefined: no such conversation. */
   conversationState(organizationId: OrganizationId, id: ConversationId): Promise<ConversationState | undefined>
-  /** Without an agent, what all agents of the organization said. What a fork copied is found once, unless it is asked. */
+  /**
+   * Without an agent, searches all agents of the organization. A copy in a fork is found once, through its original,
+   * unless the query names the fork.
+   */
   search(
     organizationId: OrganizationId,
     agentId: AgentId | undefined,
     query: MessageSearchQuery,
   ): Promise<MessageWithAgent[]>
-  /** Indexes what was said since, of all organizations, for about this long. Searches do so too, for what they search. */
+  /** Indexes new messages of all organizations for about `forMs`. A search also does this for its own scope. */
   catchUp(forMs: number): Promise<'done' | 'more'>
   vectors: MessageVectors
-  /** The messages of all agents, or of one conversation, in the order of time. */
+  /** Messages of all agents, or of one conversation, in order of time. */
   list(
     organizationId: OrganizationId,
     page: ListPage & { conversationId?: ConversationId },

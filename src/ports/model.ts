@@ -12,36 +12,38 @@ export type { RequestAdjustments as RequestShape }
 export type ModelRequest = {
   model: string
   system: string
-  /** Already in the order and shape a model accepts; see core/history.ts. */
+  /** Already in an order that models accept; see core/history.ts. */
   messages: readonly MessageBody[]
   tools: readonly ToolSpec[]
-  /** One of the tools has to be called; absent: the model chooses. */
+  /** The model must call a tool. Absent: the model chooses. */
   mustCall?: boolean
   adjustments?: RequestAdjustments
-  /** Output tokens at most; without it the provider's own limit, or the client's default where one must be named. */
+  /** Maximum output tokens. Absent: the provider's limit, or the client's default for APIs that require a value. */
   outputCap?: number
-  /** The answer must be JSON that fits this schema. */
+  /** The answer must be JSON that matches this schema. */
   outputSchema?: { name: string; schema: Json }
   effort?: 'low' | 'medium' | 'high'
 }
 
 export type ModelStreamOptions = { signal: AbortSignal; grant?: Grant }
 
-/** What is known of one model; absent is unknown. */
+/** Known limits of a model; absent means unknown. */
 export type ModelFacts = { window?: number; maxOutput?: number }
 
 /**
- * One vendor. A failure is a `failure` part, never a throw, and nothing is retried in here: the ladder in core decides.
- * When the signal aborts, the stream ends soon and its connection is closed.
+ * One vendor. Failures are `failure` parts, never thrown, and nothing is retried here: the ladder in core decides. When
+ * the signal aborts, the stream ends soon and its connection is closed.
  */
 export type ModelProvider = {
   stream(request: ModelRequest, options: ModelStreamOptions): AsyncIterable<Part>
-  /** Where requests go, and whether it is an aggregator that pools and retries by itself. Absent: nothing leaves us. */
+  /**
+   * Where requests go, and whether it is an aggregator that pools and retries by itself. Absent: no network is used.
+   */
   endpoint?: { baseUrl: string; isAggregator: boolean; needsKey?: boolean }
   factsOf?(model: string): ModelFacts
-  /** What a person can do when nothing is left to try. */
+  /** Advice for the operator when the ladder is exhausted. */
   adviceFor?(kind: FailureKind): string
-  /** Closes the old connections, so that the next request makes new ones. */
+  /** Closes pooled connections; the next request opens new ones. */
   renewConnections?(): Promise<void>
 }
 

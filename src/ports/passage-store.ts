@@ -4,17 +4,19 @@ import type { ListPage, ListResult } from './list-page.ts'
 import type { QueryEmbedding, VectorStore } from './vector-store.ts'
 
 export type PassageStore = {
-  /** The prompts of the agent's conversations are compiled anew: they say how much there is to find. */
+  /** Also invalidates the prompts of the agent's conversations, which state how many passages exist. */
   insert(passage: Passage): Promise<void>
   list(organizationId: OrganizationId, agentId: AgentId, page: ListPage & { text?: string }): ListResult<Passage>
-  /** Best first; without an agent, among those of all. */
+  /** Best match first. Without an agent, searches all agents of the organization. */
   search(organizationId: OrganizationId, agentId: AgentId | undefined, query: PassageQuery): Promise<Passage[]>
   delete(organizationId: OrganizationId, agentId: AgentId, id: PassageId): Promise<boolean>
   vectors: PassageVectors
 }
 
 export type PassageVectors = VectorStore & {
-  /** Nearest first, of those that this model embedded; without an agent, among those of all. */
+  /**
+   * Nearest first, among passages embedded by this model. Without an agent, searches all agents of the organization.
+   */
   nearest(
     organizationId: OrganizationId,
     agentId: AgentId | undefined,

@@ -3,29 +3,29 @@ import type { OrganizationId } from '../core/id.ts'
 import type { ApiKey, KeyId, Organization, StoredKey, User, UserId } from '../core/people.ts'
 import type { ListPage, ListResult } from './list-page.ts'
 
-/** Each write is one transaction with the line of the audit log that tells of it. */
+/** Each write commits its audit log entry in the same transaction. */
 export type PeopleStore = {
   createOrganization(organization: Organization, audit: AuditEntry): Promise<'created' | 'name-taken'>
   getOrganization(id: OrganizationId): Promise<Organization | undefined>
-  /** Oldest first; the default one has no row until it is renamed, and is not among them. */
+  /** Oldest first. The default organization has no row until it is renamed, and is not listed. */
   listOrganizations(): Promise<Organization[]>
   createUser(user: User, audit: AuditEntry): Promise<'created' | 'name-taken'>
   getUser(organizationId: OrganizationId, id: UserId): Promise<User | undefined>
   listUsers(organizationId: OrganizationId): Promise<User[]>
-  /** With it, all its keys are revoked. */
+  /** Also revokes all keys of the user. */
   deleteUser(organizationId: OrganizationId, id: UserId, audit: AuditEntry): Promise<boolean>
 }
 
 export type KeyStore = {
   create(key: StoredKey, audit: AuditEntry): Promise<void>
-  /** The only question that needs no organization: its answer is which one asks. */
+  /** The only lookup without an organization: it finds the organization of the caller. */
   byPrefix(prefix: string): Promise<StoredKey | undefined>
-  /** Of these, the ones that are revoked or gone. */
+  /** Returns those of `ids` that are revoked or gone. */
   revokedOf(ids: readonly KeyId[]): Promise<KeyId[]>
   get(organizationId: OrganizationId, id: KeyId): Promise<ApiKey | undefined>
   /** Newest first, revoked ones included. */
   list(organizationId: OrganizationId): Promise<ApiKey[]>
-  /** The key as it is now; a second revocation leaves the time of the first. Undefined: there is none. */
+  /** The key after the revocation; revoking again keeps the first time. Undefined: no such key. */
   revoke(organizationId: OrganizationId, id: KeyId, audit: AuditEntry): Promise<ApiKey | undefined>
 }
 

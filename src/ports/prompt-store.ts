@@ -2,16 +2,16 @@ import type { Agent, Conversation } from '../core/agent.ts'
 import type { Block } from '../core/block.ts'
 import type { ConversationId, OrganizationId } from '../core/id.ts'
 
-/** What is said first in each conversation. */
+/** Compiled system prompts of conversations. */
 export type PromptStore = {
-  /** The memory of one conversation: its agent's blocks, with its own in place of those it has a copy of. */
+  /** Blocks of one conversation: the agent's blocks, with its own copies in their place. */
   blocks(organizationId: OrganizationId, conversationId: ConversationId): Promise<Block[]>
-  /** With the agent: the text that is kept, or what one is made of. */
+  /** The agent and conversation, with the compiled prompt or the inputs to compile it from. */
   open(organizationId: OrganizationId, id: ConversationId): Promise<OpenedPrompt | undefined>
-  /** Keeps the text unless another is kept already; answers with the one that is. */
+  /** Stores the prompt unless one is stored already; returns the stored one. */
   keep(organizationId: OrganizationId, id: ConversationId, text: string): Promise<string>
   replace(organizationId: OrganizationId, id: ConversationId, text: string): Promise<void>
-  /** What it is made of, at one moment. */
+  /** The inputs of the prompt, from one snapshot. */
   inputs(organizationId: OrganizationId, id: ConversationId): Promise<PromptInputs | undefined>
 }
 

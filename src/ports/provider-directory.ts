@@ -6,42 +6,42 @@ import type { Target } from '../core/target.ts'
 import type { Grant } from './credentials.ts'
 import type { ModelFacts } from './model.ts'
 
-/** A provider that has an address, as people see it. */
+/** A provider with an address, as listed for operators. */
 export type ProviderEntry = {
   name: string
   label: string
   dialect: Dialect
   baseUrl: string
-  /** Who said where it is. */
+  /** Where the address comes from. */
   addressFrom: 'config' | 'environment' | 'vendor'
-  /** The variables that are looked at; which of them are set is the credentials' business. */
+  /** Environment variables that are read; `CredentialAdmin.environment` lists those that are set. */
   baseUrlVariable: string
   keyVariables: readonly string[]
   needsKey: boolean
   isAggregator: boolean
   strategy: PoolStrategy
-  /** Milliseconds, for a short request. */
+  /** Timeouts in milliseconds, for a short request. */
   deadlines: { connect: number; firstByte: number; stall: number }
 }
 
-/** What a provider's own list says of a model. */
+/** A model as the provider's own list describes it. */
 export type ListedModel = { model: string; price?: Price } & ModelFacts
 
 export type ModelList = { type: 'models'; models: ListedModel[] } | { type: 'failure'; failure: Failure }
 
-/** Where a window is known from; what is learned from failures is the store's. */
+/** Source of a context window size. Sizes learned from failures are in the store. */
 export type KnownFacts = ModelFacts & { windowFrom?: 'config' | 'table' }
 
 export type ProviderDirectory = {
-  /** Those with an address, vendors first. */
+  /** Providers with an address, vendors first. */
   list(): readonly ProviderEntry[]
-  /** Vendors without an address, and what would give them one. */
+  /** Vendors without an address, and the variable that would set one. */
   unaddressed(): readonly { name: string; label: string; baseUrlVariable: string }[]
-  /** Names that have a login of their own; not all of them have an address. */
+  /** Providers with a device login; not all of them have an address. */
   loginNames(): readonly string[]
-  /** Asks the provider over HTTP, once and not for long. A failure is a value. */
+  /** Requests the model list over HTTP, once and with a short timeout. Failures are values. */
   listModels(provider: string, options: { grant?: Grant; signal: AbortSignal }): Promise<ModelList>
   factsOf(target: Target): KnownFacts
-  /** From the dated table; undefined is unknown. */
+  /** From the dated price table; undefined if unknown. */
   priceOf(target: Target): Price | undefined
 }

@@ -1,4 +1,4 @@
-/** The only source of chance, so that a seed can reproduce a whole day. */
+/** The only source of randomness, so that a seed reproduces a whole simulation. */
 export type Randomness = {
   uuid(): string
   /** In [0, 1). */

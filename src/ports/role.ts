@@ -1,5 +1,5 @@
 /**
  * How a process opens a home. `owner` runs turns; `guest` reads, cancels and answers approvals beside an owner;
- * `caretaker` owns the home and runs no turns.
+ * `maintenance` owns the home and runs no turns.
  */
-export type Role = 'owner' | 'guest' | 'caretaker'
+export type Role = 'owner' | 'guest' | 'maintenance'

@@ -1,9 +1,9 @@
 import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
 
-/** Everything, read-only and in pages, for whoever checks the invariants of a live database. */
+/** Read-only pages over the whole database, for invariant checks on a live system. */
 export type SnapshotReader = {
   runs(): AsyncIterable<RunRecord>
-  /** A long conversation comes in several pieces, one after the other. */
+  /** A long conversation arrives as several consecutive records. */
   conversations(): AsyncIterable<ConversationRecord>
   liveWorkers(): Promise<Set<string>>
 }

@@ -1,7 +1,7 @@
-/** A tool's write was made for a row that has changed since. Nothing of its commit was written. */
+/** A tool's write targets a row that has changed since the tool read it. Nothing of its commit was written. */
 export class StaleWrite extends Error {
   constructor() {
-    super('the row that a tool wanted to change was changed by somebody else')
+    super('the row that a tool wants to change was changed by another writer')
     this.name = 'StaleWrite'
   }
 }

@@ -10,7 +10,7 @@ export type StorageFault =
   /** The commit may or may not have happened: read before writing again. */
   | 'outcome-unknown'
 
-/** Faults that may pass: the writer keeps what it has in memory and tries again. */
+/** Transient faults: the writer keeps its data in memory and retries. */
 const TRANSIENT: Record<StorageFault, boolean> = {
   full: true,
   busy: true,
@@ -23,7 +23,7 @@ const TRANSIENT: Record<StorageFault, boolean> = {
   owned: false,
 }
 
-/** The store could not do its work. The message says what, where and what to do. */
+/** A failed store operation. The message names the fault, the location and the way out. */
 export class StorageError extends Error {
   readonly fault: StorageFault
   constructor(fault: StorageFault, message: string, options?: ErrorOptions) {

@@ -22,7 +22,7 @@ import type { StoredToolStore } from './tool-store.ts'
 
 export type { CooldownStore, CredentialStore, ModelNoteStore }
 
-/** Rows. Every method may reject with a StorageError; nothing it rejects with has left half a write behind. */
+/** The database. Every method may reject with a StorageError; a rejected write leaves nothing half-written. */
 export type Store = {
   agents: AgentStore
   conversations: ConversationStore
@@ -45,14 +45,17 @@ export type Store = {
   keys: KeyStore
   audit: AuditLog
   callbacks: CallbackStore
-  /** Calls back when another process may have written: a nudge, never data. Returns the way to stop. */
+  /**
+   * Calls the listener when another process may have written: a wake-up signal without data. Returns the unsubscribe
+   * function.
+   */
   onForeignWrite(listener: () => void): () => void
   close(): Promise<void>
 }
 
 export type AgentStore = {
-  create(agent: Agent, defaultConversation: ConversationId, parts?: AgentContents): Promise<void>
-  /** All of them, or none. */
+  create(agent: Agent, defaultConversation: ConversationId, contents?: AgentContents): Promise<void>
+  /** Creates all of them, or none. */
   createAll(agents: readonly NewAgent[]): Promise<void>
   get(organizationId: OrganizationId, id: AgentId): Promise<Agent | undefined>
   findByName(organizationId: OrganizationId, name: string): Promise<Agent | undefined>
@@ -60,37 +63,43 @@ export type AgentStore = {
   search(organizationId: OrganizationId, filter: AgentFilter, page: ListPage): ListResult<Agent>
   count(organizationId: OrganizationId): Promise<number>
   update(organizationId: OrganizationId, id: AgentId, edit: AgentEdit): Promise<Agent | undefined>
-  /** With its conversations, runs, messages and passages. Blocks and tools stay: others may use them. */
+  /**
+   * Also deletes its conversations, runs, messages and passages. Blocks and tools stay, because other agents may use
+   * them.
+   */
   delete(organizationId: OrganizationId, id: AgentId): Promise<boolean>
-  /** Of every organization: agents that have secrets, in the order of their numbers, for the rotation of keys. */
+  /** Agents with secrets, in all organizations, in order of their numbers, for key rotation. */
   sealedPage(after: number, limit: number): Promise<{ number: number; id: AgentId; sealed: { secret: string } }[]>
-  /** False: the secrets were changed meanwhile. */
+  /** False: the secrets changed meanwhile. */
   reseal(id: AgentId, from: { secret: string }, to: { secret: string }): Promise<boolean>
 }
 
 export type NewAgent = { agent: Agent; conversationId: ConversationId; contents: AgentContents }
 
 export type ConversationStore = {
-  /** With the blocks that are its own: all of it, or nothing. */
+  /** Creates the conversation and its own blocks atomically. */
   create(conversation: Conversation, ownBlocks?: readonly Block[]): Promise<void>
   get(organizationId: OrganizationId, id: ConversationId): Promise<Conversation | undefined>
-  /** Whose it is, and whether it was deleted; for our own sweeps, which serve every organization. Never for a caller's request. */
+  /**
+   * Owner of a conversation, and whether it is deleted. For sweeps over all organizations, never for a caller's
+   * request.
+   */
   getAnywhere(
     id: ConversationId,
   ): Promise<(Pick<Conversation, 'organizationId' | 'agentId'> & { isDeleted: boolean }) | undefined>
-  /** The conversation every agent has. */
+  /** The default conversation of the agent. */
   defaultOf(organizationId: OrganizationId, agentId: AgentId): Promise<Conversation | undefined>
   list(organizationId: OrganizationId, agentId: AgentId): Promise<Conversation[]>
-  /** Without default conversations, which belong to their agents, and without hidden ones. */
+  /** Excludes default conversations, which belong to their agents, and hidden ones. */
   search(organizationId: OrganizationId, filter: ConversationFilter, page: ListPage): ListResult<Conversation>
   update(
     organizationId: OrganizationId,
     id: ConversationId,
     edit: (conversation: Conversation) => Conversation,
   ): Promise<Conversation | undefined>
-  /** Not while something runs, waits or is queued in it: then these runs are the answer and nothing was changed. */
+  /** `busy`, with nothing changed, while runs are running, waiting or queued in it. */
   delete(organizationId: OrganizationId, id: ConversationId, at: number): Promise<DeleteResult>
-  /** Its messages below `nextPosition` are copies of those of the source, with their ids: all of it, or nothing. */
+  /** Copies the messages below `nextPosition` from the source, keeping their ids. Atomic. */
   fork(
     source: ConversationId,
     conversation: Conversation,
@@ -100,7 +109,7 @@ export type ConversationStore = {
 
 export type ConversationFilter = {
   agentId?: AgentId
-  /** In the summary. */
+  /** Matches text in the summary. */
   text?: string
   archived?: 'only' | 'never' | 'too'
   sortBy?: 'created_at' | 'last_message_at' | 'last_run_completion'
@@ -108,7 +117,7 @@ export type ConversationFilter = {
 
 export type DeleteResult = { type: 'deleted' } | { type: 'not-found' } | { type: 'busy'; runIds: RunId[] }
 
-/** Newest first; `before` is the id of the last one seen. */
+/** Newest first; `before` is the id of the last agent seen. */
 type AgentPage = { limit: number; before?: string }
 
 export type NewRun = Pick<
@@ -116,22 +125,22 @@ export type NewRun = Pick<
   'id' | 'organizationId' | 'agentId' | 'conversationId' | 'background' | 'createdAt' | 'continues'
 > & {
   metadata: Json
-  /** A retried request is recognized by its key; another body under the same key is a conflict. */
+  /** Identifies a retried request; another body with the same key is a conflict. */
   idempotency?: { key: string; digest: string }
   request?: RequestIdentity
-  /** Who is to be told when it is over, or waits for a person. */
+  /** Webhook for the end of the run, or for a run that awaits approval. */
   callback?: CallbackRequest
 }
 
-/** What the copies of a request are recognized by. */
+/** Identifies copies of the same request. */
 export type RequestIdentity = {
-  /** Hash of what was said. */
+  /** Hash of the inputs. */
   digest: string
-  /** The client's names of its inputs. */
+  /** Client-supplied ids of the inputs. */
   otids: string[]
-  /** Hash of key, path and body, for retries that name nothing. */
+  /** Hash of key, path and body, for retries without otids. */
   fingerprint?: string
-  /** It says of itself that it is not the first try. */
+  /** The client marked this request as a retry. */
   isRetry: boolean
 }
 
@@ -140,11 +149,11 @@ export type OpenRun = {
   /** The input-accepted event. */
   entry: ProjectedEvent
   policy: AdmissionPolicy
-  /** Appended to the running run when the policy says so (cancel-requested). */
+  /** Appended to the running run if the policy interrupts it (cancel-requested). */
   interruption: ProjectedEvent
-  /** Appended to the running run when the policy says so (input-steered). */
+  /** Appended to the running run if the policy steers it (input-steered). */
   steering: ProjectedEvent
-  /** Take the lease in the same commit if nothing stands before this run. */
+  /** Worker that takes the lease in the same commit if no other run is ahead of this one. */
   claimFor?: WorkerId
 }
 
@@ -153,15 +162,15 @@ export type OpenedRun =
   | { type: 'steered'; runId: RunId }
   | { type: 'repeated'; runId: RunId }
   | { type: 'key-conflict'; runId: RunId }
-  /** One of its otids belongs to a run that was told something else. */
+  /** One of its otids belongs to a run with other inputs. */
   | { type: 'otid-conflict'; runId: RunId }
   | { type: 'refused'; refusal: 'busy' | 'queue-full' | 'pending-approval'; runId?: RunId }
   | { type: 'no-conversation' }
 
-/** The answer to an approval and the run that carries it out: both or neither. */
+/** The answer to an approval and the run that continues from it, committed together. */
 export type ContinueRun = { answer: Append; run: NewRun; entry: ProjectedEvent; claimFor?: WorkerId }
 
-/** The right to run a run, with everything needed to do so. */
+/** A leased run with its event log. */
 export type Claim = { run: Run; events: LoggedEvent[] }
 
 export type RunFilter = {
@@ -173,123 +182,126 @@ export type RunFilter = {
   stopReason?: StopReason
 }
 
-/** `before` and `after` are ids, and mean older and newer in either order. */
+/** `before` and `after` are ids: older and newer, in either order. */
 export type RunPage = { limit: number; before?: string; after?: string; order?: 'newest-first' | 'oldest-first' }
 
 export type StepFilter = { agentId?: AgentId; runId?: RunId }
 
-/** What a person thought of a step; nothing we do follows from it. */
+/** Feedback on a step; nothing in Holdfast depends on it. */
 export type StepRating = { feedback?: 'positive' | 'negative'; tags?: string[] }
 
 export type StoredStep = NewStep & StepRating & { agentId: AgentId }
 
-/** What is not over, counted. */
+/** Counts of runs that have not ended. */
 export type RunCounts = { queued: number; running: number; waiting: number; oldestQueuedAt?: number }
 
 export type RunStore = {
   open(open: OpenRun): Promise<OpenedRun>
-  /** Undefined: the approval was answered, cancelled or expired by somebody else first. */
+  /** Undefined: the approval was already answered, cancelled or expired. */
   continueAfterApproval(request: ContinueRun): Promise<Run | undefined>
   /**
-   * The oldest run that may start: nothing runs or waits in its conversation. Its fence grows by one. `blocked`: there
-   * are queued runs, and each has another one before it.
+   * Claims the oldest run whose conversation has no running or waiting run; its fence grows by one. `blocked`: runs are
+   * queued, but each is behind another run.
    */
   claimNext(workerId: WorkerId): Promise<Claim | 'blocked' | undefined>
   /**
-   * A running run whose worker is dead (a worker-lost event is appended, its deaths grow by one) or that was handed back
-   * (neither). Its fence grows by one. With `quarantine: 'busy'`, runs that would have `quarantineFrom` deaths or more
-   * are left for later.
+   * Takes over a running run whose worker is dead (appends worker-lost and increments its deaths) or that was handed
+   * back (neither). Its fence grows by one. With `quarantine: 'busy'`, skips runs that would reach `quarantineFrom`
+   * deaths.
    */
   takeOver(
     workerId: WorkerId,
     options: { quarantine: 'free' | 'busy'; quarantineFrom: number; at: number },
   ): Promise<Claim | undefined>
-  /** The running runs this worker holds, for a worker that may not have heard of a claim it was given. */
+  /** Running runs of this worker, for finding claims whose commit was never reported to it. */
   heldBy(workerId: WorkerId): Promise<{ id: RunId; fence: number }[]>
-  /** Gives the lease back without a death: a clean shutdown. */
+  /** Releases the lease without counting a death, on graceful shutdown. */
   handBack(runId: RunId, fence: number): Promise<void>
   get(organizationId: OrganizationId, id: RunId): Promise<Run | undefined>
-  /** For the engine's own sweeps, which serve every organization. Never for a caller's request. */
+  /** For the engine's sweeps over all organizations, never for a caller's request. */
   getAnywhere(id: RunId): Promise<Run | undefined>
   list(organizationId: OrganizationId, filter: RunFilter, page: RunPage): Promise<Run[]>
-  /** The run this otid belongs to. */
+  /** The run with this otid. */
   findByOtid(organizationId: OrganizationId, conversationId: ConversationId, otid: string): Promise<RunId | undefined>
-  /** The response to the request that opened this run was sent to its end: a later copy of it is a new request. */
+  /** The response of the request that opened this run was sent completely: a later copy is a new request. */
   markAnswered(runId: RunId): Promise<void>
   listSteps(organizationId: OrganizationId, filter: StepFilter, page: RunPage): Promise<StoredStep[]>
   getStep(organizationId: OrganizationId, id: StepId): Promise<StoredStep | undefined>
   steps(runId: RunId): Promise<NewStep[]>
-  /** Undefined: there is no such step. */
+  /** Undefined: no such step. */
   rateStep(organizationId: OrganizationId, id: StepId, rating: StepRating): Promise<StoredStep | undefined>
-  /** Waiting runs whose approval lapsed before `now`. */
+  /** Waiting runs whose approval expired before `now`. */
   expired(now: number, limit: number): Promise<Run[]>
-  /** Over every organization, for whoever watches the server. */
+  /** Over all organizations, for metrics. */
   countActive(): Promise<RunCounts>
-  /** No chunk number above the answer may be given out before it is raised again. Undefined: the lease is lost. */
+  /** Raises the highest chunk number that may be assigned, and returns it. Undefined: the lease is lost. */
   raiseChunkBound(runId: RunId, fence: number): Promise<number | undefined>
 }
 
 export type Append = {
   runId: RunId
-  /** Unique to this commit, so that one of unknown outcome can be found again. */
+  /** Unique to this commit, so that a commit of unknown outcome can be found. */
   commitId: string
   writer:
     | { type: 'holder'; fence: number }
-    /** Cancel, steer, approval: allowed only while the run is in one of these phases. */
+    /** Cancel, steer or approval: accepted only while the run is in one of these phases. */
     | { type: 'guest'; phases: RunPhase[] }
-  /** An earlier try of this very commit may have gone through: look for its id before writing. */
+  /** An earlier attempt of this commit may have succeeded: look up its id before writing. */
   isRetry?: boolean
-  /** The sequence number this writer expects to write next. */
+  /** Sequence number that this writer expects to write next. */
   seen: number
-  /** Appended whatever else arrived. */
+  /** Appended even if other events arrived. */
   facts: ProjectedEvent[]
-  /** Appended only if nothing else arrived since `seen`. */
+  /** Appended only if no other event arrived since `seen`. */
   intents: ProjectedEvent[]
 }
 
 export type AppendResult =
-  /** `news` is everything from `seen` on in log order, ours included. */
+  /** `news` holds all events from `seen` on in log order, including those just appended. */
   | { type: 'appended'; news: LoggedEvent[]; intentsKept: boolean }
-  /** The lease is lost, or the run is in another phase: nothing was written. */
+  /** Nothing was written: the lease is lost, or the run is in another phase. */
   | { type: 'refused' }
 
 export type EventLog = {
   append(append: Append): Promise<AppendResult>
-  /** Everything after sequence number `after`, in order. */
+  /** Events after sequence number `after`, in order. */
   read(runId: RunId, after: number): Promise<LoggedEvent[]>
-  /** What a run began with; absent if there is no such run. */
+  /** The first event of a run; undefined if there is no such run. */
   first(runId: RunId): Promise<TurnEvent | undefined>
 }
 
 export type MessageStore = {
-  /** What the model sees: everything from the last compaction on, in order. */
+  /** The model's context: all messages since the last compaction, in order. */
   context(conversationId: ConversationId): Promise<Message[]>
   list(organizationId: OrganizationId, conversationId: ConversationId, page: MessagePage): Promise<Message[]>
   ofRun(runId: RunId): Promise<Message[]>
-  /** In this conversation, or in whichever holds it: the original before its copies in forks. */
+  /** In this conversation, or in any: the original before its copies in forks. */
   get(organizationId: OrganizationId, id: MessageId, conversationId?: ConversationId): Promise<Message | undefined>
 }
 
-/** In order of position. `newest` takes the last `limit`, still oldest first. */
+/** In order of position. `newest` returns the last `limit` messages, oldest first. */
 export type MessagePage = { limit: number; after?: number; before?: number; take: 'oldest' | 'newest' }
 
 /** A worker is a process that runs turns. Its lease covers every run it holds; each run has its own fence. */
 export type WorkerStore = {
-  /** Registers or renews. On SQLite the owner of the home also removes every other worker: they are proved dead. */
+  /**
+   * Registers the worker or renews its lease. On SQLite the owner of the home also removes all other workers, because
+   * its lock proves them dead.
+   */
   beat(workerId: WorkerId, leaseMs: number): Promise<void>
-  /** Leaves at once: what it still holds can be taken over without waiting. */
+  /** Removes the worker: its runs can be taken over without waiting for the lease to expire. */
   leave(workerId: WorkerId): Promise<void>
 }
 
-/** For repairs alone: the only writes that follow from no new event. Each answers whether it was carried out. */
+/** Repairs only: the only writes that do not follow from a new event. Each returns whether it was carried out. */
 export type RepairStore = {
   /**
-   * Makes the row say what the log says. Not if the run moved since `seen`, if a live worker holds it, or if its
+   * Rewrites the run row from the log. Refused if the run changed since `seen`, if a live worker holds it, or if its
    * conversation would have two active runs.
    */
   rewriteRun(seen: Pick<Run, 'id' | 'fence' | 'nextSeq'>, repair: Pick<RowRepair, 'row' | 'nextSeq'>): Promise<boolean>
-  /** `to` is one above the last position there is. */
+  /** `to` is one above the last existing position. */
   raiseNextPosition(conversationId: ConversationId, to: number): Promise<boolean>
-  /** Only at a position that was given out and is free. */
+  /** Only at a position that was assigned and has no message. */
   insertMessage(run: Pick<Run, 'id' | 'conversationId'>, message: NewMessage, position: number): Promise<boolean>
 }

@@ -3,21 +3,20 @@ import type { MessageId, RunId } from '../core/id.ts'
 import type { Run } from '../core/run.ts'
 import type { FormerWriter } from './chunk-store.ts'
 
-/** A run's live stream as its turn writes it. Writing never waits; `settle` does. */
+/** Writer of a run's live stream. `write` never waits; `settle` does. */
 export type RunStream = {
   write(chunks: readonly Chunk[], event: number): void
   /**
-   * Resolves when everything written so far that anybody may have seen is kept; answers with the number of the last
-   * chunk. What nobody has seen may be lost with this process: whoever goes on finds less in the stream than the log
-   * says, and tells the rest.
+   * Resolves with the last chunk number when every chunk that a reader may have seen is stored. Unseen chunks may be
+   * lost with this process: the next worker compares the stream with the log and writes the rest.
    */
   settle(): Promise<number>
   /**
-   * Resolves when the stream can be found by its head. The end of a run is written only after this, so that the sweep
-   * ends the stream of a writer that died.
+   * Resolves when the head of the stream is stored. A run may end only after this, so that the recovery sweep finds the
+   * stream of a writer that died.
    */
   begin(): Promise<void>
-  /** What a former writer left. */
+  /** State of the stream that an earlier writer left. */
   readonly found: FoundStream
 }
 
@@ -25,48 +24,53 @@ export type FoundStream = {
   last: number
   lastEvent: number
   ended: boolean
-  /** The message that was being streamed when the former writer stopped, and what the stream holds of it. */
+  /** The message that the earlier writer was streaming, and the part of it in the stream. */
   partial?: { id: MessageId; text: string; reasoning: string }
   mayHaveLost: boolean
 }
 
 export type RunStreamOptions = {
   fence: number
-  /** Whether anybody can have written this stream before; by default only under a lower fence. */
+  /** Whether an earlier writer is possible; by default only if the fence is above 1. */
   former?: FormerWriter
-  /** No number above this may be given out… */
+  /** Highest chunk number that may be assigned… */
   bound: number
-  /** …until this answers with a higher one. Undefined: the lease is lost. */
+  /** …until this returns a higher one. Undefined: the lease is lost. */
   raiseBound(): Promise<number | undefined>
-  /** Aborted when the writer gives up: it no longer waits for a chunk log that cannot be written. */
+  /** Aborted when the writer gives up waiting for a chunk log that cannot be written. */
   signal?: AbortSignal
 }
 
 export type Streams = {
   open(runId: RunId, options: RunStreamOptions): Promise<RunStream | 'fenced'>
   /**
-   * The chunks after number `after`, replayed and then live, up to and including `done`. A reader that falls behind by
-   * more than a bound is ended with `behind` and may come back with the last number it saw.
+   * Replays the chunks after number `after` and then follows live ones, up to and including `done`. A reader that falls
+   * too far behind is ended with `behind` and may resume after the last number it saw.
    */
   watch(runId: RunId, options: StreamWatchOptions): AsyncGenerator<NumberedChunk, WatchEnd>
-  /** Runs whose stream nobody ended or is about to end here. */
+  /** Runs whose stream has no end and that no writer of this process is about to end. */
   unended(limit: number): Promise<RunId[]>
-  /** Resolves when everything written here so far is kept. */
+  /** Resolves when every chunk written by this process is stored. */
   flush(): Promise<void>
-  /** The same before the end of the process, but only tried once: what is not kept, the next process tells again. */
+  /** Like `flush`, but tries once, for shutdown: the next process writes the chunks that are not stored. */
   close(): Promise<void>
-  /** Whether the stream of this run was pruned. One that is missing earlier was lost, and is told again from the log. */
+  /**
+   * Whether the stream of this run was pruned. A stream that is missing before its retention ends was lost, and is
+   * written again from the log.
+   */
   isGone(run: Pick<Run, 'id' | 'createdAt' | 'completedAt'>): Promise<boolean>
-  /** Removes what ended longer ago than streams are kept; answers with how many. */
+  /** Removes streams whose retention has ended; returns how many. */
   prune(): Promise<number>
 }
 
 export type StreamWatchOptions = {
   after: number
   signal: AbortSignal
-  /** Called when there is no stream after many looks, to see to it that there is one; without it the reader is told. */
+  /**
+   * Called when the stream is still missing after many polls, to create it. Without it the reader ends with `missing`.
+   */
   whenMissing?(): Promise<void>
 }
 
-/** `missing`: there is no stream, because none was begun yet or because it was lost. */
+/** `missing`: there is no stream, because it is not begun yet or was lost. */
 export type WatchEnd = 'done' | 'behind' | 'stopped' | 'missing'

@@ -5,17 +5,17 @@ import type { Effects } from '../core/tool-call.ts'
 import type { ToolWrite } from '../core/tool-write.ts'
 
 /**
- * Why a tool is told to stop. After `shutdown` nobody hears its answer: a `verifiable` tool leaves what it began as it is
- * and is asked about it by the next process; whatever else it is, its call is over.
+ * Why a tool must stop. After `shutdown` its answer is discarded: a `verifiable` tool leaves its work as it is, and the
+ * next process calls `verify`; any other call is over.
  */
 export type ToolStopReason = 'cancelled' | 'timeout' | 'shutdown'
 
 export type ToolContext = {
-  /** Aborted on cancel, timeout and shutdown; its reason is a `ToolStop`. */
+  /** Aborted on cancel, timeout and shutdown; its reason is a `ToolStopReason`. */
   signal: AbortSignal
-  /** The same for every execution of one call, so that an idempotent tool can recognize itself. */
+  /** The same for every execution of one call, so that an idempotent tool can recognize a repetition. */
   idempotencyKey: string
-  /** Shown to whoever watches; not part of the result. */
+  /** Shown to readers of the stream; not part of the result. */
   progress(text: string): void
   organizationId?: OrganizationId
   agentId: AgentId
@@ -25,18 +25,18 @@ export type ToolContext = {
 }
 
 export type ToolAnswer = {
-  /** `unknown`: it was asked for and nobody heard the end of it. */
+  /** `unknown`: the call was sent and its outcome is not known. */
   status: 'success' | 'error' | 'unknown'
   output: string
   images?: ImagePart[]
-  /** Changes to our own database, which are committed with the answer; the tool itself writes nothing. */
+  /** Database changes committed together with the answer; the tool itself writes nothing. */
   writes?: ToolWrite[]
 }
 
 /**
- * What a `verifiable` tool knows about an execution that was interrupted. After `not-done` the call runs again. A worker
- * whose lease ran out may be paused rather than dead and finish later: a tool that cannot exclude that its first
- * execution still happens should answer `unknown`.
+ * What a `verifiable` tool knows about an interrupted execution. After `not-done` the call runs again. A worker whose
+ * lease expired may be paused instead of dead, and finish later: a tool that cannot exclude this should return
+ * `unknown`.
  */
 export type Verification = { type: 'done'; answer: ToolAnswer } | { type: 'not-done' } | { type: 'unknown' }
 
@@ -48,25 +48,25 @@ export type Tool = {
   parallel: boolean
   needsApproval: boolean
   /**
-   * Why this very input needs a person's word, for tools that are harmless or not by what they are told; undefined where
-   * it needs none. Asked once, of checked input, when the answer is recorded; it must follow from the input alone. An
-   * agent's settings can make a tool ask always, and can take that back; they cannot switch this off.
+   * Why this input needs approval, for tools whose risk depends on the input; undefined if it needs none. Called once,
+   * with validated input, when the answer is recorded; the result must depend on the input alone. Agent settings can
+   * require approval for every call of a tool; they cannot switch this off.
    */
   asksFor?(input: Json): string | undefined
-  /** Characters of output the model is shown; the whole of a longer one goes to a file. */
+  /** Maximum characters of output for the model; longer output is saved to a file. */
   outputLimit: number
   timeoutMs: number
   run(input: Json, context: ToolContext): Promise<ToolAnswer>
-  /** Required of `verifiable` tools. */
+  /** Required for `verifiable` tools. */
   verify?(input: Json, context: ToolContext): Promise<Verification>
 }
 
 export type ToolRegistry = {
   find(name: string): Tool | undefined
   names(): string[]
-  /** What is wrong with the input, in words for the model; undefined when nothing is. */
+  /** Why the input is invalid, worded for the model; undefined if it is valid. */
   inputFault(tool: Tool, input: Json): string | undefined
 }
 
-/** Where outputs over a tool's limit are kept whole. Answers with the place. */
+/** Saves outputs over a tool's limit in full. Returns the path. */
 export type OutputSpill = { save(callId: string, output: string): Promise<string> }

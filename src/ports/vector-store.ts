@@ -7,16 +7,16 @@ export type NewVector = Pick<WaitingText, 'number' | 'agentId'> & {
   result: { type: 'vector'; vector: number[] } | { type: 'refused'; detail: string }
 }
 
-/** What texts mean, as an embedding model tells. Follows them; never in a turn's transaction. */
+/** Vectors of texts from an embedding model. Written in the background, never in a turn's transaction. */
 export type VectorStore = {
-  /** Texts of all organizations that have none yet, in the order they were made. */
+  /** Texts without a vector, of all organizations, in order of creation. */
   waiting(after: number, limit: number): Promise<WaitingText[]>
   keep(vectors: readonly NewVector[]): Promise<void>
-  /** Which models the vectors of each agent come from. */
+  /** Which models produced the vectors of each agent. */
   models(): Promise<{ organizationId: OrganizationId; agentId: AgentId; model: string }[]>
-  /** Their texts wait again. */
+  /** Deletes these vectors; their texts are embedded again. */
   drop(agentId: AgentId, model: string): Promise<void>
 }
 
-/** How a question is placed, and by whom. */
+/** A query vector and the model that produced it. */
 export type QueryEmbedding = { model: string; vector: readonly number[] }

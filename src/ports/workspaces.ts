@@ -2,52 +2,52 @@ import type { ConversationId, RunId } from '../core/id.ts'
 import type { WorkspaceFiles } from './workspace-files.ts'
 
 /**
- * What a conversation has on this machine: a folder, a terminal, processes. It is found again by the conversation alone,
- * so an eviction, a restart and a kill -9 of the server leave it as it is.
+ * A folder, a terminal and processes of a conversation on this machine. The conversation id alone finds it, so
+ * evictions, restarts and kill -9 of the server leave it intact.
  */
 export type Workspaces = {
-  /** Made on first use. Rejects with a WorkspaceError where it cannot be had, in words for the model. */
+  /** Creates the workspace on first use. Rejects with a WorkspaceError, worded for the model. */
   open(conversationId: ConversationId): Promise<Workspace>
-  /** Without making one. */
+  /** Like `open`, without creating one. */
   find(conversationId: ConversationId): Promise<Workspace | undefined>
-  /** Every conversation that has one here, without waking any of them. */
+  /** Conversations that have a workspace here. Wakes none of them. */
   list(): Promise<ConversationId[]>
-  /** How one stands, without waking it. */
+  /** State of a workspace without its processes. Does not wake it. */
   peek(conversationId: ConversationId): Promise<WorkspaceSummary | undefined>
-  /** With what runs and ran in it; one that sleeps is woken for as long as it takes. */
+  /** Full state with its processes. Wakes a sleeping workspace for the duration of the call. */
   inspect(conversationId: ConversationId): Promise<WorkspaceState | undefined>
-  /** For good: its processes end and its folder goes. True if there was one. */
+  /** Ends its processes and deletes its folder. True if there was one. */
   remove(conversationId: ConversationId): Promise<boolean>
   processWatches: ProcessWatches
-  /** Whether one could be had on this machine: tried, not guessed. */
+  /** Tests whether this machine can run a workspace. */
   check(): Promise<SandboxCheck>
-  /** Lets go of them; what runs in them runs on. */
+  /** Disconnects from all workspaces; their processes keep running. */
   close(): Promise<void>
 }
 
 export type WatchedProcess = { conversationId: ConversationId; processId: string }
 
-/** Processes whose end the conversation wants to be told of. On disk, until it was told. */
+/** Processes whose end is reported to their conversation. Stored on disk until it is reported. */
 export type ProcessWatches = {
   add(awaited: WatchedProcess): Promise<void>
-  /** Costs next to nothing: it is asked every second. */
+  /** Cheap: it is polled every second. */
   list(): Promise<WatchedProcess[]>
   remove(awaited: WatchedProcess): Promise<void>
 }
 
-/** `fault`: why none can be had, and what to do about it. */
+/** `fault`: why no workspace can run, and what to do about it. */
 export type SandboxCheck = { containment: Containment; fault?: string }
 
-/** What can be told of one that sleeps. */
+/** State that is available without waking the workspace. */
 export type WorkspaceSummary = Omit<WorkspaceState, 'usage' | 'processes'>
 
 export type WorkspaceState = {
   conversationId: ConversationId
-  /** Where its folder is, as the operator sees it. */
+  /** Path of its folder on the host. */
   folder: string
-  /** `asleep`: nothing runs in it and nobody keeps it; it wakes when it is used. */
+  /** `asleep`: no process and no supervisor is running; it wakes on the next use. */
   status: 'awake' | 'asleep'
-  /** How it is held: in a sandbox or, where the operator said so, in none. */
+  /** The sandbox, or `local` for none, if the operator configured that. */
   containment: Containment
   createdAt: number
   usage: { diskBytes: number; processes: number; memoryBytes: number }
@@ -55,7 +55,7 @@ export type WorkspaceState = {
   processes: ProcessState[]
 }
 
-/** `local` is no sandbox. */
+/** `local` is not a sandbox. */
 export const CONTAINMENTS = ['bubblewrap', 'local'] as const
 
 export type Containment = (typeof CONTAINMENTS)[number]
@@ -64,28 +64,28 @@ export type WorkspaceQuota = { diskBytes: number; processes: number; memoryBytes
 
 export type Workspace = {
   conversationId: ConversationId
-  /** The same key is the same process, however often it is asked for. */
-  start(wish: CommandRequest): Promise<ProcessState>
+  /** Requests with the same key are the same process. */
+  start(request: CommandRequest): Promise<ProcessState>
   processes(): Promise<ProcessState[]>
   process(processId: string): Promise<ProcessState | undefined>
-  /** What became of the command with that key; undefined when it never began. */
+  /** Process of the command with that key; undefined if it never started. */
   findByKey(key: string): Promise<ProcessState | undefined>
-  /** Resolves when it has ended, or with how it is when the signal aborts. */
+  /** Resolves when the process ends, or with its current state when the signal aborts. */
   wait(processId: string, signal: AbortSignal): Promise<ProcessState>
   output(processId: string, range: OutputRange): Promise<ProcessOutput>
-  /** False when it has ended or reads no more. */
+  /** False if the process has ended or closed its input. */
   write(processId: string, input: { text: string; end?: boolean }): Promise<boolean>
-  /** A foreground command becomes one nobody waits for. */
+  /** Turns a foreground command into a background one. */
   detach(processId: string): Promise<ProcessState>
-  /** First politely, then for good; with everything it started. Resolves when it has ended. */
+  /** Sends SIGTERM, then SIGKILL, to the process and everything it started. Resolves when it has ended. */
   kill(processId: string, why: KillReason): Promise<ProcessState>
-  /** Ends what this run started here, and nothing else. */
+  /** Ends the processes that this run started, and no others. */
   endProcessesOfRun(runId: RunId, why: KillReason): Promise<void>
   files: WorkspaceFiles
 }
 
 export type CommandRequest = {
-  /** Bound to the call, not to the worker. */
+  /** Derived from the tool call, so that it survives a change of worker. */
   key: string
   command: string
   runId: RunId
@@ -99,14 +99,14 @@ export type LimitName = 'processes' | 'memory' | 'disk'
 
 export type ProcessEnding =
   | { type: 'exited'; code: number }
-  /** Without a reason of ours it was sent by something inside. */
+  /** Without `why`, the signal came from inside the workspace. */
   | { type: 'killed'; signal: string; why?: KillReason }
   | { type: 'over-limit'; limit: LimitName }
-  /** The machine or the sandbox ended under it. */
+  /** The machine or the sandbox went down. */
   | { type: 'lost' }
 
 export type ProcessState = {
-  /** Ours, never the system's, which are used again. */
+  /** Assigned by Holdfast; system pids are reused. */
   processId: string
   key: string
   command: string
@@ -115,24 +115,24 @@ export type ProcessState = {
   startedAt: number
   endedAt?: number
   ending?: ProcessEnding
-  /** Of standard output and error together, complete on disk up to the bound of the spool. */
+  /** Bytes of stdout and stderr together, complete on disk up to the limit of the spool. */
   outputBytes: number
 }
 
-/** From a byte on, or the last ones. */
+/** From a byte offset, or the last bytes. */
 export type OutputRange = { from: number; limit: number } | { last: number }
 
 export type ProcessOutput = {
   text: string
   from: number
-  /** Where the next read goes on. */
+  /** Offset of the next read. */
   next: number
   total: number
-  /** Bytes the command wrote beyond the bound of the spool, which are nowhere. */
+  /** Bytes beyond the limit of the spool, which were discarded. */
   dropped: number
 }
 
-/** A workspace that cannot be had or did not answer; the message says what to do about it. */
+/** A workspace that cannot start or did not respond; the message says what to do about it. */
 export class WorkspaceError extends Error {
   readonly fault: WorkspaceFault
   constructor(fault: WorkspaceFault, message: string, options?: ErrorOptions) {
@@ -142,5 +142,7 @@ export class WorkspaceError extends Error {
   }
 }
 
-/** `missing-sandbox`: bubblewrap is not there. `unavailable`: it may be there later. `gone`: it was removed meanwhile. */
+/**
+ * `missing-sandbox`: bubblewrap is not installed. `unavailable`: a retry may succeed. `gone`: it was removed meanwhile.
+ */
 export type WorkspaceFault = 'missing-sandbox' | 'unavailable' | 'gone' | 'unknown-process'

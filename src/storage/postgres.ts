@@ -36,11 +36,11 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   const synchronous = durability === 'strict' ? 'on' : 'off'
   const writer = newPostgresConnection({ url, location, settings: `set synchronous_commit = ${synchronous}` })
   const pool = new pg.Pool({ ...clientConfig(url), max: READ_CONNECTIONS, allowExitOnIdle: true })
-  // An idle connection that breaks is replaced; without a listener it would end the process.
+  // A broken idle connection is replaced; without a listener the error would end the process.
   pool.on('error', () => {})
-  // The same while it is lent out and no query is under way: the next one fails and tells.
+  // The same for a connection that is checked out between two queries: its next query fails.
   pool.on('connect', (client) => client.on('error', () => {}))
-  const chunks = postgresChunks({ url, place: location, pool })
+  const chunks = postgresChunks({ url, location, pool })
   const notifications = newPostgresNotifications({
     url,
     clock,
@@ -79,7 +79,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
 async function migrate({ url, clock, migrations }: PostgresOptions, location: string): Promise<void> {
   const client = new pg.Client(clientConfig(url))
   client.on('error', () => {
-    // The query that is under way fails with it.
+    // The running query fails with the same error.
   })
   try {
     await client.connect()
@@ -92,8 +92,8 @@ async function migrate({ url, clock, migrations }: PostgresOptions, location: st
   }
 }
 
-/** A lane of its own: a stream must not wait for the truth's fsync, nor the truth for a stream. */
-function postgresChunks({ url, place: location, pool }: { url: string; place: string; pool: Pool }): ChunkStore {
+/** A separate connection: streams must not wait for the fsync of the event log, nor the event log for streams. */
+function postgresChunks({ url, location, pool }: { url: string; location: string; pool: Pool }): ChunkStore {
   const connection: PostgresConnection = newPostgresConnection({
     url,
     location,
@@ -102,7 +102,7 @@ function postgresChunks({ url, place: location, pool }: { url: string; place: st
   return chunkStore({
     transact: connection.transact,
     read: readFrom(pool, location),
-    // A crash of the server empties the unlogged tables whole, which the missing head tells.
+    // A crash of the server empties the unlogged tables completely, which the missing sentinel head shows.
     bootId: '',
     close: connection.close,
   })
@@ -116,7 +116,7 @@ function readFrom(pool: Pool, location: string): Database['read'] {
         return await work(executor)
       } catch (error) {
         if (faultOf(error) !== 'unreachable') throw error
-        // It may have been a connection that had died in the pool: a second one shows whether the server is away.
+        // The pooled connection may have died unnoticed: a second attempt shows whether the server is unreachable.
         return await work(executor)
       }
     } catch (error) {
@@ -145,7 +145,7 @@ function readSnapshotFrom(pool: Pool, location: string): Transact {
   }
 }
 
-/** For messages: without the password. */
+/** For error messages; omits the password. */
 function describeServer(url: string): string {
   const { host, pathname } = new URL(url)
   return `PostgreSQL at ${host}${pathname}`

@@ -13,11 +13,11 @@ import { RUN_COLUMNS, type RunRow, runOf } from './rows/run-row.ts'
 import { readEvents } from './runs/events.ts'
 import { leaseNow } from './runs/workers.ts'
 
-/** Small enough that no page holds back the writer's checkpoint for long. */
+/** Small enough that no page delays the writer's checkpoint for long. */
 const PAGE = 50
 const MESSAGE_PAGE = 1_000
 
-/** Each page is of one moment; the whole is not, or a long read would keep the log file from shrinking. */
+/** Each page is one snapshot. The whole is not, because a long read would keep the WAL file from shrinking. */
 export function snapshotReader({ readSnapshot }: Database, clock: Clock): SnapshotReader {
   return {
     runs: () =>
@@ -44,7 +44,7 @@ export function snapshotReader({ readSnapshot }: Database, clock: Clock): Snapsh
       readSnapshot(async (db) => new Set((await db.all(alive, { now: leaseNow(clock) })).map((row) => row.id))),
   }
 
-  /** What was committed stays where it is, so each piece may be of its own moment. */
+  /** Committed messages never move, so each piece may be a separate snapshot. */
   async function* piecesOf(number: number): AsyncGenerator<ConversationRecord> {
     for (let from = 0; ; ) {
       const piece = await readSnapshot((db) => conversationPiece(db, number, from))
@@ -61,7 +61,7 @@ async function runRecord(db: Executor, row: RunRow): Promise<RunRecord> {
     const events = await readEvents(db, row.id, 0)
     return { run: runOf(row), events, messages: messagesOf(await db.rows(ofRun, { run: row.id })) }
   } catch (fault) {
-    // A row that is no JSON is a finding; a database that cannot be read is the end of the check.
+    // Invalid JSON in a row is a finding; a database that cannot be read ends the check.
     if (!(fault instanceof SyntaxError)) throw fault
     const run = runOf({ ...row, error: null, metadata: '{}' })
     return { run, events: [], messages: [], unreadable: fault.message }

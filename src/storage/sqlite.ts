@@ -5,10 +5,11 @@ import type { Durability } from '../core/durability.ts'
 import { bootId } from '../disk/boot-id.ts'
 import type { ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
+import { StorageError } from '../ports/storage-error.ts'
 import type { Store } from '../ports/store.ts'
 import type { Database } from './database/database.ts'
 import { SQLITE } from './database/dialect.ts'
-import { faultOf, storageError, toStorageError } from './database/faults.ts'
+import { faultOf, toStorageError } from './database/faults.ts'
 import { groupCommit } from './database/group-commit.ts'
 import { takeOwnerLock } from './database/owner-lock.ts'
 import { readCommitted, type SqliteConnection, sqliteConnection } from './database/sqlite-connection.ts'
@@ -23,17 +24,17 @@ export type SqliteOptions = {
   home: string
   clock: Clock
   durability: Durability
-  /** The owner runs turns; a guest reads, and appends what a person asks of a run. */
+  /** The owner runs turns; a guest reads, and appends requests to runs (cancel, steer, approval). */
   role: 'owner' | 'guest'
   migrations?: readonly Migration[]
 }
 
 const FOREIGN_WRITE_POLL_MS = 25
 const BUSY_TIMEOUT_MS = 5000
-/** 32 MB of log: a page that many commits change is copied back once (measured: a third less CPU than at 1000). */
+/** 32 MB of WAL: a page that many commits change is copied back once (measured: a third less CPU than at 1000). */
 const CHECKPOINT_PAGES = 8_000
 const CACHE_KIB = 65_536
-/** What a burst of writes leaves of the log file after its next checkpoint. */
+/** Size to which the WAL file is truncated at the checkpoint after a burst of writes. */
 const LOG_SIZE_LIMIT = 64 * 1024 * 1024
 
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
@@ -43,12 +44,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   try {
     if (role === 'owner') {
       mkdirSync(home, { recursive: true })
-      // SQLite only says that it cannot open a file; the folder knows why.
+      // Checked first because SQLite reports only that it cannot open the file, and not why.
       accessSync(home, constants.W_OK)
       const lock = takeOwnerLock(join(home, 'owner.lock'), home)
       cleanUp.unshift(() => lock.release())
     } else if (!existsSync(file)) {
-      throw storageError('unreachable', file, new Error('no server has run in this home yet'))
+      const detail = 'no server has run in this home yet. Start one with "holdfast serve".'
+      throw new StorageError('unreachable', `${file} does not exist: ${detail}`)
     }
 
     const isNewHome = !existsSync(file)
@@ -77,14 +79,14 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
 }
 
 type SharedSqliteOptions = {
-  /** Already open, and perhaps shared by several stores: a simulated cluster in one process. Stays open. */
+  /** Already open, possibly shared by several stores: a simulated cluster in one process. Stays open. */
   database: DatabaseSync
   chunkDatabase?: DatabaseSync
   clock: Clock
   ownership: StoreOwnership
 }
 
-/** A store on a database that the caller opened, `:memory:` among them. */
+/** A store on a database that the caller opened, for example `:memory:`. */
 export async function shareSqliteStore(options: SharedSqliteOptions): Promise<OpenedStore> {
   const { database, chunkDatabase = database, clock, ownership } = options
   const location = database.location() ?? 'the database in memory'
@@ -101,7 +103,7 @@ export async function shareSqliteStore(options: SharedSqliteOptions): Promise<Op
 
 type SqliteStoreDeps = {
   writer: SqliteConnection
-  /** The writer itself where there is only one connection. */
+  /** The same as `writer` if there is only one connection. */
   reader: SqliteConnection
   chunks: ChunkStore
   clock: Clock
@@ -151,14 +153,13 @@ function bringUpToDate(writer: DatabaseSync, options: SqliteOptions & { file: st
   }
   const version = sqliteVersion(writer, { track: 'store', migrations, location: file })
   if (version < newestOf(migrations))
-    throw storageError(
+    throw new StorageError(
       'unreachable',
-      file,
-      new Error('it is of an older version; stop the server and start this one to upgrade it'),
+      `${file} was written by an older Holdfast. Stop the server and start this version to upgrade it.`,
     )
 }
 
-/** The chunk log can be thrown away: after a power cut it may be damaged, and the truth is elsewhere. */
+/** The chunk log is expendable: a power cut may damage it, and it can be written again from the event log. */
 function openChunks(file: string, { clock, isNewHome }: { clock: Clock; isNewHome: boolean }): ChunkStore {
   const replaces = isNewHome || existsSync(file) ? 'nothing' : 'a-lost-one'
   try {
@@ -177,7 +178,7 @@ function openChunkFile(file: string, { clock, replaces }: ChunkFile): ChunkStore
   try {
     prepareFile(database, 'off')
     migrateSqlite(database, { track: 'chunks', migrations: MIGRATIONS.chunks, clock, location: file })
-    // Without the sentinel a missing head is a loss: the file that had it is gone.
+    // Without the sentinel, a missing head counts as a loss: the file that held it is gone.
     if (replaces === 'a-lost-one') database.exec(`delete from stream_heads where run_id = '${SENTINEL}'`)
     const stamp = `update stream_heads set boot_id = ? where run_id = '${SENTINEL}' and boot_id = ''`
     database.prepare(stamp).run(bootId())
@@ -201,7 +202,7 @@ function setAside(file: string, now: number): void {
 
 type ForeignWrites = { listen: Store['onForeignWrite']; notifyOthers(): void; stop(): void }
 
-/** Other processes show in the file's version, other stores on the same connection tell us themselves. */
+/** Detects writes of other processes by polling `data_version`; other stores on the same connection notify directly. */
 function foreignWrites({ database, listeners: shared }: SqliteConnection, clock: Clock): ForeignWrites {
   const listeners = new Set<() => void>()
   const notifyListeners = () => {

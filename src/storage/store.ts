@@ -37,16 +37,16 @@ type StoreDeps = {
   close: Store['close']
 }
 
-/** The same nouns whatever the database is. */
-export function assembleStore(parts: StoreDeps): OpenedStore {
-  const { database, chunks, clock, ownership, onForeignWrite, close } = parts
+/** Assembles the store from its parts, for either database. */
+export function assembleStore(deps: StoreDeps): OpenedStore {
+  const { database, chunks, clock, ownership, onForeignWrite, close } = deps
   const store: Store = {
     agents: agentStore(database),
     conversations: conversationStore(database),
     runs: runStore(database, clock),
     events: eventLog(database),
     messages: messageStore(database),
-    workers: workerStore(database, { clock, standing: ownership }),
+    workers: workerStore(database, { clock, ownership }),
     repairs: repairStore(database, clock),
     credentials: credentialStore(database, clock),
     cooldowns: cooldownStore(database),

@@ -61,7 +61,7 @@ describe('holdfast and mistakes', { concurrency: 4 }, () => {
     database.close()
     const { code, stderr } = await holdfast(['agents'], { home })
     assert.notEqual(code, 0)
-    assert.match(stderr, /older version; stop the server and start this one/)
+    assert.match(stderr, /was written by an older Holdfast\. Stop the server and start this version/)
   })
 
   test('without a command the help is shown, and --version answers', async (context) => {

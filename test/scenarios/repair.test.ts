@@ -61,7 +61,7 @@ async function inHome<T>(
 
 const examine = (house: HomeFixture): Promise<StoreReport> => inHome(house, 'guest', checkStore)
 const repair = async (house: HomeFixture): Promise<string[]> =>
-  (await inHome(house, 'caretaker', repairStore)).map(({ where, did }) => `${where}: ${did}`)
+  (await inHome(house, 'maintenance', repairStore)).map(({ where, did }) => `${where}: ${did}`)
 
 const invariantsOf = (report: StoreReport): string[] => [
   ...new Set(report.violations.map(({ invariant }) => invariant)),

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { MIGRATIONS } from '../../src/storage/migrations/all.ts'
 import { migrateSqlite } from '../../src/storage/migrations/migrate.ts'
 
-/** The columns of a table as the migrations make it. */
+/** Columns of a table after all migrations. */
 export function columnsOf(table: string): { name: string; type: string }[] {
   const database = new DatabaseSync(':memory:')
   migrateSqlite(database, {

@@ -44,8 +44,8 @@ export const APPENDS: ContractTests = {
   },
 
   'a stale holder writes nothing, not one row': async ({ store, snapshot }) => {
-    const home = await createAgent(store)
-    const run = await createRunningRun(store, home)
+    const agent = await createAgent(store)
+    const run = await createRunningRun(store, agent)
     await store.runs.handBack(run.id, run.fence)
     const next = await store.runs.takeOver(newId.worker(), { quarantine: 'free', quarantineFrom: 2, at: AT })
     assert.equal(next?.run.fence, run.fence + 1)
@@ -62,9 +62,9 @@ export const APPENDS: ContractTests = {
 
     assert.deepEqual(appended, { type: 'refused' })
     assert.equal(JSON.stringify(await collect(snapshot.runs())), before)
-    assert.deepEqual(await store.messages.context(home.conversationId), [])
+    assert.deepEqual(await store.messages.context(agent.conversationId), [])
     assert.deepEqual(await store.runs.steps(run.id), [])
-    assert.equal((await store.conversations.get(ORGANIZATION, home.conversationId))?.nextPosition, 0)
+    assert.equal((await store.conversations.get(ORGANIZATION, agent.conversationId))?.nextPosition, 0)
   },
 
   'a holder that has written often writes nothing once it is stale': async ({ store }) => {
@@ -79,9 +79,9 @@ export const APPENDS: ContractTests = {
     assert.equal((await store.messages.ofRun(run.id)).length, 0)
   },
 
-  'when the log moved, facts are kept, intents are dropped and the news is in log order': async ({ store }) => {
-    const home = await createAgent(store)
-    const run = await createRunningRun(store, home)
+  'if other events arrived, facts are kept, intents are dropped and the news is in log order': async ({ store }) => {
+    const agent = await createAgent(store)
+    const run = await createRunningRun(store, agent)
     await store.events.append(asGuest(run, ['running'], { facts: [entry(cancelled)] }))
     const appended = requireAppended(
       await store.events.append(
@@ -95,11 +95,11 @@ export const APPENDS: ContractTests = {
       [2, 3],
     )
     assert.deepEqual(await store.events.read(run.id, 1), appended.news)
-    assert.equal((await store.messages.context(home.conversationId)).length, 1)
+    assert.equal((await store.messages.context(agent.conversationId)).length, 1)
     assert.equal((await store.runs.get(ORGANIZATION, run.id))?.status, 'running')
   },
 
-  'an append of nothing brings the news, and tells a stale holder that it is one': async ({ store }) => {
+  'an empty append returns the news, and a stale holder is refused': async ({ store }) => {
     const run = await createRunningRun(store, await createAgent(store))
     assert.deepEqual(requireAppended(await store.events.append(asHolder(run))).news, [])
     await store.events.append(asGuest(run, ['running'], { facts: [entry(steered)] }))
@@ -108,9 +108,9 @@ export const APPENDS: ContractTests = {
     assert.deepEqual(await store.events.append(asHolder(stale)), { type: 'refused' })
   },
 
-  'a commit that is tried again is written once': async ({ store }) => {
-    const home = await createAgent(store)
-    const run = await createRunningRun(store, home)
+  'a retried commit is written once': async ({ store }) => {
+    const agent = await createAgent(store)
+    const run = await createRunningRun(store, agent)
     const append = asHolder(run, {
       facts: [entry(fault('fact'), says(run.id, 'once'))],
       intents: [entry(fault('intent'))],
@@ -121,7 +121,7 @@ export const APPENDS: ContractTests = {
     assert.equal(first.type, 'appended')
     assert.equal(again.intentsKept, true)
     assert.deepEqual(typesOf(again.news), ['fault-met', 'fault-met', 'cancel-requested'])
-    assert.equal((await store.messages.context(home.conversationId)).length, 1)
+    assert.equal((await store.messages.context(agent.conversationId)).length, 1)
     const fresh = asHolder(run, { seen: 5, facts: [entry(fault('new'))], isRetry: true })
     assert.deepEqual(
       requireAppended(await store.events.append(fresh)).news.map(({ seq }) => seq),
@@ -136,9 +136,9 @@ export const APPENDS: ContractTests = {
     assert.deepEqual(late, { type: 'refused' })
   },
 
-  'a guest may write only in the phases it names': async ({ store }) => {
-    const home = await createAgent(store)
-    const run = await createRunningRun(store, home)
+  'a guest writes only in the phases it names': async ({ store }) => {
+    const agent = await createAgent(store)
+    const run = await createRunningRun(store, agent)
     const cancel = { facts: [entry(cancelled)] }
     assert.equal((await store.events.append(asGuest(run, ['created'], cancel))).type, 'refused')
     assert.equal((await store.events.append(asGuest(run, ['created', 'running'], cancel))).type, 'appended')
@@ -163,7 +163,7 @@ export const APPENDS: ContractTests = {
     assert.equal(run?.expiresAt, undefined)
   },
 
-  'the run row says what the changes said, and keeps what they did not mention': async ({ store }) => {
+  'the run row takes the changed fields and keeps the others': async ({ store }) => {
     const run = await createRunningRun(store, await createAgent(store))
     const error = { errorType: 'llm_error' as const, message: 'no' }
     const change = { status: 'failed' as const, stopReason: 'error' as const, error, completedAt: AT + 5 }
@@ -173,7 +173,7 @@ export const APPENDS: ContractTests = {
     assert.deepEqual(await store.runs.get(ORGANIZATION, run.id), { ...rest, ...change, nextSeq: 3 })
   },
 
-  'steps come back as they were written': async ({ store }) => {
+  'steps are read back as they were written': async ({ store }) => {
     const run = await createRunningRun(store, await createAgent(store))
     const usage = { promptTokens: 12, completionTokens: 3, cachedTokens: 4, cacheWriteTokens: 2, reasoningTokens: 1 }
     const plain = { promptTokens: 1, completionTokens: 2 }
@@ -195,27 +195,27 @@ export const APPENDS: ContractTests = {
     assert.deepEqual(await store.runs.steps(run.id), steps)
   },
 
-  'positions in a conversation are dense, whoever writes at the same time': async ({ store }) => {
-    const home = await createAgent(store)
-    const first = await createRunningRun(store, home)
+  'positions in a conversation have no gaps under concurrent writers': async ({ store }) => {
+    const agent = await createAgent(store)
+    const first = await createRunningRun(store, agent)
     const append = (count: number) =>
       asHolder(first, {
         facts: [entry(fault('many'), ...Array.from({ length: count }, () => says(first.id, 'hello')))],
       })
     await Promise.all([store.events.append(append(3)), store.events.append(append(1)), store.events.append(append(4))])
-    const messages = await store.messages.context(home.conversationId)
+    const messages = await store.messages.context(agent.conversationId)
     assert.deepEqual(
       messages.map(({ position }) => position),
       [0, 1, 2, 3, 4, 5, 6, 7],
     )
-    const conversation = await store.conversations.get(ORGANIZATION, home.conversationId)
+    const conversation = await store.conversations.get(ORGANIZATION, agent.conversationId)
     assert.equal(conversation?.nextPosition, 8)
     assert.equal(conversation?.lastMessageAt, AT)
   },
 
-  'one append that breaks a constraint does not fail the others of its commit': async ({ store }) => {
-    const homes = await Promise.all(Array.from({ length: 5 }, () => createAgent(store)))
-    const runs = await Promise.all(homes.map((home) => createRunningRun(store, home)))
+  'an append that violates a constraint does not fail the others of its commit': async ({ store }) => {
+    const agents = await Promise.all(Array.from({ length: 5 }, () => createAgent(store)))
+    const runs = await Promise.all(agents.map((agent) => createRunningRun(store, agent)))
     const taken = says(runs[0]!.id, 'first')
     await store.events.append(asHolder(runs[0]!, { facts: [entry(fault('first'), taken)] }))
 
@@ -233,12 +233,12 @@ export const APPENDS: ContractTests = {
     for (const run of [runs[1]!, runs[3]!, runs[4]!]) assert.equal((await store.events.read(run.id, 0)).length, 2)
   },
 
-  'of an approval answered and cancelled at once exactly one wins': async ({ store, another }) => {
+  'of an answer and a cancel of the same approval exactly one wins': async ({ store, another }) => {
     const elsewhere = await another()
     for (let round = 0; round < 10; round++) {
-      const home = await createAgent(store)
-      const waiting = await createWaitingRun(store, home)
-      const continuing = openRun(home, { run: { continues: waiting.id } })
+      const agent = await createAgent(store)
+      const waiting = await createWaitingRun(store, agent)
+      const continuing = openRun(agent, { run: { continues: waiting.id } })
       const answered = entry(
         { type: 'approval-answered', v: 1, decisions: [], responseId: newId.message(), continuedBy: continuing.run.id },
         says(waiting.id, 'approved'),
@@ -255,7 +255,7 @@ export const APPENDS: ContractTests = {
       ])
       const won = [run !== undefined, cancelAnswer.type === 'appended']
       assert.equal(won.filter(Boolean).length, 1, `round ${round}: ${won}`)
-      assert.equal((await store.messages.context(home.conversationId)).length, 1)
+      assert.equal((await store.messages.context(agent.conversationId)).length, 1)
       const row = await store.runs.get(ORGANIZATION, waiting.id)
       assert.equal(row?.status, run ? 'completed' : 'cancelled')
       assert.equal((await store.runs.get(ORGANIZATION, continuing.run.id)) !== undefined, run !== undefined)

@@ -15,7 +15,7 @@ async function openRunning(store: Store, callback?: CallbackRequest) {
 }
 
 export const CALLBACKS: ContractTests = {
-  'a callback is found once its run is over, and not where none was asked for': async ({ store }) => {
+  'a callback becomes due when its run ends, and only if one was requested': async ({ store }) => {
     await finish(store, await openRunning(store))
     const run = await openRunning(store, CALLBACK)
     assert.deepEqual(run.callback, { url: CALLBACK.url })
@@ -28,7 +28,7 @@ export const CALLBACKS: ContractTests = {
     assert.deepEqual([over.id, over.status, rest], [run.id, 'completed', { ...CALLBACK, tries: 1 }])
   },
 
-  'of many who want to send a callback one may, until its lease is over': async ({ store, another }) => {
+  'only one of several senders claims a callback until its lease expires': async ({ store, another }) => {
     const run = await openRunning(store, CALLBACK)
     await finish(store, run)
     const other = (await another()).store
@@ -39,7 +39,7 @@ export const CALLBACKS: ContractTests = {
     assert.equal((await other.callbacks.claim(AT + LEASE, LEASE))?.tries, 2)
   },
 
-  'what came of a callback is kept by whoever has it, and ends it unless it is to be tried again': async ({
+  'only the sender that holds a callback records its outcome, which ends it unless a retry is due': async ({
     store,
   }) => {
     const run = await openRunning(store, CALLBACK)

@@ -22,12 +22,12 @@ const FREE = { quarantine: 'free' as const, quarantineFrom: 2, at: AT }
 const BUSY = { ...FREE, quarantine: 'busy' as const }
 
 export const CLAIMS: ContractTests = {
-  'the oldest run that may start is claimed, with its events': async ({ store }) => {
+  'the oldest run that can start is claimed, with its events': async ({ store }) => {
     const first = await createAgent(store)
     const second = await createAgent(store)
     const runs = [first, first, second]
     const opened = []
-    for (const home of runs) opened.push(requireOpened(await store.runs.open(openRun(home))))
+    for (const agent of runs) opened.push(requireOpened(await store.runs.open(openRun(agent))))
     const workerId = newId.worker()
 
     const claim = await claimNext(store, workerId)
@@ -37,27 +37,27 @@ export const CLAIMS: ContractTests = {
     assert.equal(claim?.run.leaseOwner, workerId)
     assert.ok(claim?.run.startedAt)
     assert.deepEqual(typesOf(claim!.events), ['input-accepted'])
-    // The second of the first conversation stands behind the one that runs.
+    // The second run of the first conversation is behind the running one.
     assert.equal((await claimNext(store, workerId))?.run.id, opened[2]?.id)
     assert.equal(await claimNext(store, workerId), undefined)
   },
 
-  'a claimer is told whether nothing is queued or everything is blocked': async ({ store }) => {
+  'a claim distinguishes an empty queue from a blocked one': async ({ store }) => {
     const workerId = newId.worker()
     assert.equal(await store.runs.claimNext(workerId), undefined)
-    const home = await createAgent(store)
-    const running = await createRunningRun(store, home)
-    await store.runs.open(openRun(home))
+    const agent = await createAgent(store)
+    const running = await createRunningRun(store, agent)
+    await store.runs.open(openRun(agent))
     assert.equal(await store.runs.claimNext(workerId), 'blocked')
     await finish(store, running)
     assert.notEqual(await store.runs.claimNext(workerId), 'blocked')
     assert.equal(await store.runs.claimNext(workerId), undefined)
   },
 
-  'two workers never claim the same run, nor two of one conversation': async ({ store, another }) => {
+  'two workers never claim the same run, nor two runs of one conversation': async ({ store, another }) => {
     const elsewhere = await another()
-    const homes = await Promise.all(Array.from({ length: 6 }, () => createAgent(store)))
-    for (const home of homes) for (let count = 0; count < 3; count++) await store.runs.open(openRun(home))
+    const agents = await Promise.all(Array.from({ length: 6 }, () => createAgent(store)))
+    for (const agent of agents) for (let count = 0; count < 3; count++) await store.runs.open(openRun(agent))
     const claims = await Promise.all(
       Array.from({ length: 20 }, (_, index) => claimNext(index % 2 ? store : elsewhere.store)),
     )
@@ -70,15 +70,15 @@ export const CLAIMS: ContractTests = {
     assert.equal(taken.length, 6)
   },
 
-  'a run of a live worker is not taken over': async ({ store }) => {
+  'the run of a live worker is not taken over': async ({ store }) => {
     await createRunningRun(store, await createAgent(store))
     assert.equal(await store.runs.takeOver(newId.worker(), FREE), undefined)
   },
 
-  'a run of a dead worker is taken over, and the death is on record': async ({ store }) => {
+  'the run of a dead worker is taken over, and the death is logged': async ({ store }) => {
     const workerId = newId.worker()
     const run = requireOpened(await store.runs.open(openRun(await createAgent(store), { claimFor: workerId })))
-    // Its lease has lapsed.
+    // Its lease has expired.
     await store.workers.beat(workerId, -1)
     const survivor = newId.worker()
     const claim = await store.runs.takeOver(survivor, FREE)
@@ -90,7 +90,7 @@ export const CLAIMS: ContractTests = {
     assert.equal(claim?.run.nextSeq, 3)
   },
 
-  'a worker that was away for longer than its lease takes nothing from itself': async ({ store }) => {
+  'a worker whose lease expired does not take over its own runs': async ({ store }) => {
     const workerId = newId.worker()
     const run = await createRunningRun(store, await createAgent(store), workerId)
     await store.workers.beat(workerId, -1)
@@ -98,14 +98,14 @@ export const CLAIMS: ContractTests = {
     assert.equal((await store.runs.takeOver(newId.worker(), FREE))?.run.id, run.id)
   },
 
-  'a worker that left is dead at once': async ({ store }) => {
+  'the runs of a worker that left can be taken over at once': async ({ store }) => {
     const workerId = newId.worker()
     const run = await createRunningRun(store, await createAgent(store), workerId)
     await store.workers.leave(workerId)
     assert.equal((await store.runs.takeOver(newId.worker(), FREE))?.run.id, run.id)
   },
 
-  'a run that was handed back is taken over without a death': async ({ store }) => {
+  'a run that was handed back is taken over without counting a death': async ({ store }) => {
     const run = await createRunningRun(store, await createAgent(store))
     await store.runs.handBack(run.id, run.fence)
     const claim = await store.runs.takeOver(newId.worker(), BUSY)
@@ -114,7 +114,7 @@ export const CLAIMS: ContractTests = {
     assert.deepEqual(typesOf(claim!.events), ['input-accepted'])
   },
 
-  'a worker can ask which running runs it holds': async ({ store }) => {
+  'a worker can list the running runs it holds': async ({ store }) => {
     const workerId = newId.worker()
     const held = await createRunningRun(store, await createAgent(store), workerId)
     const done = await createRunningRun(store, await createAgent(store), workerId)
@@ -126,13 +126,13 @@ export const CLAIMS: ContractTests = {
     )
   },
 
-  'a stale holder hands nothing back': async ({ store }) => {
+  'a stale holder cannot hand a run back': async ({ store }) => {
     const run = await createRunningRun(store, await createAgent(store))
     await store.runs.handBack(run.id, run.fence - 1)
     assert.equal(await store.runs.takeOver(newId.worker(), FREE), undefined)
   },
 
-  'a run that killed its workers waits until it can be recovered alone': async ({ store }) => {
+  'a run that killed its workers is held back until quarantine is free': async ({ store }) => {
     const suspect = requireOpened(
       await store.runs.open(openRun(await createAgent(store), { claimFor: newId.worker() })),
     )
@@ -144,7 +144,7 @@ export const CLAIMS: ContractTests = {
     assert.equal(claim?.run.deaths, 2)
   },
 
-  'a committed step clears the deaths': async ({ store }) => {
+  'a committed step resets the deaths': async ({ store }) => {
     await store.runs.open(openRun(await createAgent(store), { claimFor: newId.worker() }))
     const claim = await store.runs.takeOver(newId.worker(), FREE)
     await store.events.append(asHolder(claim!.run, { facts: [entry(fault('step'), changes({ deaths: 0 }))] }))
@@ -168,7 +168,7 @@ export const CLAIMS: ContractTests = {
     for (const id of taken) assert.equal((await store.runs.getAnywhere(id))?.fence, 2)
   },
 
-  'chunk numbers are bounded by the run row, for the holder only': async ({ store }) => {
+  'the run row limits chunk numbers, and only the holder raises the limit': async ({ store }) => {
     const run = await createRunningRun(store, await createAgent(store))
     assert.equal(run.chunkBound, 10_000)
     assert.equal(await store.runs.raiseChunkBound(run.id, run.fence), 20_000)
@@ -176,7 +176,7 @@ export const CLAIMS: ContractTests = {
     assert.equal((await store.runs.get(ORGANIZATION, run.id))?.chunkBound, 20_000)
   },
 
-  'approvals that lapsed are found, the oldest first': async ({ store }) => {
+  'expired approvals are found, oldest first': async ({ store }) => {
     const waiting = await createWaitingRun(store, await createAgent(store))
     assert.deepEqual(await store.runs.expired(waiting.expiresAt!, 10), [])
     assert.deepEqual(await store.runs.expired(waiting.expiresAt! + 1, 10), [waiting])

@@ -38,8 +38,8 @@ async function createConversation(
   return { agentId, conversationId: conversation.id }
 }
 
-async function addMessages(store: Store, home: AgentConversation, ...texts: string[]): Promise<void> {
-  const run = await createRunningRun(store, home)
+async function addMessages(store: Store, agent: AgentConversation, ...texts: string[]): Promise<void> {
+  const run = await createRunningRun(store, agent)
   const facts = texts.map((text) => entry(fault('said'), says(run.id, text)))
   await store.events.append(asHolder(run, { facts }))
   await finish(store, run)
@@ -54,34 +54,34 @@ const sentences = (items: readonly { body: object }[] | undefined) =>
 
 async function forkConversation(
   store: Store,
-  home: AgentConversation,
+  agent: AgentConversation,
   more: Partial<Conversation> = {},
 ): Promise<AgentConversation> {
-  const source = (await store.conversations.get(ORGANIZATION, home.conversationId))!
+  const source = (await store.conversations.get(ORGANIZATION, agent.conversationId))!
   const fork = { ...source, id: newId.conversation(), isDefault: false, ...more }
   assert.equal(await store.conversations.fork(source.id, fork), 'forked')
-  return { agentId: home.agentId, conversationId: fork.id }
+  return { agentId: agent.agentId, conversationId: fork.id }
 }
 
 export const CONVERSATIONS: ContractTests = {
-  'a conversation keeps what it says of itself, and is found by it': async ({ store }) => {
-    const home = await createAgent(store)
+  'a conversation stores its details and is found by them': async ({ store }) => {
+    const agent = await createAgent(store)
     const details = {
       summary: '100% "Whales"',
       description: 'about them',
       model: 'test/other' as const,
       wire: { a: [1] },
     }
-    const whales = await createConversation(store, home, { details })
-    const hidden = await createConversation(store, home, { details: { hidden: true } })
-    const plain = await createConversation(store, home, { archivedAt: AT })
+    const whales = await createConversation(store, agent, { details })
+    const hidden = await createConversation(store, agent, { details: { hidden: true } })
+    const plain = await createConversation(store, agent, { archivedAt: AT })
     const get = (id: Conversation['id']) => store.conversations.get(ORGANIZATION, id)
     assert.deepEqual((await get(whales.conversationId))?.details, details)
     const find = async (filter: object, page: object = {}) =>
       idsOf(await store.conversations.search(ORGANIZATION, filter, { ...everything, ...page }))
     assert.deepEqual(await find({}), [whales.conversationId])
     assert.deepEqual(await find({ archived: 'only' }), [plain.conversationId])
-    assert.deepEqual(await find({ archived: 'too', agentId: home.agentId }, { order: 'desc' }), [
+    assert.deepEqual(await find({ archived: 'too', agentId: agent.agentId }, { order: 'desc' }), [
       plain.conversationId,
       whales.conversationId,
     ])
@@ -103,12 +103,12 @@ export const CONVERSATIONS: ContractTests = {
     assert.deepEqual([edited?.details, edited?.updatedAt], [{ summary: 'Sharks' }, AT + 1])
   },
 
-  'conversations are sorted by what happened in them last': async ({ store }) => {
-    const home = await createAgent(store)
+  'conversations can be sorted by last message and by last run completion': async ({ store }) => {
+    const agent = await createAgent(store)
     const [one, two, three] = [
-      await createConversation(store, home),
-      await createConversation(store, home),
-      await createConversation(store, home),
+      await createConversation(store, agent),
+      await createConversation(store, agent),
+      await createConversation(store, agent),
     ]
     await addMessages(store, two!, 'said')
     for (const sortBy of ['last_message_at', 'last_run_completion'] as const) {
@@ -120,59 +120,64 @@ export const CONVERSATIONS: ContractTests = {
     }
   },
 
-  'a deleted conversation is gone for everybody, and not while anything can happen in it': async ({ store }) => {
-    const home = await createAgent(store)
-    const talk = await createConversation(store, home)
-    const remove = () => store.conversations.delete(ORGANIZATION, talk.conversationId, AT)
-    const run = await createRunningRun(store, talk)
+  'a deleted conversation looks missing, and an active one is not deleted': async ({ store }) => {
+    const agent = await createAgent(store)
+    const conversation = await createConversation(store, agent)
+    const remove = () => store.conversations.delete(ORGANIZATION, conversation.conversationId, AT)
+    const run = await createRunningRun(store, conversation)
     assert.deepEqual(await remove(), { type: 'busy', runIds: [run.id] })
     await finish(store, run)
-    const waiting = await createWaitingRun(store, await createConversation(store, home))
+    const waiting = await createWaitingRun(store, await createConversation(store, agent))
     assert.equal((await store.conversations.delete(ORGANIZATION, waiting.conversationId, AT)).type, 'busy')
-    await addMessages(store, talk, 'hello')
-    const [message] = await messagesIn(store, talk)
-    assert.equal((await store.conversations.delete(OTHER_ORGANIZATION, talk.conversationId, AT)).type, 'not-found')
+    await addMessages(store, conversation, 'hello')
+    const [message] = await messagesIn(store, conversation)
+    assert.equal(
+      (await store.conversations.delete(OTHER_ORGANIZATION, conversation.conversationId, AT)).type,
+      'not-found',
+    )
     assert.deepEqual(await remove(), { type: 'deleted' })
     assert.deepEqual(await remove(), { type: 'not-found' })
-    assert.equal(await store.conversations.get(ORGANIZATION, talk.conversationId), undefined)
-    assert.deepEqual(await store.runs.open(openRun(talk)), { type: 'no-conversation' })
+    assert.equal(await store.conversations.get(ORGANIZATION, conversation.conversationId), undefined)
+    assert.deepEqual(await store.runs.open(openRun(conversation)), { type: 'no-conversation' })
     assert.equal(await store.messages.get(ORGANIZATION, message!.id), undefined)
-    assert.ok(!idsOf(await store.conversations.list(ORGANIZATION, home.agentId))?.includes(talk.conversationId))
-    assert.deepEqual(await store.messageSearch.search(ORGANIZATION, home.agentId, { text: 'hello', limit: 5 }), [])
-    // The run stays: what happened is not forgotten.
+    assert.ok(
+      !idsOf(await store.conversations.list(ORGANIZATION, agent.agentId))?.includes(conversation.conversationId),
+    )
+    assert.deepEqual(await store.messageSearch.search(ORGANIZATION, agent.agentId, { text: 'hello', limit: 5 }), [])
+    // The run rows stay.
     assert.equal((await store.runs.get(ORGANIZATION, run.id))?.status, 'completed')
   },
 
-  'a sweep of ours learns whose a conversation is, and whether it was deleted': async ({ store }) => {
+  'a sweep learns the owner of a conversation and whether it was deleted': async ({ store }) => {
     const { agentId, conversationId } = await createAgent(store)
-    const talk = await createConversation(store, { agentId, conversationId })
-    await store.conversations.delete(ORGANIZATION, talk.conversationId, AT)
+    const conversation = await createConversation(store, { agentId, conversationId })
+    await store.conversations.delete(ORGANIZATION, conversation.conversationId, AT)
     const whose = { organizationId: ORGANIZATION, agentId }
     assert.deepEqual(await store.conversations.getAnywhere(conversationId), { ...whose, isDeleted: false })
-    assert.deepEqual(await store.conversations.getAnywhere(talk.conversationId), { ...whose, isDeleted: true })
+    assert.deepEqual(await store.conversations.getAnywhere(conversation.conversationId), { ...whose, isDeleted: true })
     assert.equal(await store.conversations.getAnywhere(newId.conversation()), undefined)
     await store.agents.delete(ORGANIZATION, agentId)
-    assert.equal(await store.conversations.getAnywhere(talk.conversationId), undefined)
+    assert.equal(await store.conversations.getAnywhere(conversation.conversationId), undefined)
   },
 
-  'of a sender and somebody who deletes, one comes first': async ({ store, another }) => {
+  'of a concurrent send and delete, one comes first': async ({ store, another }) => {
     const { store: second } = await another()
-    const home = await createAgent(store)
+    const agent = await createAgent(store)
     for (let round = 0; round < 10; round++) {
-      const talk = await createConversation(store, home)
+      const conversation = await createConversation(store, agent)
       const [opened, deleted] = await Promise.all([
-        store.runs.open(openRun(talk)),
-        second.conversations.delete(ORGANIZATION, talk.conversationId, AT),
+        store.runs.open(openRun(conversation)),
+        second.conversations.delete(ORGANIZATION, conversation.conversationId, AT),
       ])
       assert.equal(opened.type === 'opened', deleted.type === 'busy', `${opened.type} and ${deleted.type}`)
     }
   },
 
-  'a fork has copies under the ids of their originals, and neither touches the other': async ({ store }) => {
-    const home = await createAgent(store)
-    await addMessages(store, home, 'one', 'two', 'three')
-    const originals = await messagesIn(store, home)
-    const fork = await forkConversation(store, home)
+  'a fork copies messages under the ids of their originals, and both stay independent': async ({ store }) => {
+    const agent = await createAgent(store)
+    await addMessages(store, agent, 'one', 'two', 'three')
+    const originals = await messagesIn(store, agent)
+    const fork = await forkConversation(store, agent)
     const copies = await messagesIn(store, fork)
     const { conversationId } = fork
     assert.deepEqual(
@@ -181,34 +186,34 @@ export const CONVERSATIONS: ContractTests = {
     )
     await addMessages(store, fork, 'four')
     assert.deepEqual(sentences(await messagesIn(store, fork)), ['one', 'two', 'three', 'four'])
-    assert.deepEqual(await messagesIn(store, home), originals)
+    assert.deepEqual(await messagesIn(store, agent), originals)
     const again = await forkConversation(store, fork, { nextPosition: 2 })
     assert.deepEqual(sentences(await messagesIn(store, again)), ['one', 'two'])
     assert.deepEqual(idsOf(await messagesIn(store, again)), idsOf(originals.slice(0, 2)))
 
     const { id, runId } = originals[1]!
-    assert.equal((await store.messages.get(ORGANIZATION, id))?.conversationId, home.conversationId)
-    for (const place of [home, fork, again])
+    assert.equal((await store.messages.get(ORGANIZATION, id))?.conversationId, agent.conversationId)
+    for (const place of [agent, fork, again])
       assert.equal(
         (await store.messages.get(ORGANIZATION, id, place.conversationId))?.conversationId,
         place.conversationId,
       )
     assert.equal((await store.messages.ofRun(runId)).length, 3)
     const recall = (more: object) =>
-      store.messageSearch.search(ORGANIZATION, home.agentId, { text: 'two', limit: 9, ...more })
+      store.messageSearch.search(ORGANIZATION, agent.agentId, { text: 'two', limit: 9, ...more })
     assert.equal((await recall({})).length, 1)
     assert.deepEqual(idsOf(await recall({ conversationId: fork.conversationId })), [id])
 
     const gone = { ...(await store.conversations.get(ORGANIZATION, fork.conversationId))!, id: newId.conversation() }
     assert.equal(await store.conversations.fork(newId.conversation(), gone), 'not-found')
-    // More than there is: nothing is made.
-    await assert.rejects(store.conversations.fork(home.conversationId, { ...gone, nextPosition: 99 }))
+    // More messages than exist: nothing is created.
+    await assert.rejects(store.conversations.fork(agent.conversationId, { ...gone, nextPosition: 99 }))
     assert.equal(await store.conversations.get(ORGANIZATION, gone.id), undefined)
-    await store.agents.delete(ORGANIZATION, home.agentId)
+    await store.agents.delete(ORGANIZATION, agent.agentId)
     assert.deepEqual(await messagesIn(store, fork), [])
   },
 
-  'the messages of all agents are listed in the order of time, from either end': async ({ store }) => {
+  'messages of all agents are listed in order of time, from either end': async ({ store }) => {
     const [one, two] = [await createAgent(store), await createAgent(store)]
     await addMessages(store, one, 'a', 'b')
     await addMessages(store, two, 'c', 'd')
@@ -231,16 +236,16 @@ export const CONVERSATIONS: ContractTests = {
     assert.deepEqual(await store.messageSearch.list(OTHER_ORGANIZATION, everything), [])
   },
 
-  'where a conversation stands is read at one moment': async ({ store }) => {
-    const home = await createAgent(store)
-    await addMessages(store, home, 'one', 'two')
-    const messages = await messagesIn(store, home)
-    const standing = await store.messageSearch.conversationState(ORGANIZATION, home.conversationId)
+  'the state of a conversation is read from one snapshot': async ({ store }) => {
+    const agent = await createAgent(store)
+    await addMessages(store, agent, 'one', 'two')
+    const messages = await messagesIn(store, agent)
+    const state = await store.messageSearch.conversationState(ORGANIZATION, agent.conversationId)
     assert.deepEqual(
-      standing?.context,
+      state?.context,
       messages.map(({ id }) => ({ id, role: 'user' })),
     )
-    assert.deepEqual([standing?.waiting, standing?.lastRun.stopReason], [undefined, 'end_turn'])
-    assert.equal(await store.messageSearch.conversationState(OTHER_ORGANIZATION, home.conversationId), undefined)
+    assert.deepEqual([state?.waiting, state?.lastRun.stopReason], [undefined, 'end_turn'])
+    assert.equal(await store.messageSearch.conversationState(OTHER_ORGANIZATION, agent.conversationId), undefined)
   },
 }

@@ -62,14 +62,14 @@ const noteModel = (model: string, notes: { window?: number; textOnlyResults?: tr
   notes,
 })
 
-/** One event with these changes, committed by a run of this organization. */
+/** Commits one event with these changes, in a run of this organization. */
 async function commit(store: Store, changes: Change[], organizationId = ORGANIZATION): Promise<void> {
-  const home = await createAgent(store, organizationId)
-  const run = await createRunningRun(store, home)
+  const agent = await createAgent(store, organizationId)
+  const run = await createRunningRun(store, agent)
   assert.equal((await store.events.append(asHolder(run, { facts: [entry(fault('x'), ...changes)] }))).type, 'appended')
 }
 
-/** Whose the keys are that runs of all organizations use. */
+/** Owner of the keys that runs of all organizations use. */
 const SERVER = { organizationId: DEFAULT_ORGANIZATION }
 
 const keysOf = (cooldowns: Cooldown[]) => cooldowns.map(({ key }) => key)
@@ -103,31 +103,30 @@ export const CREDENTIALS: ContractTests = {
     assert.equal((await store.credentials.list(ORGANIZATION, provider)).length, 1)
   },
 
-  'a pool is its credentials by priority, and their cooldowns, whoever’s run met them, with and without a row': async ({
-    store,
-  }) => {
-    const late = await addCredential(store, { ...SERVER, priority: 9 })
-    const early = await addCredential(store, { ...SERVER, priority: 1 })
-    const second = await addCredential(store, { ...SERVER, priority: 1 })
-    await addCredential(store, { ...SERVER, provider: 'another' })
-    const ofEnvironment = newCooldown('credential-env-OPENAI_API_KEY')
-    const ofRow = newCooldown(early.id, { runId: `run-${randomUUID()}` })
-    const endpoint = newCooldown('https://example.com', { scope: 'endpoint' })
-    await commit(
-      store,
-      [ofRow, ofEnvironment, endpoint, newCooldown('credential-x', { provider: 'another' })].map(setCooldown),
-    )
-    const pool = await store.credentials.pool(DEFAULT_ORGANIZATION, 'openai')
-    assert.deepEqual(pool.credentials, [early, second, late])
-    const sorted = pool.cooldowns.toSorted((one, other) => (one.key < other.key ? -1 : 1))
-    assert.deepEqual(
-      sorted,
-      [ofRow, ofEnvironment].toSorted((one, other) => (one.key < other.key ? -1 : 1)),
-    )
-    assert.deepEqual(await store.credentials.pool(OTHER_ORGANIZATION, 'openai'), { credentials: [], cooldowns: [] })
-  },
+  'a pool lists its credentials by priority and their cooldowns, set by any organization, with or without a row':
+    async ({ store }) => {
+      const late = await addCredential(store, { ...SERVER, priority: 9 })
+      const early = await addCredential(store, { ...SERVER, priority: 1 })
+      const second = await addCredential(store, { ...SERVER, priority: 1 })
+      await addCredential(store, { ...SERVER, provider: 'another' })
+      const ofEnvironment = newCooldown('credential-env-OPENAI_API_KEY')
+      const ofRow = newCooldown(early.id, { runId: `run-${randomUUID()}` })
+      const endpoint = newCooldown('https://example.com', { scope: 'endpoint' })
+      await commit(
+        store,
+        [ofRow, ofEnvironment, endpoint, newCooldown('credential-x', { provider: 'another' })].map(setCooldown),
+      )
+      const pool = await store.credentials.pool(DEFAULT_ORGANIZATION, 'openai')
+      assert.deepEqual(pool.credentials, [early, second, late])
+      const sorted = pool.cooldowns.toSorted((one, other) => (one.key < other.key ? -1 : 1))
+      assert.deepEqual(
+        sorted,
+        [ofRow, ofEnvironment].toSorted((one, other) => (one.key < other.key ? -1 : 1)),
+      )
+      assert.deepEqual(await store.credentials.pool(OTHER_ORGANIZATION, 'openai'), { credentials: [], cooldowns: [] })
+    },
 
-  'of two cooldowns of one key the later end counts, whichever is written last': async ({ store }) => {
+  'of two cooldowns of one key the later end wins, in any order of writes': async ({ store }) => {
     const [short, long] = [
       newCooldown('credential-a'),
       newCooldown('credential-a', { until: AT + 9_000, reason: 'auth-rejected' }),
@@ -138,13 +137,13 @@ export const CREDENTIALS: ContractTests = {
     assert.deepEqual(await store.cooldowns.list(DEFAULT_ORGANIZATION, AT), [long])
   },
 
-  'a provider that says NUL stops no commit': async ({ store }) => {
+  'a NUL character from a provider fails no commit': async ({ store }) => {
     await commit(store, [setCooldown(newCooldown('credential-a', { detail: 'slow\0 down' }))])
     const [kept] = await store.cooldowns.list(DEFAULT_ORGANIZATION, AT)
     assert.equal(kept?.detail.replaceAll('\0', ''), 'slow down')
   },
 
-  'a cooldown that ended is not listed, stays until it is swept, and success clears it': async ({ store }) => {
+  'an ended cooldown is not listed, stays until it is swept, and is cleared by a success': async ({ store }) => {
     await commit(store, [
       setCooldown(newCooldown('credential-a')),
       setCooldown(newCooldown('credential-b', { until: AT + 5_000 })),
@@ -172,14 +171,14 @@ export const CREDENTIALS: ContractTests = {
     assert.equal(await cooldowns.clear(DEFAULT_ORGANIZATION, {}), 1)
   },
 
-  'the cooldown of a credential goes with it': async ({ store }) => {
+  'removing a credential removes its cooldown': async ({ store }) => {
     const { id } = await addCredential(store, SERVER)
     await commit(store, [setCooldown(newCooldown(id))])
     await store.credentials.remove(DEFAULT_ORGANIZATION, id)
     assert.deepEqual(await store.cooldowns.list(DEFAULT_ORGANIZATION, AT), [])
   },
 
-  'notes on a model add to what is known of it, and can be forgotten': async ({ store }) => {
+  'notes on a model are merged with earlier ones, and can be removed': async ({ store }) => {
     const { modelNotes } = store
     assert.deepEqual(await modelNotes.get(ORGANIZATION, 'openai', 'a'), {})
     await commit(store, [noteModel('a', { window: 8_000 })])
@@ -194,7 +193,7 @@ export const CREDENTIALS: ContractTests = {
     ])
   },
 
-  'of all who ask to renew one credential at once, in any process, one may': async ({ store, another }) => {
+  'of all concurrent refreshes of a credential, in any process, one gets the claim': async ({ store, another }) => {
     const { id } = await addCredential(store, { ...tokens, sealed })
     const other = (await another()).store
     const asked = [store, other, store, other, store, other]
@@ -202,7 +201,7 @@ export const CREDENTIALS: ContractTests = {
     assert.deepEqual(answers.toSorted(), ['claimed', 'held', 'held', 'held', 'held', 'held'])
   },
 
-  'a new secret ends the claim, grows the generation and revives; a late one of the old generation is refused': async ({
+  'a new secret ends the claim, increments the generation and revives the credential; a late one is refused': async ({
     store,
   }) => {
     const { credentials } = store
@@ -221,25 +220,25 @@ export const CREDENTIALS: ContractTests = {
     assert.equal(await credentials.claimRefresh(id, claimOf(2)), 'claimed')
   },
 
-  'a claim is given back only by who made it, with the reason of its failure': async ({ store }) => {
+  'only the process that made a claim releases it, with the reason of the failure': async ({ store }) => {
     const { credentials } = store
     const { id } = await addCredential(store, { ...tokens, sealed })
     const claim = claimOf(1)
     await credentials.claimRefresh(id, claim)
-    await credentials.releaseRefresh(id, { claimId: 'somebody', failure: 'not theirs' })
+    await credentials.releaseRefresh(id, { claimId: 'another', failure: 'not theirs' })
     assert.equal(await credentials.claimRefresh(id, claimOf(1)), 'held')
     await credentials.releaseRefresh(id, { claimId: claim.claimId, failure: 'no network' })
     assert.equal((await credentials.get(ORGANIZATION, id))?.refreshFailure, 'no network')
     assert.equal(await credentials.claimRefresh(id, claimOf(1)), 'claimed')
   },
 
-  'a claim whose holder died lapses': async ({ store }) => {
+  'the claim of a dead holder expires': async ({ store }) => {
     const { id } = await addCredential(store, { ...tokens, sealed })
     assert.equal(await store.credentials.claimRefresh(id, { ...claimOf(1), leaseMs: 0 }), 'claimed')
     assert.equal(await store.credentials.claimRefresh(id, claimOf(1)), 'claimed')
   },
 
-  'uses add up, and the latest is remembered': async ({ store }) => {
+  'uses are counted, and the latest time is kept': async ({ store }) => {
     const { id } = await addCredential(store)
     const missing: CredentialId = 'credential-gone'
     await store.credentials.countUses([
@@ -251,7 +250,7 @@ export const CREDENTIALS: ContractTests = {
     assert.deepEqual([useCount, lastUsedAt], [5, AT + 9])
   },
 
-  'ciphertext is replaced page by page, and not where it changed meanwhile': async ({ store }) => {
+  'ciphertext is replaced page by page, except where it changed meanwhile': async ({ store }) => {
     const { credentials } = store
     const all = [
       await addCredential(store, { ...tokens, sealed }),

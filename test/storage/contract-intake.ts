@@ -27,8 +27,8 @@ import {
 
 export const INTAKE: ContractTests = {
   'a run is opened with its input as event 1': async ({ store }) => {
-    const home = await createAgent(store)
-    const request = openRun(home, { run: { metadata: { why: 'test' }, background: true } })
+    const agent = await createAgent(store)
+    const request = openRun(agent, { run: { metadata: { why: 'test' }, background: true } })
     const run = requireOpened(await store.runs.open(request))
     assert.deepEqual(run, await store.runs.get(ORGANIZATION, run.id))
     assert.equal(run.status, 'created')
@@ -45,39 +45,39 @@ export const INTAKE: ContractTests = {
     assert.equal(run.startedAt, AT)
   },
 
-  'a run behind another is not claimed when it is opened': async ({ store }) => {
-    const home = await createAgent(store)
-    await store.runs.open(openRun(home))
-    const second = requireOpened(await store.runs.open(openRun(home, { claimFor: newId.worker() })))
+  'a run behind another is not claimed by the commit that opens it': async ({ store }) => {
+    const agent = await createAgent(store)
+    await store.runs.open(openRun(agent))
+    const second = requireOpened(await store.runs.open(openRun(agent, { claimFor: newId.worker() })))
     assert.equal(second.status, 'created')
     assert.equal(second.leaseOwner, undefined)
   },
 
-  'a conversation that is not there, or is somebody else’s, opens nothing': async ({ store }) => {
-    const home = await createAgent(store)
-    const elsewhere = { ...home, conversationId: newId.conversation() }
+  'a missing conversation, or one of another organization, opens nothing': async ({ store }) => {
+    const agent = await createAgent(store)
+    const elsewhere = { ...agent, conversationId: newId.conversation() }
     assert.deepEqual(await store.runs.open(openRun(elsewhere)), { type: 'no-conversation' })
-    const foreign = openRun(home, { run: { organizationId: OTHER_ORGANIZATION } })
+    const foreign = openRun(agent, { run: { organizationId: OTHER_ORGANIZATION } })
     assert.deepEqual(await store.runs.open(foreign), { type: 'no-conversation' })
-    const wrongAgent = openRun({ ...home, agentId: newId.agent() })
+    const wrongAgent = openRun({ ...agent, agentId: newId.agent() })
     assert.deepEqual(await store.runs.open(wrongAgent), { type: 'no-conversation' })
   },
 
-  'reject refuses while a run runs or waits its turn, and leaves no trace': async ({ store, snapshot }) => {
-    const home = await createAgent(store)
-    const running = await createRunningRun(store, home)
-    const refused = await store.runs.open(openRun(home, { policy: 'reject' }))
+  'the reject policy refuses while a run is running or queued, and writes nothing': async ({ store, snapshot }) => {
+    const agent = await createAgent(store)
+    const running = await createRunningRun(store, agent)
+    const refused = await store.runs.open(openRun(agent, { policy: 'reject' }))
     assert.deepEqual(refused, { type: 'refused', refusal: 'busy', runId: running.id })
     assert.equal((await collect(snapshot.runs())).length, 1)
   },
 
-  'enqueue keeps the order of arrival up to the bound, and then refuses': async ({ store }) => {
-    const home = await createAgent(store)
-    const running = await createRunningRun(store, home)
-    const requests: OpenRun[] = Array.from({ length: MAX_QUEUED_INPUTS }, () => openRun(home))
+  'the enqueue policy keeps the order of arrival up to the limit, then refuses': async ({ store }) => {
+    const agent = await createAgent(store)
+    const running = await createRunningRun(store, agent)
+    const requests: OpenRun[] = Array.from({ length: MAX_QUEUED_INPUTS }, () => openRun(agent))
     const answers = await Promise.all(requests.map((request) => store.runs.open(request)))
     for (const answer of answers) assert.equal(answer.type, 'opened')
-    const oneMore = await store.runs.open(openRun(home))
+    const oneMore = await store.runs.open(openRun(agent))
     assert.deepEqual(oneMore, { type: 'refused', refusal: 'queue-full', runId: running.id })
 
     await finish(store, running)
@@ -89,50 +89,50 @@ export const INTAKE: ContractTests = {
     assert.equal(await claimNext(store), undefined)
   },
 
-  'interrupt asks the running run to stop and opens the next': async ({ store }) => {
-    const home = await createAgent(store)
-    const running = await createRunningRun(store, home)
-    const opened = await store.runs.open(openRun(home, { policy: 'interrupt', claimFor: newId.worker() }))
+  'the interrupt policy cancels the running run and opens the next': async ({ store }) => {
+    const agent = await createAgent(store)
+    const running = await createRunningRun(store, agent)
+    const opened = await store.runs.open(openRun(agent, { policy: 'interrupt', claimFor: newId.worker() }))
     assert.equal(requireOpened(opened).status, 'created')
     assert.equal(opened.type === 'opened' && opened.interrupted, running.id)
     assert.deepEqual(typesOf(await store.events.read(running.id, 1)), ['cancel-requested'])
   },
 
-  'steer goes into the running run, and opens one where none runs': async ({ store }) => {
-    const home = await createAgent(store)
-    const running = await createRunningRun(store, home)
-    const steered = await store.runs.open(openRun(home, { policy: 'steer' }))
+  'the steer policy appends to the running run, and opens one if none is running': async ({ store }) => {
+    const agent = await createAgent(store)
+    const running = await createRunningRun(store, agent)
+    const steered = await store.runs.open(openRun(agent, { policy: 'steer' }))
     assert.deepEqual(steered, { type: 'steered', runId: running.id })
     assert.deepEqual(typesOf(await store.events.read(running.id, 1)), ['input-steered'])
 
     await finish(store, running)
-    assert.equal((await store.runs.open(openRun(home, { policy: 'steer' }))).type, 'opened')
+    assert.equal((await store.runs.open(openRun(agent, { policy: 'steer' }))).type, 'opened')
   },
 
-  'every policy is refused while an approval is open': async ({ store }) => {
-    const home = await createAgent(store)
-    const waiting = await createWaitingRun(store, home)
+  'every policy is refused while an approval is pending': async ({ store }) => {
+    const agent = await createAgent(store)
+    const waiting = await createWaitingRun(store, agent)
     for (const policy of ['reject', 'enqueue', 'interrupt', 'steer'] as const) {
-      const refused = await store.runs.open(openRun(home, { policy }))
+      const refused = await store.runs.open(openRun(agent, { policy }))
       assert.deepEqual(refused, { type: 'refused', refusal: 'pending-approval', runId: waiting.id })
     }
   },
 
-  'a repeated request finds its run, and another body under its key is a conflict': async ({ store }) => {
-    const home = await createAgent(store)
+  'a retried request finds its run, and another body with its key is a conflict': async ({ store }) => {
+    const agent = await createAgent(store)
     const idempotency = { key: 'k', digest: 'd' }
-    const run = requireOpened(await store.runs.open(openRun(home, { run: { idempotency } })))
-    const again = await store.runs.open(openRun(home, { run: { idempotency }, policy: 'reject' }))
+    const run = requireOpened(await store.runs.open(openRun(agent, { run: { idempotency } })))
+    const again = await store.runs.open(openRun(agent, { run: { idempotency }, policy: 'reject' }))
     assert.deepEqual(again, { type: 'repeated', runId: run.id })
-    const other = await store.runs.open(openRun(home, { run: { idempotency: { key: 'k', digest: 'other' } } }))
+    const other = await store.runs.open(openRun(agent, { run: { idempotency: { key: 'k', digest: 'other' } } }))
     assert.deepEqual(other, { type: 'key-conflict', runId: run.id })
     assert.equal((await store.runs.open(openRun(await createAgent(store), { run: { idempotency } }))).type, 'opened')
   },
 
-  'a repeated request that had been steered is not steered twice': async ({ store }) => {
-    const home = await createAgent(store)
-    const running = await createRunningRun(store, home)
-    const request = () => openRun(home, { policy: 'steer', run: { idempotency: { key: 'k', digest: 'd' } } })
+  'a retried request that was steered is not steered twice': async ({ store }) => {
+    const agent = await createAgent(store)
+    const running = await createRunningRun(store, agent)
+    const request = () => openRun(agent, { policy: 'steer', run: { idempotency: { key: 'k', digest: 'd' } } })
     assert.deepEqual(await store.runs.open(request()), { type: 'steered', runId: running.id })
     await finish(store, running)
     assert.deepEqual(await store.runs.open(request()), { type: 'repeated', runId: running.id })
@@ -140,8 +140,8 @@ export const INTAKE: ContractTests = {
 
   'the same request sent twice at once opens one run': async ({ store, another }) => {
     const elsewhere = await another()
-    const home = await createAgent(store)
-    const request = () => openRun(home, { run: { idempotency: { key: 'k', digest: 'd' } } })
+    const agent = await createAgent(store)
+    const request = () => openRun(agent, { run: { idempotency: { key: 'k', digest: 'd' } } })
     const answers = await Promise.all([
       store.runs.open(request()),
       elsewhere.store.runs.open(request()),
@@ -150,13 +150,13 @@ export const INTAKE: ContractTests = {
     assert.deepEqual(answers.map(({ type }) => type).sort(), ['opened', 'repeated', 'repeated'])
   },
 
-  'of many that open and claim at once, in two processes, one runs': async ({ store, another, snapshot }) => {
+  'of many concurrent opens with a claim, in two processes, one runs': async ({ store, another, snapshot }) => {
     const elsewhere = await another()
-    const home = await createAgent(store)
+    const agent = await createAgent(store)
     const stores = [store, elsewhere.store]
     await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
-        stores[index % 2]!.runs.open(openRun(home, { claimFor: newId.worker() })),
+        stores[index % 2]!.runs.open(openRun(agent, { claimFor: newId.worker() })),
       ),
     )
     await Promise.all(stores.flatMap(({ runs }) => [runs.claimNext(newId.worker()), runs.claimNext(newId.worker())]))
@@ -165,15 +165,15 @@ export const INTAKE: ContractTests = {
     assert.equal(runs.filter(({ status }) => status === 'running').length, 1)
   },
 
-  'the run that continues after an approval is opened with its answer and goes first': async ({ store }) => {
-    const home = await createAgent(store)
-    const waiting = await createRunningRun(store, home)
-    const queued = requireOpened(await store.runs.open(openRun(home)))
+  'the run that continues after an approval is opened with the answer and goes first': async ({ store }) => {
+    const agent = await createAgent(store)
+    const waiting = await createRunningRun(store, agent)
+    const queued = requireOpened(await store.runs.open(openRun(agent)))
     await stopForApproval(store, waiting)
     assert.equal(await claimNext(store), undefined)
 
     const fresh = (await store.runs.get(ORGANIZATION, waiting.id))!
-    const { run, entry: input } = openRun(home, { run: { continues: waiting.id } })
+    const { run, entry: input } = openRun(agent, { run: { continues: waiting.id } })
     const answer = asGuest(fresh, ['waiting'], { intents: [answeredBy(run.id)] })
     const continuing = await store.runs.continueAfterApproval({ answer, run, entry: input })
     assert.equal(continuing?.status, 'created')
@@ -186,10 +186,10 @@ export const INTAKE: ContractTests = {
     assert.equal((await claimNext(store))?.run.id, queued.id)
   },
 
-  'a continuing run can be claimed in the commit that answers': async ({ store }) => {
-    const home = await createAgent(store)
-    const waiting = await createWaitingRun(store, home)
-    const { run, entry: input } = openRun(home, { run: { continues: waiting.id } })
+  'a continuing run can be claimed in the commit that answers the approval': async ({ store }) => {
+    const agent = await createAgent(store)
+    const waiting = await createWaitingRun(store, agent)
+    const { run, entry: input } = openRun(agent, { run: { continues: waiting.id } })
     const answer = asGuest(waiting, ['waiting'], { intents: [answeredBy(run.id)] })
     const claimFor = newId.worker()
     const continuing = await store.runs.continueAfterApproval({ answer, run, entry: input, claimFor })

@@ -35,7 +35,7 @@ const reached = { revision: 1, contact: { state: 'reached', at: AT }, at: AT } a
 const names = (tools: { name: string }[]) => tools.map(({ name }) => name).sort()
 
 export const MCP_SERVERS: ContractTests = {
-  'an MCP server is kept with its tools, and is there for its organization only': async ({ store }) => {
+  'an MCP server is stored with its tools, and visible to its organization only': async ({ store }) => {
     const server = newServer('files', { sealed: 'ciphertext' })
     assert.equal(await store.mcpServers.create(server, planFor(server, 'read', 'write')), 'created')
     assert.deepEqual(await store.mcpServers.get(ORGANIZATION, server.id), server)
@@ -50,7 +50,7 @@ export const MCP_SERVERS: ContractTests = {
     assert.equal(await store.mcpServers.update(OTHER_ORGANIZATION, server.id, (one) => one), undefined)
   },
 
-  'a plan that fails leaves neither the MCP server nor one of its tools': async ({ store }) => {
+  'a failing plan stores neither the MCP server nor any of its tools': async ({ store }) => {
     const server = newServer('files')
     const twice: PlanTools = (stored) => {
       const { add, ...plan } = planFor(server, 'read', 'write')(stored)
@@ -61,7 +61,7 @@ export const MCP_SERVERS: ContractTests = {
     assert.deepEqual(await store.tools.all(ORGANIZATION), [])
   },
 
-  'a name is given to one MCP server of an organization, and to one tool': async ({ store }) => {
+  'names of MCP servers and of tools are unique in an organization': async ({ store }) => {
     const [one, other] = [newServer('files'), newServer('mail')]
     await store.mcpServers.create(one, planFor(one, 'search'))
     assert.equal(await store.mcpServers.create(newServer('files')), 'name-taken')
@@ -76,34 +76,35 @@ export const MCP_SERVERS: ContractTests = {
     assert.equal(await store.mcpServers.create(newServer('files', { organizationId: OTHER_ORGANIZATION })), 'created')
   },
 
-  'a look at an MCP server as it is now changes its tools in one write: ids stay, what is gone leaves its agents':
-    async ({ store }) => {
-      const { agentId } = await createAgent(store)
-      const server = newServer('files')
-      await store.mcpServers.create(server, planFor(server, 'read', 'write'))
-      const before = await store.mcpServers.tools(ORGANIZATION, server.id)
-      await store.agents.update(ORGANIZATION, agentId, {
-        edit: (agent) => ({ ...agent, tools: ['note', 'read', 'write'] }),
-      })
-      const done = await store.mcpServers.record(ORGANIZATION, server.id, {
-        ...reached,
-        plan: planFor(server, 'write', 'list'),
-      })
-      assert.ok(done && done !== 'moved')
-      assert.deepEqual([names(done.add), names(done.change), names(done.remove)], [['list'], [], ['read']])
-      const after = await store.mcpServers.tools(ORGANIZATION, server.id)
-      assert.deepEqual(names(after), ['list', 'write'])
-      const idOf = (tools: typeof after, name: string) => tools.find((tool) => tool.name === name)?.id
-      assert.equal(idOf(after, 'write'), idOf(before, 'write'))
-      assert.deepEqual((await store.agents.get(ORGANIZATION, agentId))?.tools, ['note', 'write'])
-      // What was found before the server was changed is of another server.
-      await store.mcpServers.update(ORGANIZATION, server.id, (one) => ({ ...one, revision: 2 }))
-      const late = { ...reached, plan: planFor(server) }
-      assert.equal(await store.mcpServers.record(ORGANIZATION, server.id, late), 'moved')
-      assert.deepEqual(names(await store.mcpServers.tools(ORGANIZATION, server.id)), ['list', 'write'])
-    },
+  'a refresh of an MCP server updates its tools in one write: ids stay, and removed tools leave their agents': async ({
+    store,
+  }) => {
+    const { agentId } = await createAgent(store)
+    const server = newServer('files')
+    await store.mcpServers.create(server, planFor(server, 'read', 'write'))
+    const before = await store.mcpServers.tools(ORGANIZATION, server.id)
+    await store.agents.update(ORGANIZATION, agentId, {
+      edit: (agent) => ({ ...agent, tools: ['note', 'read', 'write'] }),
+    })
+    const done = await store.mcpServers.record(ORGANIZATION, server.id, {
+      ...reached,
+      plan: planFor(server, 'write', 'list'),
+    })
+    assert.ok(done && done !== 'moved')
+    assert.deepEqual([names(done.add), names(done.change), names(done.remove)], [['list'], [], ['read']])
+    const after = await store.mcpServers.tools(ORGANIZATION, server.id)
+    assert.deepEqual(names(after), ['list', 'write'])
+    const idOf = (tools: typeof after, name: string) => tools.find((tool) => tool.name === name)?.id
+    assert.equal(idOf(after, 'write'), idOf(before, 'write'))
+    assert.deepEqual((await store.agents.get(ORGANIZATION, agentId))?.tools, ['note', 'write'])
+    // A finding about an earlier revision is refused.
+    await store.mcpServers.update(ORGANIZATION, server.id, (one) => ({ ...one, revision: 2 }))
+    const late = { ...reached, plan: planFor(server) }
+    assert.equal(await store.mcpServers.record(ORGANIZATION, server.id, late), 'moved')
+    assert.deepEqual(names(await store.mcpServers.tools(ORGANIZATION, server.id)), ['list', 'write'])
+  },
 
-  'a renamed MCP server has its new name on its tools; a deleted one takes them with it': async ({ store }) => {
+  'renaming an MCP server renames its tools, and deleting it deletes them': async ({ store }) => {
     const { agentId } = await createAgent(store)
     const server = newServer('files')
     await store.mcpServers.create(server, planFor(server, 'note', 'read'))
@@ -118,7 +119,7 @@ export const MCP_SERVERS: ContractTests = {
     assert.deepEqual((await store.agents.get(ORGANIZATION, agentId))?.tools, [])
   },
 
-  'what an MCP server keeps sealed is found page by page and sealed anew unless it changed': async ({ store }) => {
+  'sealed secrets of MCP servers are paged and resealed, unless they changed': async ({ store }) => {
     const servers = ['a', 'b', 'c'].map((name) => newServer(name, name === 'b' ? {} : { sealed: `sealed ${name}` }))
     for (const server of servers) await store.mcpServers.create(server)
     const [first] = await store.mcpServers.sealedPage(0, 1)
@@ -128,8 +129,8 @@ export const MCP_SERVERS: ContractTests = {
       rest.map(({ id }) => id),
       [servers[2]!.id],
     )
-    assert.equal(await store.mcpServers.reseal(first!.id, { secret: 'sealed a' }, { secret: 'anew' }), true)
+    assert.equal(await store.mcpServers.reseal(first!.id, { secret: 'sealed a' }, { secret: 'resealed' }), true)
     assert.equal(await store.mcpServers.reseal(first!.id, { secret: 'sealed a' }, { secret: 'late' }), false)
-    assert.equal((await store.mcpServers.get(ORGANIZATION, first!.id))?.sealed, 'anew')
+    assert.equal((await store.mcpServers.get(ORGANIZATION, first!.id))?.sealed, 'resealed')
   },
 }

@@ -39,7 +39,7 @@ const newBlock = (label: string, more: Partial<Block> = {}): Block => ({
   ...more,
 })
 
-/** Something in every column; a JSON list is a text, a list and JSON at once. */
+/** A value in every column; a JSON list is valid as text, list and JSON. */
 function filledBlock({ text, flag, number }: { text: string; flag: number; number: number }): Block {
   const filler = (type: string) => (type === 'text' ? JSON.stringify([text]) : type === 'smallint' ? flag : number)
   const row = Object.fromEntries(columnsOf('blocks').map(({ name, type }) => [name, filler(type)]))
@@ -83,7 +83,7 @@ async function createBlocks(store: Store, ...labels: string[]): Promise<Block[]>
 const idsOf = (items: { id: string }[] | undefined) => items?.map(({ id }) => id)
 const upwards = { limit: 10, order: 'asc' as const }
 
-/** The text that is kept; undefined where one would be made anew. */
+/** The stored prompt; undefined if the next turn would compile one. */
 async function keptPrompt(
   store: Store,
   organizationId: OrganizationId,
@@ -94,7 +94,7 @@ async function keptPrompt(
 }
 
 export const MEMORY: ContractTests = {
-  'every column of a block is read back as it was written, and as it was changed': async ({ store }) => {
+  'every column of a block is read back as it was written and as it was updated': async ({ store }) => {
     const fixed = { id: `block-${randomUUID()}` as BlockId, organizationId: ORGANIZATION, createdAt: AT }
     const written: Block = { ...filledBlock({ text: 'written', flag: 1, number: 7 }), ...fixed }
     await store.blocks.create(written)
@@ -102,39 +102,39 @@ export const MEMORY: ContractTests = {
 
     const changed: Block = { ...filledBlock({ text: 'changed', flag: 0, number: 8 }), ...fixed }
     await store.blocks.update(ORGANIZATION, written.id, () => changed)
-    // The store counts the versions itself.
+    // The store increments the version itself.
     assert.deepEqual(await store.blocks.get(ORGANIZATION, written.id), { ...changed, version: written.version + 1 })
   },
 
-  'a conversation reads its own copy of a block in the place of the shared one, and takes it along when it goes':
-    async ({ store }) => {
-      const { agentId } = await createAgent(store)
-      const [human, rules] = [newBlock('human'), newBlock('rules')]
-      for (const block of [human, rules]) {
-        await store.blocks.create(block)
-        await store.blocks.attach(ORGANIZATION, agentId, block.id)
-      }
-      const [own, lone] = [newBlock('human', { value: 'its own' }), newBlock('lone')]
-      const id = newId.conversation()
-      const details = { ownBlocks: [own.id, lone.id] }
-      const place = { id, organizationId: ORGANIZATION, agentId, isDefault: false, contextStart: 0, nextPosition: 0 }
-      await store.conversations.create({ ...place, createdAt: AT, details }, [own, lone])
-      const labels = async () =>
-        (await store.prompts.blocks(ORGANIZATION, id)).map(({ label, value }) => [label, value])
-      assert.deepEqual(await labels(), [
-        ['human', 'its own'],
-        ['rules', rules.value],
-        ['lone', lone.value],
-      ])
-      assert.deepEqual(await store.prompts.blocks(OTHER_ORGANIZATION, id), [])
-      await store.blocks.delete(ORGANIZATION, own.id)
-      assert.deepEqual((await labels())[0], ['human', human.value])
-      assert.equal((await store.conversations.delete(ORGANIZATION, id, AT)).type, 'deleted')
-      assert.equal(await store.blocks.get(ORGANIZATION, lone.id), undefined)
-      assert.deepEqual(await store.blocks.get(ORGANIZATION, rules.id), rules)
-    },
+  'a conversation reads its own copy of a block in place of the shared one, and deletes it with itself': async ({
+    store,
+  }) => {
+    const { agentId } = await createAgent(store)
+    const [human, rules] = [newBlock('human'), newBlock('rules')]
+    for (const block of [human, rules]) {
+      await store.blocks.create(block)
+      await store.blocks.attach(ORGANIZATION, agentId, block.id)
+    }
+    const [own, lone] = [newBlock('human', { value: 'its own' }), newBlock('lone')]
+    const id = newId.conversation()
+    const details = { ownBlocks: [own.id, lone.id] }
+    const place = { id, organizationId: ORGANIZATION, agentId, isDefault: false, contextStart: 0, nextPosition: 0 }
+    await store.conversations.create({ ...place, createdAt: AT, details }, [own, lone])
+    const labels = async () => (await store.prompts.blocks(ORGANIZATION, id)).map(({ label, value }) => [label, value])
+    assert.deepEqual(await labels(), [
+      ['human', 'its own'],
+      ['rules', rules.value],
+      ['lone', lone.value],
+    ])
+    assert.deepEqual(await store.prompts.blocks(OTHER_ORGANIZATION, id), [])
+    await store.blocks.delete(ORGANIZATION, own.id)
+    assert.deepEqual((await labels())[0], ['human', human.value])
+    assert.equal((await store.conversations.delete(ORGANIZATION, id, AT)).type, 'deleted')
+    assert.equal(await store.blocks.get(ORGANIZATION, lone.id), undefined)
+    assert.deepEqual(await store.blocks.get(ORGANIZATION, rules.id), rules)
+  },
 
-  'an agent is made with its blocks, tags and prompt in one piece': async ({ store }) => {
+  'an agent is created with its blocks, tags and prompt atomically': async ({ store }) => {
     const [shared] = await createBlocks(store, 'shared')
     const own = newBlock('persona', {
       description: 'who',
@@ -143,12 +143,12 @@ export const MEMORY: ContractTests = {
       metadata: { a: 1 },
       hidden: true,
     })
-    const home = await createAgent(store)
-    const agent = { ...(await store.agents.get(ORGANIZATION, home.agentId))!, id: newId.agent() }
+    const { agentId } = await createAgent(store)
+    const agent = { ...(await store.agents.get(ORGANIZATION, agentId))!, id: newId.agent() }
     const made = { ...agent, settings: { agentType: 'letta_v1_agent', wire: { model_settings: { x: null } } } }
-    const parts = { newBlocks: [own], blockIds: [own.id, shared!.id], tags: ['b', 'a', 'b'], prompt: 'You are.' }
+    const contents = { newBlocks: [own], blockIds: [own.id, shared!.id], tags: ['b', 'a', 'b'], prompt: 'You are.' }
     const conversationId = newId.conversation()
-    await store.agents.create(made, conversationId, parts)
+    await store.agents.create(made, conversationId, contents)
     assert.deepEqual(await store.agents.get(ORGANIZATION, made.id), made)
     assert.deepEqual(await store.blocks.ofAgent(ORGANIZATION, made.id), [own, shared])
     assert.deepEqual((await store.tags.ofAgents(ORGANIZATION, [made.id])).get(made.id), ['a', 'b'])
@@ -162,7 +162,9 @@ export const MEMORY: ContractTests = {
     assert.equal(await store.blocks.get(ORGANIZATION, labels.newBlocks[0]!.id), undefined)
   },
 
-  'agents are listed both ways by any mix of name, words, tags, block and last end': async ({ store }) => {
+  'agents are listed in both directions by any mix of name, text, tags, block and last stop reason': async ({
+    store,
+  }) => {
     const made: AgentId[] = []
     for (const [index, tags] of [['a'], ['a', 'b'], ['b'], []].entries()) {
       const { agentId } = await createAgent(store)
@@ -208,34 +210,31 @@ export const MEMORY: ContractTests = {
     assert.deepEqual(await store.tags.list(ORGANIZATION, { ...upwards, after: 'a' }), ['b'])
   },
 
-  'an agent that is deleted takes all that is its own with it, and leaves what is shared': async ({
-    store,
-    snapshot,
-  }) => {
-    const home = await createAgent(store)
+  'deleting an agent deletes all that belongs to it and keeps what is shared': async ({ store, snapshot }) => {
+    const agent = await createAgent(store)
     const other = await createAgent(store)
     const [block] = await createBlocks(store, 'shared')
-    await store.blocks.attach(ORGANIZATION, home.agentId, block!.id)
-    await store.passages.insert(newPassage(home.agentId, 'gone'))
-    const run = await createRunningRun(store, home)
+    await store.blocks.attach(ORGANIZATION, agent.agentId, block!.id)
+    await store.passages.insert(newPassage(agent.agentId, 'gone'))
+    const run = await createRunningRun(store, agent)
     await store.events.append(asHolder(run, { facts: [entry(fault('x'), says(run.id, 'hello'))] }))
-    assert.equal(await store.agents.delete(OTHER_ORGANIZATION, home.agentId), false)
-    assert.equal(await store.agents.delete(ORGANIZATION, home.agentId), true)
-    assert.equal(await store.agents.delete(ORGANIZATION, home.agentId), false)
+    assert.equal(await store.agents.delete(OTHER_ORGANIZATION, agent.agentId), false)
+    assert.equal(await store.agents.delete(ORGANIZATION, agent.agentId), true)
+    assert.equal(await store.agents.delete(ORGANIZATION, agent.agentId), false)
     assert.equal(
       (await store.events.append(asHolder({ ...run, nextSeq: 3 }, { facts: [entry(fault('y'))] }))).type,
       'refused',
     )
     assert.equal(await store.runs.get(ORGANIZATION, run.id), undefined)
     assert.deepEqual(await store.events.read(run.id, 0), [])
-    assert.deepEqual(await store.messages.context(home.conversationId), [])
-    assert.deepEqual(await store.passages.search(ORGANIZATION, home.agentId, { text: 'gone', limit: 5 }), [])
+    assert.deepEqual(await store.messages.context(agent.conversationId), [])
+    assert.deepEqual(await store.passages.search(ORGANIZATION, agent.agentId, { text: 'gone', limit: 5 }), [])
     assert.deepEqual(await store.blocks.get(ORGANIZATION, block!.id), block)
     assert.deepEqual(idsOf(await store.agents.search(ORGANIZATION, {}, upwards)), [other.agentId])
     for await (const record of snapshot.conversations()) assert.equal(record.conversation.agentId, other.agentId)
   },
 
-  'blocks keep the order they were attached in, and no agent has two of one label': async ({ store }) => {
+  'blocks keep the order of attachment, and labels are unique on an agent': async ({ store }) => {
     const { agentId } = await createAgent(store)
     const blocks = await createBlocks(store, 'c', 'a', 'b', 'a')
     const attach = (index: number) => store.blocks.attach(ORGANIZATION, agentId, blocks[index]!.id)
@@ -265,9 +264,9 @@ export const MEMORY: ContractTests = {
     assert.deepEqual(await list({ tags: ['x"y', 'other'], allTags: true }), [])
   },
 
-  'a write of a tool is committed with its event, and one that was overtaken leaves no trace': async ({ store }) => {
-    const home = await createAgent(store)
-    const run = await createRunningRun(store, home)
+  'a tool write is committed with its event, and a stale one leaves no trace': async ({ store }) => {
+    const agent = await createAgent(store)
+    const run = await createRunningRun(store, agent)
     const [block] = await createBlocks(store, 'persona')
     const id = block!.id
     const write = (value: string, version: number) => ({
@@ -291,38 +290,38 @@ export const MEMORY: ContractTests = {
     assert.equal((await append(3)).type, 'appended')
     const passage = {
       type: 'insert-passage' as const,
-      passageId: newPassage(home.agentId, '').id,
+      passageId: newPassage(agent.agentId, '').id,
       text: 'kept',
       tags: [],
     }
     const carry = { type: 'carry-out' as const, at: AT, write: passage }
-    await store.prompts.replace(ORGANIZATION, home.conversationId, 'old')
+    await store.prompts.replace(ORGANIZATION, agent.conversationId, 'old')
     await store.events.append(asHolder({ ...run, nextSeq: 4 }, { facts: [entry(fault('x'), carry)] }))
-    const [found] = await store.passages.search(ORGANIZATION, home.agentId, { text: 'kept', limit: 1 })
+    const [found] = await store.passages.search(ORGANIZATION, agent.agentId, { text: 'kept', limit: 1 })
     assert.equal(found?.id, passage.passageId)
-    assert.equal(await keptPrompt(store, ORGANIZATION, home.conversationId), undefined)
+    assert.equal(await keptPrompt(store, ORGANIZATION, agent.conversationId), undefined)
   },
 
-  'a prompt that is kept stays until the context moves, and says what it is made of': async ({ store }) => {
-    const home = await createAgent(store)
-    const { conversationId } = home
+  'a stored prompt stays until the context moves, and its inputs can be read': async ({ store }) => {
+    const agent = await createAgent(store)
+    const { conversationId } = agent
     assert.equal(await store.prompts.keep(ORGANIZATION, conversationId, 'one'), 'one')
     assert.equal(await store.prompts.keep(ORGANIZATION, conversationId, 'two'), 'one')
     assert.equal(await keptPrompt(store, OTHER_ORGANIZATION, conversationId), undefined)
     assert.equal(await store.prompts.inputs(OTHER_ORGANIZATION, conversationId), undefined)
-    const run = await createRunningRun(store, home)
+    const run = await createRunningRun(store, agent)
     await store.events.append(asHolder(run, { facts: [entry(fault('x'), { type: 'move-context', contextStart: 0 })] }))
     assert.equal(await keptPrompt(store, ORGANIZATION, conversationId), undefined)
-    await store.passages.insert(newPassage(home.agentId, 'a', { tags: ['t'] }))
-    const materials = await store.prompts.inputs(ORGANIZATION, conversationId)
-    assert.deepEqual([materials?.passageCount, materials?.passageTags, materials?.blocks], [1, ['t'], []])
-    assert.equal(materials?.agent.id, home.agentId)
+    await store.passages.insert(newPassage(agent.agentId, 'a', { tags: ['t'] }))
+    const inputs = await store.prompts.inputs(ORGANIZATION, conversationId)
+    assert.deepEqual([inputs?.passageCount, inputs?.passageTags, inputs?.blocks], [1, ['t'], []])
+    assert.equal(inputs?.agent.id, agent.agentId)
     await store.prompts.replace(ORGANIZATION, conversationId, 'three')
-    await store.agents.update(ORGANIZATION, home.agentId, { recompiles: true })
+    await store.agents.update(ORGANIZATION, agent.agentId, { recompiles: true })
     assert.equal(await keptPrompt(store, ORGANIZATION, conversationId), undefined)
   },
 
-  'passages are found by their words, the better match first': async ({ store }) => {
+  'passages are found by their words, best match first': async ({ store }) => {
     const { agentId } = await createAgent(store)
     const other = await createAgent(store)
     const texts = ['The red boat sails at dawn', 'A boat', 'red red boat boat sails', 'nothing of the kind']
@@ -353,23 +352,23 @@ export const MEMORY: ContractTests = {
     assert.deepEqual(await search('dawn'), [])
   },
 
-  'what was said is found in every conversation of an agent': async ({ store }) => {
-    const home = await createAgent(store)
-    const run = await createRunningRun(store, home)
+  'messages are found in every conversation of an agent': async ({ store }) => {
+    const agent = await createAgent(store)
+    const run = await createRunningRun(store, agent)
     const facts = ['the red boat', 'a red house', 'nothing'].map((text) => entry(fault('x'), says(run.id, text)))
     await store.events.append(asHolder(run, { facts }))
     const search = async (words: string[], more = {}) =>
-      (await store.messageSearch.search(ORGANIZATION, home.agentId, { text: words.join(' '), limit: 5, ...more })).map(
+      (await store.messageSearch.search(ORGANIZATION, agent.agentId, { text: words.join(' '), limit: 5, ...more })).map(
         ({ position }) => position,
       )
     assert.deepEqual(await search(['red', 'boat']), [0, 1])
     assert.deepEqual(await search([]), [2, 1, 0])
     assert.deepEqual(await search(['red'], { roles: ['assistant'] }), [])
     assert.deepEqual(await search(['red'], { roles: ['user'], limit: 1 }), [1])
-    assert.deepEqual(await store.messageSearch.search(OTHER_ORGANIZATION, home.agentId, { text: '', limit: 5 }), [])
+    assert.deepEqual(await store.messageSearch.search(OTHER_ORGANIZATION, agent.agentId, { text: '', limit: 5 }), [])
   },
 
-  'a stored tool has one name, and a new name is known to every agent that has it': async ({ store }) => {
+  'a stored tool has a unique name, and a rename reaches every agent that has it': async ({ store }) => {
     const { agentId } = await createAgent(store)
     const tool = newTool('first')
     assert.equal(await store.tools.create(tool), 'created')

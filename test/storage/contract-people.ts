@@ -37,7 +37,7 @@ const newUser = (name: string, organizationId: OrganizationId = ORGANIZATION): U
 const withoutDigest = ({ digest: _, ...key }: StoredKey) => key
 
 export const PEOPLE: ContractTests = {
-  'a key is found by its public part, and its organization alone can list it': async ({ store }) => {
+  'a key is found by its public prefix, and only its organization lists it': async ({ store }) => {
     const key = newKey({ expiresAt: AT + 9, userId: 'user-1' })
     const foreign = newKey({ organizationId: OTHER_ORGANIZATION })
     await store.keys.create(key, auditEntry('key.create'))
@@ -49,7 +49,7 @@ export const PEOPLE: ContractTests = {
     assert.equal(await store.keys.get(ORGANIZATION, foreign.id), undefined)
   },
 
-  'a key is revoked once, by its own organization, and other processes see it': async ({ store, another }) => {
+  'a key is revoked once, only by its organization, and other processes see it': async ({ store, another }) => {
     const key = newKey()
     await store.keys.create(key, auditEntry('key.create'))
     assert.equal(await store.keys.revoke(OTHER_ORGANIZATION, key.id, auditEntry('key.revoke')), undefined)
@@ -63,7 +63,7 @@ export const PEOPLE: ContractTests = {
     assert.deepEqual(verbs, ['key.create', 'key.revoke'])
   },
 
-  'of many keys those that are revoked or gone are named': async ({ store }) => {
+  'of many keys, those revoked or gone are returned': async ({ store }) => {
     const keys = Array.from({ length: 70 }, () => newKey())
     for (const key of keys) await store.keys.create(key, auditEntry('key.create'))
     const revoked = [keys[0]!, keys[33]!, keys[69]!].map(({ id }) => id)
@@ -73,7 +73,7 @@ export const PEOPLE: ContractTests = {
     assert.deepEqual(await store.keys.revokedOf([]), [])
   },
 
-  'a user goes with all of its keys, and a name is taken once in an organization': async ({ store }) => {
+  'deleting a user revokes all its keys, and user names are unique in an organization': async ({ store }) => {
     const user = newUser('Bo')
     assert.equal(await store.people.createUser(user, auditEntry('user.create')), 'created')
     assert.equal(await store.people.createUser(newUser('Bo'), auditEntry('user.create')), 'name-taken')
@@ -90,7 +90,7 @@ export const PEOPLE: ContractTests = {
     assert.deepEqual(verbs, ['user.create', 'user.create', 'key.create', 'key.create', 'user.delete'])
   },
 
-  'organizations are listed in the order they were made, each name once': async ({ store }) => {
+  'organizations are listed in order of creation, and their names are unique': async ({ store }) => {
     const made: Organization[] = ['one', 'two'].map((name) => ({ id: `org-${randomUUID()}`, name, createdAt: AT }))
     for (const one of made) await store.people.createOrganization(one, auditEntry('organization.create'))
     const again = { ...made[0]!, id: `org-${randomUUID()}` } as const
@@ -100,7 +100,7 @@ export const PEOPLE: ContractTests = {
     assert.equal(await store.people.getOrganization(again.id), undefined)
   },
 
-  'the audit log is read in pages, by the organization it belongs to': async ({ store }) => {
+  'the audit log is paged, and only its organization reads it': async ({ store }) => {
     const lines = Array.from({ length: 5 }, (_, index) => auditEntry(`verb.${index}`))
     const whole = auditEntry('verb.5', {
       userId: 'user-1',

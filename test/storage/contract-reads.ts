@@ -21,7 +21,7 @@ import {
 } from './fixture-storage.ts'
 
 export const READS: ContractTests = {
-  'an agent comes back as it was made, with its default conversation': async ({ store }) => {
+  'an agent is read back as it was created, with its default conversation': async ({ store }) => {
     const { agentId, conversationId } = await createAgent(store)
     const agent = await store.agents.get(ORGANIZATION, agentId)
     assert.equal(agent?.name, 'keeper')
@@ -36,7 +36,7 @@ export const READS: ContractTests = {
     assert.deepEqual(await store.conversations.list(ORGANIZATION, agentId), [second, conversation])
   },
 
-  'lists are newest first, in pages': async ({ store }) => {
+  'lists are newest first and paged': async ({ store }) => {
     const made = []
     for (let count = 0; count < 5; count++) made.unshift((await createAgent(store)).agentId)
     const first = await store.agents.list(ORGANIZATION, { limit: 2 })
@@ -50,20 +50,20 @@ export const READS: ContractTests = {
   },
 
   'runs are listed by any mix of filters, newest first': async ({ store }) => {
-    const home = await createAgent(store)
+    const agent = await createAgent(store)
     const elsewhere = await createAgent(store)
-    const done = await createRunningRun(store, home)
+    const done = await createRunningRun(store, agent)
     await finish(store, done)
-    const running = await createRunningRun(store, home)
-    const queued = requireOpened(await store.runs.open(openRun(home)))
+    const running = await createRunningRun(store, agent)
+    const queued = requireOpened(await store.runs.open(openRun(agent)))
     const waiting = await createWaitingRun(store, elsewhere)
     const list = async (filter: Parameters<typeof store.runs.list>[1], limit = 10, before?: string) => {
       const page = before ? { limit, before } : { limit }
       return (await store.runs.list(ORGANIZATION, filter, page)).map(({ id }) => id)
     }
     assert.deepEqual(await list({}), [waiting.id, queued.id, running.id, done.id])
-    assert.deepEqual(await list({ agentId: home.agentId }), [queued.id, running.id, done.id])
-    assert.deepEqual(await list({ conversationId: home.conversationId, statuses: ['created', 'running'] }), [
+    assert.deepEqual(await list({ agentId: agent.agentId }), [queued.id, running.id, done.id])
+    assert.deepEqual(await list({ conversationId: agent.conversationId, statuses: ['created', 'running'] }), [
       queued.id,
       running.id,
     ])
@@ -76,13 +76,13 @@ export const READS: ContractTests = {
     assert.deepEqual(await list({ statuses: [] }), [])
   },
 
-  'what is not over is counted, over all organizations, with the age of the oldest in the queue': async ({ store }) => {
+  'active runs are counted over all organizations, with the age of the oldest queued one': async ({ store }) => {
     assert.deepEqual(await store.runs.countActive(), { queued: 0, running: 0, waiting: 0 })
-    const home = await createAgent(store)
-    await finish(store, await createRunningRun(store, home))
-    await createRunningRun(store, home)
-    const first = requireOpened(await store.runs.open(openRun(home)))
-    requireOpened(await store.runs.open(openRun(home)))
+    const agent = await createAgent(store)
+    await finish(store, await createRunningRun(store, agent))
+    await createRunningRun(store, agent)
+    const first = requireOpened(await store.runs.open(openRun(agent)))
+    requireOpened(await store.runs.open(openRun(agent)))
     await createWaitingRun(store, await createAgent(store))
     assert.deepEqual(await store.runs.countActive(), {
       queued: 2,
@@ -93,24 +93,24 @@ export const READS: ContractTests = {
   },
 
   'messages are paged by position from either end': async ({ store }) => {
-    const home = await createAgent(store)
-    const run = await createRunningRun(store, home)
+    const agent = await createAgent(store)
+    const run = await createRunningRun(store, agent)
     const facts = ['a', 'b', 'c', 'd', 'e'].map((text) => entry(fault(text), says(run.id, text)))
     await store.events.append(asHolder(run, { facts }))
     const page = async (options: { limit: number; after?: number; before?: number }, take: 'oldest' | 'newest') =>
-      (await store.messages.list(ORGANIZATION, home.conversationId, { ...options, take })).map(
+      (await store.messages.list(ORGANIZATION, agent.conversationId, { ...options, take })).map(
         ({ position }) => position,
       )
     assert.deepEqual(await page({ limit: 2 }, 'oldest'), [0, 1])
     assert.deepEqual(await page({ limit: 2, after: 1 }, 'oldest'), [2, 3])
     assert.deepEqual(await page({ limit: 2 }, 'newest'), [3, 4])
     assert.deepEqual(await page({ limit: 2, before: 3 }, 'newest'), [1, 2])
-    const all = await store.messages.context(home.conversationId)
+    const all = await store.messages.context(agent.conversationId)
     assert.deepEqual(await store.messages.ofRun(run.id), all)
     assert.deepEqual(await store.messages.get(ORGANIZATION, all[2]!.id), all[2])
   },
 
-  'what the model sees begins at the last compaction': async ({ store }) => {
+  'the context begins at the last compaction': async ({ store }) => {
     const { agentId } = await createAgent(store)
     const conversation = {
       id: newId.conversation(),
@@ -132,26 +132,26 @@ export const READS: ContractTests = {
     )
   },
 
-  'ids of another organization look like ids of nothing': async ({ store }) => {
-    const home = await createAgent(store)
-    const run = await createRunningRun(store, home)
+  'ids of another organization look missing': async ({ store }) => {
+    const agent = await createAgent(store)
+    const run = await createRunningRun(store, agent)
     await store.events.append(asHolder(run, { facts: [entry(fault('said'), says(run.id, 'secret'))] }))
-    const [message] = await store.messages.context(home.conversationId)
+    const [message] = await store.messages.context(agent.conversationId)
     const theirs = OTHER_ORGANIZATION
-    assert.equal(await store.agents.get(theirs, home.agentId), undefined)
+    assert.equal(await store.agents.get(theirs, agent.agentId), undefined)
     assert.equal(await store.agents.findByName(theirs, 'keeper'), undefined)
     assert.deepEqual(await store.agents.list(theirs, { limit: 10 }), [])
-    assert.equal(await store.conversations.get(theirs, home.conversationId), undefined)
-    assert.equal(await store.conversations.defaultOf(theirs, home.agentId), undefined)
-    assert.deepEqual(await store.conversations.list(theirs, home.agentId), [])
+    assert.equal(await store.conversations.get(theirs, agent.conversationId), undefined)
+    assert.equal(await store.conversations.defaultOf(theirs, agent.agentId), undefined)
+    assert.deepEqual(await store.conversations.list(theirs, agent.agentId), [])
     assert.equal(await store.runs.get(theirs, run.id), undefined)
-    assert.deepEqual(await store.runs.list(theirs, { agentId: home.agentId }, { limit: 10 }), [])
+    assert.deepEqual(await store.runs.list(theirs, { agentId: agent.agentId }, { limit: 10 }), [])
     assert.deepEqual(await store.runs.list(theirs, {}, { limit: 10, before: run.id }), [])
-    assert.deepEqual(await store.messages.list(theirs, home.conversationId, { limit: 10, take: 'oldest' }), [])
+    assert.deepEqual(await store.messages.list(theirs, agent.conversationId, { limit: 10, take: 'oldest' }), [])
     assert.equal(await store.messages.get(theirs, message!.id), undefined)
   },
 
-  'a snapshot has every run with its events and messages, over all pages': async ({ store, snapshot }) => {
+  'a snapshot contains every run with its events and messages, over all pages': async ({ store, snapshot }) => {
     const expected = []
     for (let count = 0; count < 60; count++) {
       const run = await createRunningRun(store, await createAgent(store))
@@ -169,7 +169,7 @@ export const READS: ContractTests = {
     for (const { conversation, messages } of conversations) assert.equal(messages.length, conversation.nextPosition)
   },
 
-  'a snapshot has a long conversation in pieces that lack and repeat nothing': async ({ store, snapshot }) => {
+  'a snapshot splits a long conversation into pieces without gaps or repetitions': async ({ store, snapshot }) => {
     const run = await createRunningRun(store, await createAgent(store))
     const many = Array.from({ length: 2_300 }, (_, count) => says(run.id, `number ${count}`))
     await store.events.append(asHolder(run, { facts: [entry(fault('said'), ...many)] }))
@@ -189,7 +189,7 @@ export const READS: ContractTests = {
     )
   },
 
-  'a snapshot names the workers that are alive': async ({ store, snapshot }) => {
+  'a snapshot lists the live workers': async ({ store, snapshot }) => {
     const workerId = newId.worker()
     await store.workers.beat(workerId, 60_000)
     assert.deepEqual(await snapshot.liveWorkers(), new Set([workerId]))
@@ -197,7 +197,7 @@ export const READS: ContractTests = {
     assert.deepEqual(await snapshot.liveWorkers(), new Set())
   },
 
-  'a write of another process is noticed': async ({ store, another }) => {
+  'a write of another process is reported': async ({ store, another }) => {
     const run = await createRunningRun(store, await createAgent(store))
     const noticed = Promise.withResolvers<void>()
     const stop = store.onForeignWrite(() => noticed.resolve())
@@ -208,7 +208,7 @@ export const READS: ContractTests = {
     assert.equal((await store.runs.getAnywhere(run.id))?.nextSeq, 3)
   },
 
-  'a closed store refuses writes and says so': async ({ store }) => {
+  'a closed store rejects writes with an error': async ({ store }) => {
     await store.close()
     await assert.rejects(createAgent(store), { name: 'StorageError' })
   },

@@ -23,24 +23,24 @@ const message = ({ id: runId }: Run) => {
 }
 
 export const REPAIRS: ContractTests = {
-  'a row is rewritten in every field, and its lease is given up': async ({ store }) => {
+  'a run row is rewritten in every field, and its lease is released': async ({ store }) => {
     const run = await createRunningRun(store, await createAgent(store))
     await store.workers.leave(run.leaseOwner!)
     assert.equal(await store.repairs.rewriteRun(run, { row: { ...row, error, expiresAt: AT }, nextSeq: 7 }), true)
     const {
       status,
       stopReason,
-      error: told,
+      error: storedError,
       completedAt,
       expiresAt,
       nextSeq,
       leaseOwner,
     } = (await store.runs.get(ORGANIZATION, run.id))!
-    assert.deepEqual([status, stopReason, told, completedAt], ['failed', 'error', error, AT])
+    assert.deepEqual([status, stopReason, storedError, completedAt], ['failed', 'error', error, AT])
     assert.deepEqual([expiresAt, nextSeq, leaseOwner], [AT, 7, undefined])
   },
 
-  'a row is not rewritten while a live worker holds the run, nor after the run moved': async ({ store }) => {
+  'a run row is not rewritten while a live worker holds the run, nor after the run changed': async ({ store }) => {
     const run = await createRunningRun(store, await createAgent(store))
     assert.equal(await store.repairs.rewriteRun(run, { row, nextSeq: 2 }), false)
     await store.events.append(asHolder(run, { facts: [entry(fault('one'))] }))
@@ -49,11 +49,11 @@ export const REPAIRS: ContractTests = {
     assert.equal((await store.runs.get(ORGANIZATION, run.id))?.status, 'running')
   },
 
-  'a row is not rewritten into a second active run of its conversation': async ({ store }) => {
-    const home = await createAgent(store)
-    const first = await createRunningRun(store, home)
+  'a run row is not rewritten into a second active run of its conversation': async ({ store }) => {
+    const agent = await createAgent(store)
+    const first = await createRunningRun(store, agent)
     await finish(store, first)
-    const second = await createRunningRun(store, home)
+    const second = await createRunningRun(store, agent)
     const settled = (await store.runs.get(ORGANIZATION, first.id))!
     const revived = { row: { status: 'running', waiting: false, deaths: 0 }, nextSeq: settled.nextSeq } as const
     assert.equal(await store.repairs.rewriteRun(settled, revived), false)
@@ -61,23 +61,23 @@ export const REPAIRS: ContractTests = {
     assert.equal(await store.repairs.rewriteRun(settled, revived), true)
   },
 
-  'a counter of positions is raised and never lowered': async ({ store }) => {
+  'the next position is raised and never lowered': async ({ store }) => {
     const { agentId, conversationId } = await createAgent(store)
     assert.equal(await store.repairs.raiseNextPosition(conversationId, 5), true)
     assert.equal(await store.repairs.raiseNextPosition(conversationId, 4), false)
     assert.equal((await store.conversations.defaultOf(ORGANIZATION, agentId))?.nextPosition, 5)
   },
 
-  'a message comes back only to a place that was given out and is free': async ({ store }) => {
-    const home = await createAgent(store)
-    const run = await createRunningRun(store, home)
+  'a message is restored only at an assigned, free position': async ({ store }) => {
+    const agent = await createAgent(store)
+    const run = await createRunningRun(store, agent)
     await store.events.append(asHolder(run, { facts: [entry(fault('one'), says(run.id, 'one'))] }))
     const lost = message(run)
     assert.equal(await store.repairs.insertMessage(run, lost, 0), false)
     assert.equal(await store.repairs.insertMessage(run, lost, 1), false)
-    await store.repairs.raiseNextPosition(home.conversationId, 2)
+    await store.repairs.raiseNextPosition(agent.conversationId, 2)
     assert.equal(await store.repairs.insertMessage(run, lost, 1), true)
-    const back = { ...lost, conversationId: home.conversationId, position: 1 }
+    const back = { ...lost, conversationId: agent.conversationId, position: 1 }
     assert.deepEqual((await store.messages.ofRun(run.id)).at(-1), back)
   },
 }

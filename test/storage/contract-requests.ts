@@ -24,14 +24,14 @@ const requestIdentity = (more: Partial<RequestIdentity> = {}): RequestIdentity =
   ...more,
 })
 
-const send = (store: Store, home: AgentConversation, request: RequestIdentity, createdAt = AT): Promise<OpenedRun> =>
-  store.runs.open(openRun(home, { run: { request, createdAt } }))
+const send = (store: Store, agent: AgentConversation, request: RequestIdentity, createdAt = AT): Promise<OpenedRun> =>
+  store.runs.open(openRun(agent, { run: { request, createdAt } }))
 
-/** Runs it to a failure, with or without a word of the model before. */
-async function failed(store: Store, home: AgentConversation, request: RequestIdentity, hasAnswered: boolean) {
+/** Runs the request until it fails, with or without an answer of the model before. */
+async function failed(store: Store, agent: AgentConversation, request: RequestIdentity, hasAnswered: boolean) {
   const workerId = newId.worker()
   await store.workers.beat(workerId, 60_000)
-  const run = requireOpened(await store.runs.open(openRun(home, { run: { request }, claimFor: workerId })))
+  const run = requireOpened(await store.runs.open(openRun(agent, { run: { request }, claimFor: workerId })))
   const fails = changes({ status: 'failed', stopReason: 'error', completedAt: AT, releaseLease: true })
   const said = hasAnswered ? [says(run.id, 'hello')] : []
   await store.events.append(asHolder(run, { intents: [entry(ended, ...said, fails)] }))
@@ -39,40 +39,42 @@ async function failed(store: Store, home: AgentConversation, request: RequestIde
 }
 
 export const REQUESTS: ContractTests = {
-  'an otid belongs to one run of its conversation, and other words under it are a conflict': async ({ store }) => {
-    const home = await createAgent(store)
-    const { id } = requireOpened(await send(store, home, requestIdentity({ otids: ['one', 'two'] })))
-    assert.deepEqual(await send(store, home, requestIdentity({ otids: ['one', 'two'] })), {
+  'an otid belongs to one run of its conversation, and other inputs with it are a conflict': async ({ store }) => {
+    const agent = await createAgent(store)
+    const { id } = requireOpened(await send(store, agent, requestIdentity({ otids: ['one', 'two'] })))
+    assert.deepEqual(await send(store, agent, requestIdentity({ otids: ['one', 'two'] })), {
       type: 'repeated',
       runId: id,
     })
     const conflict = { type: 'otid-conflict', runId: id }
-    assert.deepEqual(await send(store, home, requestIdentity({ otids: ['three', 'two'], digest: 'other' })), conflict)
-    assert.equal(await store.runs.findByOtid(ORGANIZATION, home.conversationId, 'two'), id)
-    assert.equal(await store.runs.findByOtid(ORGANIZATION, home.conversationId, 'three'), undefined)
-    assert.equal(await store.runs.findByOtid(OTHER_ORGANIZATION, home.conversationId, 'two'), undefined)
+    assert.deepEqual(await send(store, agent, requestIdentity({ otids: ['three', 'two'], digest: 'other' })), conflict)
+    assert.equal(await store.runs.findByOtid(ORGANIZATION, agent.conversationId, 'two'), id)
+    assert.equal(await store.runs.findByOtid(ORGANIZATION, agent.conversationId, 'three'), undefined)
+    assert.equal(await store.runs.findByOtid(OTHER_ORGANIZATION, agent.conversationId, 'two'), undefined)
     requireOpened(await send(store, await createAgent(store), requestIdentity({ otids: ['one', 'two'] })))
   },
 
-  'copies that arrive together open one run': async ({ store, another }) => {
-    const home = await createAgent(store)
+  'concurrent copies of a request open one run': async ({ store, another }) => {
+    const agent = await createAgent(store)
     const { store: other } = await another()
     const copies = Array.from({ length: 10 }, (_, index) =>
-      send(index % 2 === 0 ? store : other, home, requestIdentity({ otids: ['one'] })),
+      send(index % 2 === 0 ? store : other, agent, requestIdentity({ otids: ['one'] })),
     )
     const opened = await Promise.all(copies)
     assert.equal(opened.filter(({ type }) => type === 'opened').length, 1)
-    assert.equal((await store.runs.list(ORGANIZATION, { agentId: home.agentId }, { limit: 100 })).length, 1)
+    assert.equal((await store.runs.list(ORGANIZATION, { agentId: agent.agentId }, { limit: 100 })).length, 1)
   },
 
-  'a run that failed before its first answer gives its otid up to a person, and not to a retry': async ({ store }) => {
-    const home = await createAgent(store)
-    const silent = await failed(store, home, requestIdentity({ otids: ['one'] }), false)
-    const retried = await send(store, home, requestIdentity({ otids: ['one'], isRetry: true }))
+  'a run that failed before its first answer releases its otid for a new request, but not for a retry': async ({
+    store,
+  }) => {
+    const agent = await createAgent(store)
+    const silent = await failed(store, agent, requestIdentity({ otids: ['one'] }), false)
+    const retried = await send(store, agent, requestIdentity({ otids: ['one'], isRetry: true }))
     assert.deepEqual(retried, { type: 'repeated', runId: silent.id })
-    const anew = requireOpened(await send(store, home, requestIdentity({ otids: ['one'] })))
-    assert.notEqual(anew.id, silent.id)
-    assert.equal(await store.runs.findByOtid(ORGANIZATION, home.conversationId, 'one'), anew.id)
+    const second = requireOpened(await send(store, agent, requestIdentity({ otids: ['one'] })))
+    assert.notEqual(second.id, silent.id)
+    assert.equal(await store.runs.findByOtid(ORGANIZATION, agent.conversationId, 'one'), second.id)
 
     const elsewhere = await createAgent(store)
     const spoken = await failed(store, elsewhere, requestIdentity({ otids: ['one'] }), true)
@@ -80,31 +82,31 @@ export const REQUESTS: ContractTests = {
     assert.deepEqual(repeat, { type: 'repeated', runId: spoken.id })
   },
 
-  'a retry without an otid finds the newest run of its request while that is unanswered and young': async ({
+  'a retry without an otid finds the newest unanswered run of the same request within the retry window': async ({
     store,
   }) => {
-    const home = await createAgent(store)
+    const agent = await createAgent(store)
     const request = requestIdentity({ fingerprint: 'print' })
     const retry = requestIdentity({ fingerprint: 'print', isRetry: true })
-    const first = requireOpened(await send(store, home, request))
-    const second = requireOpened(await send(store, home, request, AT + 1))
+    const first = requireOpened(await send(store, agent, request))
+    const second = requireOpened(await send(store, agent, request, AT + 1))
     assert.notEqual(first.id, second.id)
-    assert.deepEqual(await send(store, home, retry, AT + 2), { type: 'repeated', runId: second.id })
+    assert.deepEqual(await send(store, agent, retry, AT + 2), { type: 'repeated', runId: second.id })
     await store.runs.markAnswered(second.id)
-    assert.deepEqual(await send(store, home, retry, AT + 3), { type: 'repeated', runId: first.id })
-    requireOpened(await send(store, home, requestIdentity({ fingerprint: 'another', isRetry: true }), AT + 4))
-    requireOpened(await send(store, home, retry, AT + 5 * 60_000))
+    assert.deepEqual(await send(store, agent, retry, AT + 3), { type: 'repeated', runId: first.id })
+    requireOpened(await send(store, agent, requestIdentity({ fingerprint: 'another', isRetry: true }), AT + 4))
+    requireOpened(await send(store, agent, retry, AT + 5 * 60_000))
   },
 
-  'runs are listed in both orders, between cursors, and by what they are': async ({ store }) => {
-    const home = await createAgent(store)
+  'runs are listed in both orders, between cursors, and by filters': async ({ store }) => {
+    const agent = await createAgent(store)
     const ids: string[] = []
     for (let index = 0; index < 5; index++) {
       const run = { background: index === 2, createdAt: AT + index }
-      ids.push(requireOpened(await store.runs.open(openRun(home, { run }))).id)
+      ids.push(requireOpened(await store.runs.open(openRun(agent, { run }))).id)
     }
     const list = async (page: object, filter: object = {}) =>
-      (await store.runs.list(ORGANIZATION, { agentId: home.agentId, ...filter }, { limit: 10, ...page })).map(
+      (await store.runs.list(ORGANIZATION, { agentId: agent.agentId, ...filter }, { limit: 10, ...page })).map(
         ({ id }) => id,
       )
     assert.deepEqual(await list({}), ids.toReversed())

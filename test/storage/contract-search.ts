@@ -18,13 +18,13 @@ import {
   says,
 } from './fixture-storage.ts'
 
-/** One finished run that says these, each in a message of its own. */
+/** Adds a finished run with one message for each text. */
 async function addMessages(
   store: Store,
-  home: AgentConversation,
+  agent: AgentConversation,
   texts: readonly (string | MessageBody)[],
 ): Promise<void> {
-  const run = await createRunningRun(store, home)
+  const run = await createRunningRun(store, agent)
   const facts = texts.map((said) =>
     typeof said === 'string'
       ? entry(fault('x'), says(run.id, said))
@@ -38,9 +38,9 @@ async function addMessages(
 }
 
 const finder =
-  (store: Store, home: AgentConversation) =>
+  (store: Store, agent: AgentConversation) =>
   async (text: string, more: Partial<MessageSearchQuery> = {}): Promise<number[]> =>
-    (await store.messageSearch.search(ORGANIZATION, home.agentId, { text, limit: 10, ...more })).map(
+    (await store.messageSearch.search(ORGANIZATION, agent.agentId, { text, limit: 10, ...more })).map(
       ({ position }) => position,
     )
 
@@ -49,10 +49,10 @@ const untilDone = async (store: Store): Promise<void> => {
 }
 
 export const SEARCH: ContractTests = {
-  'words are found wherever they stand, the rarer the better, and what is equal newest first': async ({ store }) => {
-    const home = await createAgent(store)
-    await addMessages(store, home, ['The kettle is on', 'a blue kettle', 'blue as the sea', 'nothing here', 'the sea'])
-    const find = finder(store, home)
+  'words are found anywhere in a message, better matches first, ties newest first': async ({ store }) => {
+    const agent = await createAgent(store)
+    await addMessages(store, agent, ['The kettle is on', 'a blue kettle', 'blue as the sea', 'nothing here', 'the sea'])
+    const find = finder(store, agent)
     assert.deepEqual(await find('BLUE kettle'), [1, 2, 0])
     assert.deepEqual(await find('nothing'), [3])
     assert.deepEqual(await find('sea', { limit: 1 }), [4])
@@ -63,14 +63,14 @@ export const SEARCH: ContractTests = {
     assert.deepEqual(await find('kettle', { to: AT - 1 }), [])
   },
 
-  'what was said a moment ago is found at once, also where nothing could be indexed': async ({ store, another }) => {
-    const home = await createAgent(store)
+  'a new message is found at once, even if nothing could be indexed': async ({ store, another }) => {
+    const agent = await createAgent(store)
     const other = await another()
-    await addMessages(store, home, ['an old kettle'])
+    await addMessages(store, agent, ['an old kettle'])
     await untilDone(store)
-    await addMessages(store, home, ['a new kettle', 'Ein neuer КЕССЕЛЬ', 'role'])
+    await addMessages(store, agent, ['a new kettle', 'Ein neuer КЕССЕЛЬ', 'role'])
     for (const one of [store, other.store]) {
-      const find = finder(one, home)
+      const find = finder(one, agent)
       assert.deepEqual(await find('kettle'), [1, 0])
       assert.deepEqual(await find('кессель'), [2])
       assert.deepEqual(await find('user'), [], 'a word that only the row itself has')
@@ -78,9 +78,9 @@ export const SEARCH: ContractTests = {
     await other.store.close()
   },
 
-  'words of every script and pictures are found': async ({ store }) => {
-    const home = await createAgent(store)
-    await addMessages(store, home, [
+  'words of every script and emoji are found': async ({ store }) => {
+    const agent = await createAgent(store)
+    await addMessages(store, agent, [
       '我们明天去北京看长城',
       'see you 🎉 soon',
       'Crème brûlée',
@@ -90,7 +90,7 @@ export const SEARCH: ContractTests = {
       '東京タワー',
       'हिन्दी भाषा',
     ])
-    const find = finder(store, home)
+    const find = finder(store, agent)
     const asked: [string, number][] = [
       ...([
         ['北京', 0],
@@ -112,10 +112,10 @@ export const SEARCH: ContractTests = {
     assert.deepEqual(await find('京北'), [], 'signs of a word stand side by side')
   },
 
-  'no question is refused': async ({ store }) => {
-    const home = await createAgent(store)
-    await addMessages(store, home, ['the quick "brown" fox', 'and or not near', "it's 100% a_b"])
-    const find = finder(store, home)
+  'no query is rejected': async ({ store }) => {
+    const agent = await createAgent(store)
+    await addMessages(store, agent, ['the quick "brown" fox', 'and or not near', "it's 100% a_b"])
+    const find = finder(store, agent)
     const odd = [
       '"',
       '""',
@@ -164,63 +164,63 @@ export const SEARCH: ContractTests = {
     ]
     for (const text of odd) {
       await find(text)
-      await store.passages.search(ORGANIZATION, home.agentId, { text, limit: 3 })
+      await store.passages.search(ORGANIZATION, agent.agentId, { text, limit: 3 })
     }
     assert.deepEqual(await find('NOT AND'), [1])
     assert.deepEqual(await find('fox\0"*'), [0])
   },
 
-  'several who index at once index everything once': async ({ store, another }) => {
-    const home = await createAgent(store)
+  'concurrent indexers index every message once': async ({ store, another }) => {
+    const agent = await createAgent(store)
     const texts = Array.from({ length: 350 }, (_, index) => `number${index} of many`)
-    await addMessages(store, home, texts)
+    await addMessages(store, agent, texts)
     const others = await Promise.all([another(), another()])
     const stores = [store, ...others.map((one) => one.store)]
-    await Promise.all(stores.flatMap((one) => [untilDone(one), finder(one, home)('many'), untilDone(one)]))
-    const find = finder(store, home)
+    await Promise.all(stores.flatMap((one) => [untilDone(one), finder(one, agent)('many'), untilDone(one)]))
+    const find = finder(store, agent)
     assert.equal((await find('many', { limit: 1_000 })).length, 350)
     for (const index of [0, 99, 100, 199, 349]) assert.deepEqual(await find(`number${index}`), [index])
     assert.equal(await store.messageSearch.catchUp(1_000), 'done')
     for (const one of others) await one.store.close()
   },
 
-  'only what one may see is found, by whom it was said and of whom it was asked': async ({ store }) => {
-    const home = await createAgent(store)
+  'a search finds only messages in its scope, filtered by role': async ({ store }) => {
+    const agent = await createAgent(store)
     const neighbor = await createAgent(store)
-    await addMessages(store, home, [
+    await addMessages(store, agent, [
       'a kettle',
       { role: 'assistant', content: [{ type: 'reasoning', text: 'thinking of a kettle' }], calls: [] },
       { role: 'tool', outcomes: [{ callId: 'call-1', status: 'success', output: 'kettle found' } as never] },
       { role: 'approval', decisions: [] },
     ])
     await addMessages(store, neighbor, ['their kettle'])
-    const find = finder(store, home)
+    const find = finder(store, agent)
     assert.deepEqual((await find('kettle')).sort(), [0, 1, 2])
     assert.deepEqual(await find('kettle', { roles: ['user'] }), [0])
     assert.deepEqual(await find('kettle', { roles: ['tool'] }), [2])
-    assert.deepEqual(await find('kettle', { conversationId: home.conversationId, roles: ['assistant'] }), [1])
+    assert.deepEqual(await find('kettle', { conversationId: agent.conversationId, roles: ['assistant'] }), [1])
     assert.deepEqual(await find('kettle', { conversationId: neighbor.conversationId }), [])
     const all = await store.messageSearch.search(ORGANIZATION, undefined, { text: 'kettle', limit: 10 })
     assert.equal(all.length, 4)
-    for (const agentId of [undefined, home.agentId])
+    for (const agentId of [undefined, agent.agentId])
       assert.deepEqual(await store.messageSearch.search(OTHER_ORGANIZATION, agentId, { text: 'kettle', limit: 10 }), [])
   },
 
-  'what is deleted is found no more, and nothing of it stays indexed': async ({ store }) => {
-    const home = await createAgent(store)
+  'deleted messages are not found, and none of them stays indexed': async ({ store }) => {
+    const agent = await createAgent(store)
     const kept = await createAgent(store)
-    await addMessages(store, home, ['a kettle'])
+    await addMessages(store, agent, ['a kettle'])
     await addMessages(store, kept, ['another kettle'])
     await untilDone(store)
     await store.conversations.delete(ORGANIZATION, kept.conversationId, AT)
     const everywhere = () => store.messageSearch.search(ORGANIZATION, undefined, { text: 'kettle', limit: 10 })
     assert.deepEqual(
       (await everywhere()).map(({ agentId }) => agentId),
-      [home.agentId],
+      [agent.agentId],
     )
     await untilDone(store)
     assert.deepEqual(await finder(store, kept)('kettle'), [])
-    await store.agents.delete(ORGANIZATION, home.agentId)
+    await store.agents.delete(ORGANIZATION, agent.agentId)
     assert.deepEqual(await everywhere(), [])
     assert.equal(await store.messageSearch.catchUp(1_000), 'done')
   },

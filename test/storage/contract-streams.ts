@@ -15,7 +15,7 @@ const append = (runId: RunId, bodies: string[], more: Partial<ChunkAppend> = {})
 })
 
 export const STREAMS: ContractTests = {
-  'chunks are numbered densely from 1, each stream by itself': async ({ chunks }) => {
+  'chunks of each stream are numbered from 1 without gaps': async ({ chunks }) => {
     const [one, other] = [newId.run(), newId.run()]
     assert.deepEqual(await chunks.open(one, 1), { last: 0, lastEvent: 0, ended: false, mayHaveLost: false })
     await chunks.open(other, 1)
@@ -43,7 +43,7 @@ export const STREAMS: ContractTests = {
       }
   },
 
-  'bodies come back to the byte, whatever is in them': async ({ chunks }) => {
+  'bodies of any content are read back byte for byte': async ({ chunks }) => {
     const id = newId.run()
     const bodies = ['""', '"12 3\\n"', '{"a":\n 1}', JSON.stringify('é 漢 🦀 \u0000 \ud800'), '" 7\n"']
     await chunks.open(id, 1)
@@ -54,7 +54,7 @@ export const STREAMS: ContractTests = {
     )
   },
 
-  'an append that was tried before is recognized by what it says, not by its length': async ({ chunks }) => {
+  'a retried append is recognized by its content, not by its length': async ({ chunks }) => {
     const id = newId.run()
     await chunks.open(id, 1)
     assert.deepEqual(await chunks.append([append(id, ['"a"', '"b"'], { last: 0 })]), [1])
@@ -62,7 +62,7 @@ export const STREAMS: ContractTests = {
     assert.deepEqual(
       await chunks.append([append(id, ['"x"', '"y"'], { last: 0 })]),
       ['fenced'],
-      'somebody else wrote there',
+      'another writer wrote there',
     )
     assert.deepEqual(
       (await chunks.read(id, 0, 10)).map(({ body }) => body),
@@ -70,7 +70,7 @@ export const STREAMS: ContractTests = {
     )
   },
 
-  'the head knows the last number, the last event and the end': async ({ chunks }) => {
+  'the head holds the last number, the last event and the end': async ({ chunks }) => {
     const id = newId.run()
     assert.equal(await chunks.head(id), undefined)
     await chunks.open(id, 1)
@@ -86,7 +86,7 @@ export const STREAMS: ContractTests = {
     assert.deepEqual(await chunks.unended(10), [])
   },
 
-  'nothing follows the end': async ({ chunks }) => {
+  'nothing can be appended after the end': async ({ chunks }) => {
     const id = newId.run()
     await chunks.open(id, 1)
     await chunks.append([append(id, ['1'], { ended: true })])
@@ -109,13 +109,13 @@ export const STREAMS: ContractTests = {
     )
   },
 
-  'the same holder may open its stream again': async ({ chunks }) => {
+  'the same holder can open its stream again': async ({ chunks }) => {
     const id = newId.run()
     await chunks.open(id, 3)
     assert.notEqual(await chunks.open(id, 3), 'fenced')
   },
 
-  'after a loss numbering goes on above the floor': async ({ chunks }) => {
+  'after a loss, numbering continues above the floor': async ({ chunks }) => {
     const id = newId.run()
     await chunks.open(id, 1)
     assert.deepEqual(await chunks.append([append(id, ['a'])]), [1])
@@ -127,11 +127,11 @@ export const STREAMS: ContractTests = {
     )
   },
 
-  'a stream that nobody wrote to has lost nothing, even when its first holder died': async ({ chunks }) => {
+  'a stream without chunks has lost nothing, even if its first holder died': async ({ chunks }) => {
     assert.deepEqual(await chunks.open(newId.run(), 2), { last: 0, lastEvent: 0, ended: false, mayHaveLost: false })
   },
 
-  'of many old streams the oldest are removed first, a few at a time': async ({ chunks }) => {
+  'the oldest ended streams are removed first, a few at a time': async ({ chunks }) => {
     const ids = [newId.run(), newId.run(), newId.run()]
     for (const id of ids) await chunks.open(id, 1)
     await chunks.append(ids.map((id, index) => append(id, ['1', '2'], { ended: true, at: AT + index })))
@@ -147,7 +147,7 @@ export const STREAMS: ContractTests = {
     assert.equal(await chunks.prune(AT + 10, 2), 0)
   },
 
-  'streams that ended long ago are removed, others stay': async ({ chunks }) => {
+  'streams that ended before the given time are removed, others stay': async ({ chunks }) => {
     const [old, recent, live] = [newId.run(), newId.run(), newId.run()]
     for (const id of [old, recent, live]) await chunks.open(id, 1)
     await chunks.append([

@@ -15,10 +15,10 @@ import { SEARCH } from './contract-search.ts'
 import { STREAMS } from './contract-streams.ts'
 import type { StorageFixture } from './fixture-storage.ts'
 
-/** What every database keeps: the promise in plain words, and how it is tried. */
-export type ContractTests = Record<string, (given: StorageFixture) => Promise<void>>
+/** Tests that run on every database, by title. */
+export type ContractTests = Record<string, (fixture: StorageFixture) => Promise<void>>
 
-export type OpenFixture = () => Promise<{ given: StorageFixture; close(): Promise<void> }>
+export type OpenFixture = () => Promise<{ fixture: StorageFixture; close(): Promise<void> }>
 
 const CONTRACT: ContractTests = {
   ...APPENDS,
@@ -37,14 +37,14 @@ const CONTRACT: ContractTests = {
   ...SEARCH,
 }
 
-/** `atOnce`: how many promises are tried side by side, where most of the time is spent waiting for a server. */
-export function testContract(database: string, open: OpenFixture, atOnce = 1): void {
-  suite(database, { concurrency: atOnce }, () => {
-    for (const [promise, attempt] of Object.entries(CONTRACT))
-      test(`${database}: ${promise}`, { timeout: 30_000 }, async () => {
-        const { given, close } = await open()
+/** `concurrency`: tests that run side by side, where most of the time is spent waiting for a server. */
+export function testContract(database: string, open: OpenFixture, concurrency = 1): void {
+  suite(database, { concurrency }, () => {
+    for (const [title, run] of Object.entries(CONTRACT))
+      test(`${database}: ${title}`, { timeout: 30_000 }, async () => {
+        const { fixture, close } = await open()
         try {
-          await attempt(given)
+          await run(fixture)
         } finally {
           await close()
         }

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Stands between a store and its server and cuts the line when a commit passes. */
+/** TCP proxy between a store and its server that cuts the connection at a commit. */
 export type CuttingProxy = {
   url: string
-  /** Cuts at the next commit: before the server has heard of it, or after it has answered. */
+  /** Cuts at the next commit: before the server receives it, or after it has responded. */
   cutAtNextCommit(when: 'before' | 'after'): void
   close(): Promise<void>
 }
 
-/** The simple query `commit` as it goes over the wire. */
+/** The simple query `commit` on the wire. */
 const COMMIT = Buffer.from('commit\0')
 
 export async function cuttingProxy(target: string): Promise<CuttingProxy> {

@@ -80,18 +80,26 @@ export const waits = changes({
   releaseLease: true,
 })
 
-export function newRun(home: AgentConversation, more: Partial<NewRun> = {}): NewRun {
+export function newRun(agent: AgentConversation, more: Partial<NewRun> = {}): NewRun {
   const createdAt = AT
-  return { id: newId.run(), organizationId: ORGANIZATION, ...home, background: false, createdAt, metadata: {}, ...more }
+  return {
+    id: newId.run(),
+    organizationId: ORGANIZATION,
+    ...agent,
+    background: false,
+    createdAt,
+    metadata: {},
+    ...more,
+  }
 }
 
 export function openRun(
-  home: AgentConversation,
+  agent: AgentConversation,
   more: Partial<Omit<OpenRun, 'run'>> & { run?: Partial<NewRun> } = {},
 ): OpenRun {
   const { run, ...rest } = more
   return {
-    run: newRun(home, run),
+    run: newRun(agent, run),
     entry: entry(accepted),
     policy: 'enqueue',
     interruption: entry(cancelled),
@@ -105,14 +113,18 @@ export function requireOpened(opened: OpenedRun): Run {
   return (opened as Extract<OpenedRun, { type: 'opened' }>).run
 }
 
-/** A run that a live worker holds. */
-export async function createRunningRun(store: Store, home: AgentConversation, workerId = newId.worker()): Promise<Run> {
+/** A running run, held by a live worker. */
+export async function createRunningRun(
+  store: Store,
+  agent: AgentConversation,
+  workerId = newId.worker(),
+): Promise<Run> {
   await store.workers.beat(workerId, 60_000)
-  return requireOpened(await store.runs.open(openRun(home, { claimFor: workerId })))
+  return requireOpened(await store.runs.open(openRun(agent, { claimFor: workerId })))
 }
 
-export async function createWaitingRun(store: Store, home: AgentConversation): Promise<Run> {
-  const run = await createRunningRun(store, home)
+export async function createWaitingRun(store: Store, agent: AgentConversation): Promise<Run> {
+  const run = await createRunningRun(store, agent)
   const end: TurnEvent = { type: 'turn-ended', v: 1, stopReason: 'requires_approval' }
   await store.events.append(asHolder(run, { intents: [entry(end, waits)] }))
   return (await store.runs.get(ORGANIZATION, run.id))!
@@ -127,7 +139,7 @@ export function asGuest(run: Run, phases: Run['status'][] | ['waiting'], more: P
   return { ...asHolder(run, more), writer: { type: 'guest', phases: [...phases] } }
 }
 
-/** The next run in the queue; undefined also where each has another one before it. */
+/** The next run in the queue; undefined also if every queued run is blocked. */
 export async function claimNext(store: Store, workerId = newId.worker()): Promise<Claim | undefined> {
   const claim = await store.runs.claimNext(workerId)
   return claim === 'blocked' ? undefined : claim

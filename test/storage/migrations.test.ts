@@ -33,8 +33,8 @@ function digestOf({ up }: Migration): string {
 
 for (const [track, migrations] of Object.entries(MIGRATIONS)) {
   for (const migration of migrations)
-    test(`migration ${migration.number} of ${track} is what it was when it landed`, () => {
-      const advice = 'a migration that has landed never changes: add another one. A new one has the digest shown here'
+    test(`migration ${migration.number} of ${track} is unchanged since its release`, () => {
+      const advice = 'a released migration never changes: add another one. A new one has the digest shown here'
       assert.equal(digestOf(migration), migration.digest, advice)
     })
 
@@ -46,7 +46,7 @@ for (const [track, migrations] of Object.entries(MIGRATIONS)) {
   })
 }
 
-/** Columns that only queries know. */
+/** Mapped columns of each table; `besides` are columns that only queries use. */
 const MAPPED: Record<string, { mapped: readonly string[]; besides?: string[] }> = {
   agents: { mapped: AGENT_COLUMNS },
   conversations: { mapped: CONVERSATION_COLUMNS, besides: ['system_prompt', 'deleted_at'] },
@@ -68,13 +68,13 @@ const MAPPED: Record<string, { mapped: readonly string[]; besides?: string[] }> 
 }
 
 for (const [table, { mapped, besides = [] }] of Object.entries(MAPPED))
-  test(`the columns of ${table} are the ones its rows are read by`, () => {
+  test(`the columns of ${table} are the mapped ones`, () => {
     const columns = columnsOf(table).map(({ name }) => name)
     const known = new Set([...mapped, ...besides, ...(columns.includes('number') ? ['number'] : [])])
     assert.deepEqual(columns.sort(), [...known].sort())
   })
 
-/** As checkouts before the first release left it: eleven migrations without a digest. */
+/** State left by checkouts before the first release: eleven migrations without a digest. */
 const OLD_MIGRATIONS = [
   `create table migrations (
     track text not null, number integer not null, name text not null, applied_at bigint not null,
@@ -91,7 +91,7 @@ const isRefused = (error: unknown): boolean => {
   return true
 }
 
-test('a home made by an unreleased checkout is refused in clear words and left as it is', async (context) => {
+test('a home made by an unreleased checkout is refused with a clear message and left unchanged', async (context) => {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-migrations-'))
   context.after(() => rmSync(home, { recursive: true, force: true }))
   const file = join(home, 'holdfast.db')
@@ -106,7 +106,7 @@ test('a home made by an unreleased checkout is refused in clear words and left a
   assert.ok(readFileSync(file).equals(before))
 })
 
-test('a home whose migrations were others than those of this version is refused', async (context) => {
+test('a home with other migrations than this version is refused', async (context) => {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-migrations-'))
   context.after(() => rmSync(home, { recursive: true, force: true }))
   const open = () => openSqliteStore({ home, clock, durability: 'strict', role: 'owner' })
@@ -119,7 +119,7 @@ test('a home whose migrations were others than those of this version is refused'
   await assert.rejects(open(), isRefused)
 })
 
-test('a PostgreSQL database made by an unreleased checkout is refused and left as it is', async (context) => {
+test('a PostgreSQL database made by an unreleased checkout is refused and left unchanged', async (context) => {
   const server = await startPostgres()
   if ('skip' in server) return context.skip(server.skip)
   context.after(server.stop)

@@ -2,7 +2,7 @@ import { realClock as clock } from '../../src/config/real-clock.ts'
 import { StorageError } from '../../src/ports/storage-error.ts'
 import { openSqliteStore } from '../../src/storage/sqlite.ts'
 
-/** A real process that owns the home it is given until it is killed. Says that it does, or why it cannot. */
+/** A real process that owns the given home until it is killed. Prints `owned`, or the fault. */
 try {
   await openSqliteStore({ home: process.argv[2]!, clock, durability: 'strict', role: 'owner' })
   process.stdout.write('owned\n')

@@ -26,7 +26,7 @@ import {
   says,
 } from './fixture-storage.ts'
 
-/** Words themselves are kept beside their places only on SQLite. */
+/** SQLite stores the words in a separate table. */
 const TABLES = {
   sqlite: ['message_index', 'message_index_heads', 'message_words_docsize'],
   postgres: ['message_index', 'message_index_heads'],
@@ -34,7 +34,7 @@ const TABLES = {
 
 const refuses: Database['write'] = () => Promise.reject(new Error('the disk is full'))
 
-test('SQLite: what could not be indexed is found all the same, and beside what was', async (context) => {
+test('SQLite: messages that could not be indexed are found, together with indexed ones', async (context) => {
   const file = new DatabaseSync(':memory:')
   const { store } = await shareSqliteStore({ database: file, clock, ownership: 'sole' })
   context.after(async () => {
@@ -53,7 +53,9 @@ test('SQLite: what could not be indexed is found all the same, and beside what w
 
 const server = await startPostgres()
 const skip = 'skip' in server ? server.skip : false
-test('PostgreSQL: what could not be indexed is found all the same, and beside what was', { skip }, async (context) => {
+test('PostgreSQL: messages that could not be indexed are found, together with indexed ones', {
+  skip,
+}, async (context) => {
   if ('skip' in server) return
   const { store, chunks } = await openPostgresStore({ url: server.url, clock, durability: 'relaxed' })
   const pool = new pg.Pool({ connectionString: server.url, max: 1 })
@@ -80,20 +82,20 @@ type SearchFixture = {
 }
 
 async function findsWithoutIndexing({ store, unwritable, write, count }: SearchFixture): Promise<void> {
-  const home = await createAgent(store)
+  const agent = await createAgent(store)
   const say = async (speaker: AgentConversation, ...texts: string[]) => {
     const run = await createRunningRun(store, speaker)
     await store.events.append(asHolder(run, { facts: texts.map((text) => entry(fault('x'), says(run.id, text))) }))
     await finish(store, run)
   }
   const recall = messageSearchStore(unwritable, clock)
-  const find = async (text: string, agentId: typeof home.agentId | undefined = home.agentId) =>
+  const find = async (text: string, agentId: typeof agent.agentId | undefined = agent.agentId) =>
     (await recall.search(ORGANIZATION, agentId, { text, limit: 10 })).map(({ position }) => position)
 
-  await say(home, 'an old kettle', 'the sea')
+  await say(agent, 'an old kettle', 'the sea')
   assert.deepEqual(await find('kettle'), [0], 'nothing is indexed yet')
   await store.messageSearch.catchUp(1_000)
-  await say(home, 'a new kettle', 'Привет, МИР', '我们去北京', 'done 🎉', 'a new sea 100%')
+  await say(agent, 'a new kettle', 'Привет, МИР', '我们去北京', 'done 🎉', 'a new sea 100%')
   assert.deepEqual((await find('kettle')).sort(), [0, 2])
   assert.deepEqual((await find('kettle', undefined)).sort(), [0, 2])
   assert.deepEqual(await find('привет'), [3])
@@ -106,18 +108,18 @@ async function findsWithoutIndexing({ store, unwritable, write, count }: SearchF
   assert.deepEqual((await find('kettle')).sort(), [0, 2], 'nothing is found twice')
   assert.deepEqual(await find('北京'), [4])
 
-  // Nothing is left of what is deleted, whichever way it goes.
+  // Deleting leaves no rows, whichever way it is done.
   const neighbor = await createAgent(store)
   await say(neighbor, 'their kettle')
   await store.messageSearch.catchUp(1_000)
   assert.deepEqual(await count('message_index'), 8)
   await store.conversations.delete(ORGANIZATION, neighbor.conversationId, AT)
-  await store.agents.delete(ORGANIZATION, home.agentId)
+  await store.agents.delete(ORGANIZATION, agent.agentId)
   assert.equal(await count('message_index'), 1)
   for (let sweeps = 0; sweeps < 3; sweeps++) await sweepIndex({ ...unwritable, write })
   for (const table of TABLES[unwritable.dialect.name]) assert.equal(await count(table), 0, table)
 
-  // An agent that goes between the reading and the writing of a batch leaves nothing behind.
+  // An agent deleted between reading and writing a batch leaves no rows.
   const shortLived = await createAgent(store)
   await say(shortLived, 'a kettle for a moment')
   const late: Database['write'] = async (job) => {

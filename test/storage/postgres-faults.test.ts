@@ -32,10 +32,10 @@ const skip = 'skip' in probe ? probe.skip : false
 if (!('skip' in probe)) await probe.stop()
 
 for (const when of ['before', 'after'] as const) {
-  test(`an append whose line is cut ${when} its commit is written exactly once`, { skip }, async (context) => {
+  test(`an append whose connection is cut ${when} its commit is written exactly once`, { skip }, async (context) => {
     const { store, proxy } = await openProxied(context)
-    const home = await createAgent(store)
-    const run = await createRunningRun(store, home)
+    const agent = await createAgent(store)
+    const run = await createRunningRun(store, agent)
     proxy.cutAtNextCommit(when)
     const append = asHolder(run, { facts: [entry(fault('fact'), says(run.id, 'once'))], intents: [entry(ended)] })
     const appended = await store.events.append(append)
@@ -43,32 +43,32 @@ for (const when of ['before', 'after'] as const) {
     assert.equal(appended.intentsKept, true)
     assert.deepEqual(typesOf(appended.news), ['fault-met', 'turn-ended'])
     assert.deepEqual(await store.events.read(run.id, 1), appended.news)
-    assert.equal((await store.messages.context(home.conversationId)).length, 1)
+    assert.equal((await store.messages.context(agent.conversationId)).length, 1)
   })
 
-  test(`a run whose line is cut ${when} its commit is opened exactly once`, { skip }, async (context) => {
+  test(`a run whose connection is cut ${when} its commit is opened exactly once`, { skip }, async (context) => {
     const { store, proxy } = await openProxied(context)
-    const home = await createAgent(store)
+    const agent = await createAgent(store)
     proxy.cutAtNextCommit(when)
     const workerId = newId.worker()
-    const run = requireOpened(await store.runs.open(openRun(home, { claimFor: workerId })))
+    const run = requireOpened(await store.runs.open(openRun(agent, { claimFor: workerId })))
     assert.equal(run.leaseOwner, workerId)
     assert.equal((await store.runs.list(ORGANIZATION, {}, { limit: 10 })).length, 1)
   })
 
-  test(`a claim whose line is cut ${when} its commit is not forgotten`, { skip }, async (context) => {
+  test(`a claim whose connection is cut ${when} its commit is found`, { skip }, async (context) => {
     const { store, proxy } = await openProxied(context)
     const run = requireOpened(await store.runs.open(openRun(await createAgent(store))))
     proxy.cutAtNextCommit(when)
     let claim = await claimNext(store)
-    // The server may hold the row for a moment after the line is gone: whoever wants work asks again, as a worker does.
+    // The server may hold the row lock for a moment after the cut: retry, as a worker does.
     for (const giveUp = Date.now() + 10_000; when === 'before' && !claim && Date.now() < giveUp; )
       claim = await claimNext(store)
     assert.equal(claim?.run.id, run.id)
     assert.equal(claim?.run.fence, 1)
   })
 
-  test(`chunks whose line is cut ${when} their commit are numbered once`, { skip }, async (context) => {
+  test(`chunks whose connection is cut ${when} their commit are numbered once`, { skip }, async (context) => {
     const { chunks, proxy } = await openProxied(context)
     const runId = newId.run()
     await chunks.open(runId, 1)
@@ -79,21 +79,23 @@ for (const when of ['before', 'after'] as const) {
   })
 }
 
-test('steering whose line is cut is reported as unknown, never repeated on a guess', { skip }, async (context) => {
+test('steering whose connection is cut is reported as unknown and never repeated', { skip }, async (context) => {
   const { store, proxy } = await openProxied(context)
-  const home = await createAgent(store)
-  const run = await createRunningRun(store, home)
+  const agent = await createAgent(store)
+  const run = await createRunningRun(store, agent)
   proxy.cutAtNextCommit('after')
-  await assert.rejects(store.runs.open(openRun(home, { policy: 'steer' })), isFault('outcome-unknown'))
+  await assert.rejects(store.runs.open(openRun(agent, { policy: 'steer' })), isFault('outcome-unknown'))
   assert.deepEqual(typesOf(await store.events.read(run.id, 1)), ['input-steered'])
 })
 
-test('while the server is away every call says so, and all goes on when it is back', { skip }, async (context) => {
+test('while the server is down every call fails as unreachable, and all continue when it is back', {
+  skip,
+}, async (context) => {
   const server = await startPostgresServer()
   if ('skip' in server) return context.skip(server.skip)
   const { store, chunks } = await openStore(context, server)
-  const home = await createAgent(store)
-  const run = await createRunningRun(store, home)
+  const agent = await createAgent(store)
+  const run = await createRunningRun(store, agent)
   await chunks.open(run.id, 1)
   await server.crash()
   try {
@@ -106,12 +108,12 @@ test('while the server is away every call says so, and all goes on when it is ba
   const appended = await store.events.append(asHolder(run, { facts: [entry(fault('back'))] }))
   assert.equal(appended.type, 'appended')
   assert.equal((await store.events.read(run.id, 0)).length, 2)
-  // The crash emptied the unlogged tables; whoever takes the run over is told.
+  // The crash emptied the unlogged tables; the next holder learns of it.
   const head = await chunks.open(run.id, 2)
   assert.ok(head !== 'fenced' && head.mayHaveLost)
 })
 
-test('a server that cannot be reached is named without its password', async () => {
+test('an unreachable server is named without its password', async () => {
   const url = 'postgres://someone:secret@127.0.0.1:1/nowhere'
   await assert.rejects(openPostgresStore({ url, clock, durability: 'strict' }), (error) => {
     assert.ok(isFault('unreachable')(error))
@@ -121,7 +123,7 @@ test('a server that cannot be reached is named without its password', async () =
   })
 })
 
-test('two processes that start at once migrate once, and a newer database is refused', { skip }, async (context) => {
+test('processes that start together migrate once, and a newer database is refused', { skip }, async (context) => {
   const server = await startPostgres()
   assert.ok(!('skip' in server))
   context.after(server.stop)
@@ -142,8 +144,8 @@ test('two processes that start at once migrate once, and a newer database is ref
   await assert.rejects(older, isFault('newer-version'))
 })
 
-async function openStore(context: TestContext, given?: TestPostgres) {
-  const server = given ?? (await startPostgres())
+async function openStore(context: TestContext, running?: TestPostgres) {
+  const server = running ?? (await startPostgres())
   assert.ok(!('skip' in server))
   const opened = await openPostgresStore({ url: server.url, clock, durability: 'strict' })
   context.after(async () => {
@@ -174,7 +176,7 @@ const isFault = (expected: StorageFault) => (error: unknown) => {
   return true
 }
 
-test('a server that takes the connection and says nothing is unreachable, and not a bug that ends runs', async (context) => {
+test('a server that accepts the connection and stays silent counts as unreachable, not as a bug', async (context) => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   context.after(() => silent.close())
   await once(silent, 'listening')

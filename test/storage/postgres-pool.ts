@@ -2,8 +2,8 @@ import pg from 'pg'
 import { startPostgres, type TestPostgres } from '../harness/postgres.ts'
 
 /**
- * Databases that are as the migrations left `template`. One that is given back is emptied for the next test, in a
- * fiftieth of the time that a new copy takes.
+ * Databases in the state of `template` after its migrations. A returned database is emptied for the next test, in a
+ * fiftieth of the time of a new copy.
  */
 export async function newDatabasePool(template: TestPostgres) {
   await query(template.url, KEEP_ROWS)
@@ -28,7 +28,7 @@ export async function newDatabasePool(template: TestPostgres) {
   }
 }
 
-/** The rows that the migrations themselves write. */
+/** Saves the rows that the migrations insert. */
 const KEEP_ROWS = `do $$
 declare name text;
 declare has_rows boolean;
@@ -40,7 +40,7 @@ begin
   end loop;
 end $$`
 
-/** As a replica: foreign keys are not checked, so that the order of the tables does not matter. */
+/** As a replica, so that foreign keys are not checked and the order of the tables does not matter. */
 const EMPTY = `do $$
 declare name text;
 begin

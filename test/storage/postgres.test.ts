@@ -6,10 +6,9 @@ import { startPostgres } from '../harness/postgres.ts'
 import { contractTitles, testContract } from './contract.ts'
 import { newDatabasePool } from './postgres-pool.ts'
 
-/** Migrated once; the databases of the tests are copies of it. */
+/** Migrated once; each test uses a copy of it. */
 const first = await startPostgres()
-if ('skip' in first)
-  for (const promise of contractTitles) test(`PostgreSQL: ${promise}`, { skip: first.skip }, () => {})
+if ('skip' in first) for (const title of contractTitles) test(`PostgreSQL: ${title}`, { skip: first.skip }, () => {})
 else {
   await close(await openPostgresStore({ url: first.url, clock, durability: 'strict' }))
   const databases = await newDatabasePool(first)
@@ -27,9 +26,9 @@ else {
         opened.push(store)
         return store
       }
-      const given = { ...(await open()), another: open }
+      const fixture = { ...(await open()), another: open }
       return {
-        given,
+        fixture,
         async close() {
           for (const one of opened) await close(one)
           await databases.giveBack(database)

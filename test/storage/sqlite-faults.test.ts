@@ -28,7 +28,7 @@ import {
   says,
 } from './fixture-storage.ts'
 
-test('a full disk fails the write with nothing half-written, and writing goes on when there is space', async (context) => {
+test('a full disk fails the write with nothing half-written, and writes continue when there is space', async (context) => {
   const database = new DatabaseSync(join(newHome(context), 'holdfast.db'))
   const { store, snapshot } = await shareSqliteStore({ database, clock, ownership: 'peer' })
   context.after(() => database.close())
@@ -48,7 +48,7 @@ test('a full disk fails the write with nothing half-written, and writing goes on
   assert.equal((await store.messages.context(home.conversationId)).length, 1)
 })
 
-test('on a full disk a write that fits still passes beside one that does not', async (context) => {
+test('on a full disk a write that fits succeeds beside one that does not', async (context) => {
   const database = new DatabaseSync(join(newHome(context), 'holdfast.db'))
   const { store } = await shareSqliteStore({ database, clock, ownership: 'peer' })
   context.after(() => database.close())
@@ -66,10 +66,10 @@ test('on a full disk a write that fits still passes beside one that does not', a
   assert.equal(small.status, 'fulfilled')
 })
 
-test('a home that cannot be written is refused with its name', async (context) => {
+test('a home without write permission is refused, and the message names it', async (context) => {
   const home = newHome(context)
   chmodSync(home, 0o555)
-  // Permissions do not bind root, so there the owner runs as nobody.
+  // Permissions do not restrict root, so as root the child runs as the user nobody.
   const identity = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
   const owner = spawnOwner(context, home, identity)
   const [line] = await once(owner.stdout, 'data')
@@ -77,7 +77,7 @@ test('a home that cannot be written is refused with its name', async (context) =
   assert.match(String(line), new RegExp(`^read-only: .*${home}.*cannot be written`))
 })
 
-test('a database that has become read-only says so, and a later write passes', async (context) => {
+test('a database that became read-only is reported as such, and a later write succeeds', async (context) => {
   const file = join(newHome(context), 'holdfast.db')
   const database = new DatabaseSync(file)
   const { store } = await shareSqliteStore({ database, clock, ownership: 'peer' })
@@ -89,19 +89,19 @@ test('a database that has become read-only says so, and a later write passes', a
   assert.equal((await store.runs.open(openRun(home))).type, 'opened')
 })
 
-test('a file that is no database is refused, named and left as it is', async (context) => {
+test('a file that is not a database is refused, named and left unchanged', async (context) => {
   const home = newHome(context)
   const file = join(home, 'holdfast.db')
   writeFileSync(file, 'this is not a database, however long one looks at it. '.repeat(100))
   const before = readFileSync(file)
   await assert.rejects(open({ home }), isFault('corrupt', new RegExp(`${file}.*restore`, 's')))
   assert.deepEqual(readFileSync(file), before)
-  // The failed start holds nothing: the home can be opened as soon as the file is mended.
+  // The failed start holds no lock: the home opens once the file is repaired.
   rmSync(file)
   await (await open({ home })).close()
 })
 
-test('a damaged chunk log is set aside and the truth still opens', async (context) => {
+test('a damaged chunk log is set aside and the database still opens', async (context) => {
   const home = newHome(context)
   const first = await open({ home })
   const run = await createRunningRun(first.store, await createAgent(first.store))
@@ -114,7 +114,7 @@ test('a damaged chunk log is set aside and the truth still opens', async (contex
   assert.ok(readdirSync(home).some((name) => name.startsWith('chunks.db.damaged-')))
 })
 
-test('a chunk log that somebody removed is a loss, and its numbers are not given out again', async (context) => {
+test('a removed chunk log counts as a loss, and its numbers are not assigned again', async (context) => {
   const home = newHome(context)
   const first = await open({ home })
   const runId = newId.run()
@@ -127,7 +127,7 @@ test('a chunk log that somebody removed is a loss, and its numbers are not given
   assert.ok(head !== 'fenced' && head.mayHaveLost)
 })
 
-test('a stream written before the machine went down may have lost its end', async (context) => {
+test('a stream written before a reboot may have lost its end', async (context) => {
   const home = newHome(context)
   const first = await open({ home })
   const runId = newId.run()
@@ -145,7 +145,7 @@ test('a stream written before the machine went down may have lost its end', asyn
   assert.deepEqual(await second.chunks.open(runId, 2), lost)
   const unknown = await second.chunks.open(newId.run(), 2)
   assert.ok(unknown !== 'fenced' && unknown.mayHaveLost, 'its head may have been lost whole')
-  // A crash before the first new chunk must not make it look whole.
+  // A crash before the first new chunk must not hide the loss.
   assert.deepEqual(await second.chunks.open(runId, 3), lost)
   assert.deepEqual(await second.chunks.append([{ ...append, fence: 3, floor: 10_000 }]), [10_001])
   assert.equal((await second.chunks.head(runId))?.mayHaveLost, false)
@@ -165,7 +165,7 @@ const broken: Migration = {
   up: () => ['create table half (id text)', 'create nonsense'],
 }
 
-test('a copy is taken before a database in use is changed, and a new one needs none', async (context) => {
+test('a database in use is backed up before a migration, and a new one is not', async (context) => {
   const home = newHome(context)
   const first = await open({ home })
   const { agentId } = await createAgent(first.store)
@@ -184,15 +184,15 @@ test('a copy is taken before a database in use is changed, and a new one needs n
   assert.ok(!columns.some(({ name }) => name === 'mood'))
 })
 
-test('a database of a newer version is refused in clear words and left as it is', async (context) => {
+test('a database of a newer version is refused with a clear message and left unchanged', async (context) => {
   const home = newHome(context)
   await (await open({ home, migrations: [...MIGRATIONS.store, second] })).close()
-  const words = new RegExp(`newer Holdfast.*at ${newest + 1}, this version knows up to ${newest}`, 's')
+  const words = new RegExp(`newer Holdfast.*version is ${newest + 1}, this Holdfast supports up to ${newest}`, 's')
   await assert.rejects(open({ home }), isFault('newer-version', words))
   await (await open({ home, migrations: [...MIGRATIONS.store, second] })).close()
 })
 
-test('a migration that fails leaves nothing of itself', async (context) => {
+test('a failed migration leaves no trace', async (context) => {
   const home = newHome(context)
   await (await open({ home })).close()
   await assert.rejects(open({ home, migrations: [...MIGRATIONS.store, second, broken] }))
@@ -202,16 +202,16 @@ test('a migration that fails leaves nothing of itself', async (context) => {
   database.close()
 })
 
-test('a second owner is refused and told what to do', async (context) => {
+test('a second owner is refused, and the message says what to do', async (context) => {
   const home = newHome(context)
   const first = await open({ home })
   context.after(first.close)
-  await assert.rejects(open({ home }), isFault('owned', new RegExp(`${home}.*Stop that one`, 's')))
+  await assert.rejects(open({ home }), isFault('owned', new RegExp(`${home}.*Stop that process first`, 's')))
   const guest = await open({ home, role: 'guest' })
   await guest.close()
 })
 
-test('after kill -9 of the owner the next one may own, and its leases are free at once', async (context) => {
+test('after kill -9 of the owner, the next owner can open the home and take over its runs at once', async (context) => {
   const home = newHome(context)
   const owner = await startOwner(context, home)
   await assert.rejects(open({ home }), isFault('owned', /in use/))
@@ -230,7 +230,7 @@ test('after kill -9 of the owner the next one may own, and its leases are free a
   assert.equal(claim?.run.id, run.id)
 })
 
-test('the owner notices a guest’s cancel, and its own writes are no news', async (context) => {
+test('the owner is notified of a guest’s cancel, and not of its own writes', async (context) => {
   const home = newHome(context)
   const virtual = newVirtualClock()
   const owner = await open({ home, clock: virtual })
@@ -249,13 +249,13 @@ test('the owner notices a guest’s cancel, and its own writes are no news', asy
   assert.equal(nudges, 1)
 })
 
-test('a guest of a home that nobody has used is told so', async (context) => {
+test('a guest cannot open a home that was never used, and the message says so', async (context) => {
   const home = newHome(context)
   await assert.rejects(open({ home, role: 'guest' }), isFault('unreachable', /no server has run/))
   assert.equal(existsSync(join(home, 'holdfast.db')), false)
 })
 
-test('the log file does not grow without bound', async (context) => {
+test('the WAL file does not grow without bound', async (context) => {
   const home = newHome(context)
   const { store, close } = await open({ home })
   context.after(close)

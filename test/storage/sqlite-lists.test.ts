@@ -5,7 +5,7 @@ import { realClock as clock } from '../../src/config/real-clock.ts'
 import { shareSqliteStore } from '../../src/storage/sqlite.ts'
 import { ORGANIZATION } from './fixture-storage.ts'
 
-/** A store, and how its database goes about the last statement that was prepared. */
+/** A store, and the query plan of the statement it prepared last. */
 async function newFixture(context: TestContext) {
   const database = new DatabaseSync(':memory:')
   const prepared: string[] = []
@@ -26,7 +26,7 @@ async function newFixture(context: TestContext) {
   return { store, plan }
 }
 
-test('runs that are not over are not looked for among all there ever were', async (context) => {
+test('listing active runs does not scan all runs', async (context) => {
   const { store, plan } = await newFixture(context)
   await store.runs.list(ORGANIZATION, { statuses: ['completed'] }, { limit: 10 })
   assert.ok(plan().includes('SCAN runs'), 'a list of all of them is')

@@ -32,7 +32,7 @@ function newFixture(t: TestContext) {
   return { writer, reader, read, seen }
 }
 
-test('a read beside an open transaction sees nothing of it, and all of it once it is committed', async (t) => {
+test('a read beside an open transaction sees none of it, and all of it after the commit', async (t) => {
   const { writer, seen } = newFixture(t)
   await writer.transact(async (db) => {
     await db.run(insert, { id: 'org-1', name: 'kept' })
@@ -41,7 +41,7 @@ test('a read beside an open transaction sees nothing of it, and all of it once i
   assert.deepEqual(await seen(), ['kept'])
 })
 
-test('a read beside a transaction that fails never sees what was taken back', async (t) => {
+test('a read beside a failing transaction never sees the rolled-back rows', async (t) => {
   const { writer, seen } = newFixture(t)
   const failing = writer.transact(async (db) => {
     await db.run(insert, { id: 'org-1', name: 'lost' })
@@ -52,14 +52,14 @@ test('a read beside a transaction that fails never sees what was taken back', as
   assert.deepEqual(await seen(), [])
 })
 
-test('a read never gets the view of a longer one that began before the last commit', async (t) => {
+test('a read never uses the older snapshot of a longer read', async (t) => {
   const { writer, reader, seen } = newFixture(t)
   let waiting: Promise<string[]> | undefined
   await reader.readSnapshot(async (db) => {
     await db.all(names, {})
     await writer.transact((inner) => inner.run(insert, { id: 'org-1', name: 'new' }))
     await writer.transact(async () => {
-      // Both connections are taken: it waits for the one that reads, and looks then.
+      // Both connections are busy: the read waits for the reader and runs then.
       waiting = seen()
     })
     assert.deepEqual(await db.all(names, {}), [])
@@ -67,7 +67,7 @@ test('a read never gets the view of a longer one that began before the last comm
   assert.deepEqual(await waiting, ['new'])
 })
 
-test('what is asked by a read writes nothing', async (t) => {
+test('a read cannot write', async (t) => {
   const { read, seen } = newFixture(t)
   await assert.rejects(read((db) => db.run(insert, { id: 'org-1', name: 'smuggled' })))
   assert.deepEqual(await seen(), [])

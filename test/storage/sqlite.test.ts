@@ -15,9 +15,9 @@ testContract('SQLite', async () => {
     opened.push(store)
     return store
   }
-  const given = { ...(await openAs('owner')), another: () => openAs('guest') }
+  const fixture = { ...(await openAs('owner')), another: () => openAs('guest') }
   return {
-    given,
+    fixture,
     async close() {
       for (const { store, chunks } of opened.reverse()) {
         await chunks.close()
@@ -36,9 +36,9 @@ testContract('SQLite in memory, shared by several stores', async () => {
     opened.push(store)
     return store
   }
-  const given = { ...(await share()), another: share }
+  const fixture = { ...(await share()), another: share }
   return {
-    given,
+    fixture,
     async close() {
       for (const { store } of opened) await store.close()
       database.close()

@@ -10,7 +10,7 @@ type Findings = StoreReport & { repairs: Repair[]; sandbox: SandboxCheck }
 
 /** Exit code 1 when something that must always hold does not, after the repair if there was one. */
 export const doctor = ({ json, repair }: DoctorFlags, cli: CliContext): Promise<number> =>
-  withApp(cli, repair ? 'caretaker' : 'guest', async ({ context: serviceContext }) => {
+  withApp(cli, repair ? 'maintenance' : 'guest', async ({ context: serviceContext }) => {
     const repairs = repair ? await repairStore(serviceContext) : []
     const sandbox = await serviceContext.workspaces.check()
     const findings: Findings = { ...(await checkStore(serviceContext)), repairs, sandbox }

@@ -4,14 +4,14 @@ import { lockAgent } from '../database/lock-agent.ts'
 import { type Executor, type Statement, statement } from '../database/statement.ts'
 import { removeOwnBlocksOfAgent } from '../memory/own-blocks.ts'
 
-/** All or nothing. A worker in the middle of one of its runs finds its lease gone and stops. */
+/** Atomic. A worker in the middle of one of its runs finds its lease gone and stops. */
 export async function deleteAgent(
   db: Executor,
   { organizationId, id }: { organizationId: OrganizationId; id: AgentId },
 ): Promise<boolean> {
   const found = await db.get(lockAgent, { organization: organizationId, agent: id })
   if (!found) return false
-  // Whoever is appending to one of them finishes first, so that nothing of it is left over.
+  // Waits for appends in progress, so that none of their rows is left behind.
   await db.all(lockRuns, { agent: id })
   await removeOwnBlocksOfAgent(db, id)
   for (const removal of REMOVALS) await db.run(removal, { agent: id })
@@ -27,7 +27,7 @@ const lockRuns = statement<AgentParameter>()((db, p, { lock }) =>
 const RUNS = (agent: AgentId) => sql<number>`(select number from runs where agent_id = ${agent})`
 const CONVERSATIONS = (agent: AgentId) => sql<ConversationId>`(select id from conversations where agent_id = ${agent})`
 
-/** What points at others goes before them. */
+/** Referencing rows first. */
 const REMOVALS: Statement<AgentParameter, unknown>[] = [
   statement<AgentParameter>()((db, p) => db.deleteFrom('events').where('run_number', 'in', RUNS(p('agent')))),
   statement<AgentParameter>()((db, p) => db.deleteFrom('steps').where('run_number', 'in', RUNS(p('agent')))),
@@ -45,7 +45,7 @@ const REMOVALS: Statement<AgentParameter, unknown>[] = [
   ),
   statement<AgentParameter>()((db, p) => db.deleteFrom('runs').where('agent_id', '=', p('agent'))),
   statement<AgentParameter>()((db, p) => db.deleteFrom('conversations').where('agent_id', '=', p('agent'))),
-  // After the conversations: whoever indexes one of them holds it, and finds it gone.
+  // After the conversations: an indexer locks the conversation first, and finds it gone.
   statement<AgentParameter>()((db, p) => db.deleteFrom('message_index').where('agent_id', '=', p('agent'))),
   statement<AgentParameter>()((db, p) => db.deleteFrom('message_vector_models').where('agent_id', '=', p('agent'))),
   statement<AgentParameter>()((db, p) => db.deleteFrom('message_index_heads').where('agent_id', '=', p('agent'))),

@@ -23,11 +23,11 @@ import { setTags } from './agent-tags.ts'
 export function agentStore(database: Database): AgentStore {
   const { read, write } = database
   return {
-    create: (agent, defaultConversation, parts = {}) =>
+    create: (agent, defaultConversation, contents = {}) =>
       write({
         key: agent.id,
         async work(db) {
-          await insertAgent(db, { agent, conversationId: defaultConversation, contents: parts })
+          await insertAgent(db, { agent, conversationId: defaultConversation, contents })
           return true
         },
         findCommitted: async (db) => ((await db.get(byId.plain, idOf(agent))) ? true : undefined),
@@ -88,14 +88,14 @@ export function agentStore(database: Database): AgentStore {
   }
 }
 
-/** With its default conversation and all that was asked for with it. */
+/** Inserts the agent with its default conversation and contents. */
 async function insertAgent(db: Executor, { agent, conversationId, contents }: NewAgent): Promise<void> {
   const { id, organizationId, createdAt } = agent
   const { newTools = [], newBlocks = [], newPassages = [], messages = [], contextStart = 0 } = contents
   for (const tool of newTools) await upsertTool(db, tool)
   await db.run(insert, agentRowOf(agent))
-  const place = { id: conversationId, organizationId, agentId: id, isDefault: true }
-  await insertConversation(db, { ...place, createdAt, contextStart, nextPosition: 0 })
+  const conversation = { id: conversationId, organizationId, agentId: id, isDefault: true }
+  await insertConversation(db, { ...conversation, createdAt, contextStart, nextPosition: 0 })
   for (const block of newBlocks) await insertBlock(db, block)
   await attachBlocks(db, agent, contents.blockIds ?? [])
   await setTags(db, agent, contents.tags ?? [])
@@ -104,7 +104,7 @@ async function insertAgent(db: Executor, { agent, conversationId, contents }: Ne
   if (contents.prompt !== undefined) await keepPrompt(db, { organizationId, id: conversationId }, contents.prompt)
 }
 
-/** Messages that no run wrote belong to none. */
+/** Imported messages belong to no run. */
 const beforeAnyRun = ({ organizationId, id }: Agent, conversationId: ConversationId): ChangedRun => ({
   number: 0,
   id: NO_RUN,
@@ -118,7 +118,7 @@ const idOf = ({ organizationId, id }: { organizationId: OrganizationId; id: Agen
   id,
 })
 
-/** A page without a beginning starts at the newest; an id that is not there gives an empty page. */
+/** Without `before`, the page starts at the newest agent; an unknown id gives an empty page. */
 const beforeOf = (before: string | undefined) => ({
   isFirst: before === undefined ? 1 : 0,
   before: (before ?? '') as AgentId,
@@ -130,7 +130,7 @@ const update = updateById('agents', AGENT_COLUMNS)
 
 const byId = rowById('agents')
 
-/** The eldest of that name: a newcomer does not take over what an old name means. */
+/** The oldest agent with the name wins, so that a newer one does not take the name over. */
 const byName = statement<{ organization: OrganizationId; name: string }>()((db, p) =>
   db
     .selectFrom('agents')

@@ -6,7 +6,7 @@ import type { ConversationState } from '../../ports/message-search-store.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { MESSAGE_COLUMNS, messagesOf } from '../rows/message-row.ts'
 
-/** Read at one moment, or a client would see an approval that its list of messages does not know. */
+/** Must run in a snapshot, or a client could see an approval that is not in its list of messages. */
 export async function readConversationState(
   db: Executor,
   { organizationId, id }: { organizationId: OrganizationId; id: ConversationId },
@@ -17,7 +17,7 @@ export async function readConversationState(
   const context = shown.map((row) => ({ id: row.id, role: row.role }))
   const waitingRun = await db.get(waitingIn, { conversation: id })
   const waiting = waitingRun && messagesOf(await db.rows(lastAnswer, { conversation: id })).at(0)
-  return { context, lastRun: await lastRunOf(db, organizationId, found.agent_id), ...defined({ waiting: waiting }) }
+  return { context, lastRun: await lastRunOf(db, organizationId, found.agent_id), ...defined({ waiting }) }
 }
 
 async function lastRunOf(db: Executor, organizationId: OrganizationId, id: AgentId): Promise<LastRun> {

@@ -70,7 +70,7 @@ export function conversationStore({ read, write }: Database): ConversationStore 
         key: conversation.id,
         async work(db) {
           const { organizationId, agentId, nextPosition } = conversation
-          // Whoever deletes the agent comes before all of this or after it.
+          // Serializes with the deletion of the agent.
           const agent = await db.get(lockAgent, { organization: organizationId, agent: agentId })
           const original = agent && (await db.get(byId, idOf({ organizationId, id: source })))
           if (!original || original.agent_id !== agentId) return 'not-found' as const
@@ -85,7 +85,7 @@ export function conversationStore({ read, write }: Database): ConversationStore 
   }
 }
 
-/** Under the right to open runs, so that none can be opened in between. */
+/** Takes the opening lock, so that no run can be opened meanwhile. */
 async function remove(db: Executor, key: Key, at: number): Promise<DeleteResult> {
   const found = await db.get(takeOpeningLock, key)
   if (!found) return { type: 'not-found' }
@@ -149,7 +149,7 @@ const anywhere = statement<{ id: ConversationId }>()((db, p) =>
   db.selectFrom('conversations').select(['organization_id', 'agent_id', 'deleted_at']).where('id', '=', p('id')),
 )
 
-/** Two openers of runs in one conversation come one after the other. */
+/** Serializes openers of runs in one conversation. */
 export const takeOpeningLock = statement<Key>()((db, p, { openingLock }) =>
   db
     .selectFrom('conversations')
@@ -190,7 +190,7 @@ const ofAgent = statement<{ organization: OrganizationId; agent: AgentId }>()((d
 const setContextStart = statement<{ id: ConversationId; start: number }>()((db, p) =>
   db
     .updateTable('conversations')
-    // What is in view begins anew, and so does what is said before it.
+    // A new context needs a newly compiled system prompt.
     .set({ context_start: p('start'), system_prompt: sql`null` })
     .where('id', '=', p('id')),
 )

@@ -9,21 +9,21 @@ import { type Executor, type Parameter, statement } from '../database/statement.
 import type { NewRow } from '../rows/tables.ts'
 import { inheritVectors } from './inherited-vectors.ts'
 
-/** What is brought up to date: blank is everything. */
+/** Which conversations to index; empty for all. */
 type IndexScope = { organizationId?: OrganizationId; agentId?: AgentId; conversationId?: ConversationId }
 
-/** Of one commit: a turn that commits meanwhile waits for no more than this (measured on SQLite: 10 ms). */
+/** Messages per commit: the longest that a concurrent turn waits (measured on SQLite: 10 ms). */
 const BATCH = 100
 const BATCH_CHARACTERS = 200_000
 const CONVERSATIONS_AT_ONCE = 32
-/** Where the clock stands still, as in simulations. */
+/** Limit for virtual clocks, which do not advance during the loop. */
 const MAX_BATCHES = 100
 
 type CatchUpOptions = { scope: IndexScope; forMs: number }
 
 /**
- * Indexes what was said since, in small commits, until the time is over. Any number of processes may do so at once: each
- * batch moves the head of its conversation from where it was read, and only one of them can.
+ * Indexes new messages in small commits until the time is used up. Several processes may do this concurrently: each
+ * batch moves the head of its conversation by compare-and-swap, so only one of them succeeds.
  */
 export async function catchUpIndex(
   { read, write, dialect }: Database,
@@ -48,7 +48,7 @@ export async function catchUpIndex(
   }
 }
 
-/** Removes what is indexed of one conversation that is not there any more. */
+/** Removes index rows of one deleted conversation. */
 export async function sweepIndex({ read, write }: Database): Promise<'done' | 'more'> {
   const gone = await read((db) => db.get(goneConversation, {}))
   if (!gone) return 'done'
@@ -84,7 +84,7 @@ async function readBatch(db: Executor, { id, done, upTo }: LaggingConversation):
     messages.push({ position, role, at: created_at, copyOf: copy_of, tokens })
   }
   const after = (messages.at(-1)?.position ?? -1) + 1
-  // A position that was given out and has no message is passed over only at the end of what is there.
+  // A position without a message is skipped only at the end of the conversation, where the head moves to `upTo`.
   return { messages, head: messages.length < rows.length || rows.length === BATCH ? after : Math.max(after, upTo) }
 }
 
@@ -108,10 +108,10 @@ async function indexBatch(
 }
 
 const INSERTS = {
-  async sqlite(db: Executor, conversation: LaggingConversation, lines: IndexedMessage[]): Promise<void> {
+  async sqlite(db: Executor, conversation: LaggingConversation, messages: IndexedMessage[]): Promise<void> {
     const { id, organization_id: organization, agent_id: agent } = conversation
     const scope = [organization, agent, id].map(scopeToken).join(' ')
-    for (const { position, role, at, copyOf, tokens } of lines) {
+    for (const { position, role, at, copyOf, tokens } of messages) {
       const made = await db.get(insertIndexRow, {
         organization_id: organization,
         agent_id: agent,
@@ -124,9 +124,9 @@ const INSERTS = {
       if (made) await db.run(insertWords, { rowid: made.number, scope, content: tokens.join(' ') })
     }
   },
-  async postgres(db: Executor, conversation: LaggingConversation, lines: IndexedMessage[]): Promise<void> {
+  async postgres(db: Executor, conversation: LaggingConversation, messages: IndexedMessage[]): Promise<void> {
     const { id, organization_id: organization, agent_id: agent } = conversation
-    const items = lines.map(({ position, role, at, copyOf, tokens }) => ({
+    const items = messages.map(({ position, role, at, copyOf, tokens }) => ({
       position,
       role,
       at,
@@ -137,14 +137,14 @@ const INSERTS = {
   },
 }
 
-/** An id as one word. */
+/** An id as a single search token. */
 export const scopeToken = (id: string): string => id.replaceAll(/[^a-zA-Z0-9]/g, '')
 
-/** PostgreSQL keeps no more places than these of one word, and none beyond the last. */
+/** Limits of a PostgreSQL tsvector: positions per word, and the highest position. */
 const MAX_POSITIONS_PER_WORD = 200
 const MAX_POSITION = 16_383
 
-/** The words with their places, as a tsvector is written. */
+/** The tokens with their positions, in tsvector syntax. */
 function lexemesOf(tokens: readonly string[]): string {
   const positions = new Map<string, number[]>()
   for (const [index, token] of tokens.entries()) {
@@ -166,7 +166,7 @@ const valuesOf = ({ organizationId, agentId, conversationId }: IndexScope): Inde
   conversation: conversationId ?? '',
 })
 
-/** Blank is any. */
+/** An empty value matches all. */
 type IndexScopeValues = { organization: string; agent: string; conversation: string }
 
 const ofOrganization = (p: Parameter<IndexScopeValues>) =>
@@ -179,7 +179,7 @@ const SCOPE_CONDITIONS: Record<ScopeKind, (p: Parameter<IndexScopeValues>) => Ra
   conversation: (p) => sql<SqlBool>`conversations.id = ${p('conversation')} and ${ofOrganization(p)}`,
 }
 
-/** One statement for each width, so that each has its index. The newest first: what was said lately is asked for most. */
+/** One statement per scope, so that each uses an index. Newest conversations first, because they are searched most. */
 const laggingIn = (width: ScopeKind) =>
   statement<IndexScopeValues & { limit: number }>()((db, p) =>
     db
@@ -212,7 +212,7 @@ const messagesFrom = statement<{ conversation: ConversationId; from: number; lim
     .limit(p('limit')),
 )
 
-/** Held against whoever deletes its agent; a turn that says something in it is not kept waiting. */
+/** Blocks the deletion of the agent, but not turns that append messages. */
 const lockIfPresent = statement<{ conversation: ConversationId }>()((db, p, { name }) => {
   const query = db
     .selectFrom('conversations')
@@ -237,7 +237,7 @@ const moveHead = statement<{ conversation: ConversationId; from: number; to: num
     .where('next_position', '=', p('from')),
 )
 
-/** Everything of the conversation is looked at again: something was put at a place that had been passed. */
+/** Indexes the whole conversation again, because a repair inserted a message below the head. */
 export const resetHead = statement<{ conversation: ConversationId }>()((db, p) =>
   db.deleteFrom('message_index_heads').where('conversation_id', '=', p('conversation')),
 )
@@ -262,7 +262,7 @@ const insertIndexRow = statement<Pick<NewRow<'message_index'>, (typeof INDEX_COL
 
 const insertWords = insertInto('message_words', ['rowid', 'scope', 'content'])
 
-/** All of a batch in one journey. */
+/** Inserts a whole batch in one round trip. */
 const insertAll = statement<{
   organization: OrganizationId
   agent: AgentId

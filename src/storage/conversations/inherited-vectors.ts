@@ -4,13 +4,13 @@ import { type Executor, type Parameter, statement } from '../database/statement.
 
 type IndexRange = { conversation: ConversationId; from: number; to: number }
 
-/** What a fork copied means what it meant before: nobody is asked twice. */
+/** Copies the vectors of the originals for messages copied by a fork, so that no text is embedded twice. */
 export async function inheritVectors(db: Executor, range: IndexRange): Promise<void> {
   await db.run(markInherited, range)
   await db.run(copyVectors, range)
 }
 
-/** Of the message a place was copied from. */
+/** Joins a copied message to the index row of its original. */
 const ORIGINAL = sql`from messages as original join message_index as home
   on home.conversation_id = original.conversation_id and home.position = original.position`
 

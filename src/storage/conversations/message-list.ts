@@ -7,7 +7,7 @@ import { MESSAGE_COLUMNS, messagesWithAgentOf } from '../rows/message-row.ts'
 
 type MessageListPage = ListPage & { conversationId?: ConversationId }
 
-/** Messages of all conversations in the order of time; those of one moment in the order of their places. */
+/** Messages of all conversations in order of time; ties are ordered by conversation and position. */
 export async function listMessages(
   db: Executor,
   organizationId: OrganizationId,
@@ -19,7 +19,7 @@ export async function listMessages(
   for (const id of [after, before])
     if (id !== undefined && !(await db.get(CURSORS[scope], { ...scopeValues, id: id as MessageId }))) return undefined
   const [newer, older] = order === 'asc' ? [after, before] : [before, after]
-  // With only an end given, what is wanted is next to that end.
+  // With only `before`, the page is the messages directly before that cursor.
   const isReversed = before !== undefined && after === undefined
   const isUp = (order === 'asc') !== isReversed
   const values = { ...scopeValues, newer: newer ?? '', older: older ?? '', limit }
@@ -30,7 +30,7 @@ export async function listMessages(
 
 type ScopeValues = { organization: OrganizationId; agent: string; conversation: string }
 
-/** One statement for each: a condition that may be idle keeps an index from being used. */
+/** One statement per scope: an optional condition would keep the database from using an index. */
 export type Scope = 'all' | 'agent' | 'conversation'
 
 const CONVERSATIONS = {
@@ -40,14 +40,14 @@ const CONVERSATIONS = {
     and (cast(${p('agent')} as text) = '' or conversations.agent_id = ${p('agent')})`,
 }
 
-/** What a fork copied is found through its original, as long as that is there. */
+/** Excludes copies in forks while their original exists. */
 const withoutCopies = (table: RawBuilder<unknown>) => sql`and (${table}.copy_of is null
   or not exists (select 1 from messages as original join conversations as home on home.id = original.conversation_id
     where original.id = ${table}.copy_of and home.deleted_at is null))`
 
 const TABLES = { messages: sql`messages`, message_index: sql`message_index` }
 
-/** What is there to be found: of one conversation everything; of several, everything once. */
+/** Messages within a scope: every message of one conversation; across conversations, each message once. */
 export const inScope = <V extends ScopeValues>(
   p: Parameter<V>,
   scope: Scope,

@@ -9,9 +9,9 @@ import { listMessages } from './message-list.ts'
 import { searchInMessages } from './message-search.ts'
 import { messageVectors } from './message-vectors.ts'
 
-/** How long a search indexes before it looks. What is left then is searched as it is. */
+/** How long a search indexes before it runs. Messages not indexed by then are searched without the index. */
 const CATCH_UP_MS = 150
-/** What is not there any more is not found anyway; looking for it reads every conversation. */
+/** Rarely, because finding deleted conversations reads all of them, and their messages are not found anyway. */
 const SWEEP_EVERY_MS = 60_000
 
 export function messageSearchStore(database: Database, clock: Pick<Clock, 'monotonic' | 'soon'>): MessageSearchStore {
@@ -30,7 +30,7 @@ export function messageSearchStore(database: Database, clock: Pick<Clock, 'monot
           organizationId,
           ...defined({ agentId: agentId || undefined, conversationId: conversationId || undefined }),
         }
-        // A store that cannot be written now can still be searched.
+        // A store that cannot be written can still be searched.
         await catchUpIndex(database, { scope, forMs: CATCH_UP_MS }, clock).catch(() => 'more')
       }
       return read((db) => searchInMessages(db, { ...query, organizationId, agentId, terms }))

@@ -23,17 +23,17 @@ type MessageSearch = Omit<MessageSearchQuery, 'text'> & {
 }
 
 const ROLES = 4
-/** Spellings that what is not indexed yet is searched for. */
+/** Maximum spellings to search for in messages that are not indexed yet. */
 const MAX_SPELLINGS = 16
-/** Rows of it that contain one of them somewhere, of which those are kept that say it. */
+/** Maximum of these rows to read; rows that contain a word only outside the message text are dropped. */
 const MAX_UNINDEXED_ROWS = 1_000
 
-/** By the database's rank, then the newest; without a word, the newest. */
+/** By rank, then newest first; without terms, the newest messages. */
 export async function searchInMessages(db: Executor, search: MessageSearch): Promise<MessageWithAgent[]> {
   const { terms, limit } = search
   if (terms.length === 0)
     return messagesWithAgentOf(await db.rows(STATEMENTS.newest[scopeOf(search)], searchValuesOf(search)))
-  // In this order: what somebody indexes between the two is found twice and not missed.
+  // In this order: a message indexed between the two is found twice, and never missed.
   const recent = await searchUnindexed(db, search)
   const indexed = await searchIndexed(db, search, 'whole')
   if (recent.length === 0 && indexed.length === 0) return searchIndexed(db, search, 'beginning')
@@ -42,7 +42,7 @@ export async function searchInMessages(db: Executor, search: MessageSearch): Pro
   return both.slice(0, limit).map(({ item }) => item)
 }
 
-/** Words that are nowhere whole may be how others begin. */
+/** `beginning` also matches words by prefix. */
 async function searchIndexed(
   db: Executor,
   search: MessageSearch,
@@ -71,14 +71,14 @@ const postgresQuery = (terms: readonly SearchTerm[], as: 'whole' | 'beginning'):
     })
     .join(' | ')
 
-/** What was said since the index was brought up to date, most words first. */
+/** Searches messages that are not indexed yet; most matching terms first. */
 async function searchUnindexed(db: Executor, search: MessageSearch): Promise<MessageWithAgent[]> {
   const { terms, limit } = search
   const spellings = terms.flatMap(({ plain }) => spellingsOf(plain)).slice(0, MAX_SPELLINGS)
   const values = {
     ...searchValuesOf(search),
     limit: MAX_UNINDEXED_ROWS,
-    // Nothing in a word is a wildcard.
+    // Words contain no wildcards.
     ...listValues(
       'word',
       spellings.map((word) => `%${word}%`),
@@ -87,9 +87,9 @@ async function searchUnindexed(db: Executor, search: MessageSearch): Promise<Mes
   }
   const rows = messagesWithAgentOf(await db.rows(STATEMENTS.unindexed[scopeOf(search)], values))
   const hits = rows.flatMap((message) => {
-    // The store looks at the whole row, and a word may be in what only describes it.
-    const said = searchableText(message.body).toLowerCase()
-    const words = terms.filter(({ plain }) => said.includes(plain)).length
+    // The query matches the whole JSON body; keep only matches in the message text.
+    const text = searchableText(message.body).toLowerCase()
+    const words = terms.filter(({ plain }) => text.includes(plain)).length
     return words === 0 ? [] : [{ message, words }]
   })
   return hits
@@ -100,7 +100,7 @@ async function searchUnindexed(db: Executor, search: MessageSearch): Promise<Mes
 
 const isAscii = (text: string): boolean => !/[^ -~]/.test(text)
 
-/** SQLite knows capital letters only of ASCII. */
+/** SQLite changes case for ASCII only. */
 function spellingsOf(word: string): string[] {
   if (isAscii(word)) return [word]
   const [first = '', ...rest] = word
@@ -110,7 +110,7 @@ function spellingsOf(word: string): string[] {
 export const scopeOf = ({ agentId, conversationId }: Pick<MessageSearch, 'agentId' | 'conversationId'>): Scope =>
   conversationId ? 'conversation' : agentId ? 'agent' : 'all'
 
-/** A blank agent or conversation is any. */
+/** An empty agent or conversation matches all. */
 export type SearchValues = Slots<'role'> & {
   organization: OrganizationId
   agent: string
@@ -159,17 +159,17 @@ const newestIn = (scope: Scope) =>
 
 type IndexedSearchValues = SearchValues & { sqlite: string; postgres: string }
 
-/** The best are chosen among the indexed places alone; only of those are messages read. */
+/** Ranks rows of the index first, and reads messages only for the best of them. */
 const indexedIn = (scope: Scope) =>
   statement<IndexedSearchValues>()((db, p, { name }) => {
-    const question = sql`cast(${p('postgres')} as tsquery)`
+    const query = sql`cast(${p('postgres')} as tsquery)`
     const found =
       name === 'sqlite'
         ? sql`from (select rowid as found, bm25(message_words, 0.0, 1.0) as rank from message_words
             where message_words match ${p('sqlite')}) as words
             cross join message_index on message_index.number = words.found where`
-        : sql`from message_index where message_index.search @@ ${question} and`
-    const rank = name === 'sqlite' ? sql`words.rank` : sql`-ts_rank(message_index.search, ${question})`
+        : sql`from message_index where message_index.search @@ ${query} and`
+    const rank = name === 'sqlite' ? sql`words.rank` : sql`-ts_rank(message_index.search, ${query})`
     const best = sql<{
       hit_conversation: string
       hit_position: number
@@ -193,7 +193,7 @@ const indexedIn = (scope: Scope) =>
 
 type UnindexedSearchValues = SearchValues & Slots<'word'>
 
-/** From the conversations that have something new, so that no other message is looked at. */
+/** Reads only conversations that are not fully indexed. */
 const unindexedIn = (scope: Scope) =>
   statement<UnindexedSearchValues>()((db, p, { name }) => {
     const hits = sql.join(

@@ -12,10 +12,10 @@ import { MESSAGE_COLUMNS, messagesWithAgentOf } from '../rows/message-row.ts'
 import { inScope, type Scope } from './message-list.ts'
 import { matchesFilters, type SearchValues, scopeOf, searchValuesOf } from './message-search.ts'
 
-/** Of one commit, so that no turn waits for an agent's whole past. */
+/** Rows per commit, so that turns do not wait while the vectors of a whole agent are dropped. */
 const DROP_BATCH = 500
 
-/** Of the messages whose words are indexed, what they mean. */
+/** Vectors of indexed messages. */
 export function messageVectors({ read, write }: Database, { soon }: Pick<Clock, 'soon'>): MessageVectors {
   const yieldToOthers = () => new Promise<void>(soon)
 
@@ -23,7 +23,7 @@ export function messageVectors({ read, write }: Database, { soon }: Pick<Clock, 
     waiting: (after, limit) =>
       read(async (db) => {
         const rows = await db.all(waitingAfter, { after, limit })
-        return rows.map(({ body, ...place }) => ({ ...place, text: searchableText(JSON.parse(body) as MessageBody) }))
+        return rows.map(({ body, ...row }) => ({ ...row, text: searchableText(JSON.parse(body) as MessageBody) }))
       }),
 
     keep: (vectors) => saveVectors(vectors, keepVector, write),
@@ -57,7 +57,7 @@ export function messageVectors({ read, write }: Database, { soon }: Pick<Clock, 
 }
 
 async function keepVector(db: Executor, { number, model, result }: NewVector): Promise<void> {
-  // Only of a message that is still there.
+  // Skips messages that were deleted meanwhile.
   if ((await db.run(markEmbedded, { number, model })) === 0) return
   await db.run(keep, { number, ...toVectorColumns(result) })
   await db.run(noteModel, { number, model })
@@ -65,7 +65,7 @@ async function keepVector(db: Executor, { number, model, result }: NewVector): P
 
 type AgentModel = { agent: AgentId; model: string }
 
-/** True: there was nothing left. */
+/** True: nothing is left. */
 async function dropSome(db: Executor, agentModel: AgentModel): Promise<boolean> {
   const numbers = await db.all(embeddedBy, { ...agentModel, limit: DROP_BATCH })
   for (const { number } of numbers) {
@@ -88,7 +88,7 @@ const waitingAfter = statement<{ after: number; limit: number }>()((db, p) =>
     .select(['message_index.number', 'messages.body'])
     .select(['message_index.organization_id as organizationId', 'message_index.agent_id as agentId'])
     .where('message_index.number', '>', p('after'))
-    // In these very words, or the index of those that wait would not be used.
+    // Must match the condition of the partial index.
     .where(sql<SqlBool>`message_index.embedded_by is null and message_index.role in ('user', 'assistant', 'system')`)
     .orderBy('message_index.number')
     .limit(p('limit')),

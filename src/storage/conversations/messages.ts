@@ -42,7 +42,9 @@ export function messageStore({ read }: Database): MessageStore {
   }
 }
 
-/** One statement takes the places of all messages of a commit, so that positions have no gap and no double. */
+/**
+ * Reserves the positions of all messages of a commit in one statement, so that positions have no gaps or duplicates.
+ */
 export async function insertMessages(db: Executor, run: ChangedRun, messages: readonly NewMessage[]): Promise<void> {
   const at = messages.at(-1)!.createdAt
   const taken = await db.run(takePositions, { id: run.conversation_id, count: messages.length, at })
@@ -51,7 +53,7 @@ export async function insertMessages(db: Executor, run: ChangedRun, messages: re
   for (const message of messages) await db.run(insertBefore, { ...messageRowOf(run, message), before: before-- })
 }
 
-/** At a position that its caller knows to be free. */
+/** Inserts at a position that the caller knows to be free. */
 export async function placeMessage(
   db: Executor,
   run: ChangedRun,
@@ -60,7 +62,7 @@ export async function placeMessage(
   await db.run(insertAt, { ...messageRowOf(run, message), position })
 }
 
-/** The largest a 32-bit position can be. */
+/** Largest 32-bit position. */
 const LAST_POSITION = 2_147_483_647
 
 const takePositions = statement<{ id: ConversationId; count: number; at: number }>()((db, p) =>
@@ -72,7 +74,9 @@ const takePositions = statement<{ id: ConversationId; count: number; at: number 
 
 const insertAt = insertInto('messages', [...NEW_MESSAGE_COLUMNS, 'position'])
 
-/** So many places before the next free one; handing the number out and back costs SQLite more than looking it up. */
+/**
+ * Inserts `before` positions below the next free one. On SQLite this subquery is cheaper than `returning` the number.
+ */
 const insertBefore = statement<NewMessageRow & { before: number }>()((db, p) =>
   db.insertInto('messages').values({
     ...parametersOf(p, NEW_MESSAGE_COLUMNS),
@@ -138,10 +142,10 @@ const byId = statement<{ organization: OrganizationId; id: MessageId; conversati
     .limit(sql.lit(1)),
 )
 
-/** Belongs to no run: what a run wrote is told once, and its original is what tells it. */
+/** Copies belong to no run, so that listing a run returns the original only. */
 const NO_RUN_NUMBER = 0
 
-/** Positions below `end` of another conversation, under ids that follow from their place. */
+/** Copies messages below position `end`, under ids derived from their position. */
 export async function copyMessages(
   db: Executor,
   { from, to, end }: { from: ConversationId; to: ConversationId; end: number },
@@ -157,7 +161,7 @@ const copy = statement<{ from: ConversationId; to: ConversationId; end: number }
       from
         .selectFrom('messages as original')
         .select([
-          // In the order of the columns above.
+          // In the column order above.
           sql<never>`cast(${p('to')} as text) || ' ' || original.position`.as('id'),
           'original.organization_id',
           'original.agent_id',

@@ -7,7 +7,7 @@ import { blocksInConversation } from '../memory/own-blocks.ts'
 import { type AgentRow, agentOf } from '../rows/agent-row.ts'
 import { type ConversationRow, conversationOf } from '../rows/conversation-row.ts'
 
-/** How many tags a prompt names. */
+/** Maximum number of tags named in a prompt. */
 const TAGS_NAMED = 100
 
 export function promptStore({ readSnapshot, write }: Database): PromptStore {
@@ -17,9 +17,9 @@ export function promptStore({ readSnapshot, write }: Database): PromptStore {
         key: id,
         async work(db) {
           await db.run(keep, { organization, id, text })
-          return (await db.get(kept, { organization, id }))?.system_prompt ?? text
+          return (await db.get(storedPrompt, { organization, id }))?.system_prompt ?? text
         },
-        findCommitted: async (db) => (await db.get(kept, { organization, id }))?.system_prompt ?? undefined,
+        findCommitted: async (db) => (await db.get(storedPrompt, { organization, id }))?.system_prompt ?? undefined,
       }),
 
     replace: (organization, id, text) =>
@@ -74,7 +74,7 @@ export async function keepPrompt(
   await db.run(keep, { organization: organizationId, id, text })
 }
 
-const kept = statement<{ organization: OrganizationId; id: ConversationId }>()((db, p) =>
+const storedPrompt = statement<{ organization: OrganizationId; id: ConversationId }>()((db, p) =>
   db
     .selectFrom('conversations')
     .select('system_prompt')

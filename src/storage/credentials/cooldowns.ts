@@ -35,7 +35,7 @@ export function cooldownStore({ read, write }: Database): CooldownStore {
   }
 }
 
-/** In the transaction of the event that says so. */
+/** Runs in the transaction of the set-cooldown event. */
 export async function setCooldown(db: Executor, organization: OrganizationId, cooldown: Cooldown): Promise<void> {
   await db.run(set, { ...COOLDOWN.rowOf(cooldown), organization_id: organization })
 }
@@ -48,7 +48,7 @@ export async function clearCooldown(
   await db.run(clearOne, { organization, scope, key })
 }
 
-/** One row per credential or endpoint; of two ends the later one counts, in whichever order they are committed. */
+/** One row per credential or endpoint. The later end wins, in any order of commits. */
 const set = statement<NewRow<'cooldowns'>>()((db, p) =>
   db
     .insertInto('cooldowns')
@@ -76,7 +76,7 @@ const clearOne = statement<{ organization: OrganizationId; scope: Cooldown['scop
     .where('key', '=', p('key')),
 )
 
-/** An empty value fits all. */
+/** An empty parameter matches every value. */
 const clearMatching = statement<{ organization: OrganizationId; provider: string; scope: string; key: string }>()(
   (db, p) =>
     db

@@ -7,7 +7,7 @@ import { type CooldownRow, CREDENTIAL_COLUMNS, type CredentialRow } from '../row
 
 type Nullable<T> = { [Key in keyof T]: T[Key] | null }
 
-/** A credential, a cooldown, or both of one id. */
+/** A credential, a cooldown, or both with the same id. */
 export type PoolRow = Nullable<CredentialRow> & {
   [Column in Exclude<keyof CooldownRow, 'scope'> as `cooldown_${Column}`]: CooldownRow[Column] | null
 }
@@ -38,7 +38,7 @@ export const remove = statement<{ organization: OrganizationId; id: CredentialId
   db.deleteFrom('credentials').where('id', '=', p('id')).where('organization_id', '=', p('organization')),
 )
 
-/** Credentials without a cooldown, both, and cooldowns of credentials that have no row (the environment's). */
+/** Credentials with and without a cooldown, and cooldowns of credentials without a row (from the environment). */
 export const poolOf = statement<{ organization: OrganizationId; provider: string }>()((db, p) =>
   db
     .selectFrom(
@@ -73,7 +73,7 @@ export const poolOf = statement<{ organization: OrganizationId; provider: string
     .orderBy('credential.number'),
 )
 
-/** No claim lasts longer: one that seems to was made before the machine's clock was set back, and counts for nothing. */
+/** A claim with more time left than this was made before the machine's clock was set back, and is ignored. */
 const MAX_CLAIM_MS = 600_000
 
 export const claim = statement<{

@@ -117,7 +117,7 @@ export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'n
       write({
         key: '',
         async work(db) {
-          // In one order everywhere, so that two processes do not wait for each other.
+          // In the same order in every process, to avoid deadlocks.
           for (const use of [...uses].sort((one, other) => (one.id < other.id ? -1 : 1))) await db.run(countUses, use)
           return true
         },
@@ -148,7 +148,7 @@ export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'n
   }
 }
 
-/** Of the joined columns: all are there or none. */
+/** The joined columns are all set or all null. */
 const cooldownIn = (row: PoolRow): Cooldown[] =>
   row.cooldown_key === null
     ? []

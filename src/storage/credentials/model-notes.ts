@@ -24,7 +24,7 @@ export function modelNoteStore({ read, write }: Database): ModelNoteStore {
   }
 }
 
-/** In the transaction of the event that taught it; what is known of other things stays. */
+/** Runs in the transaction of the event. Merges the notes into those already stored. */
 export async function noteModel(
   db: Executor,
   organization: OrganizationId,

@@ -3,29 +3,30 @@ import type { Awaitable, Executor } from './statement.ts'
 
 export type Work<T> = (db: Executor) => Awaitable<T>
 
-/** One writing method's work. It may run more than once, but commits at most once. */
+/** The work of one write. It may run more than once, but commits at most once. */
 export type Job<T> = {
-  /** Jobs of one commit run in the order of their keys, so that two processes take rows in the same order. */
+  /** Jobs of one commit run in order of their keys, so that all processes lock rows in the same order. */
   key: string
   work: Work<T>
   /**
-   * After a commit of unknown outcome: waits until it is decided, then finds what this job wrote. Undefined: it is not
-   * there and the work is done again. Without it, the caller is told that the outcome is unknown.
+   * After a commit of unknown outcome: waits until the outcome is decided, then finds the result of this job.
+   * Undefined: it was not committed, and the work runs again. Without this function, the write rejects with
+   * `outcome-unknown`.
    */
   findCommitted?: Work<T | undefined>
-  /** Whether other processes are waiting for such a write. */
+  /** Whether to notify other processes of this write. */
   announce?: boolean
 }
 
-/** What the nouns need of a database. */
+/** Access to a database, as the stores use it. */
 export type Database = {
   dialect: Dialect
   write<T>(job: Job<T>): Promise<T>
-  /** Sees committed rows only. */
+  /** Reads committed rows only. */
   read<T>(work: Work<T>): Promise<T>
-  /** The same, with all its reads at one moment. Short: a long one keeps old rows alive. */
+  /** All reads of `work` see one snapshot. Keep it short: a long one keeps old rows alive. */
   readSnapshot<T>(work: Work<T>): Promise<T>
 }
 
-/** Work in a transaction of its own: committed when it resolves, without a trace when it rejects. */
+/** Runs work in its own transaction: committed when it resolves, rolled back when it rejects. */
 export type Transact = <T>(work: Work<T>) => Promise<T>

@@ -5,7 +5,7 @@ import { statement } from './statement.ts'
 
 const some = statement<{ limit: number }>()((db, p) => db.selectFrom('runs').select('id').limit(p('limit')))
 
-test('SQLite is not made to parse a statement again by its limit', () => {
+test('a limit parameter does not make SQLite parse a statement again', () => {
   strictEqual(some.compileFor(SQLITE).sql, 'select "id" from "runs" limit ? + 0')
   strictEqual(some.compileFor(POSTGRES).sql, 'select "id" from "runs" limit $1')
 })

@@ -12,7 +12,7 @@ const SQLITE_FAULTS: Record<number, StorageFault> = {
   26: 'corrupt',
 }
 
-/** IOERR_WRITE and IOERR_SHMSIZE: what a full disk looks like from the log and its index. */
+/** IOERR_WRITE and IOERR_SHMSIZE: how SQLite reports a full disk for the WAL and its index. */
 const DISK_FULL_CODES = new Set([10 | (3 << 8), 10 | (19 << 8)])
 
 const SYSTEM_FAULTS: Record<string, StorageFault> = {
@@ -34,7 +34,10 @@ const SYSTEM_FAULTS: Record<string, StorageFault> = {
   EAI_AGAIN: 'unreachable',
 }
 
-/** SQLSTATE. Serialization failures and deadlocks are retried where they happen; the rest of a class goes by it. */
+/**
+ * SQLSTATE. Serialization failures and deadlocks are retried in `newPostgresConnection`; class 08 is handled in
+ * `faultOf`.
+ */
 const POSTGRES_FAULTS: Record<string, StorageFault> = {
   '53100': 'full',
   '25006': 'read-only',
@@ -55,31 +58,34 @@ const POSTGRES_FAULTS: Record<string, StorageFault> = {
 }
 
 const ADVICE: Record<StorageFault, string> = {
-  full: 'The disk is full. Free some space; writing goes on by itself.',
-  busy: 'Another process kept it locked for too long. Try again; if it lasts, look for a backup or a shell that holds it.',
-  'read-only': 'It cannot be written. Give the user Holdfast runs as the right to write there.',
+  full: 'The disk is full. Free some space; writes then continue without a restart.',
+  busy: 'Another process keeps it locked. Try again; if this continues, look for a backup or a shell that holds the lock.',
+  'read-only': 'It cannot be written. Give the user that runs Holdfast write permission.',
   corrupt:
-    'It is damaged. Stop Holdfast, keep the files, and restore a copy (see the .before-… files and your backups).',
-  'newer-version': 'It was written by a newer Holdfast. Start that version, or restore a copy made before the upgrade.',
+    'It is damaged. Stop Holdfast, keep the files, and restore a backup (see the .before-… files and your own backups).',
+  'newer-version':
+    'It was written by a newer Holdfast. Start that version, or restore a backup made before the upgrade.',
   'unreleased-version':
-    'Its tables were made by an unreleased checkout of Holdfast, and no migration leads from there to this version. ' +
+    'Its tables were made by an unreleased checkout of Holdfast and cannot be migrated to this version. ' +
     'Nothing was changed. Use that checkout with it, or move it away and start with an empty home or database.',
-  owned: 'Another Holdfast owns it.',
-  unreachable: 'It cannot be reached. Check that it is there and that Holdfast may reach it.',
-  'outcome-unknown': 'The connection broke during a commit. Read before writing again.',
+  owned: 'Another Holdfast process uses it. Stop that process first.',
+  unreachable:
+    'It cannot be reached. Check that the file exists or the server is running, and that Holdfast has access to it.',
+  'outcome-unknown':
+    'The connection broke during a commit, which may or may not have happened. Check before you try again.',
 }
 
-/** `place` is the file or the server, as the message names it. What is no fault of the storage comes back as it is. */
+/** `location` is the file or server named in the message. Errors that are not storage faults are returned unchanged. */
 export function toStorageError(error: unknown, location: string): unknown {
   if (error instanceof StorageError) return error
   const fault = faultOf(error)
   return fault ? storageError(fault, location, error) : error
 }
 
-export const storageError = (fault: StorageFault, place: string, cause?: unknown): StorageError =>
-  new StorageError(fault, `${place}: ${ADVICE[fault]}${causeText(cause)}`, { cause })
+export const storageError = (fault: StorageFault, location: string, cause?: unknown): StorageError =>
+  new StorageError(fault, `${location}: ${ADVICE[fault]}${causeText(cause)}`, { cause })
 
-/** Undefined for what is nobody's fault but ours or the caller's, such as a broken constraint. */
+/** Undefined for errors that are not storage faults, such as a violated constraint. */
 export function faultOf(error: unknown): StorageFault | undefined {
   if (error instanceof StorageError) return error.fault
   const { errcode, code } = error as { errcode?: number; code?: string }
@@ -88,13 +94,13 @@ export function faultOf(error: unknown): StorageFault | undefined {
   return SYSTEM_FAULTS[code] ?? POSTGRES_FAULTS[code] ?? (code.startsWith('08') ? 'unreachable' : undefined)
 }
 
-/** A serialization failure or a deadlock: nothing was written and the same work may pass the next time. */
+/** A serialization failure or a deadlock: nothing was written, and a retry may succeed. */
 export const isRetryable = (error: unknown): boolean => {
   const { code } = error as { code?: string }
   return code === '40001' || code === '40P01'
 }
 
-/** `pg` gives its own connection errors no code, so here the text is all there is. */
+/** `pg` sets no code on its connection errors, so only the text identifies them. */
 function isLostConnection(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return /connection terminated|connection ended|not queryable|timeout exceeded when trying to connect|timeout expired|read timeout/i.test(

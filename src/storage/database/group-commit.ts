@@ -5,13 +5,13 @@ import type { Executor } from './statement.ts'
 
 type GroupCommit = {
   write<T>(job: Job<T>): Promise<T>
-  /** Resolves when everything handed in so far is settled; later jobs are refused. */
+  /** Resolves when all jobs so far are settled; later jobs are refused. */
   close(): Promise<void>
 }
 
 type Ticket = { job: Job<unknown>; resolve(value: unknown): void; reject(reason: unknown): void }
 
-/** Jobs that arrive together share one transaction; each still passes or fails on its own. */
+/** Jobs that arrive together share one transaction; each still succeeds or fails on its own. */
 export function groupCommit(options: { transact: Transact; soon: Clock['soon']; announce(): void }): GroupCommit {
   const { transact, soon, announce } = options
   let waiting: Ticket[] = []
@@ -41,7 +41,7 @@ export function groupCommit(options: { transact: Transact; soon: Clock['soon']; 
   return {
     write: <T>(job: Job<T>) =>
       new Promise<T>((resolve, reject) => {
-        if (isClosed) return reject(new StorageError('unreachable', 'The store is closed; it takes no more writes.'))
+        if (isClosed) return reject(new StorageError('unreachable', 'The store is closed and accepts no more writes.'))
         waiting.push({ job, resolve: resolve as Ticket['resolve'], reject })
         schedule()
       }),
@@ -70,14 +70,14 @@ async function workThrough(group: Ticket[], db: Executor): Promise<unknown[]> {
 
 async function settleFailedGroup(group: Ticket[], error: unknown, transact: Transact): Promise<void> {
   const fault = error instanceof StorageError ? error.fault : undefined
-  // These concern the database and not a job: asking once more for each job would only multiply the wait.
+  // These faults concern the database, not a job: retrying each job would only multiply the wait.
   if (fault === 'busy' || fault === 'unreachable') return rejectAll(group, error)
   if (fault === 'outcome-unknown') {
     for (const ticket of group) await settle(ticket, () => findCommittedOrRepeat(ticket.job, error, transact))
     return
   }
   if (group.length === 1) return rejectAll(group, error)
-  // One job may have broken a constraint: alone, it fails alone.
+  // One job may have violated a constraint: run separately, only that one fails.
   for (const ticket of group) await commitGroup([ticket], transact)
 }
 

@@ -3,7 +3,7 @@ import type { OrganizationId } from '../../core/id.ts'
 import type { ListPage } from '../../ports/list-page.ts'
 import { type Awaitable, listParameters, listValues, type Parameter, type Slots, statement } from './statement.ts'
 
-/** Rows are ordered by a key and, where keys are equal, by their number. */
+/** Position of a row: lists are ordered by a key and, for equal keys, by row number. */
 type RowPosition = { key: number; number: number }
 
 export type Bounds = { lowKey: number; low: number; highKey: number; high: number; limit: number }
@@ -15,8 +15,8 @@ export const inBounds = <V extends Bounds>(key: RawBuilder<number>, p: Parameter
 const LAST = Number.MAX_SAFE_INTEGER
 
 /**
- * The rows between the cursors. Read upwards or downwards so that the limit keeps those next to the cursor; `reversed`
- * says that they then stand the wrong way round.
+ * The bounds between the cursors, and the direction in which the limit keeps the rows next to the cursor. If
+ * `reversed`, the rows come in the opposite of the requested order.
  */
 function boundsOf(
   { order, limit }: ListPage,
@@ -30,13 +30,15 @@ function boundsOf(
     high: high?.number ?? LAST,
     limit,
   }
-  // With only an end given, what is wanted is next to that end.
+  // With only `before`, the page is the rows directly before that cursor.
   const reversed = before !== undefined && after === undefined
   const isUp = (order === 'asc') !== reversed
   return { bounds, direction: isUp ? 'up' : 'down', reversed }
 }
 
-/** One page of a list: where its cursors are, the rows between them, the objects in the order that was asked for. */
+/**
+ * Reads one page of a list: finds its cursors, reads the rows between them, and returns objects in the requested order.
+ */
 export async function readPage<Row, T>(
   page: ListPage,
   { find, read, objectOf }: PageReader<Row, T>,
@@ -49,30 +51,30 @@ export async function readPage<Row, T>(
 }
 
 type PageReader<Row, T> = {
-  /** Where the row with this id is in the order of the list. */
+  /** Position of the row with this id in the list order. */
   find(id: string): Awaitable<{ key?: number; number: number } | undefined>
   read(direction: 'up' | 'down', bounds: Bounds): Awaitable<Row[]>
   objectOf(row: Row): T
 }
 
-/** Both cursors of a page as places; undefined where one is the id of nothing. */
+/** Positions of both cursors; undefined if a cursor is not a known id. */
 async function findCursors(
   { after, before }: Pick<ListPage, 'after' | 'before'>,
   find: PageReader<unknown, unknown>['find'],
 ): Promise<{ after?: RowPosition; before?: RowPosition } | undefined> {
-  const places: { after?: RowPosition; before?: RowPosition } = {}
+  const cursors: { after?: RowPosition; before?: RowPosition } = {}
   for (const [name, id] of Object.entries({ after, before })) {
     if (id === undefined) continue
     const found = await find(id)
     if (!found) return undefined
-    places[name as 'after' | 'before'] = { key: Number(found.key ?? found.number), number: found.number }
+    cursors[name as 'after' | 'before'] = { key: Number(found.key ?? found.number), number: found.number }
   }
-  return places
+  return cursors
 }
 
 type Keys<Name extends string> = Record<Name, RawBuilder<number>>
 
-/** A list for every key it can be sorted by, read upwards and downwards. */
+/** A statement for each sort key and direction. */
 export const inBothDirections = <Name extends string, List>(
   keys: Keys<Name>,
   listOf: (key: RawBuilder<number>, direction: 'asc' | 'desc') => List,
@@ -84,12 +86,12 @@ const positionBy = (table: 'agents' | 'conversations', key: RawBuilder<number>) 
     db
       .selectFrom(table)
       .select(['number', key.as('key')])
-      // A cursor is any text.
+      // Cursors come from the caller and may be any text.
       .where('id', '=', p('id') as never)
       .where('organization_id', '=', p('organization')),
   )
 
-/** Where a row stands in each of these orders. */
+/** A statement that finds the position of a row, for each sort key. */
 export const positionsBy = <Name extends string>(
   table: 'agents' | 'conversations',
   keys: Keys<Name>,
@@ -101,17 +103,17 @@ const forEach = <Name extends string, Value>(keys: Keys<Name>, make: (key: RawBu
     Value
   >
 
-/** Contains this text, in any case; what would be a wildcard is taken literally. */
+/** LIKE pattern for a case-insensitive substring; wildcards in the text are escaped. */
 export const likePattern = (text: string | undefined): string =>
   text === undefined || text === '' ? '' : `%${text.toLowerCase().replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`
 
-/** How many tags one question may name. */
+/** Maximum number of tags in a filter. */
 const TAG_SLOTS = 16
 
-/** Tags that rows are asked for. */
+/** Parameters of a tag filter. */
 export type TagValues = Slots<'tag'> & { needed: number }
 
-/** All of these tags, or any of them; none is no condition. Unused slots repeat the first. */
+/** Matches all or any of these tags; an empty list matches every row. Unused slots repeat the first tag. */
 export function tagValues(tags: readonly string[] = [], match: 'all' | 'any' = 'any'): TagValues {
   const wanted = [...new Set(tags)]
   const filled = [...wanted, ...Array<string>(Math.max(0, TAG_SLOTS - wanted.length)).fill(wanted[0] ?? '')]

@@ -3,8 +3,8 @@ import { StorageError } from '../../ports/storage-error.ts'
 import { faultOf, toStorageError } from './faults.ts'
 
 /**
- * Proof that nobody else runs turns in this home: an exclusive transaction on a file that nothing else opens. The
- * operating system ends it with the process, however that dies.
+ * Proves that no other process runs turns in this home: an exclusive transaction on a file used for nothing else. The
+ * operating system releases it when the process ends, even by kill -9.
  */
 export function takeOwnerLock(file: string, home: string): { release(): void } {
   let lock: DatabaseSync | undefined
@@ -18,8 +18,8 @@ export function takeOwnerLock(file: string, home: string): { release(): void } {
     if (faultOf(error) !== 'busy') throw toStorageError(error, file)
     throw new StorageError(
       'owned',
-      `${home} is in use by another Holdfast, which runs its turns. Stop that one first, talk to it over HTTP, or give ` +
-        'this one a home of its own (HOLDFAST_HOME).',
+      `${home} is in use by another Holdfast process. Stop that process first, use its HTTP API, or set HOLDFAST_HOME to ` +
+        'another folder.',
       { cause: error },
     )
   }

@@ -7,15 +7,15 @@ import { POSTGRES } from './dialect.ts'
 import { faultOf, isRetryable, storageError, toStorageError } from './faults.ts'
 import type { Executor, Statement, Values } from './statement.ts'
 
-/** How long a server that says nothing is waited for before the connection counts as lost. */
+/** Query timeout after which the connection counts as lost. */
 const ANSWER_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 5_000
 /**
- * A process that is stopped or cut off in the middle of a transaction must not keep its rows locked: others could not
- * take its runs over. Half a lease, so that the rows are free when the lease has run out.
+ * A process that is paused or cut off in a transaction must not keep its rows locked, because other workers could not
+ * take over its runs. Half a lease, so that the rows are free when the lease expires.
  */
 const IDLE_TRANSACTION_MS = 5_000
-/** Deadlocks and serialization failures pass as soon as the other one is through. */
+/** Attempts at a transaction that meets deadlocks or serialization failures; these pass once the other one has ended. */
 const MAX_ATTEMPTS = 5
 
 const INT8 = 20
@@ -26,19 +26,19 @@ export const clientConfig = (url: string): ClientConfig => ({
   query_timeout: ANSWER_TIMEOUT_MS,
   keepAlive: true,
   application_name: 'holdfast',
-  // Milliseconds and counts fit into a number.
+  // Parse bigint as number: times and counts fit.
   types: {
     getTypeParser: ((oid: number, format: 'text') =>
       oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
   },
 })
 
-/** A connection that transactions go through one after the other and that comes back by itself after a loss. */
+/** A connection that runs transactions one at a time and reconnects after a loss. */
 export type PostgresConnection = {
   transact: Transact
-  /** Sent when the lane gets to it; a loss is nobody's concern. */
+  /** Sends without waiting; a failure is ignored. */
   send(sql: string): void
-  /** What the server calls our connection. */
+  /** Backend process id of this connection. */
   processId(): number | undefined
   close(): Promise<void>
 }
@@ -52,7 +52,7 @@ export function newPostgresConnection({ url, location, settings }: PostgresConne
 
   async function connect() {
     const client = new pg.Client(clientConfig(url))
-    // Without a listener a broken connection would end the process; whoever uses it next is told.
+    // Without a listener a broken connection would end the process; the next query reports the error.
     client.on('error', () => drop(client))
     client.on('end', () => drop(client))
     await client.connect()
@@ -66,11 +66,11 @@ export function newPostgresConnection({ url, location, settings }: PostgresConne
     if (current?.client !== client) return
     current = undefined
     client.end().catch(() => {
-      // It is gone already, which is what we want.
+      // Already closed.
     })
   }
 
-  /** A connection that lay idle may have died unnoticed; only a fresh one proves that the server is away. */
+  /** An idle connection may have died unnoticed; only a failure on a fresh one shows that the server is unreachable. */
   async function transactOnce<T>(work: (db: Executor) => T | Promise<T>, mayReconnect: boolean): Promise<T> {
     const wasIdle = current !== undefined
     let isCommitting = false
@@ -81,7 +81,7 @@ export function newPostgresConnection({ url, location, settings }: PostgresConne
       const answer = await work(postgresExecutor(client))
       isCommitting = true
       const { command } = await client.query('commit')
-      if (command !== 'COMMIT') throw new Error('the transaction was rolled back by an error that nobody reported')
+      if (command !== 'COMMIT') throw new Error('the server rolled back the transaction without reporting an error')
       return answer
     } catch (error) {
       const isLost = faultOf(error) === 'unreachable'
@@ -100,18 +100,18 @@ export function newPostgresConnection({ url, location, settings }: PostgresConne
     try {
       await client.query('rollback')
     } catch {
-      // A connection that cannot roll back is dropped, and the server rolls back for it.
+      // A connection that cannot roll back is dropped, which makes the server roll back.
       drop(client)
     }
   }
 
   const transact: Transact = (work) =>
     withLock(async () => {
-      for (let repeat = 1; ; repeat++) {
+      for (let attempt = 1; ; attempt++) {
         try {
           return await transactOnce(work, true)
         } catch (error) {
-          if (isRetryable(error) && repeat < MAX_ATTEMPTS) continue
+          if (isRetryable(error) && attempt < MAX_ATTEMPTS) continue
           throw toStorageError(error, location)
         }
       }
@@ -123,7 +123,7 @@ export function newPostgresConnection({ url, location, settings }: PostgresConne
       const client = current?.client
       if (!client) return
       sent = client.query(sql).catch(() => {
-        // A nudge only: who misses it looks again by itself.
+        // Only a wake-up signal: a process that misses it polls anyway.
       })
     },
     processId: () => current?.processId,
@@ -137,15 +137,15 @@ export function newPostgresConnection({ url, location, settings }: PostgresConne
   }
 }
 
-/** Several statements in one message come back as a list, which the types of `pg` do not say. */
+/** `pg` returns a list for several statements in one query, which its types do not express. */
 function lastResult<T>(results: T): T {
   return Array.isArray(results) ? results.at(-1) : results
 }
 
-/** PostgreSQL keeps no NUL in text. What callers say is cleaned at the door, but providers and tools say what they like. */
+/** PostgreSQL text cannot hold NUL. Input of callers is cleaned earlier, but output of providers and tools is not. */
 const withoutNul = (value: Value): Value => (typeof value === 'string' ? cleanText(value) : value)
 
-/** The server parses each statement once per connection and knows it by its slot from then on. */
+/** Prepared statements: the server parses each one once per connection, named by its slot. */
 export function postgresExecutor(client: Pick<ClientBase, 'query'>): Executor {
   async function query<V extends Values, Row>(statement: Statement<V, Row>, values: V) {
     const { sql, bind } = statement.compileFor(POSTGRES)

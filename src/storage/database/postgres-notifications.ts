@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 import { clientConfig } from './postgres-connection.ts'
 
-/** One channel for everything: a nudge says that something happened, never what. */
+/** One channel for all writes: a notification carries no data. */
 export const CHANNEL = 'holdfast'
 
 const RECONNECT_MS = 1_000
@@ -12,10 +12,13 @@ type PostgresNotifications = { listen: Store['onForeignWrite']; close(): Promise
 
 type NotificationOptions = { url: string; clock: Clock; isOurs(processId: number): boolean }
 
-/** Hears of other processes' commits. While the connection is away nudges are missed, so its return is one. */
+/**
+ * Listens for commits of other processes. Notifications are missed while the connection is down, so reconnecting counts
+ * as one.
+ */
 export function newPostgresNotifications({ url, clock, isOurs }: NotificationOptions): PostgresNotifications {
   const listeners = new Set<() => void>()
-  let listening: { over: AbortController; done: Promise<void> } | undefined
+  let listening: { stopping: AbortController; done: Promise<void> } | undefined
 
   const notify = () => {
     for (const listener of [...listeners]) listener()
@@ -31,7 +34,7 @@ export function newPostgresNotifications({ url, clock, isOurs }: NotificationOpt
   async function stop(): Promise<void> {
     const ending = listening
     listening = undefined
-    ending?.over.abort()
+    ending?.stopping.abort()
     await ending?.done
   }
 
@@ -40,7 +43,7 @@ export function newPostgresNotifications({ url, clock, isOurs }: NotificationOpt
       listeners.add(listener)
       if (!listening) {
         const stopping = new AbortController()
-        listening = { over: stopping, done: listenUntilStopped(stopping) }
+        listening = { stopping, done: listenUntilStopped(stopping) }
       }
       return () => {
         listeners.delete(listener)
@@ -53,7 +56,7 @@ export function newPostgresNotifications({ url, clock, isOurs }: NotificationOpt
 
 type ListenOnceOptions = { url: string; signal: AbortSignal; notify(): void; isOurs(processId: number): boolean }
 
-/** Returns when the connection is lost or nobody listens any more. Never rejects. */
+/** Resolves when the connection is lost or the signal aborts. Never rejects. */
 async function listenOnce({ url, signal, notify, isOurs }: ListenOnceOptions): Promise<void> {
   const client = new pg.Client(clientConfig(url))
   const lost = new Promise<void>((resolve) => {
@@ -70,7 +73,7 @@ async function listenOnce({ url, signal, notify, isOurs }: ListenOnceOptions): P
     notify()
     await lost
   } catch {
-    // The server is away; the caller tries again.
+    // The server is unreachable; the caller reconnects.
   }
   await endQuietly(client)
 }
@@ -79,6 +82,6 @@ async function endQuietly(client: Client): Promise<void> {
   try {
     await client.end()
   } catch {
-    // It was gone already.
+    // Already closed.
   }
 }

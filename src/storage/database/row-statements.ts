@@ -3,20 +3,20 @@ import type { BlockId, OrganizationId } from '../../core/id.ts'
 import type { NewRow, Tables } from '../rows/tables.ts'
 import { type Parameter, type Statement, statement, type Values } from './statement.ts'
 
-// Kysely checks queries of one table. Here the table is a parameter, so the signatures say what a statement takes and
-// gives, and the bodies are cast to them.
+// Kysely checks queries of a fixed table. Here the table is a parameter, so the signatures state the types, and the
+// bodies are cast to them.
 
 type TableName = keyof Tables & string
 type ColumnOf<Name extends TableName> = keyof NewRow<Name> & string
 
-/** Columns an insert must name: those that are neither nullable nor filled by the database. */
+/** Columns that an insert must name: not nullable and without a default. */
 type NeededColumn<Name extends TableName> = {
   [Column in keyof Insertable<Tables[Name]>]-?: Record<never, never> extends Pick<Insertable<Tables[Name]>, Column>
     ? never
     : Column
 }[keyof Insertable<Tables[Name]>]
 
-/** Inserts a row; the values come under the names of their columns. */
+/** Inserts a row; parameters are named like their columns. */
 export const insertInto = <Name extends TableName, const Column extends ColumnOf<Name>>(
   table: Name,
   columns: NeededColumn<Name> extends Column ? readonly Column[] : never,
@@ -30,7 +30,7 @@ type OwnedTable = {
 
 type IdOf<Name extends OwnedTable> = Tables[Name]['id']
 
-/** Sets the columns of the row that has this id, except for those that never change. */
+/** Updates the row with this id, except for columns that never change. */
 export const updateById = <Name extends OwnedTable, const Column extends ColumnOf<Name>>(
   table: Name,
   columns: readonly Column[],
@@ -45,7 +45,7 @@ export const updateById = <Name extends OwnedTable, const Column extends ColumnO
 
 const FIXED: readonly string[] = ['id', 'organization_id', 'created_at']
 
-/** A row by its id; another organization's looks missing. `locked` keeps it to the transaction. */
+/** Selects a row by id; rows of other organizations look missing. `locked` also locks it until the transaction ends. */
 export function rowById<Name extends OwnedTable>(table: Name) {
   type Key = { organization: OrganizationId; id: IdOf<Name> }
   const select = (isLocked: boolean): Statement<Key, Selectable<Tables[Name]>> =>
@@ -60,7 +60,7 @@ export function rowById<Name extends OwnedTable>(table: Name) {
   return { plain: select(false), locked: select(true) }
 }
 
-/** A parameter for each of these columns, under its name. */
+/** A parameter for each column, named like it. */
 export const parametersOf = <V, const Column extends keyof V & string>(
   parameter: Parameter<V>,
   columns: readonly Column[],

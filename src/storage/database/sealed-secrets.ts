@@ -2,13 +2,13 @@ import type { AgentId } from '../../core/id.ts'
 import type { Database } from './database.ts'
 import { statement } from './statement.ts'
 
-/** A row whose secrets are sealed under the key of the home. */
+/** A row with secrets sealed by the key of the home. */
 type SealedRecord<Id extends string> = { number: number; id: Id; sealed: { secret: string } }
 
-/** For the rotation of that key, over the rows of all organizations. */
+/** For key rotation, over the rows of all organizations. */
 type SealedSecrets<Id extends string> = {
   sealedPage(after: number, limit: number): Promise<SealedRecord<Id>[]>
-  /** False if it was changed meanwhile. */
+  /** False: the secrets changed meanwhile. */
   reseal(id: Id, from: { secret: string }, to: { secret: string }): Promise<boolean>
 }
 
@@ -37,7 +37,7 @@ export function sealedSecrets<Id extends string>(table: Table, { read, write }: 
 }
 
 function statementsFor(named: Table) {
-  // The two have these columns alike, which a type of both cannot say.
+  // Both tables have these columns, which a union type cannot express.
   const table = named as 'agents'
   return {
     page: statement<{ after: number; limit: number }>()((db, p) =>

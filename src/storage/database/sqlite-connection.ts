@@ -8,24 +8,24 @@ import type { Awaitable, Compiled, Executor, Statement, Values } from './stateme
 
 export type SqliteConnection = {
   database: DatabaseSync
-  /** What to call it in an error. */
+  /** Name of the database in error messages. */
   location: string
   transact: Transact
-  /** Reads in one transaction that never asks for the right to write. */
+  /** Reads in one transaction that takes no write lock. */
   readSnapshot: Transact
-  /** Work outside a transaction that must not fall into somebody else's. */
+  /** Runs work outside any transaction, after open transactions of this connection have ended. */
   exclusively<T>(work: Work<T>): Promise<T>
-  /** The same without waiting, for one statement; `busy` while a transaction is open. */
+  /** Runs one statement synchronously; `busy` while a transaction is open. */
   runSync<T>(work: (db: Executor) => T): T | 'busy'
-  /** Straight to the connection: only for one that nothing else writes through. */
+  /** Direct access, without the mutex. */
   executor: Executor
-  /** Stores on this very connection that want to hear of each other's writes. */
+  /** Stores on this connection, notified of each other's writes. */
   listeners: Set<() => void>
 }
 
 const connections = new WeakMap<DatabaseSync, SqliteConnection>()
 
-/** One per open database, however many stores share it: their transactions must not run into each other. */
+/** One per open database, shared by all its stores, so that their transactions do not interleave. */
 export function sqliteConnection(database: DatabaseSync, location: string): SqliteConnection {
   const known = connections.get(database)
   if (known) return known
@@ -50,7 +50,7 @@ function connect(database: DatabaseSync, location: string): SqliteConnection {
         commit.run()
         return answer
       } catch (error) {
-        // SQLite has already rolled back by itself after some faults, a full disk among them.
+        // SQLite rolls back by itself after some faults, for example a full disk.
         if (database.isTransaction) rollback.run()
         throw toStorageError(error, location)
       }
@@ -79,8 +79,9 @@ function connect(database: DatabaseSync, location: string): SqliteConnection {
 }
 
 /**
- * Reads of committed rows, on the writer where its pages are warm: a second connection has to read them anew after every
- * commit (measured: four times the cost). A statement runs in one go, so it need only keep out of open transactions.
+ * Reads committed rows, preferably on the writer, whose page cache is warm: a second connection reads pages again after
+ * every commit (measured: four times the cost). A statement runs synchronously, so it only has to avoid open
+ * transactions.
  */
 export function readCommitted(writer: SqliteConnection, reader: SqliteConnection): Transact {
   const free = ({ database, executor }: SqliteConnection) => (database.isTransaction ? undefined : executor)
@@ -92,7 +93,7 @@ export function readCommitted(writer: SqliteConnection, reader: SqliteConnection
     get: (query, values) => run((db) => db.get(query, values)),
     all: (query, values) => run((db) => db.all(query, values)),
     rows: (query, values) => run((db) => db.rows(query, values)),
-    // Refused there: nothing is written by a read.
+    // The reader is read-only and refuses writes.
     run: (query, values) => reader.exclusively((db) => db.run(query, values)),
   }
   return async (work) => {
@@ -127,7 +128,7 @@ function sqliteExecutor(database: DatabaseSync): Executor {
     },
     rows(query, values) {
       const { compiled, statement } = prepare(query)
-      // Each statement is read in one way only, so this is not undone.
+      // Each statement is always read in the same mode, so this is not reset.
       statement.setReturnArrays(true)
       return statement.all(...compiled.bind(values)) as unknown as Value[][]
     },

@@ -8,25 +8,25 @@ export type Awaitable<T> = T | Promise<T>
 
 /** A query written once, compiled once per database and prepared once per connection. */
 export type Statement<V, Row> = {
-  /** Where each connection keeps its prepared form. */
+  /** Index under which each connection caches the prepared statement. */
   readonly slot: number
   compileFor(dialect: Dialect): Compiled
-  /** Only for types: what it takes and what it gives. */
+  /** Type-level only: parameters and row type. */
   readonly types?: (values: V) => Row
 }
 
-/** Stands for the value of that name, which comes with each execution: it has its type, and Kysely checks it as one. */
+/** Placeholder for a named value that each execution supplies; typed like the value, so Kysely checks it. */
 export type Parameter<V> = <Name extends keyof V & string>(name: Name) => V[Name]
 
 type Build<V, Row> = (db: Kysely<Tables>, parameter: Parameter<V>, dialect: Dialect) => Compilable<Row>
 
-/** Runs statements inside one connection. SQLite answers with plain values, PostgreSQL with promises. */
+/** Runs statements on one connection. SQLite returns values, PostgreSQL promises. */
 export type Executor = {
   get<V extends Values, Row>(statement: Statement<V, Row>, values: V): Awaitable<Row | undefined>
   all<V extends Values, Row>(statement: Statement<V, Row>, values: V): Awaitable<Row[]>
-  /** Rows as lists, in the order of the columns: half the cost of objects, for long reads. */
+  /** Rows as arrays, in column order: half the cost of objects, for long reads. */
   rows<V extends Values, Row>(statement: Statement<V, Row>, values: V): Awaitable<Value[][]>
-  /** Answers with the number of rows changed. */
+  /** Returns the number of rows changed. */
   run<V extends Values, Row>(statement: Statement<V, Row>, values: V): Awaitable<number>
 }
 
@@ -50,10 +50,10 @@ export function statement<V extends Values>() {
   }
 }
 
-/** Values of a list under numbered names, for `in`: `tag0`, `tag1`, … */
+/** List values under numbered names, for `in`: `tag0`, `tag1`, … */
 export type Slots<Name extends string, Item = string> = { [Slot in `${Name}${number}`]: Item }
 
-/** As many parameters as a list may have items; unused ones are filled with an impossible value. */
+/** A fixed number of parameters for a list; `listValues` fills unused ones with ''. */
 export const listParameters = <V, Name extends string>(
   parameter: Parameter<V>,
   name: Name,
@@ -66,7 +66,8 @@ export function listValues<Name extends string, Item extends string>(
   items: readonly Item[],
   count: number,
 ): Slots<Name, Item> {
-  if (items.length > count) throw new Error(`at most ${count} values fit into ${name}`)
+  if (items.length > count)
+    throw new Error(`too many values for ${name}: ${items.length}, at most ${count} are allowed`)
   const slots = Array.from({ length: count }, (_, index) => [`${name}${index}`, items[index] ?? ''])
   return Object.fromEntries(slots)
 }

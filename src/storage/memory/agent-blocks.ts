@@ -7,7 +7,7 @@ import { invalidatePrompts } from './stale-prompts.ts'
 
 type AgentBlockIds = { organizationId: OrganizationId; agentId: AgentId; blockId: BlockId }
 
-/** These and no others, in this order. Its callers know that the blocks are there and their labels differ. */
+/** Attaches exactly these blocks, in this order. Callers check that the blocks exist and their labels differ. */
 export async function attachBlocks(
   db: Executor,
   { id, organizationId }: { id: AgentId; organizationId: OrganizationId },
@@ -38,7 +38,7 @@ export async function detachBlock(db: Executor, { organizationId, agentId, block
   return isGone
 }
 
-/** No agent that has this block has another one of that label. */
+/** True if no agent with this block has another block with that label. */
 export const isLabelFree = async (db: Executor, blockId: BlockId, label: string): Promise<boolean> =>
   !(await db.get(conflictingBlocks, { block: blockId, label }))
 
@@ -62,7 +62,7 @@ const attachedWithLabel = statement<{ agent: AgentId; label: string }>()((db, p)
   db.selectFrom('agent_blocks').select('block_id').where('agent_id', '=', p('agent')).where('label', '=', p('label')),
 )
 
-/** Behind those it has; the label is the block's own. */
+/** After the agent's other blocks, with the label of the block. */
 const attach = statement<{ agent: AgentId; block: BlockId; organization: OrganizationId }>()((db, p) =>
   db
     .insertInto('agent_blocks')

@@ -110,7 +110,7 @@ export async function insertBlock(db: Executor, block: Block): Promise<void> {
   await db.run(insert, BLOCK.rowOf(block))
 }
 
-/** Answers whether the block was still the one that was read. */
+/** False: the block has changed since it was read. */
 export async function replaceBlockValue(
   db: Executor,
   write: { organizationId: OrganizationId; id: BlockId; value: string; version: number; at: number },
@@ -140,7 +140,7 @@ const replaceValue = statement<{
     .where('id', '=', p('id'))
     .where('organization_id', '=', p('organization'))
     .where('version', '=', p('version'))
-    // A person may have locked it, or lowered its limit, since the tool looked.
+    // A user may have locked it, or lowered its limit, since the tool read it.
     .where('read_only', '=', sql.lit(0))
     .where(sql<SqlBool>`length(cast(${p('value')} as text)) <= char_limit`),
 )

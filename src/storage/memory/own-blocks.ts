@@ -8,20 +8,20 @@ import { blocksOfAgent, removeBlock } from './blocks.ts'
 
 type OwnBlocksRow = Pick<ConversationRow, 'organization_id' | 'agent_id' | 'own_blocks'>
 
-/** What a conversation reads and edits: the agent's blocks, with its own in place of those it has a copy of. */
+/** Blocks of a conversation: the agent's blocks, with its own copies in their place. */
 export async function blocksInConversation(db: Executor, row: OwnBlocksRow): Promise<Block[]> {
   const { organization_id: organization, agent_id: agent } = row
   const shared = (await db.all(blocksOfAgent, { organization, agent })).map(BLOCK.objectOf)
   const own: Block[] = []
   for (const id of ownBlockIds(row)) {
     const found = await db.get(byId.plain, { organization, id })
-    // One that was deleted by hand gives way to the shared one.
+    // A deleted copy is replaced by the shared block again.
     if (found) own.push(BLOCK.objectOf(found))
   }
   return withConversationBlocks(shared, own)
 }
 
-/** They go with their conversation. */
+/** Own blocks are deleted with their conversation. */
 export async function removeOwnBlocks(db: Executor, row: Pick<OwnBlocksRow, 'own_blocks'>): Promise<void> {
   for (const id of ownBlockIds(row)) await removeBlock(db, id)
 }

@@ -63,7 +63,7 @@ const waitingAfter = statement<{ after: number; limit: number }>()((db, p) =>
     .limit(p('limit')),
 )
 
-/** Only of a passage that is still there. */
+/** Inserts nothing if the passage was deleted meanwhile. */
 const keep = statement<{ number: number; model: string; vector: string | null; refusal: string | null }>()((db, p) =>
   db
     .insertInto('passage_vectors')

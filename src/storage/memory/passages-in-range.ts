@@ -10,7 +10,7 @@ const byNumber = statement<{ number: number }>()((db, p) =>
   db.selectFrom('passages').select(PASSAGE.columns).where('number', '=', p('number')),
 )
 
-/** By its place in the table, which a query that knows the organization has found. */
+/** By row number; the query that found it has checked the organization. */
 export async function passageAt(db: Executor, number: number): Promise<Passage | undefined> {
   const row = await db.get(byNumber, { number })
   return row && PASSAGE.objectOf(row)
@@ -23,7 +23,7 @@ export const rangeOf = ({ tags, tagMatch, from, to, limit }: PassageQuery) => ({
   ...tagValues(tags, tagMatch),
 })
 
-/** A blank agent is any. */
+/** An empty agent matches all. */
 export type PassageRange = TagValues & {
   organization: OrganizationId
   agent: string
@@ -34,7 +34,7 @@ export type PassageRange = TagValues & {
 
 export type PassageScope = 'one agent' | 'all agents'
 
-/** Of this agent or of all, in this time, with these tags. */
+/** Passages of one agent or all, in a time range, with tags. */
 export function passagesInRange<V extends PassageRange>(
   p: Parameter<V>,
   scope: PassageScope,

@@ -43,14 +43,14 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
         const terms = searchTerms(query.text)
         const values = { organization: organizationId, agent: agentId ?? '', ...rangeOf(query) }
         const { newest, matching, containing: plain } = SEARCHES[agentId === undefined ? 'all agents' : 'one agent']
-        // A question without a word asks for what is newest.
+        // A query without words returns the newest passages.
         if (terms.length === 0) return (await db.all(newest, values)).map(PASSAGE.objectOf)
         const words = searchWords(query.text)
-        const asked = { ...values, sqlite: matchAnyOf(words), postgres: words.join(' | ') }
-        const byWords = words.length === 0 ? [] : (await db.all(matching, asked)).map(PASSAGE.objectOf)
+        const wordValues = { ...values, sqlite: matchAnyOf(words), postgres: words.join(' | ') }
+        const byWords = words.length === 0 ? [] : (await db.all(matching, wordValues)).map(PASSAGE.objectOf)
         const unspaced = terms.filter(isUnspaced).slice(0, MAX_UNSPACED_TERMS)
         if (unspaced.length === 0) return byWords
-        // The index knows words between spaces; what is written without them is looked for as it is.
+        // The index splits words at spaces; text in scripts without spaces is matched as a substring.
         const signs = listValues(
           'sign',
           unspaced.map((term) => `%${term.plain}%`),
@@ -66,9 +66,9 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
       write({
         key: agentId,
         async work(db) {
-          const place = { organization: organizationId, agent: agentId, id }
-          await db.run(removeVector, place)
-          return (await db.run(remove, place)) > 0
+          const key = { organization: organizationId, agent: agentId, id }
+          await db.run(removeVector, key)
+          return (await db.run(remove, key)) > 0
         },
       }),
   }
@@ -79,7 +79,7 @@ export async function insertPassage(db: Executor, passage: Passage): Promise<voi
   await invalidatePrompts(db, passage.agentId)
 }
 
-/** FTS5: each word in quotes, so that none is an operator. */
+/** FTS5: quoted, so that no word is read as an operator. */
 const matchAnyOf = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(' OR ')
 
 const idOf = ({ organizationId, agentId, id }: Passage) => ({ organization: organizationId, agent: agentId, id })
@@ -144,7 +144,7 @@ const newestIn = (scope: PassageScope) =>
       .limit(p('limit')),
   )
 
-/** Any of the words, and the more and the rarer the better, as each database counts it. */
+/** Matches any of the words, ranked by the database. */
 const matchingIn = (scope: PassageScope) =>
   statement<PassageRange & { sqlite: string; postgres: string }>()((db, p, dialect) => {
     const inAgent = db
@@ -164,15 +164,15 @@ const matchingIn = (scope: PassageScope) =>
         .orderBy(sql`hits.rank`)
         .orderBy('number', 'desc')
         .limit(p('limit'))
-    const question = sql`to_tsquery('simple', ${p('postgres')})`
+    const tsquery = sql`to_tsquery('simple', ${p('postgres')})`
     return inAgent
-      .where(sql<SqlBool>`search @@ ${question}`)
-      .orderBy(sql`ts_rank_cd(search, ${question}) desc`)
+      .where(sql<SqlBool>`search @@ ${tsquery}`)
+      .orderBy(sql`ts_rank_cd(search, ${tsquery}) desc`)
       .orderBy('number', 'desc')
       .limit(p('limit'))
   })
 
-/** Signs and pictures that one question may have. */
+/** Maximum terms in scripts without spaces, and emoji, per query. */
 const MAX_UNSPACED_TERMS = 8
 
 const containingIn = (scope: PassageScope) =>

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AgentId } from '../../core/id.ts'
 import { type Executor, statement } from '../database/statement.ts'
 
-/** The next turn of each conversation compiles its prompt again. */
+/** Clears the compiled prompts: the next turn of each conversation compiles a new one. */
 export async function invalidatePrompts(db: Executor, agentId: AgentId): Promise<void> {
   await db.run(clearPrompts, { agent: agentId })
 }

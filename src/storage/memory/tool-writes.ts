@@ -5,7 +5,7 @@ import type { Executor } from '../database/statement.ts'
 import { replaceBlockValue } from './blocks.ts'
 import { insertPassage } from './passages.ts'
 
-/** Throws what rolls the whole commit back if a row is no longer the one the tool read. */
+/** Throws StaleWrite, which rolls back the whole commit, if a row is not the version that the tool read. */
 export async function applyToolWrite(
   db: Executor,
   run: { organization_id: OrganizationId; agent_id: AgentId },

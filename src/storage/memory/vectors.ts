@@ -2,16 +2,16 @@ import type { NewVector } from '../../ports/vector-store.ts'
 import type { Database } from '../database/database.ts'
 import type { Awaitable, Executor } from '../database/statement.ts'
 
-/** All of them in one commit, which may be repeated: a vector is put where it was. */
+/** Stores all vectors in one commit. Safe to repeat: a vector replaces the one before. */
 export const saveVectors = (
   vectors: readonly NewVector[],
-  keep: (db: Executor, vector: NewVector) => Awaitable<unknown>,
+  save: (db: Executor, vector: NewVector) => Awaitable<unknown>,
   write: Database['write'],
 ): Promise<void> =>
   write({
     key: vectors[0]?.agentId ?? '',
     async work(db) {
-      for (const vector of vectors) await keep(db, vector)
+      for (const vector of vectors) await save(db, vector)
     },
     findCommitted: () => undefined,
   })
@@ -21,26 +21,27 @@ export const toVectorColumns = (result: NewVector['result']) => ({
   refusal: result.type === 'refused' ? result.detail : null,
 })
 
-/** How many texts one question is compared with, the newest of them. */
+/** Maximum texts that a query is compared with, the newest first. */
 const MAX_COMPARED = 20_000
-/** Between two pages others get their turn (measured: 9 ms for 500 of 1,536 numbers). */
+/** Other tasks run between two pages (measured: 9 ms for 500 vectors of 1,536 dimensions). */
 export const VECTOR_PAGE = 500
 
 type VectorRow = { number: number; vector: string | null }
 
-/** The numbers of the nearest, from pages of at most `VECTOR_PAGE` rows with falling numbers. */
+/** Numbers of the nearest rows, from pages of at most `VECTOR_PAGE` rows in descending order. */
 export async function findNearest(
   query: { vector: readonly number[]; limit: number },
   pageBelow: (number: number) => Promise<VectorRow[]>,
   yieldToOthers: () => Promise<void>,
 ): Promise<number[]> {
   const target = Float32Array.from(query.vector)
-  let best: { number: number; nearness: number }[] = []
+  let best: { number: number; similarity: number }[] = []
   let below = Number.MAX_SAFE_INTEGER
   for (let compared = 0; compared < MAX_COMPARED; compared += VECTOR_PAGE) {
     const rows = await pageBelow(below)
-    for (const { number, vector } of rows) best.push({ number, nearness: similarityOf(target, decodeVector(vector!)) })
-    best = best.sort((one, other) => other.nearness - one.nearness).slice(0, query.limit)
+    for (const { number, vector } of rows)
+      best.push({ number, similarity: similarityOf(target, decodeVector(vector!)) })
+    best = best.sort((one, other) => other.similarity - one.similarity).slice(0, query.limit)
     if (rows.length < VECTOR_PAGE) break
     below = rows.at(-1)!.number
     await yieldToOthers()
@@ -48,7 +49,10 @@ export async function findNearest(
   return best.map(({ number }) => number)
 }
 
-/** A byte for each number, relative to the largest: an angle needs no more, and a search reads a quarter. */
+/**
+ * One byte per dimension, relative to the largest value: precise enough for an angle, and a quarter of the bytes to
+ * read.
+ */
 function encodeVector(vector: readonly number[]): string {
   let largest = 0
   for (const value of vector) largest = Math.max(largest, Math.abs(value))
@@ -61,7 +65,7 @@ function decodeVector(text: string): Int8Array {
   return new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
-/** The cosine, but for the length of the question, which is the same for all. */
+/** Cosine similarity, not divided by the length of the query vector, which is the same for all rows. */
 function similarityOf(target: Float32Array, vector: Int8Array): number {
   if (target.length !== vector.length) return -Infinity
   let product = 0

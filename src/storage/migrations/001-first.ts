@@ -6,7 +6,7 @@ export const first: Migration = {
   name: 'first',
   digest: 'd2bc95bd9cd986e5',
   up: ({ name, identity, clustered }) => [
-    // Names and values of secrets are ciphertext under the key of the home, bound to the agent.
+    // Names and values of secrets are ciphertext, sealed by the key of the home and bound to the agent.
     `create table agents (
       number ${identity},
       id text not null unique,
@@ -108,7 +108,7 @@ export const first: Migration = {
       primary key (conversation_id, idempotency_key)
     ) ${clustered}`,
 
-    // A client's name for an input belongs to one run: the database refuses a second.
+    // A client-supplied input id belongs to one run: the database refuses a second.
     `create table run_otids (
       conversation_id text not null,
       otid text not null,
@@ -163,7 +163,7 @@ export const first: Migration = {
       primary key (run_number, seq)
     )`,
 
-    // A fork has rows of its own for what it was copied from; callers know a copy by the id of its original.
+    // A fork has its own rows for copied messages; callers know a copy by the id of its original.
     `create table messages (
       id text not null primary key,
       organization_id text not null,
@@ -214,7 +214,7 @@ export const first: Migration = {
     'create unique index agent_blocks_by_label on agent_blocks (agent_id, label)',
     'create index agent_blocks_by_block on agent_blocks (block_id)',
 
-    // Tokens, headers and variables are in sealed_secrets as ciphertext only.
+    // sealed_secrets holds tokens, headers and variables as ciphertext.
     `create table mcp_servers (
       number ${identity},
       id text not null unique,
@@ -243,7 +243,7 @@ export const first: Migration = {
     'create unique index tools_by_name on tools (organization_id, name)',
     'create index tools_by_mcp_server on tools (mcp_server_id)',
 
-    // Secrets are here as ciphertext only; the key is in a file of the home.
+    // Secrets are ciphertext; the key is in a file of the home.
     `create table credentials (
       number ${identity},
       id text not null unique,
@@ -308,7 +308,7 @@ export const first: Migration = {
       unique (organization_id, name)
     )`,
 
-    // Of a key only its digest is kept: a reader of this table cannot use the key.
+    // Only the digest of a key is stored: a reader of this table cannot use the key.
     `create table api_keys (
       number ${identity},
       id text not null unique,

@@ -16,7 +16,7 @@ export const passageTables = ({ name, identity, clustered }: Options): string[] 
   'create index passages_by_agent on passages (agent_id, number)',
   ...PASSAGE_WORDS[name],
 
-  // A passage without a row waits for its vector; one with a refusal has none from this model and never will.
+  // A passage without a row is not embedded yet; one with a refusal was rejected by this model and is not retried.
   `create table passage_vectors (
     passage_number bigint not null primary key,
     organization_id text not null,
@@ -29,7 +29,7 @@ export const passageTables = ({ name, identity, clustered }: Options): string[] 
 ]
 
 const PASSAGE_WORDS: Record<Dialect['name'], string[]> = {
-  // The index keeps no copy of the text: it is told of each row that comes and goes.
+  // The index holds no copy of the text: triggers add and remove its rows.
   sqlite: [
     `create virtual table passages_search using fts5(content, content='passages', content_rowid='number')`,
     `create trigger passages_search_insert after insert on passages begin
@@ -45,9 +45,12 @@ const PASSAGE_WORDS: Record<Dialect['name'], string[]> = {
   ],
 }
 
-/** Part of the first migration: the words and vectors of messages. Searches and an idle server write them, never a turn. */
+/**
+ * Part of the first migration: words and vectors of messages. Written by searches and background jobs, never by a turn.
+ */
 export const messageIndexTables = ({ name, identity, clustered }: Options): string[] => [
-  // `embedded_by` is the model that was asked; a message without one waits, and only what was said is ever asked for.
+  // `embedded_by` is the model that embedded the message; null means not embedded yet. Only user, assistant and system
+  // messages are embedded.
   `create table message_index (
     number ${identity},
     organization_id text not null,
@@ -90,7 +93,8 @@ export const messageIndexTables = ({ name, identity, clustered }: Options): stri
 ]
 
 const MESSAGE_WORDS: Record<Dialect['name'], string[]> = {
-  // Words only, no text. `scope` names the organization, agent and conversation, so that words of others are passed over.
+  // Words only, no text. `scope` holds organization, agent and conversation, so that a search skips the words of
+  // others.
   sqlite: [
     `create virtual table message_words using fts5(scope, content, content='', contentless_delete=1, tokenize='ascii')`,
     `create trigger message_words_delete after delete on message_index begin

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** The chunk log: without fsync, and so in a file of its own on SQLite and in unlogged tables on PostgreSQL. */
+/** The chunk log is written without fsync: in a separate file on SQLite, in unlogged tables on PostgreSQL. */
 export const firstOfChunks: Migration = {
   number: 1,
   name: 'first',
@@ -15,7 +15,7 @@ export const firstOfChunks: Migration = {
       ended_at bigint,
       boot_id text not null
     )`,
-    // Gone when the tables were emptied by a crash of PostgreSQL: then heads that are missing may have been there.
+    // The sentinel: missing after a PostgreSQL crash emptied the tables. Then other missing heads may have existed.
     `insert into stream_heads (run_id, fence, "last", last_event, ended, boot_id) values ('sentinel', 0, 0, 0, 1, '')`,
     'create index stream_heads_unended on stream_heads (run_id) where ended = 0',
     'create index stream_heads_ended on stream_heads (ended_at) where ended = 1',

@@ -14,10 +14,10 @@ const TABLE = `create table if not exists migrations (
   primary key (track, number)
 )`
 
-/** What a database keeps of a migration that ran on it. */
+/** A migration as recorded in the database. */
 type Applied = { number: number; digest: string }
 
-/** With `file`, a copy is left beside it before each change of a database that is in use. */
+/** With `file`, backs up a database that is in use before each migration. */
 export function migrateSqlite(database: DatabaseSync, plan: MigrationPlan & { file?: string }): void {
   const { track, migrations, clock, file } = plan
   const before = sqliteVersion(database, plan)
@@ -26,7 +26,7 @@ export function migrateSqlite(database: DatabaseSync, plan: MigrationPlan & { fi
     if (file && before > 0) backUpBefore(database, file, migration)
     database.exec('begin immediate')
     try {
-      // Another starter may have been here between the look and the lock.
+      // Another process may have migrated between the check and the lock.
       if (sqliteVersion(database, plan) < migration.number) {
         for (const change of migration.up(SQLITE)) database.exec(change)
         const { number, name, digest } = migration
@@ -42,7 +42,7 @@ export function migrateSqlite(database: DatabaseSync, plan: MigrationPlan & { fi
   }
 }
 
-/** 0 for a database that Holdfast has not seen. Throws where this version cannot work with it. */
+/** 0 for a new database. Throws if this version cannot use the database. */
 export function sqliteVersion(
   database: DatabaseSync,
   plan: Pick<MigrationPlan, 'track' | 'migrations' | 'location'>,
@@ -63,19 +63,26 @@ function versionOf(
   const version = applied.at(-1)?.number ?? 0
   const newest = newestOf(migrations)
   if (version > newest)
-    throw storageError('newer-version', location, new Error(`it is at ${version}, this version knows up to ${newest}`))
+    throw storageError(
+      'newer-version',
+      location,
+      new Error(`its schema version is ${version}, this Holdfast supports up to ${newest}`),
+    )
   for (const { number, digest } of applied) {
     const known = migrations.find((migration) => migration.number === number)
     if (known?.digest !== digest)
-      throw unreleased(location, `its migration ${number} is ${digest}, here it is ${known?.digest}`)
+      throw unreleased(
+        location,
+        `its migration ${number} has digest ${digest}, in this version it has ${known?.digest}`,
+      )
   }
   return version
 }
 
-const unreleased = (place: string, detail = 'its migrations have no digest') =>
-  storageError('unreleased-version', place, new Error(detail))
+const unreleased = (location: string, detail = 'its migrations have no digest') =>
+  storageError('unreleased-version', location, new Error(detail))
 
-/** Written under another name first: a copy that has its name is whole. */
+/** Written under a temporary name first: a backup with the final name is complete. */
 function backUpBefore(database: DatabaseSync, file: string, migration: Migration): void {
   const copy = `${file}.before-${String(migration.number).padStart(3, '0')}`
   const unfinished = `${copy}.unfinished`
@@ -84,7 +91,7 @@ function backUpBefore(database: DatabaseSync, file: string, migration: Migration
   renameSync(unfinished, copy)
 }
 
-/** 'hold' in ASCII, so that it meets no other program's lock. */
+/** 'hold' in ASCII, to avoid the advisory locks of other programs. */
 const MIGRATION_LOCK = 0x686f6c64
 
 export async function migratePostgres(client: ClientBase, plan: MigrationPlan): Promise<void> {

@@ -1,12 +1,12 @@
 import type { Dialect } from '../database/dialect.ts'
 
-/** Numbered from 1 and never edited: one that has landed has run somewhere. */
+/** Numbered from 1 and never edited: a released migration has run on existing databases. */
 export type Migration = {
   number: number
   name: string
   /**
-   * Of its statements, as test/storage/migrations.test.ts computes it. A database keeps it, so that one with another past
-   * is recognized.
+   * Digest of its SQL, computed in test/storage/migrations.test.ts. Stored in each database, to recognize one with a
+   * different history.
    */
   digest: string
   up(dialect: Dialect): string[]

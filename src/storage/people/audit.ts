@@ -8,7 +8,7 @@ import { insertInto, rowById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { AUDIT_ENTRY } from '../rows/people-rows.ts'
 
-/** Lines are added and read; no statement changes or removes one. */
+/** Append-only: no statement changes or removes an entry. */
 export function auditLog({ read, write }: Database): AuditLog {
   return {
     append: (entry) =>

@@ -14,7 +14,7 @@ const FIELDS = rowMapper<Omit<Agent, 'settings'>>()({
   updatedAt: 'updated_at',
 })
 
-/** Of the settings, what queries ask for; the rest is JSON. */
+/** Settings that queries filter by have columns; the rest is JSON. */
 const QUERIED = rowMapper<Pick<AgentSettings, 'description'>>()({ description: 'description' })
 
 export type AgentRow = RowOf<typeof FIELDS> & RowOf<typeof QUERIED> & { settings: string | null }

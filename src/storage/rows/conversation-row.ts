@@ -14,7 +14,7 @@ const FIELDS = rowMapper<Omit<Conversation, 'details'>>()({
   updatedAt: 'updated_at',
 })
 
-/** Of the details, what queries ask for; the rest is JSON. */
+/** Details that queries filter by have columns; the rest is JSON. */
 const QUERIED = rowMapper<Pick<ConversationDetails, 'summary' | 'hidden' | 'ownBlocks'>>()({
   summary: 'summary',
   hidden: { flag: 'hidden' },

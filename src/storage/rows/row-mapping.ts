@@ -1,11 +1,11 @@
 import { cleanText } from '../../core/block.ts'
 
-/** What a column holds. Times are milliseconds, booleans 0 or 1 and JSON is text, in both databases. */
+/** Value of a column. In both databases times are milliseconds, booleans 0 or 1, and JSON is text. */
 export type Value = string | number | null
 
 /**
- * The column of each field. Text and numbers are kept as they are, booleans as `flag`, lists of text as `list`, all else
- * as `json`. An absent field is null.
+ * The column of each field. Text and numbers are stored as they are, booleans as `flag`, lists of text as `list`, all
+ * else as `json`. An absent field is null.
  */
 type Mapping<T> = { readonly [Field in keyof T]-?: ColumnFor<NonNullable<T[Field]>> }
 
@@ -17,7 +17,7 @@ type ColumnFor<Content> = [Content] extends [boolean]
       ? { list: string }
       : { json: string }
 
-/** The row that a mapping makes of an object. */
+/** Row type that follows from a mapping. */
 type MappedRow<T, M extends Mapping<T>> = {
   [Field in keyof T as NameOf<M[Field]>]-?:
     | StoredAs<NonNullable<T[Field]>>
@@ -28,18 +28,18 @@ type NameOf<Column> = Column extends string ? Column : Column[keyof Column] & st
 
 type StoredAs<Content> = [Content] extends [boolean] ? number : [Content] extends [string | number] ? Content : string
 
-/** Both directions between an object and its row, from one list of columns. */
+/** Converts between objects and rows, from one list of columns. */
 type RowMapper<T, Row> = {
   readonly columns: readonly (keyof Row & string)[]
   rowOf(object: T): Row
   objectOf(row: Row): T
-  /** What an object has besides: the fields that have no column, as JSON, or null where there are none. */
+  /** Fields without a column as JSON; null if there are none. */
   restAsJson(object: T): string | null
 }
 
 export type RowOf<Mapper> = Mapper extends { rowOf(object: never): infer Row } ? Row : never
 
-/** Called as `rowMapper<Block>()({ … })`: the type of the object is given, that of the row is found. */
+/** Called as `rowMapper<Block>()({ … })`: the object type is given, the row type is inferred. */
 export const rowMapper =
   <T extends object>() =>
   <const M extends Mapping<T>>(mapping: M): RowMapper<T, MappedRow<T, M>> => {
@@ -84,6 +84,6 @@ function fieldOf([name, spec]: [string, ColumnSpec]): Field {
   return { name, column: spec.json, write: (value) => JSON.stringify(value), read }
 }
 
-/** PostgreSQL reads a list that is searched as jsonb, which holds neither NUL nor half a character. */
+/** PostgreSQL searches lists as jsonb, which cannot hold NUL or lone surrogates. */
 export const listText = (items: readonly string[]): string =>
   JSON.stringify(items.map((item) => cleanText(item).toWellFormed()))

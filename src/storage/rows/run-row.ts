@@ -36,7 +36,7 @@ const CALLBACK = rowMapper<RunCallback>()({
 
 type CallbackRow = RowOf<typeof CALLBACK>
 
-/** Without a callback, its columns are null. `number` is what the run's rows in other tables are kept under. */
+/** Without a callback, its columns are null. `number` is the key of the run's rows in other tables. */
 export type RunRow = { number: number } & RowOf<typeof FIELDS> & {
     [Column in keyof CallbackRow]: CallbackRow[Column] | null
   }
@@ -49,10 +49,10 @@ export function runOf(row: RunRow): Run {
   return run
 }
 
-/** Whose rows are changed; all of it stays as it is for as long as the run is there. */
+/** Columns of a run that never change, as writes of its rows need them. */
 export type ChangedRun = Pick<RunRow, (typeof CHANGED_RUN_COLUMNS)[number]>
 
 export const CHANGED_RUN_COLUMNS = ['number', 'id', 'organization_id', 'agent_id', 'conversation_id'] as const
 
-/** For reads that know a run by its id. */
+/** Subquery for reads that have the run's id. */
 export const numberOfRun = (id: RunId) => sql<number>`(select number from runs where id = ${id})`

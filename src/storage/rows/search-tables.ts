@@ -3,7 +3,7 @@ import type { AgentId, ConversationId, MessageId, OrganizationId } from '../../c
 import type { MessageRole } from '../../core/message.ts'
 import type { PassageRow } from './passage-row.ts'
 
-/** What is looked for, and what makes it found. */
+/** Searchable tables and their indexes. */
 export type SearchTables = {
   passages: { number: Generated<number> } & PassageRow
   passage_vectors: PassageVectorsTable
@@ -19,12 +19,12 @@ type PassageVectorsTable = {
   organization_id: OrganizationId
   agent_id: AgentId
   model: string
-  /** A byte for each number, in base64. Null where the model refused the text. */
+  /** One byte per dimension, in base64. Null if the model refused the text. */
   vector: string | null
   refusal: string | null
 }
 
-/** The messages whose words are indexed; on PostgreSQL `search` are the words. */
+/** Indexed messages; on PostgreSQL the column `search` holds their words. */
 type MessageIndexTable = {
   number: Generated<number>
   organization_id: OrganizationId
@@ -34,18 +34,18 @@ type MessageIndexTable = {
   role: MessageRole
   created_at: number
   copy_of: MessageId | null
-  /** Null while it waits for its vector. */
+  /** The embedding model; null if not embedded yet. */
   embedded_by: string | null
 }
 
-/** As those of passages. */
+/** Like passage_vectors. */
 type MessageVectorsTable = { message_number: number; vector: string | null; refusal: string | null }
 
-/** Which models have embedded something of each agent. */
+/** Models that embedded messages of each agent. */
 type MessageVectorModelsTable = { agent_id: AgentId; model: string; organization_id: OrganizationId }
 
-/** Positions below it are indexed. */
+/** Positions below `next_position` are indexed. */
 type MessageIndexHeadsTable = { conversation_id: ConversationId; agent_id: AgentId; next_position: number }
 
-/** Only on SQLite. */
+/** SQLite only. */
 type MessageWordsTable = { rowid: number; scope: string; content: string }

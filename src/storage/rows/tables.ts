@@ -22,7 +22,7 @@ import type { SearchTables } from './search-tables.ts'
 import type { StepRow } from './step-row.ts'
 import type { ToolRow } from './tool-row.ts'
 
-/** Every table. A table whose rows become objects has its columns in a `*-row.ts` file. */
+/** All tables. A table whose rows become objects has its columns in a `*-row.ts` file. */
 export type Tables = SearchTables & {
   agents: Numbered & AgentRow
   conversations: ConversationsTable
@@ -50,35 +50,35 @@ export type Tables = SearchTables & {
   chunks: ChunksTable
 }
 
-/** A row as it is written: the database gives it its number. */
+/** A row to insert, without the number that the database assigns. */
 export type NewRow<Name extends keyof Tables> = Omit<Selectable<Tables[Name]>, 'number'>
 
-/** Order of insertion: what lists are sorted by. */
+/** Insertion order, which lists are sorted by. */
 type Numbered = { number: Generated<number> }
 
-/** The database has a value for these columns where an insert names none. */
+/** Columns with a default value. */
 type WithDefaults<Row, Column extends keyof Row> = Omit<Row, Column> & { [Name in Column]: Generated<Row[Name]> }
 
 type ConversationsTable = Numbered &
   ConversationRow & {
-    /** Null: to be compiled when it is needed next. */
+    /** Null: the next turn compiles it. */
     system_prompt: string | null
-    /** When it was deleted; its rows stay. */
+    /** Soft-deleted. */
     deleted_at: number | null
   }
 
 type RunsTable = WithDefaults<RunRow, 'number' | 'waiting' | 'deaths' | 'chunk_bound'> & {
-  /** Which addresses the callback may reach. */
+  /** Which addresses the webhook may reach. */
   callback_reach: AddressTrust | null
   callback_due_at: number | null
   callback_tries: Generated<number>
-  /** 0 for a run that continues after an approval, 1 for every other: the former go first. */
+  /** 0 for a run that continues after an approval, 1 for any other; 0 is claimed first. */
   queue_rank: number
   idempotency_key: string | null
   request_digest: string | null
 }
 
-/** Keys of requests that became steering and so have no run of their own. */
+/** Idempotency keys of requests that steered a run and so have no run row. */
 type SteeredRequestsTable = {
   organization_id: OrganizationId
   conversation_id: ConversationId
@@ -87,7 +87,7 @@ type SteeredRequestsTable = {
   run_id: RunId
 }
 
-/** The client's names of inputs: each belongs to one run of its conversation. */
+/** Client-supplied input ids: each belongs to one run of its conversation. */
 type RunOtidsTable = {
   conversation_id: ConversationId
   otid: string
@@ -96,20 +96,20 @@ type RunOtidsTable = {
   request_digest: string
 }
 
-/** What a retry that names nothing is recognized by. */
+/** Identifies retries without otids. */
 type RunRequestsTable = {
   run_id: RunId
   organization_id: OrganizationId
   conversation_id: ConversationId
   fingerprint: string
-  /** 1 once the whole response was handed to the network. */
+  /** 1 once the whole response was sent. */
   answered: number
   created_at: number
 }
 
 type StepsTable = Numbered & StepRow & { organization_id: OrganizationId; run_number: number }
 
-/** Keyed by the run's number: random ids would touch a page each, numbers of active runs are neighbors. */
+/** Keyed by the run's number: random ids would touch one page each, while numbers of active runs are adjacent. */
 type EventsTable = {
   run_number: number
   seq: number
@@ -133,7 +133,7 @@ type MessagesTable = {
   body: string
   otid: string | null
   created_at: number
-  /** The message of another conversation this is a copy of, and the id it is known by. */
+  /** Id of the original in another conversation; callers know the copy by this id. */
   copy_of: MessageId | null
 }
 
@@ -143,7 +143,7 @@ type CredentialsTable = Numbered & CredentialRow & { refreshing_until: number | 
 
 type ModelNotesTable = { organization_id: OrganizationId; provider: string; model: string; notes: string }
 
-/** The label is kept here too, so that the database refuses a second one on the same agent. */
+/** The label is repeated here so that a unique index rejects a duplicate on the same agent. */
 type AgentBlocksTable = { agent_id: AgentId; block_id: BlockId; label: string; position: number }
 
 type AgentTagsTable = { organization_id: OrganizationId; agent_id: AgentId; tag: string }
@@ -155,7 +155,7 @@ type StreamHeadsTable = {
   last_event: number
   ended: number
   ended_at: number | null
-  /** The machine's start during which the last chunk was written; '' before the first and where there is none. */
+  /** Boot id under which the last chunk was written; '' before the first chunk and on systems without one. */
   boot_id: string
 }
 

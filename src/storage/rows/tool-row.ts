@@ -13,7 +13,7 @@ const FIELDS = rowMapper<Pick<StoredTool, 'id' | 'organizationId' | 'name' | 'to
   },
 )
 
-/** `body` is JSON of all other fields; of those, queries ask for the server. */
+/** `body` is JSON of all other fields. The server is also a column, for queries. */
 export type ToolRow = RowOf<typeof FIELDS> & { mcp_server_id: McpServerId | null; body: string }
 
 export const TOOL_COLUMNS = [...FIELDS.columns, 'mcp_server_id', 'body'] as const

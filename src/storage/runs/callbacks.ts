@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
 
-/** After everything else in the same commit: it passes over locked rows, and takes none that another may wait for. */
+/** Sorts after all other jobs of a commit: it skips locked rows, and locks none that another job may wait for. */
 const LAST = '~'
 
 export function callbackStore({ read, write }: Database): CallbackStore {
@@ -17,7 +17,7 @@ export function callbackStore({ read, write }: Database): CallbackStore {
       write({
         key: LAST,
         work: (db) => claimDue(db, now, leaseMs),
-        // One that was claimed and not heard of waits for the end of its lease.
+        // A claim of unknown outcome is retried when its lease expires.
         findCommitted: () => undefined,
       }),
 
@@ -28,7 +28,7 @@ export function callbackStore({ read, write }: Database): CallbackStore {
           const outcome = { sentAt: sentAt ?? null, status: statusCode ?? null, error: error ?? null }
           return (await db.run(keepOutcome, { id: runId, tries, ...outcome, due: dueAt ?? null })) > 0
         },
-        // The same outcome once more.
+        // Recording the same outcome again is harmless.
         findCommitted: () => undefined,
       }),
   }
@@ -41,7 +41,7 @@ async function claimDue(db: Executor, now: number, leaseMs: number): Promise<Cla
   return { run, url: row.callback_url!, trust: row.callback_reach as AddressTrust, tries: row.callback_tries }
 }
 
-/** In the words of the partial index, or SQLite would not use it. */
+/** Must match the condition of the partial index, or SQLite would not use it. */
 const IS_OPEN = sql<SqlBool>`callback_due_at is not null and status in ('completed', 'failed', 'cancelled')`
 
 const firstDue = statement<Record<never, never>>()((db) =>

@@ -12,10 +12,10 @@ import { applyToolWrite } from '../memory/tool-writes.ts'
 import type { ChangedRun } from '../rows/run-row.ts'
 import { insertStep } from './steps.ts'
 
-/** Provider keys are the server's: what one organization learns of a key holds for all who use it. */
+/** Provider keys belong to the server, so a cooldown found by one organization applies to all. */
 const PROVIDER_KEY_OWNER = DEFAULT_ORGANIZATION
 
-/** The rows that follow from events, in their transaction. */
+/** Writes the rows that follow from events, in the transaction of the events. */
 export async function writeChanges(db: Executor, run: ChangedRun, entries: readonly ProjectedEvent[]): Promise<void> {
   let messages: NewMessage[] | undefined
   let runChange: RunChange | undefined
@@ -69,7 +69,7 @@ async function changeRun(db: Executor, id: RunId, change: RunChange): Promise<vo
   })
 }
 
-/** One statement for every change: what is not given stays as it is. */
+/** One statement for every change: null leaves a column unchanged. */
 const update = statement<{
   id: RunId
   status: RunStatus | null

@@ -18,9 +18,9 @@ import type { Tables } from '../rows/tables.ts'
 type ChunkDatabase = {
   transact: Transact
   read<T>(work: Work<T>): Promise<T>
-  /** Runs one statement that is a transaction of its own, without waiting; only where no other is open. */
+  /** Runs one statement synchronously as its own transaction; `busy` if another is open. */
   runSync?<T>(work: (db: Executor) => T): T | 'busy'
-  /** Names this start of the machine: what was written without fsync under another may be gone. '' where unknown. */
+  /** Id of the current boot: chunks written without fsync under another boot may be lost. '' if unknown. */
   bootId: string
   close(): Promise<void>
 }
@@ -29,7 +29,7 @@ export function chunkStore({ transact, read, runSync, bootId, close }: ChunkData
   return {
     ...defined({
       appendSync: runSync
-        ? (piece: SyncChunkAppend) => runSync((db) => appendSync(db, piece, bootId)) === 1
+        ? (append: SyncChunkAppend) => runSync((db) => appendSync(db, append, bootId)) === 1
         : undefined,
     }),
     open: (runId, fence, former = fence > 1 ? 'possible' : 'none') =>
@@ -65,7 +65,7 @@ async function openStream(
   { runId, fence, former, bootId }: { runId: RunId; fence: number; former: FormerWriter; bootId: string },
 ): Promise<StreamHead | 'fenced'> {
   const found = await db.get(headOf, { run: runId })
-  // Most likely nobody opened it before. But a former holder may have written a stream that is gone with its head.
+  // Normally the stream is new, but an earlier holder may have written one that was lost with its head.
   const mayHaveLost = !found && former === 'possible' && (await headsMayBeLost(db, bootId))
   const taken = await db.get(takeHead, { run: runId, fence, boot: mayHaveLost ? LOST : '' })
   if (!taken) return 'fenced'
@@ -78,18 +78,18 @@ async function headsMayBeLost(db: Executor, bootId: string): Promise<boolean> {
   return !sentinel || (sentinel.boot_id !== '' && sentinel.boot_id !== bootId)
 }
 
-/** A head that was there from the beginning, under the start of the machine that made the file. */
+/** A head written when the file is created, with the boot id of that time. */
 export const SENTINEL = 'sentinel' as RunId
 
-/** In place of a start of the machine, until somebody has written: whoever opens it next must know of the loss too. */
+/** Stored as boot id until the first chunk is written, so that the next writer also learns of the loss. */
 const LOST = 'lost'
 
-/** The writer of this append does not say what it knows. */
+/** The append does not state the last number its writer knows. */
 const ANY_LAST = -1
 
 type AppendOutcome = number | 'fenced' | 'ended'
 
-/** After a commit of unknown outcome the heads tell whether it happened: nobody else writes under these fences. */
+/** After a commit of unknown outcome, the heads show whether it happened: no other writer has these fences. */
 async function appendExactlyOnce(
   appends: readonly ChunkAppend[],
   { transact, bootId }: Pick<ChunkDatabase, 'transact' | 'bootId'>,
@@ -108,7 +108,7 @@ async function appendExactlyOnce(
   }
 }
 
-/** All of one commit or none, so the first stream that was to be written answers for the rest. */
+/** A commit is atomic, so the first stream that was to be written stands for all. */
 async function isWritten(db: Executor, appends: readonly ChunkAppend[], outcomes: AppendOutcome[]): Promise<boolean> {
   for (const [index, { runId, fence, chunks }] of appends.entries()) {
     const first = outcomes[index]
@@ -121,7 +121,7 @@ async function isWritten(db: Executor, appends: readonly ChunkAppend[], outcomes
 
 async function appendAll(db: Executor, appends: readonly ChunkAppend[], bootId: string): Promise<AppendOutcome[]> {
   const outcomes = new Array<AppendOutcome>(appends.length)
-  // In one order for every process, or two of them could wait for each other.
+  // In the same order in every process, to avoid deadlocks.
   const order = appends.map((append, index) => ({ append, index }))
   if (order.length > 1) order.sort((one, other) => (one.append.runId < other.append.runId ? -1 : 1))
   for (const { append, index } of order) outcomes[index] = await appendOne(db, append, bootId)
@@ -150,7 +150,7 @@ async function appendOne(db: Executor, append: ChunkAppend, bootId: string): Pro
   return first
 }
 
-/** Leaves the head as it is: where a stream has got to is told by its chunks. */
+/** Does not update the head: the position of the stream follows from its chunks. */
 function appendSync(db: Executor, { runId, fence, last, chunks }: SyncChunkAppend, bootId: string): Awaitable<number> {
   return db.run(insertNext, {
     run: runId,
@@ -162,12 +162,15 @@ function appendSync(db: Executor, { runId, fence, last, chunks }: SyncChunkAppen
   })
 }
 
-/** The writer's own earlier try, the end, or somebody else's stream. */
+/**
+ * Explains an append that wrote nothing: an earlier attempt of it succeeded, the stream has ended, or another writer has
+ * the stream.
+ */
 async function findRefusal(db: Executor, { runId, fence, last, floor, chunks }: ChunkAppend): Promise<AppendOutcome> {
   const head = await db.get(headOf, { run: runId })
   const before = last === undefined ? ANY_LAST : Math.max(last, floor)
   if (before !== ANY_LAST && head?.fence === fence && head.last === before + chunks.length) {
-    // By what it says, not by how long it is: whoever finishes the stream of a run writes under the same fence.
+    // Compared by content, not by length: a process that finishes the stream of a run writes under the same fence.
     const [row] = await db.all(rowsAfter, { run: runId, after: before, limit: 1 })
     if (row?.first === before + 1 && row.bodies === encode(chunks)) return before + 1
   }
@@ -180,11 +183,11 @@ const streamHead = ({ last, last_event, ended, boot_id }: HeadRow, bootId: strin
   last,
   lastEvent: last_event,
   ended: ended === 1,
-  // A head nobody wrote to yet has no start of the machine and nothing to lose.
+  // A head without chunks has no boot id and nothing to lose.
   mayHaveLost: boot_id !== '' && boot_id !== bootId,
 })
 
-/** Each chunk as `<event> <length>\n<body>`: the bodies are JSON already and need no second escaping. */
+/** Each chunk is `<event> <length>\n<body>`: bodies are JSON already and need no second escaping. */
 export function encode(chunks: ChunkAppend['chunks']): string {
   let text = ''
   for (const { event, body } of chunks) text += `${event} ${body.length}\n${body}`
@@ -204,7 +207,10 @@ export function decode({ first, bodies }: { first: number; bodies: string }): St
   return chunks
 }
 
-/** Pieces written at once are not counted in the head: the last of those after it, or what it says itself. */
+/**
+ * Chunks appended with `appendSync` are not counted in the head: take the last of those after it, or the head's own
+ * number.
+ */
 const LAST = sql<number>`coalesce((
   select later."last" from chunks later
   where later.run_id = stream_heads.run_id and later."first" > stream_heads."last"
@@ -276,9 +282,9 @@ const makeHead = statement<HeadValues>()((db, p) =>
 
 type AdvanceValues = HeadValues & { known: number; floor: number }
 
-/** From where the head itself says that the stream is, or from where its chunks do. */
-const advanceFrom = (place: 'head' | 'chunks') => {
-  const last = place === 'head' ? sql<number>`stream_heads."last"` : LAST
+/** Advances from the number in the head, or from the last chunk. */
+const advanceFrom = (source: 'head' | 'chunks') => {
+  const last = source === 'head' ? sql<number>`stream_heads."last"` : LAST
   return statement<AdvanceValues>()((db, p) => {
     const isCounted = sql<SqlBool>`not exists (select 1 from chunks as later
       where later.run_id = stream_heads.run_id and later."first" = stream_heads."last" + 1)`
@@ -295,11 +301,11 @@ const advanceFrom = (place: 'head' | 'chunks') => {
       .where('fence', '=', p('fence'))
       .where(sql<SqlBool>`(cast(${p('known')} as integer) = ${sql.lit(ANY_LAST)} or ${last} = ${p('known')})`)
       .where('ended', '=', sql.lit(0))
-    return (place === 'head' ? query.where(isCounted) : query).returning('last')
+    return (source === 'head' ? query.where(isCounted) : query).returning('last')
   })
 }
 
-/** Most streams have no piece that is not counted, and looking for the last of them costs three looks. */
+/** Tried in this order: most streams have no uncounted chunks, and finding the last chunk costs three index lookups. */
 const ADVANCES = { head: advanceFrom('head'), chunks: advanceFrom('chunks') }
 
 const insert = insertInto('chunks', ['run_id', 'first', 'last', 'bodies'])
@@ -327,7 +333,7 @@ const insertNext = statement<SyncAppendValues>()((db, p) =>
     ),
 )
 
-/** From the row that holds the next number: rows do not overlap, so nothing before it need be looked at. */
+/** Starts at the row that holds the next number: rows do not overlap, so no earlier row is read. */
 const rowsAfter = statement<{ run: RunId; after: number; limit: number }>()((db, p) =>
   db
     .selectFrom('chunks')
@@ -353,7 +359,7 @@ const unended = statement<{ limit: number }>()((db, p) =>
 
 type PruneValues = { before: number; limit: number }
 
-/** The same streams in both statements: none that ends meanwhile is older than these. */
+/** Selects the same streams in both statements: a stream that ends meanwhile is not older than these. */
 const oldest = (db: Kysely<Tables>, p: Parameter<PruneValues>) =>
   db
     .selectFrom('stream_heads')

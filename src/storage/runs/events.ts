@@ -45,13 +45,13 @@ export function eventLog({ read, write }: Database): EventLog {
   }
 }
 
-/** The run ends or waits with this: whoever waits for it may do so in another process. */
+/** This append ends or suspends the run; subscribers in other processes may be waiting for that. */
 const releasesRun = ({ facts, intents }: Append): boolean => facts.some(releasesLease) || intents.some(releasesLease)
 
 const releasesLease = ({ changes }: Append['facts'][number]): boolean =>
   changes.some((change) => change.type === 'change-run' && change.change.releaseLease === true)
 
-/** One statement takes the right to write; everything after it stands on that. */
+/** The first statement takes the right to write; all later ones rely on it. */
 export async function appendEvents(db: Executor, append: Append, cache?: RunCache): Promise<AppendResult> {
   const { facts, intents, seen } = append
   const entries = intents.length === 0 ? facts : facts.length === 0 ? intents : [...facts, ...intents]
@@ -62,7 +62,7 @@ export async function appendEvents(db: Executor, append: Append, cache?: RunCach
     return { type: 'appended', news, intentsKept: true }
   }
 
-  // A guest's intents are all or nothing: whoever came first has won.
+  // A guest's intents are all or nothing: the first writer wins.
   if (append.writer.type === 'guest' && intents.length > 0) return { type: 'refused' }
   const moved = await takeAnyway(db, append, facts.length)
   if (!moved) return { type: 'refused' }
@@ -122,7 +122,7 @@ function takeAnyway(db: Executor, { runId, writer }: Append, count: number) {
   return db.get(takeAsGuest, { id: runId, count, ...phaseValues(writer.phases) })
 }
 
-/** The row lock waits for a commit that is still being decided. */
+/** The row lock waits until a commit in progress is decided. */
 async function findAppended(db: Executor, append: Append): Promise<AppendResult | undefined> {
   const { runId, commitId, seen, facts, intents } = append
   await db.get(lockRun, { id: runId })
@@ -135,7 +135,7 @@ async function findAppended(db: Executor, append: Append): Promise<AppendResult 
 
 type HolderTake = { id: RunId; fence: number; count: number }
 
-/** The right to write, for whoever holds the run. */
+/** The right to write, for the holder of the run's lease. */
 const heldBy = (db: Kysely<Tables>, p: Parameter<HolderTake>) =>
   db
     .updateTable('runs')

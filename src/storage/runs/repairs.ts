@@ -12,7 +12,7 @@ import { leaseNow } from './workers.ts'
 
 export function repairStore({ write }: Database, clock: Clock): RepairStore {
   const change = <V extends Values>(key: string, query: Statement<V, unknown>, values: V) =>
-    // Repeated on a guess it changes nothing: its guard no longer fits.
+    // Safe to repeat: after the first execution its guard no longer matches.
     write({
       key,
       work: async (db) => (await db.run(query, values)) > 0,
@@ -45,9 +45,9 @@ export function repairStore({ write }: Database, clock: Clock): RepairStore {
       write({
         key: run.id,
         async work(db) {
-          const place = await db.get(runWithFreePosition, { run: run.id, conversation: run.conversationId, position })
-          if (!place) return false
-          await placeMessage(db, place, { message, position })
+          const found = await db.get(runWithFreePosition, { run: run.id, conversation: run.conversationId, position })
+          if (!found) return false
+          await placeMessage(db, found, { message, position })
           await db.run(resetHead, { conversation: run.conversationId })
           return true
         },
@@ -56,7 +56,7 @@ export function repairStore({ write }: Database, clock: Clock): RepairStore {
   }
 }
 
-/** Not while a live worker holds the run, nor if it moved, nor if its conversation would have two active ones. */
+/** Refused while a live worker holds the run, if the run changed, or if its conversation would have two active runs. */
 const rewrite = statement<{
   id: RunId
   fence: number
@@ -111,7 +111,7 @@ const raise = statement<{ id: ConversationId; to: number }>()((db, p) =>
     .where('next_position', '<', p('to')),
 )
 
-/** The run, if this position of its conversation was given out and nothing is there. */
+/** The run, if this position of its conversation was assigned and has no message. */
 const runWithFreePosition = statement<{ run: RunId; conversation: ConversationId; position: number }>()((db, p) =>
   db
     .selectFrom('runs')

@@ -7,12 +7,12 @@ export type RunCache = {
   forget(id: RunId): void
 }
 
-/** Far more than run at once in one process. */
+/** Far more than run concurrently in one process. */
 const MAX_RUNS = 1_000
 
 /**
- * What never changes of the runs that are written to, so that a commit need not ask for it: in SQLite a `returning` costs
- * more than the write it belongs to (measured: 10 µs against 4).
+ * Caches the constant columns of runs that are written to, so that commits need no `returning`, which costs more on
+ * SQLite than the write itself (measured: 10 µs against 4).
  */
 export function newRunCache(): RunCache {
   const runs = new Map<RunId, ChangedRun>()

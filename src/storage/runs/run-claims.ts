@@ -8,10 +8,10 @@ import { RUN_COLUMNS, type RunRow, runOf } from '../rows/run-row.ts'
 import { readEvents, writeEntries } from './events.ts'
 import { leaseNow } from './workers.ts'
 
-/** After everything else in the same commit, so that a run opened in it can be claimed. */
+/** Sorts after all other jobs of a commit, so that a run opened in it can be claimed. */
 const LAST = '~'
 
-/** Chunk numbers that may be given out between two writes of the run row. */
+/** Chunk numbers that may be assigned between two writes of the run row. */
 const CHUNK_STRIDE = 10_000
 
 type RunClaims = Pick<RunStore, 'claimNext' | 'takeOver' | 'heldBy' | 'handBack' | 'raiseChunkBound'>
@@ -43,13 +43,13 @@ export function runClaims({ read, write }: Database, clock: Clock): RunClaims {
       write({
         key: runId,
         work: async (db) => (await db.get(raise, { id: runId, fence }))?.chunk_bound,
-        // Raising it twice does no harm: numbers are only skipped after a loss.
+        // Raising it twice is harmless: numbers are skipped only after a loss.
         findCommitted: () => undefined,
       }),
   }
 }
 
-/** A claim that was committed and not heard of would leave its run with a worker who does not know. */
+/** A claim of unknown outcome must be found, or its run would belong to a worker that does not know of it. */
 function newClaimJob(workerId: WorkerId, take: (db: Executor) => unknown): Job<Claim | undefined> {
   let taken: RunRow | undefined
   return {
@@ -76,7 +76,7 @@ async function takeOver(db: Executor, worker: WorkerId, options: TakeOverOptions
   const { quarantine, quarantineFrom, at, now } = options
   const found = await db.get(abandoned, { worker, now, isFree: quarantine === 'free' ? 1 : 0, quarantineFrom })
   if (!found) return undefined
-  // A run that was handed back has no owner, and nobody died.
+  // A run that was handed back has no owner: no worker died.
   const deaths = found.lease_owner === null ? 0 : 1
   const row = await db.get(seize, { number: found.number, worker, deaths })
   if (row && deaths > 0) await logDeath(db, row, { fence: found.fence, at })
@@ -89,8 +89,8 @@ async function logDeath(db: Executor, row: RunRow, { fence, at }: { fence: numbe
 }
 
 /**
- * The oldest run at the head of its conversation's queue. That it is the head matters where two workers claim at the
- * same moment: the second passes over the locked head and must not find the run behind it.
+ * The oldest run at the head of its conversation's queue. If two workers claim concurrently, the second skips the
+ * locked head and must not find the run behind it.
  */
 const claim = statement<{ worker: WorkerId; at: number }>()((db, p, { lockOrSkip }) =>
   db
@@ -137,7 +137,7 @@ const anyQueued = statement<Record<never, never>>()((db) =>
     .limit(sql.lit(1)),
 )
 
-/** Not its own, however late it is with its heartbeat: whoever asks is alive. */
+/** Excludes the worker's own runs, even if its heartbeat is late: the worker that runs this query is alive. */
 const abandoned = statement<{ worker: WorkerId; now: number; isFree: number; quarantineFrom: number }>()(
   (db, p, { lockOrSkip, leaseClock }) =>
     lockOrSkip(
@@ -201,7 +201,7 @@ const release = statement<{ id: RunId; fence: number }>()((db, p) =>
     .where('status', '=', sql.lit('running' as const)),
 )
 
-/** Whatever the status: the stream of a settled run still gets its end. */
+/** In any status: the stream of an ended run still gets its end. */
 const raise = statement<{ id: RunId; fence: number }>()((db, p) =>
   db
     .updateTable('runs')

@@ -3,7 +3,7 @@ import { defined } from '../../core/defined.ts'
 import type { RunCounts } from '../../ports/store.ts'
 import { type Executor, statement } from '../database/statement.ts'
 
-/** How many there are of what is not over. Each count has a small index of its own. */
+/** Counts runs that have not ended. Each count uses its own small index. */
 export async function countActiveRuns(db: Executor): Promise<RunCounts> {
   const queue = await db.get(queued, {})
   const going = await db.get(running, {})

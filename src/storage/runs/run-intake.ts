@@ -13,7 +13,7 @@ import type { NewRow } from '../rows/tables.ts'
 import { appendEvents, lockRun, writeEntries } from './events.ts'
 import { findEarlierRequest, saveRequest } from './run-requests.ts'
 
-/** Decided and carried out in one transaction, so that two senders cannot both be first. */
+/** Decides and opens in one transaction, so that two senders cannot both be first. */
 export async function openRun(db: Executor, open: OpenRun): Promise<OpenedRun> {
   const { run, policy } = open
   const conversation = await takeOpeningLockOf(db, run)
@@ -27,7 +27,7 @@ export async function openRun(db: Executor, open: OpenRun): Promise<OpenedRun> {
   const recognized = await findEarlierRequest(db, run)
   if (recognized) return recognized
 
-  // Asked again whenever the running run ended under our hands; each round sees what the last one ran into.
+  // Repeats if the running run ended meanwhile; each round reads the new state.
   for (;;) {
     const occupancy = await readOccupancy(db, run)
     if (!occupancy) return { type: 'no-conversation' }
@@ -36,7 +36,7 @@ export async function openRun(db: Executor, open: OpenRun): Promise<OpenedRun> {
   }
 }
 
-/** The answer to the approval and the run that carries it out: both or neither. */
+/** Appends the answer to the approval and opens the run that continues, atomically. */
 export async function continueRun(db: Executor, request: ContinueRun): Promise<Run | undefined> {
   const { answer, run, entry, claimFor } = request
   const earlier = answer.isRetry && (await findContinuedRun(db, request))
@@ -46,7 +46,7 @@ export async function continueRun(db: Executor, request: ContinueRun): Promise<R
   return insertRun(db, run, { entry, queueRank: 0, ...defined({ claimFor: claimFor || undefined }) })
 }
 
-/** What a commit of unknown outcome has opened. Taking its right or its row first waits until it is decided. */
+/** The result of a commit of unknown outcome. Taking the lock first waits until it is decided. */
 export async function findOpenedRun(db: Executor, { run }: OpenRun): Promise<OpenedRun | undefined> {
   await takeOpeningLockOf(db, run)
   const found = await db.get(byIdAnywhere, { id: run.id })
@@ -87,7 +87,7 @@ async function applyAdmission(
   }
 }
 
-/** Above every sequence number: this writer has no use for the news. */
+/** Above every sequence number: this writer does not read the news. */
 const SEEN_EVERYTHING = 2_147_483_647
 
 async function appendAsGuest(
@@ -142,7 +142,7 @@ async function findByKey(db: Executor, { conversationId, idempotency }: NewRun) 
   return (await db.get(runByKey, values)) ?? (await db.get(steeredByKey, values))
 }
 
-/** Undefined: it was deleted while we waited for the right to open runs in it. */
+/** Undefined: the conversation was deleted while this transaction waited for the opening lock. */
 async function readOccupancy(db: Executor, { conversationId }: NewRun): Promise<Occupancy | undefined> {
   const active = await db.get(activeOf, { conversation: conversationId })
   const queue = await db.get(queueOf, { conversation: conversationId })
@@ -152,7 +152,7 @@ async function readOccupancy(db: Executor, { conversationId }: NewRun): Promise<
   return active.waiting === 1 ? { waiting: active.id, queued } : { running: active.id, queued }
 }
 
-/** A steered request leaves no run that could remember its key. */
+/** A steered request opens no run that could store its key. */
 async function keepSteeredKey(db: Executor, run: NewRun, steered: Run['id']): Promise<void> {
   if (!run.idempotency) return
   await db.run(insertSteered, {
@@ -218,7 +218,7 @@ const insertSteered = insertInto('steered_requests', [
   'run_id',
 ])
 
-/** In the words of the partial index, or SQLite would not use it. */
+/** Must match the condition of the partial index, or SQLite would not use it. */
 const activeOf = statement<{ conversation: ConversationId }>()((db, p) =>
   db
     .selectFrom('runs')

@@ -27,7 +27,7 @@ type RunValues = Slots<'status', RunStatus> & {
   limit: number
 }
 
-/** For a parameter that the statement at hand does not have. */
+/** For parameters that the statement does not use. */
 const UNUSED = '' as never
 
 export async function listRuns(
@@ -81,14 +81,14 @@ export async function listSteps(
   return rows.map(stepOf)
 }
 
-/** A cursor is any text: one that is the id of nothing gives an empty page. */
+/** Cursors come from the caller: an unknown id gives an empty page. */
 const cursorsOf = <Id extends string>({ before, after, limit }: RunPage) => ({
   before: (before ?? UNUSED) as Id,
   after: (after ?? UNUSED) as Id,
   limit,
 })
 
-/** One statement for each combination of filters and cursors: each has an index that fits. */
+/** One statement for each combination of filters and cursors, so that each uses a fitting index. */
 const runLists = new Map<string, Statement<RunValues, Parameters<typeof runOf>[0]>>()
 const stepLists = new Map<string, Statement<StepValues, Parameters<typeof stepOf>[0]>>()
 
@@ -109,10 +109,10 @@ function runStatement(filter: RunFilter, smallIndex: keyof typeof SMALL_INDEXES 
   const { agentId, conversationId, statuses, waiting, background, stopReason } = filter
   return statement<RunValues>()((db, p) => {
     let query = db.selectFrom('runs').select(RUN_COLUMNS).where('organization_id', '=', p('organization'))
-    const place = (id: RunId) =>
+    const numberOf = (id: RunId) =>
       sql`(select seen.number from runs as seen where seen.id = ${id} and seen.organization_id = ${p('organization')})`
-    if (page.before !== undefined) query = query.where(sql<SqlBool>`number < ${place(p('before'))}`)
-    if (page.after !== undefined) query = query.where(sql<SqlBool>`number > ${place(p('after'))}`)
+    if (page.before !== undefined) query = query.where(sql<SqlBool>`number < ${numberOf(p('before'))}`)
+    if (page.after !== undefined) query = query.where(sql<SqlBool>`number > ${numberOf(p('after'))}`)
     if (agentId !== undefined) query = query.where('agent_id', '=', p('agent'))
     if (conversationId !== undefined) query = query.where('conversation_id', '=', p('conversation'))
     if (statuses !== undefined) query = query.where('status', 'in', listParameters(p, 'status', STATUSES))
@@ -124,7 +124,7 @@ function runStatement(filter: RunFilter, smallIndex: keyof typeof SMALL_INDEXES 
   })
 }
 
-/** Runs that are not over are few among many, and have small indexes of their own: they are not looked for among the rest. */
+/** Runs that have not ended are few and have their own small indexes, so a list of them must not scan all runs. */
 function smallIndexFor({ statuses, waiting }: RunFilter): keyof typeof SMALL_INDEXES | undefined {
   if (waiting) return 'waiting'
   return statuses?.every((status) => status === 'created' || status === 'running') ? 'live' : undefined
@@ -139,10 +139,10 @@ const SMALL_INDEXES = {
 function stepStatement({ agentId, runId }: StepFilter, page: RunPage) {
   return statement<StepValues>()((db, p) => {
     let query = db.selectFrom('steps').select(STEP_COLUMNS).where('organization_id', '=', p('organization'))
-    const place = (id: StepId) =>
+    const numberOf = (id: StepId) =>
       sql`(select seen.number from steps as seen where seen.id = ${id} and seen.organization_id = ${p('organization')})`
-    if (page.before !== undefined) query = query.where(sql<SqlBool>`number < ${place(p('before'))}`)
-    if (page.after !== undefined) query = query.where(sql<SqlBool>`number > ${place(p('after'))}`)
+    if (page.before !== undefined) query = query.where(sql<SqlBool>`number < ${numberOf(p('before'))}`)
+    if (page.after !== undefined) query = query.where(sql<SqlBool>`number > ${numberOf(p('after'))}`)
     if (agentId !== undefined) query = query.where('agent_id', '=', p('agent'))
     if (runId !== undefined) query = query.where('run_number', '=', numberOfRun(p('run')))
     return query.orderBy('number', direction(page)).limit(p('limit'))

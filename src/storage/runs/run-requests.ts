@@ -4,10 +4,10 @@ import type { NewRun, OpenedRun } from '../../ports/store.ts'
 import { insertInto } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 
-/** A retry is one of a request that is not older than this. */
+/** A retry must follow its request within this time. */
 const RETRY_WINDOW_MS = 5 * 60_000
 
-/** The run an earlier copy of this request has opened, if it is to be attached to. Call it with the opening right taken. */
+/** The run that an earlier copy of this request opened, if there is one to attach to. Requires the opening lock. */
 export async function findEarlierRequest(db: Executor, run: NewRun): Promise<OpenedRun | undefined> {
   const { request, conversationId } = run
   if (!request) return undefined
@@ -15,7 +15,7 @@ export async function findEarlierRequest(db: Executor, run: NewRun): Promise<Ope
   for (const otid of otids) {
     const earlier = await db.get(byOtid, { conversation: conversationId, otid })
     if (!earlier) continue
-    // Nothing was said to it and nothing is left of it: the same words may be tried anew under the same name.
+    // The earlier run failed before its first message: a new request may use the same otid.
     if (earlier.status === 'failed' && Number(earlier.messages) === 0 && !isRetry) {
       await db.run(forgetOtids, { conversation: conversationId, run: earlier.id })
       continue
@@ -29,7 +29,7 @@ export async function findEarlierRequest(db: Executor, run: NewRun): Promise<Ope
   return unanswered && { type: 'repeated', runId: unanswered.run_id }
 }
 
-/** In the transaction that opens the run. */
+/** Runs in the transaction that opens the run. */
 export async function saveRequest(db: Executor, run: NewRun): Promise<void> {
   const { request } = run
   if (!request) return

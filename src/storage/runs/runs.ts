@@ -20,11 +20,11 @@ export function runStore(database: Database, clock: Clock): RunStore {
 
     open: (open) =>
       write<OpenedRun>({
-        // By conversation, so that what was sent first is first in the queue.
+        // By conversation, so that requests are queued in the order they arrived.
         key: open.run.conversationId,
         work: (db) => openRun(db, open),
         announce: true,
-        // Steering leaves no run to be found by, and must not be repeated on a guess.
+        // Steering opens no run that could be found, and must not be repeated if its outcome is unknown.
         ...defined({ findCommitted: open.policy === 'steer' ? undefined : (db: Executor) => findOpenedRun(db, open) }),
       }),
 
@@ -60,7 +60,7 @@ export function runStore(database: Database, clock: Clock): RunStore {
           await markAnswered(db, runId)
           return true
         },
-        // Doing it again does no harm.
+        // Repeating it is harmless.
         findCommitted: () => undefined,
       }).then(() => undefined),
 

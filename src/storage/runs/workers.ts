@@ -5,11 +5,11 @@ import type { WorkerStore } from '../../ports/store.ts'
 import type { Database } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
 
-/** The owner of a home has proved by its lock that every other worker is dead; peers have proved nothing. */
+/** `sole`: the lock of the home proves that every other worker is dead. `peer`: other workers may be alive. */
 export type StoreOwnership = 'sole' | 'peer'
 
-export function workerStore({ write }: Database, options: { clock: Clock; standing: StoreOwnership }): WorkerStore {
-  const { clock, standing: ownership } = options
+export function workerStore({ write }: Database, options: { clock: Clock; ownership: StoreOwnership }): WorkerStore {
+  const { clock, ownership } = options
   return {
     beat: (workerId, leaseMs) =>
       write({
@@ -35,7 +35,7 @@ export function workerStore({ write }: Database, options: { clock: Clock; standi
   }
 }
 
-/** Whole milliseconds of the clock that never goes back. */
+/** Monotonic time in whole milliseconds. */
 export const leaseNow = (clock: Clock): number => Math.floor(clock.monotonic())
 
 const renew = statement<{ id: WorkerId; now: number; leaseMs: number }>()((db, p, { leaseClock }) => {

@@ -3,12 +3,12 @@ import type { Awaitable } from '../database/statement.ts'
 type EditNamedOptions<T> = {
   edit(before: T): T
   isTaken(name: string): Awaitable<unknown>
-  /** What else knows it by its name learns the new one. */
+  /** Applies the new name wherever the old one is referenced. */
   rename(before: T, after: T): Promise<void>
   save(after: T): Awaitable<unknown>
 }
 
-/** Edits a thing whose name is unique in its organization. */
+/** Edits an object whose name is unique in its organization. */
 export async function editNamed<T extends { name: string }>(
   before: T,
   { edit, isTaken, rename, save }: EditNamedOptions<T>,

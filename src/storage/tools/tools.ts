@@ -73,14 +73,14 @@ export const insertTool = (db: Executor, tool: StoredTool) => db.run(insert, too
 
 export const updateTool = (db: Executor, tool: StoredTool) => db.run(update, toolRowOf(tool))
 
-/** Made, or put in the place of the tool that has its name. */
+/** Inserts the tool, or replaces the one with the same name. */
 export async function upsertTool(db: Executor, tool: StoredTool): Promise<void> {
   const row = await db.get(byName, { organization: tool.organizationId, name: tool.name })
   if (!row) await insertTool(db, tool)
   else await updateTool(db, { ...tool, id: row.id, createdAt: toolOf(row).createdAt })
 }
 
-/** Agents no longer have it. */
+/** Also detaches it from agents. */
 export async function removeTool(db: Executor, { organizationId, id, name }: StoredTool): Promise<void> {
   await renameOnAgents(db, { organizationId, from: name })
   await db.run(remove, { id })
@@ -100,7 +100,7 @@ export async function toolNames(db: Executor, organizationId: OrganizationId): P
 
 type ToolRename = { organizationId: OrganizationId; from: string; to?: string }
 
-/** Agents have tools by name: without a new one they no longer have it. */
+/** Agents reference tools by name: without `to`, the tool is removed from them. */
 async function renameOnAgents(db: Executor, { organizationId, from, to }: ToolRename): Promise<void> {
   const rows = await db.all(agentsWith, { organization: organizationId, tool: from })
   for (const { id, tools } of rows) {

@@ -95,7 +95,7 @@ export function callbacks({ server, newAgent }: BehaviorFixture): void {
       response.writeHead(302, { location: '/login' }).end()
     })
     const dropped = await send(await newAgent(), dropping.url)
-    assert.match((await waitForCallback(client, dropped.id, hasFailed)).callback_error, /drops what is sent/)
+    assert.match((await waitForCallback(client, dropped.id, hasFailed)).callback_error, /drops the request body/)
     assert.equal(dropping.calls.length, 1)
   })
 
@@ -159,7 +159,7 @@ export function callbacks({ server, newAgent }: BehaviorFixture): void {
         },
         host,
       )
-    await assert.rejects(send(agentId, 'http://example.com/', { client }), /must be asked over https/)
+    await assert.rejects(send(agentId, 'http://example.com/', { client }), /must be called over https/)
 
     // A name says nothing by itself: it is judged by where it leads, when it is called.
     const name = await findLocalHostname()
