@@ -35,7 +35,7 @@ const refused = async (work: Promise<unknown>): Promise<WireValue> => {
 }
 
 for (const name of readdirSync(FOLDER).filter((file) => file.endsWith('.af')))
-  test(`${name}, as the retired server wrote it, becomes an agent that talks`, async (context) => {
+  test(`${name}, written by the original server, is imported as an agent that answers`, async (context) => {
     const { client, house } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
     const content = readFileSync(`${FOLDER}${name}`, 'utf8')
     const once = JSON.parse(content)
@@ -66,7 +66,7 @@ for (const name of readdirSync(FOLDER).filter((file) => file.endsWith('.af')))
     assert.deepEqual(house.faults, [])
   })
 
-test('an agent goes into a file and comes out of it as it was, with its memory and its history', async (context) => {
+test('an agent that is exported and imported again has the same memory and history', async (context) => {
   const guarded = tool('send', () => success('sent'), { needsApproval: true })
   const { client, house } = await serveFixture(context, {
     tools: [guarded],
@@ -128,7 +128,7 @@ test('an agent goes into a file and comes out of it as it was, with its memory a
   const words = (messages: WireValue[]) =>
     messages.map(({ message_type, content, reasoning, tool_return }) => [message_type, content, reasoning, tool_return])
   const [old, copy] = [await history(client, made.id), await history(client, id!)]
-  // What was asked for and allowed is over: it is a call like any other.
+  // An approved call that has finished is an ordinary call.
   const asCalls = words(old).map(([type, ...rest]) => [
     type === 'approval_request_message' ? 'tool_call_message' : type,
     ...rest,
@@ -137,7 +137,7 @@ test('an agent goes into a file and comes out of it as it was, with its memory a
   assert.deepEqual(typesIn(old).slice(0, 2), ['user_message', 'assistant_message'])
   const [passage] = await client.agents.passages.list(id!)
   assert.deepEqual([passage?.text, passage?.tags], ['Whales sing', ['sea']])
-  // Once more: what comes out again is the same file.
+  // A second export writes the same file.
   const again = (await client.agents.exportFile(id!)) as unknown as WireValue
   const still = ({ created_at: _, agents, ...rest }: WireValue) => ({
     ...rest,
@@ -149,7 +149,7 @@ test('an agent goes into a file and comes out of it as it was, with its memory a
   assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
-test('a long life in a file: compacted, torn and oversized, and nothing of it is lost', async (context) => {
+test('a long history with compaction, missing results and oversized blocks is imported completely', async (context) => {
   const { client, house } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
   const text = (value: string) => [{ type: 'text', text: value }]
   const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: '{"a":' } })
@@ -213,7 +213,7 @@ test('a long life in a file: compacted, torn and oversized, and nothing of it is
   assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
-test('a file that cannot be read makes nothing, and says what is wrong', async (context) => {
+test('an invalid file creates nothing, and the error says what is wrong', async (context) => {
   const { client, fetch, house } = await serveFixture(context)
   const agent = { id: 'agent-0', name: 'x', system: 's' }
   const good = { agents: [agent], blocks: [], tools: [] }

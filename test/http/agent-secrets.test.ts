@@ -33,7 +33,7 @@ async function serveWithKeys(t: TestContext) {
   return { house, desk: serviceContext, secretKeys, serve, client: await serve(serviceContext) }
 }
 
-test('secrets of an agent are kept under the key of the home, told when they are asked for, and in no file', async (context) => {
+test('secrets of an agent are encrypted with the key of the home, returned on request, and never written to an agent file', async (context) => {
   const { house, client, desk: serviceContext } = await serveWithKeys(context)
   const secrets = { API_KEY: 'open-sesame-4711', OTHER: 'more' }
   const made = (await client.agents.create({ model: MODEL, secrets })) as WireValue
@@ -69,7 +69,7 @@ test('secrets of an agent are kept under the key of the home, told when they are
     ],
   )
 
-  // Sealed for one agent: in the row of another they are nothing.
+  // Secrets are sealed for one agent: they cannot be opened in the row of another.
   const { sealedSecrets } = await requireAgent(made.id, serviceContext)
   assert.equal(serviceContext.secretKeys.box.open(sealedSecrets!, copy.id), undefined)
   await client.agents.update(made.id, { secrets: {} })
@@ -77,7 +77,7 @@ test('secrets of an agent are kept under the key of the home, told when they are
   assert.deepEqual(house.faults, [])
 })
 
-test('a new key of the home seals the secrets of agents anew; without the right one the agent still answers', async (context) => {
+test('rotating the key of the home encrypts the secrets of agents again, and an agent answers also without the right key', async (context) => {
   const { house, client, desk: serviceContext, secretKeys, serve } = await serveWithKeys(context)
   const made = await client.agents.create({ model: MODEL, secrets: { API_KEY: 'open-sesame' } })
   const before = (await requireAgent(made.id, serviceContext)).sealedSecrets

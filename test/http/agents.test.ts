@@ -7,7 +7,7 @@ import { serveFixture, statusOf } from './fixture-resource-server.ts'
 
 const MODEL = 'test/model'
 
-test('an agent is made whole, read back with what is asked for, changed and deleted', async (context) => {
+test('an agent is created, read with the requested parts, updated and deleted', async (context) => {
   const { client, house } = await serveFixture(context)
   const made = await client.agents.create({
     name: 'ada',
@@ -56,7 +56,7 @@ test('an agent is made whole, read back with what is asked for, changed and dele
   assert.deepEqual(house.faults, [])
 })
 
-test('agents are listed newest first, by name, by any or all tags, in pages that end', async (context) => {
+test('agents are listed newest first, by name and by any or all tags, and pagination ends', async (context) => {
   const { client, fetch } = await serveFixture(context)
   const ids: string[] = []
   for (const [name, tags] of [
@@ -68,7 +68,7 @@ test('agents are listed newest first, by name, by any or all tags, in pages that
   const all: string[] = []
   for await (const agent of client.agents.list({ limit: 2 })) all.push(agent.id)
   assert.deepEqual(all.slice(0, 3), ids)
-  assert.equal(all.length, 4, 'with the one of the house')
+  assert.equal(all.length, 4, 'including the agent of the fixture')
   const named = async (query: object) => (await client.agents.list(query)).getPaginatedItems().map(({ name }) => name)
   assert.deepEqual(await named({ name: 'two' }), ['two'])
   assert.deepEqual(await named({ tags: ['x', 'y'] }), ['three', 'two', 'one'])
@@ -81,7 +81,7 @@ test('agents are listed newest first, by name, by any or all tags, in pages that
   assert.equal((await fetch('GET', '/v1/agents/count')).body, 4)
 })
 
-test('what was wrong with a request for an agent is said, and no half of it is made', async (context) => {
+test('an invalid request for an agent is refused with a reason and creates nothing', async (context) => {
   const { client, fetch, house } = await serveFixture(context)
   const create = (body: object) => statusOf(client.agents.create({ model: MODEL, ...body } as never))
   assert.equal(await create({ model: 'nonsense' }), 400)
@@ -119,7 +119,7 @@ test('what was wrong with a request for an agent is said, and no half of it is m
   assert.deepEqual(house.faults, [])
 })
 
-test('editing a block does not change what a conversation is told; recompiling does, and trying it does not', async (context) => {
+test('editing a block does not change the stored prompt; recompiling does, and a dry run does not', async (context) => {
   const model = queueModel([says('Hello.')])
   const { client, house } = await serveFixture(context, { providers: () => ({ test: model }) })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'Name: Bo.' }] })
@@ -143,7 +143,7 @@ test('editing a block does not change what a conversation is told; recompiling d
   assert.deepEqual(house.faults, [])
 })
 
-test('a tool that is told to ask waits, is seen to wait, and no longer does when told not to', async (context) => {
+test('a tool that requires approval waits and is shown as pending, until approval is no longer required', async (context) => {
   const model = queueModel([calls('look', '{}'), says('Seen.'), calls('look', '{}'), says('Seen.')])
   const { client, fetch, house } = await serveFixture(context, {
     providers: () => ({ test: model }),
@@ -178,7 +178,7 @@ test('a tool that is told to ask waits, is seen to wait, and no longer does when
   assert.deepEqual(house.faults, [])
 })
 
-test('models are listed with their handles, and no embedding model is', async (context) => {
+test('models are listed with their handles, without an embedding model', async (context) => {
   const { fetch } = await serveFixture(context)
   const { status, body } = await fetch('GET', '/v1/models/')
   assert.equal(status, 200)
@@ -186,7 +186,7 @@ test('models are listed with their handles, and no embedding model is', async (c
   assert.deepEqual((await fetch('GET', '/v1/models/embedding')).body, [])
 })
 
-test('a model or instructions for one request alone leave the agent as it is', async (context) => {
+test('a model or system prompt for one request leaves the agent unchanged', async (context) => {
   const model = queueModel([says('Hello.')])
   const { client, house } = await serveFixture(context, { providers: () => ({ test: model }) })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'Bo' }] })
@@ -204,7 +204,7 @@ test('a model or instructions for one request alone leave the agent as it is', a
   assert.deepEqual(house.faults, [])
 })
 
-test('a tool that is missing is said on the agent, its secrets are not, and settings that make no sense are refused', async (context) => {
+test('a missing tool is listed on the agent, secrets are not, and invalid settings are refused', async (context) => {
   const { client } = await serveFixture(context)
   const agent = await client.agents.create({
     model: MODEL,
@@ -222,7 +222,7 @@ test('a tool that is missing is said on the agent, its secrets are not, and sett
     assert.equal(await statusOf(client.agents.update(agent.id, { compaction_settings } as never)), 422)
 })
 
-test('an agent that is deleted in the middle of a turn is gone, and its turn ends without a fault', async (context) => {
+test('an agent that is deleted during a turn is gone, and its turn ends without an internal error', async (context) => {
   const started = Promise.withResolvers<void>()
   const wait = tool('wait', (_, { signal }) => {
     started.resolve()

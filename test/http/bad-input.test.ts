@@ -6,7 +6,7 @@ import { newHome, startHoldfast } from '../cli/holdfast.ts'
 import { KEY, serveFor } from './fixture-server-process.ts'
 import { sendIn, type WireValue } from './send-modes.ts'
 
-test('whatever is wrong with a request is told as a 4xx that says what and where, and leaves no run behind', async (t) => {
+test('an invalid request gets a 4xx that says what is wrong and where, and leaves no run behind', async (t) => {
   const { agentId, client, fetch } = await serveFor(t)
   const path = `/v1/agents/${agentId}/messages`
   const post = (body: string | Uint8Array<ArrayBuffer>, to = path) => fetch(to, { method: 'POST', body })
@@ -54,14 +54,14 @@ test('whatever is wrong with a request is told as a 4xx that says what and where
     /body\.messages\.0\.role/,
   )
   assert.deepEqual((await client.runs.list()).getPaginatedItems(), [])
-  // What newer clients send beside what we know is no mistake.
+  // Unknown fields of newer clients are not an error.
   assert.equal(
     (await post(said({ input: 'hi', brand_new: { field: true }, __proto__: { polluted: true } }))).status,
     200,
   )
 })
 
-test('without the key nothing is told but health; paths end with a slash or without', async (t) => {
+test('without a key only the health check answers; paths work with and without a trailing slash', async (t) => {
   const { fetch, agentId, url } = await serveFor(t)
   const paths = [`/v1/agents/${agentId}/messages`, '/v1/runs/', '/v1/runs', '/metrics', '/nowhere', '/v1/steps/']
   for (const path of paths)
@@ -82,7 +82,7 @@ test('without the key nothing is told but health; paths end with a slash or with
   assert.match(((await later.json()) as WireValue).detail, /does not serve this yet/)
 })
 
-test('a page of a stranger cannot make a browser use this server', async (t) => {
+test('a foreign web page cannot make a browser use this server', async (t) => {
   const { url } = await serveFor(t)
   const ask = (headers: Record<string, string>) =>
     new Promise<number>((resolve, reject) => {
@@ -100,7 +100,7 @@ test('a page of a stranger cannot make a browser use this server', async (t) => 
   assert.equal(await ask({ host: 'localhost:1' }), 200)
 })
 
-test('metrics count what ended and what failed', async (t) => {
+test('metrics count ended runs and failed attempts', async (t) => {
   const { client, agentId, simulator, fetch } = await serveFor(t)
   simulator.script({ when: { attempt: 1 }, answer: { error: 'server-error' } }, { answer: { text: 'Better.' } })
   await sendIn('step stream', client, { agentId, body: { input: 'hi' } })
@@ -112,7 +112,7 @@ test('metrics count what ended and what failed', async (t) => {
   assert.match(page, /holdfast_event_loop_delay_seconds\{quantile="0.99"\}/)
 })
 
-test('the first start makes a key nobody else can read, shows it once, and never logs it', async (t) => {
+test('the first start creates a key file that only its owner can read, shows the key once, and never logs it', async (t) => {
   const home = newHome(t)
   const first = startHoldfast(['serve', '--port', '0'], { home })
   await first.waitForText('Try it:')
@@ -158,7 +158,7 @@ test('a body over the limit is refused before it is read', async (t) => {
   assert.equal(status, 413)
 })
 
-test('an address others can reach is refused with a short key', async (t) => {
+test('a server does not listen on a public address with a short key', async (t) => {
   const started = startHoldfast(['serve', '--host', '0.0.0.0', '--port', '0'], {
     home: newHome(t),
     environment: { HOLDFAST_API_KEY: 'short' },

@@ -19,13 +19,13 @@ export type KeyedServerFixture = {
   url: string
   /** What the server wrote to its log. */
   log: string[]
-  /** Whoever has this key; the home's own by default. */
+  /** Sends requests with this key; by default with the key of the home. */
   as(key?: string): SendHttp
   makeKey(wish: { scope: Scope; organization_id?: string; user_id?: string; expires_at?: string }): Promise<CreatedKey>
   makeOrganization(name: string): Promise<string>
 }
 
-/** A server on loopback in this process, and people with keys of their own before it. */
+/** A server on loopback in this process, with keys, users and organizations. */
 export async function serveKeyed(
   context: TestContext,
   { limits, ...options }: HomeFixtureOptions & { limits?: Partial<Limits> } = {},

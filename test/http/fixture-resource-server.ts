@@ -9,11 +9,11 @@ import { KEY } from './fixture-server-process.ts'
 export type ResourceServerFixture = {
   house: MemoryFixture
   client: Letta
-  /** What the client would send, by hand. */
+  /** Sends a request as the client would, without the client. */
   fetch(method: string, path: string, body?: unknown): Promise<{ status: number; body: never }>
 }
 
-/** The official client before a server on loopback, in this process. */
+/** The official client with a server on loopback in this process. */
 export async function serveFixture(
   context: TestContext,
   options: HomeFixtureOptions = {},

@@ -7,7 +7,7 @@ import { serveFixture } from './fixture-resource-server.ts'
 import { KEY } from './fixture-server-process.ts'
 import type { WireValue } from './send-modes.ts'
 
-test('what waits for a person is listed over all agents, and approved for exactly the arguments that were shown', async (t) => {
+test('pending approvals of all agents are listed, and an approval with a digest holds for exactly the listed arguments', async (t) => {
   const sent: unknown[] = []
   const note = (input: unknown) => {
     sent.push(input)
@@ -37,7 +37,7 @@ test('what waits for a person is listed over all agents, and approved for exactl
   assert.equal((await fetch('POST', `/v1/approvals/run-${crypto.randomUUID()}`, { approvals: [] })).status, 404)
 })
 
-test('a command queues behind what runs, is accepted once however often it is sent, and reads the log chunk by chunk', async (t) => {
+test('a text that is sent during a turn is queued, accepted once per otid, and its run can be read chunk by chunk', async (t) => {
   const mayGoOn = gate()
   const hold = tool('hold', () => mayGoOn.promise.then(() => success('held')))
   const script = scriptOf({ calls: [{ tool: 'hold', input: {} }] }, { text: 'One.' }, { text: 'Two.' })

@@ -11,7 +11,7 @@ const MODEL = 'test/model'
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const shown = (request: ModelRequest | undefined) => request!.messages.map(({ role }) => role)
 
-test('words that are put into the mouth of the assistant are history, and no answer to the request', async (context) => {
+test('an assistant message in a request becomes history and is not part of the response', async (context) => {
   const { client, house, fetch } = await serveFixture(context, { script: [{ text: 'Indeed.' }, { text: 'Indeed.' }] })
   const agent = await client.agents.create({ model: MODEL, include_base_tools: false })
   const messages = [
@@ -36,7 +36,7 @@ test('words that are put into the mouth of the assistant are history, and no ans
   assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
-test('an agent may be made with messages, which are there before anything is said', async (context) => {
+test('an agent can be created with messages, which come before all others', async (context) => {
   const { client, house, fetch } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
   const sequence = [
     { role: 'user', content: 'Hello' },
@@ -59,7 +59,7 @@ test('an agent may be made with messages, which are there before anything is sai
   assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
-test('skills of the caller are told for one request and are in no prompt that is kept', async (context) => {
+test('skills of the client are in the prompt of one request and not in the stored prompt', async (context) => {
   const { client, house } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
   const agent = await client.agents.create({ model: MODEL, system: 'Be brief.' })
   const client_skills = [{ name: 'knitting', description: 'makes socks', location: '/skills/knitting.md' }]
@@ -80,7 +80,7 @@ test('skills of the caller are told for one request and are in no prompt that is
   assert.ok(!told.content.includes('knitting'))
 })
 
-test('a tool that ends the loop ends the turn when it succeeds, and its rule is told', async (context) => {
+test('a tool with an exit_loop rule ends the turn when it succeeds, and the rule is listed', async (context) => {
   let isBroken = true
   const done = tool('done', () => {
     if (!isBroken) return success('done')
@@ -106,7 +106,7 @@ test('a tool that ends the loop ends the turn when it succeeds, and its rule is 
   assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
-test('the result of a client’s tool may hold images, for the model and for whoever reads it', async (context) => {
+test('the result of a client tool can contain images, for the model and in the history', async (context) => {
   const { client, house } = await serveFixture(context, {
     script: [{ calls: [{ tool: 'camera', input: {} }] }, { text: 'A pixel.' }],
   })

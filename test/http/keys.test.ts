@@ -13,7 +13,7 @@ import { requestOf, serveKeyed } from './fixture-keyed-server.ts'
 
 const SAYS = [{ text: 'Hello there.' }]
 
-test('a key is told once; what is kept of it opens nothing', async (context) => {
+test('a key is shown once, and its stored digest does not authenticate', async (context) => {
   const { as, makeKey, house, log } = await serveKeyed(context)
   const made = await makeKey({ scope: 'agent' })
   assert.match(made.key, /^hfk-[0-9a-f]{12}-[0-9a-f]{64}$/)
@@ -38,7 +38,7 @@ test('a key is told once; what is kept of it opens nothing', async (context) => 
   assert.equal(log.join('\n').includes(made.key.slice(17)), false)
 })
 
-test('a scope is what the server says it is, and no more can be done with it', async (context) => {
+test('a key can do exactly what its scope allows', async (context) => {
   const { as, makeKey, house } = await serveKeyed(context, { script: SAYS })
   const [reader, worker, admin] = await Promise.all(
     (['read', 'agent', 'admin'] as const).map(async (scope) => as((await makeKey({ scope })).key)),
@@ -71,7 +71,7 @@ test('a scope is what the server says it is, and no more can be done with it', a
   assert.deepEqual(house.faults, [])
 })
 
-test('whatever belongs to one organization looks missing from another', async (context) => {
+test('resources of one organization look missing to another', async (context) => {
   const { as, makeKey, makeOrganization, house } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'note', input: {} }] }, { text: 'done' }],
     tools: [tool('note')],
@@ -189,7 +189,7 @@ test('whatever belongs to one organization looks missing from another', async (c
   }
   const { paths } = await must<{ paths: Record<string, object> }>(ours('GET', '/openapi.json'))
   for (const [path, methods] of Object.entries(paths)) {
-    // Servers of MCP are not talked to in this house.
+    // This fixture does not connect to MCP servers.
     if (!path.includes('{') || path.startsWith('/v1/mcp-servers')) continue
     const named = path.replaceAll(
       /\{(\w+)\}/g,
@@ -219,7 +219,7 @@ test('whatever belongs to one organization looks missing from another', async (c
   assert.equal((await as(key.key)('GET', '/v1/agents')).status, 200)
 })
 
-test('an agent of another organization runs with the models of the server', async (context) => {
+test('an agent of another organization uses the models of the server', async (context) => {
   const { url, makeKey, makeOrganization } = await serveKeyed(context, { script: SAYS })
   const organization_id = await makeOrganization('other')
   const { key } = await makeKey({ scope: 'agent', organization_id })
@@ -230,7 +230,7 @@ test('an agent of another organization runs with the models of the server', asyn
   assert.ok((await client.models.list()).length > 0)
 })
 
-test('a revoked key opens nothing, and what it held open ends within a second', async (context) => {
+test('a revoked key is refused, and its open requests end within a second', async (context) => {
   const stuck = gate()
   context.after(() => stuck.open())
   const { url, as, makeKey, house } = await serveKeyed(context, {
@@ -284,7 +284,7 @@ test('a revoked key opens nothing, and what it held open ends within a second', 
       [401, 'Unauthorized: this key was revoked.'],
     )
     const runs = (await as()('GET', `/v1/runs?agent_id=${agent.id}&active=true`)).body as unknown[]
-    assert.equal(runs.length, 2, 'the runs themselves go on')
+    assert.equal(runs.length, 2, 'the runs continue')
   }
 })
 
@@ -302,7 +302,7 @@ test('a key that has expired is refused', async (context) => {
   assert.equal(past.status, 422)
 })
 
-test('with a user all of its keys go', async (context) => {
+test('deleting a user revokes all of its keys', async (context) => {
   const { as, makeKey } = await serveKeyed(context)
   const { body } = await as()('POST', '/v1/users', { name: 'Bo' })
   const user = body as { id: string }
@@ -314,7 +314,7 @@ test('with a user all of its keys go', async (context) => {
   assert.deepEqual((await as()('GET', '/v1/users')).body, [])
 })
 
-test('the audit log tells who did what, and what was refused, and nothing that is secret', async (context) => {
+test('the audit log has every action and refusal with its actor, and no secrets', async (context) => {
   const { as, makeKey, house } = await serveKeyed(context)
   const worker = await makeKey({ scope: 'agent' })
   const block = (await as(worker.key)('POST', '/v1/blocks', { label: 'l', value: 'what was said' })).body as {
@@ -353,7 +353,7 @@ test('the audit log tells who did what, and what was refused, and nothing that i
   assert.deepEqual(house.faults, [])
 })
 
-test('the audit log tells who answered an approval, also in a stream that was left', async (context) => {
+test('the audit log names who answered an approval, also if the stream was abandoned', async (context) => {
   const { as, makeKey, house, url } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'send', input: {} }] }, { text: 'sent' }],
     tools: [tool('send', undefined, { needsApproval: true })],

@@ -38,7 +38,7 @@ test('a block that two agents share is edited once and seen by both', async (con
   assert.deepEqual(house.faults, [])
 })
 
-test('blocks are listed by label, keep their order on an agent, and hold to their limits', async (context) => {
+test('blocks are listed by label, keep their order on an agent, and keep to their limits', async (context) => {
   const { client, fetch, house } = await serveFixture(context)
   const labels = Array.from({ length: 12 }, (_, index) => `label_${(index * 7) % 12}`)
   const agent = await client.agents.create({
@@ -145,7 +145,7 @@ test('a tool is read from its source, replaced by name, attached, detached and d
   assert.deepEqual(house.faults, [])
 })
 
-test('passages are put away, listed, found by words and tags, and deleted', async (context) => {
+test('passages are inserted, listed, found by words and tags, and deleted', async (context) => {
   const { client, fetch, house } = await serveFixture(context)
   const agent = await client.agents.create({ model: MODEL })
   const [first] = await client.agents.passages.create(agent.id, {

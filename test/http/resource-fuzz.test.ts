@@ -71,7 +71,7 @@ const odd = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 )
 
-test('no body and no query makes a resource route answer with a fault of ours', {
+test('no body and no query makes a resource route answer with an internal error', {
   timeout: 90_000,
 }, async (context) => {
   const { client, fetch, house } = await serveFixture(context)

@@ -16,7 +16,7 @@ const failed: Failure = {
   mayHaveBeenAccepted: true,
 }
 
-test('what a run went through can be read over HTTP: attempts, remedies, tokens, and the log word for word', async (t) => {
+test('the attempts, remedies, tokens and event log of a run can be read over HTTP', async (t) => {
   const script = scriptOf({ fail: failed }, { text: 'Better.', usage: { promptTokens: 7, completionTokens: 2 } })
   const { house, fetch } = await serveFixture(t, { script })
   const { id } = await house.ask('hello')
@@ -34,7 +34,7 @@ test('what a run went through can be read over HTTP: attempts, remedies, tokens,
   )
 })
 
-test('a step tells how long it took and keeps what a person thought of it', async (t) => {
+test('a step has its duration and stores feedback', async (t) => {
   const script = scriptOf({ calls: [{ tool: 'hold', input: {} }] }, { text: 'Done.' })
   const { house, client } = await serveFixture(t, { script, tools: [tool('hold', async () => success('held'))] })
   const { id: runId } = await house.ask('go')

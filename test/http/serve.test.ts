@@ -26,7 +26,7 @@ const lineWith = (text: string, what: string) =>
     .find((line) => line.includes(what))!
     .trim()
 
-test('a server tells where it is, with which models, where the key is, and lines that work when pasted', async (t) => {
+test('the start screen shows the address, the models, the key file, and commands that work when pasted', async (t) => {
   const home = newHome(t)
   const first = startHoldfast(['serve', '--port', '0'], { home })
   const told = await outputOf(first)
@@ -78,7 +78,7 @@ describe('a server that is asked to stop', () => {
     return JSON.parse((await holdfast(['runs', 'show', runId, '--json'], place)).stdout)
   }
 
-  test('lets tools finish, hands turns back without a death, and streams go on where they were', async () => {
+  test('lets tools finish, releases turns without counting a death, and streams resume where they were', async () => {
     server.simulator.script(...counting({ to: 3, pauseSeconds: 0.5 }))
     const stream: WireValue = await server.client.agents.messages.create(agentId, {
       messages: [{ role: 'user', content: 'Count to 3' }],
@@ -92,8 +92,8 @@ describe('a server that is asked to stop', () => {
     }
     await stopping
     const types = seen.map(({ message_type }) => message_type)
-    assert.ok(types.includes('tool_return_message'), 'the tool had its time, and the reader saw what came of it')
-    assert.ok(!types.includes('stop_reason') && !types.includes('usage_statistics'), 'nobody was told of an end')
+    assert.ok(types.includes('tool_return_message'), 'the tool finished, and the reader got its result')
+    assert.ok(!types.includes('stop_reason') && !types.includes('usage_statistics'), 'the stream did not report an end')
     const runId: string = seen[0].run_id
     const left = await story(runId)
     assert.deepEqual([left.status, left.deaths], ['running', 0])
@@ -112,7 +112,7 @@ describe('a server that is asked to stop', () => {
     assert.equal(started.length, 1, 'the tool was not run twice')
   })
 
-  test('refuses what is new, ends streams without their last word, and hurries when it is told again', async () => {
+  test('refuses new requests, ends streams without [DONE], and stops at once on a second signal', async () => {
     server.simulator.script(...counting({ to: 100, pauseSeconds: 5 }))
     const run = await server.client.agents.messages.createAsync(agentId, {
       messages: [{ role: 'user', content: 'Hi' }],
@@ -134,16 +134,16 @@ describe('a server that is asked to stop', () => {
     assert.deepEqual(((await story(run.id)) as WireValue).deaths, 0)
 
     await server.start()
-    // It is on its way again, from the start of a tool that may run twice.
+    // The run continues, and its idempotent tool starts again.
     await server.client.agents.messages.cancel(agentId)
     const { status, deaths } = await story(run.id)
     assert.deepEqual([status, deaths], ['cancelled', 0])
   })
 })
 
-test('a public address needs a key that nobody guesses', async (t) => {
+test('a public address needs a long key', async (t) => {
   const place = { home: newHome(t), environment: { HOLDFAST_API_KEY: KEY.slice(0, 8) } }
   const refused = await holdfast(['serve', '--port', '0', '--host', '0.0.0.0'], place)
   assert.equal(refused.code, 2)
-  assert.match(refused.stderr, /the key must have at least 32 characters/)
+  assert.match(refused.stderr, /the API key must have at least 32 characters/)
 })

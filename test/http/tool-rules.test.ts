@@ -11,7 +11,7 @@ const MODEL = 'test/model'
 const call = (name: string) => ({ calls: [{ tool: name, input: {} }] })
 const tools = ['plan', 'search', 'write'].map((name) => tool(name, () => success(`${name} done`)))
 
-test('rules decide which tools the model is offered, step by step, and whether it must take one', async (context) => {
+test('tool rules decide in each step which tools the model can call and whether it must call one', async (context) => {
   const { client, house } = await serveFixture(context, {
     tools,
     script: [call('plan'), call('search'), call('write'), { text: 'Done.' }],
@@ -40,7 +40,7 @@ test('rules decide which tools the model is offered, step by step, and whether i
   )
 })
 
-test('a call against the rules does not run, and the model is told what it may call', async (context) => {
+test('a call against the rules does not run, and the error tells the model which tools it can call', async (context) => {
   const ran: string[] = []
   const counted = ['plan', 'write'].map((name) =>
     tool(name, () => {
@@ -65,7 +65,7 @@ test('a call against the rules does not run, and the model is told what it may c
   assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
-test('a turn does not end before what is required was called; a model that never calls it is stopped', async (context) => {
+test('a turn does not end before the required tools were called; a model that never calls them is stopped', async (context) => {
   const answers: Script[number][] = [
     { text: 'I am done.' },
     call('write'),
@@ -75,7 +75,7 @@ test('a turn does not end before what is required was called; a model that never
     { text: 'No.' },
     { text: 'Never asked for.' },
   ]
-  // A script counts from the last thing that was said, and the reminder is said too.
+  // The script counts from the last message, and the reminder is a message, too.
   const script = () => Array.from<Script[number]>({ length: 4 }).fill(answers.shift()!)
   const { client, house } = await serveFixture(context, { tools, script })
   const agent = await client.agents.create({
@@ -84,7 +84,7 @@ test('a turn does not end before what is required was called; a model that never
     include_base_tools: false,
     tool_rules: [
       { type: 'required_before_exit', tool_name: 'write' },
-      // Of a tool it does not have: that would bind it to what it cannot do.
+      // A rule for a tool that the agent does not have is ignored: the turn could never end.
       { type: 'required_before_exit', tool_name: 'fly' },
     ] as never,
   })
@@ -103,7 +103,7 @@ test('a turn does not end before what is required was called; a model that never
   assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
-test('a rule that lacks what it needs is refused with the place of the fault', async (context) => {
+test('a rule without a required field is refused, and the error names the field', async (context) => {
   const { client, fetch } = await serveFixture(context, { tools })
   const before = (await client.agents.list()).getPaginatedItems().length
   const bad = [

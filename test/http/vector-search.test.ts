@@ -16,7 +16,7 @@ import { KEY } from './fixture-server-process.ts'
 
 const MODEL = 'house/talker'
 
-/** A server of this process whose passages are embedded when a test says so. */
+/** A server in this process whose passages are embedded when a test triggers it. */
 async function serveEmbedding(context: TestContext, more: Record<string, string> = {}, config: object = {}) {
   const simulator = await startSimulator()
   const home = mkdtempSync(join(tmpdir(), 'holdfast-vectors-'))
@@ -64,7 +64,7 @@ async function serveEmbedding(context: TestContext, more: Record<string, string>
 type Answer = { results: { content: string }[]; count: number; search_mode: string; notice?: string }
 
 for (const database of ['SQLite', 'PostgreSQL'])
-  test(`${database}: passages are found by their words at once and by their meaning soon after`, async (context) => {
+  test(`${database}: passages are found by words at once and by meaning soon after`, async (context) => {
     const postgres = database === 'PostgreSQL' ? await startPostgres() : undefined
     if (postgres && 'skip' in postgres) return context.skip(postgres.skip)
     const served = await serveEmbedding(context, postgres ? { DATABASE_URL: postgres.url } : {})
@@ -93,13 +93,13 @@ for (const database of ['SQLite', 'PostgreSQL'])
       [['house/near', 256]],
     )
 
-    // The tool finds the same.
+    // The search tool finds the same.
     const tool = serviceContext.deps.tools.find('archival_memory_search')!
     const context_ = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
     const answer = await tool.run({ query: 'ship', top_k: 1 }, context_)
     assert.match(JSON.stringify(answer), /a red boat on the sea/)
 
-    // A model of the agent's own: everything is embedded again, and nothing of the former is left.
+    // A new embedding model for the agent: everything is embedded again, and no old vector is left.
     await client.agents.update(agent.id, { embedding: 'stars/far' })
     assert.deepEqual(await found('ship'), [], 'what another model embedded is not compared')
     await embed()
@@ -118,7 +118,7 @@ for (const database of ['SQLite', 'PostgreSQL'])
     if (postgres && 'stop' in postgres) context.after(() => postgres.stop())
   })
 
-test('while nobody embeds, passages are found by their words, and the answer says so', async (context) => {
+test('without a working embedding provider, passages are found by words, and the response says so', async (context) => {
   const { client, embed, embedding, simulator, desk: serviceContext } = await serveEmbedding(context)
   const agent = await client.agents.create({ model: MODEL })
   await client.agents.passages.create(agent.id, { text: 'a red boat' })
@@ -136,7 +136,7 @@ test('while nobody embeds, passages are found by their words, and the answer say
   const tool = serviceContext.deps.tools.find('archival_memory_search')!
   const given = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
   assert.match(JSON.stringify(await tool.run({ query: 'boat' }, given)), /a red boat.*Searched by words alone/)
-  assert.equal(await waiting(), 1, 'it still waits for its vector')
+  assert.equal(await waiting(), 1, 'the passage still waits for its vector')
 
   await simulator.comeBack()
   for (const answer of [
@@ -150,7 +150,7 @@ test('while nobody embeds, passages are found by their words, and the answer say
     assert.equal(await waiting(), 1)
   }
 
-  // Once it has failed it rests: the next look asks nobody.
+  // After a failure the provider is in cooldown: the next search does not call it.
   const one = embedding()
   await one.work(context.signal)
   const asked = simulator.requests.length
@@ -163,7 +163,7 @@ test('while nobody embeds, passages are found by their words, and the answer say
   assert.equal((await search('ship')).count, 1)
 })
 
-test('a text the model refuses is refused alone, and is found by its words', async (context) => {
+test('a text that the embedding model refuses does not affect others and is found by words', async (context) => {
   const { client, embed, simulator, desk: serviceContext } = await serveEmbedding(context)
   const agent = await client.agents.create({ model: MODEL })
   for (const text of ['a red boat', 'unspeakable words', 'a glad person'])
@@ -176,7 +176,7 @@ test('a text the model refuses is refused alone, and is found by its words', asy
   assert.deepEqual(await serviceContext.deps.store.passages.vectors.waiting(0, 10), [])
   const asked = simulator.requests.length
   await embed()
-  assert.equal(simulator.requests.length, asked, 'nobody is asked again')
+  assert.equal(simulator.requests.length, asked, 'the provider is not called again')
   simulator.script()
   const found = async (query: string) =>
     ((await client.agents.passages.search(agent.id, { query })) as unknown as Answer).results[0]?.content
@@ -184,7 +184,7 @@ test('a text the model refuses is refused alone, and is found by its words', asy
   assert.equal(await found('happy'), 'a glad person')
 })
 
-test('a text that is too long is embedded by its beginning', async (context) => {
+test('a text that is too long is truncated for embedding', async (context) => {
   const { client, embed, simulator, desk: serviceContext } = await serveEmbedding(context)
   const agent = await client.agents.create({ model: MODEL })
   await client.agents.passages.create(agent.id, { text: `a red boat ${'word '.repeat(2_000)}` })
@@ -199,7 +199,7 @@ test('a text that is too long is embedded by its beginning', async (context) => 
   assert.equal(answer.count, 1)
 })
 
-test('a search waits once for a provider that says nothing', async (context) => {
+test('a search waits only once for a provider that does not answer', async (context) => {
   const { client, embed, simulator } = await serveEmbedding(context, { HOLDFAST_EMBEDDING: 'slow/near' })
   const agent = await client.agents.create({ model: MODEL })
   await client.agents.passages.create(agent.id, { text: 'a red boat' })
@@ -213,10 +213,10 @@ test('a search waits once for a provider that says nothing', async (context) => 
   assert.equal(simulator.requests.length, asked)
   simulator.script()
   await embed()
-  assert.equal((await search('ship')).search_mode, 'hybrid', 'who answers is asked again')
+  assert.equal((await search('ship')).search_mode, 'hybrid', 'a provider that answers again is used again')
 })
 
-test('a key that is refused is followed by the next of its pool', async (context) => {
+test('a refused credential is followed by the next one of its pool', async (context) => {
   const { client, embed, simulator } = await serveEmbedding(context, { HOUSE_API_KEY: 'sk-one,sk-two' })
   simulator.keys.set('sk-one', 'revoked')
   simulator.keys.set('sk-two', 'valid')
@@ -227,7 +227,7 @@ test('a key that is refused is followed by the next of its pool', async (context
   assert.deepEqual([answer.count, answer.search_mode], [1, 'hybrid'])
 })
 
-test('an agent whose embedding model nobody serves is searched by words, without a word about it', async (context) => {
+test('an agent with an unknown embedding model is searched by words, without a notice', async (context) => {
   const { client } = await serveEmbedding(context, { HOLDFAST_EMBEDDING: 'anthropic/claude' })
   assert.equal((await client.models.embeddings.list()).length, 1)
   const agent = await client.agents.create({ model: MODEL, embedding: 'letta/letta-free' })
@@ -237,7 +237,7 @@ test('an agent whose embedding model nobody serves is searched by words, without
 })
 
 for (const database of ['SQLite', 'PostgreSQL'])
-  test(`${database}: what was said is found by its words at once and by its meaning soon after`, async (context) => {
+  test(`${database}: messages are found by words at once and by meaning soon after`, async (context) => {
     const postgres = database === 'PostgreSQL' ? await startPostgres() : undefined
     if (postgres && 'skip' in postgres) return context.skip(postgres.skip)
     if (postgres) context.after(() => postgres.stop())
@@ -274,12 +274,12 @@ for (const database of ['SQLite', 'PostgreSQL'])
     const [best] = (await search('ship')) as unknown as { fts_rank: null; vector_rank: number; rrf_score: number }[]
     assert.deepEqual([best!.fts_rank, best!.vector_rank, best!.rrf_score > 0], [null, 1, true])
 
-    // The tool finds the same.
+    // The search tool finds the same.
     const tool = serviceContext.deps.tools.find('conversation_search')!
     const given = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
     assert.match(JSON.stringify(await tool.run({ query: 'ship', limit: 1 }, given)), /a red boat on the sea/)
 
-    // A fork says nothing new: nobody is asked about it again, and what it copied is found in it.
+    // A fork needs no new embeddings: the provider is not called, and the copied messages are found in it.
     const conversation = await client.conversations.create({ agent_id: agent.id })
     await client.conversations.messages.create(conversation.id, { streaming: false, input: 'a glad person' } as never)
     await embedMessages()
@@ -289,7 +289,7 @@ for (const database of ['SQLite', 'PostgreSQL'])
     assert.equal(simulator.requests.length, asked)
     assert.deepEqual(await said('happy', { conversation_id: fork.id, search_mode: 'vector' }), ['a glad person'])
 
-    // A model of the agent's own: everything it said is placed again.
+    // A new embedding model for the agent: all its messages are embedded again.
     await client.agents.update(agent.id, { embedding: 'stars/far' })
     assert.deepEqual(await said('ship', { agent_id: agent.id }), [], 'what another model placed is not compared')
     await embedMessages()
@@ -297,7 +297,7 @@ for (const database of ['SQLite', 'PostgreSQL'])
     const models = async () => (await messageSearch.vectors.models()).map(({ model }) => model).sort()
     assert.deepEqual(await models(), ['house/near', 'stars/far'])
 
-    // While nobody answers, the words count.
+    // While the provider does not answer, search uses words.
     await simulator.goDown()
     assert.deepEqual(await said('boat', { search_mode: 'vector' }), ['a red boat on the sea'])
     assert.match(JSON.stringify(await tool.run({ query: 'boat' }, given)), /a red boat.*Searched by words alone/)
@@ -308,12 +308,12 @@ for (const database of ['SQLite', 'PostgreSQL'])
     assert.deepEqual(await said('ship', { search_mode: 'vector' }), ['an automobile in a garage'])
   })
 
-test('what was said is handed to nobody where the operator does not want it', async (context) => {
+test('messages are not sent to the embedding provider if the operator disables that', async (context) => {
   const { client, desk: serviceContext, simulator } = await serveEmbedding(context, {}, { embed_messages: false })
   const agent = await client.agents.create({ model: 'quick/any' })
   await client.agents.messages.create(agent.id, { messages: [{ role: 'user', content: 'a red boat' }] })
   assert.equal(serviceContext.embeddings?.messages, false)
   const found = await client.messages.search({ query: 'boat', search_mode: 'vector' })
   assert.ok(found.length > 0)
-  assert.equal(simulator.requests.length, 0, 'not even the question')
+  assert.equal(simulator.requests.length, 0, 'not even the search query')
 })

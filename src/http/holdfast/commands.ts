@@ -10,20 +10,20 @@ import { operation } from '../operation.ts'
 import { chunkSchema } from './wire/chunk.ts'
 import { createdAgentSchema, sentSchema } from './wire/command.ts'
 
-/** What the command line asks of the server that owns its home, where the official client has no words for it. */
+/** Operations for the command line, which works through the server that owns its home. */
 const createAgentWithChain = operation({
   route: 'POST /v1/holdfast/agents',
   scope: 'agent',
-  summary: 'Creates an agent with a failover chain; without `tools` it has all but those of workspaces',
+  summary: 'Creates an agent with a failover chain; without `tools` it gets all tools except those of workspaces',
   body: z.object({
     name: z.string().min(1).max(500),
-    model: z.string().describe('The first model, as provider/model.'),
+    model: z.string().describe('First model of the chain, as provider/model.'),
     fallback: z
       .array(z.string())
       .max(100)
       .optional()
       .default([])
-      .describe('The models to use when the first one fails, in order.'),
+      .describe('Failover models, in order, as provider/model.'),
     system: z.string().optional().describe('The system prompt.'),
     tools: z.array(z.string()).max(1000).optional().describe('Names of tools.'),
   }),
@@ -39,7 +39,7 @@ const createAgentWithChain = operation({
 const sendText = operation({
   route: 'POST /v1/holdfast/conversations/:conversation_id/messages',
   scope: 'agent',
-  summary: 'Sends text and answers at once with its run; behind others it waits for its turn',
+  summary: 'Sends text to a conversation and returns its run at once; the run is queued behind earlier ones',
   params: { conversation_id: id('conv').describe('The id of a conversation.') },
   body: z.object({
     text: z.string(),
@@ -48,7 +48,10 @@ const sendText = operation({
       .enum(['ask', 'deny'])
       .optional()
       .describe('Whether calls that need approval wait for a person or are denied.'),
-    stream_tokens: z.boolean().optional().describe('Whether the stream of the run has tokens or whole steps.'),
+    stream_tokens: z
+      .boolean()
+      .optional()
+      .describe('Whether the stream of the run sends tokens in place of whole steps.'),
   }),
   example: { text: 'Hello' },
   answer: sentSchema,
@@ -71,7 +74,7 @@ const sendText = operation({
 const streamChunks = operation({
   route: 'GET /v1/runs/:run_id/chunks',
   scope: 'read',
-  summary: 'Streams a run as it is kept, every chunk with its number',
+  summary: 'Streams the stored chunks of a run with their numbers',
   params: runPath,
   query: z.object({
     starting_after: z.coerce
@@ -80,7 +83,7 @@ const streamChunks = operation({
       .min(0)
       .optional()
       .default(0)
-      .describe('The number of the last chunk the reader has.'),
+      .describe('Number of the last chunk the reader has.'),
   }),
   answer: chunkSchema,
   streams: 'always',

@@ -5,7 +5,7 @@ import { history, MODES, readStream, sendIn, typesIn, type WireValue, waitUntilS
 import type { BehaviorFixture } from './fixture-behaviors.ts'
 import { approvalMessage, approveCall, denyCall, hello, NEVER, POSTCARD } from './sample-messages.ts'
 
-/** Calls a person has to allow. */
+/** Tool calls that need approval. */
 export function approvals({ server, newAgent }: BehaviorFixture): void {
   const pending = (agentId: string) =>
     server().client.agents.retrieve(agentId, { include: ['agent.pending_approval'] }) as Promise<WireValue>
@@ -13,7 +13,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     assert.equal((await server().fetch(`/v1/agents/${agentId}/context`)).status, 200)
 
   for (const mode of MODES) {
-    test(`${mode}: a guarded call is asked for, seen to wait, and no longer when it is answered (behavior 15)`, async () => {
+    test(`${mode}: a guarded call is sent as an approval request and shown as pending until it is answered (client 15)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       simulator.script({ when: { attempt: 1 }, answer: { text: 'I ask.', calls: [POSTCARD] } })
@@ -40,7 +40,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       assert.deepEqual([after.pending_approval, after.last_stop_reason], [null, 'end_turn'])
     })
 
-    test(`${mode}: what is approved runs, its result comes first, and the turn goes on; the history tells it in order (behaviors 17, 18)`, async () => {
+    test(`${mode}: an approved call runs, its result comes first, the turn continues, and the history has them in order (client 17, 18)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       const ask = { reasoning: { text: 'I may not.' }, text: 'I ask.', calls: [POSTCARD] }
@@ -69,13 +69,13 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       assert.equal((await client.messages.retrieve(request.id)).length, 3)
       assert.deepEqual(await history(client, agentId, { after: request.id, limit: 1 }), [kept[4]])
 
-      // The same word once more: it was given, and nothing happens twice.
+      // The same approval again: nothing happens twice.
       const again = await sendIn(mode, client, { agentId, body: approvalMessage(approveCall('call-card')) })
       assert.equal(again.runId, answered.runId)
       assert.equal((await history(client, agentId)).length, kept.length)
     })
 
-    test(`${mode}: allowed and guarded calls of one answer are settled together by one word, then what was said with it (behaviors 19, 20)`, async () => {
+    test(`${mode}: allowed and guarded calls of one answer are settled by one approval message, and a message sent with it follows (client 19, 20)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       const cards = ['a', 'b', 'c'].map((id) => ({ ...POSTCARD, id: `card-${id}` }))
@@ -100,7 +100,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       assert.deepEqual(kept.slice(-3), ['tool_return_message', 'user_message', 'assistant_message'])
     })
 
-    test(`${mode}: an approval whose turn was cancelled can be sent again: its tool does not run again, the model goes on (behavior 23)`, async () => {
+    test(`${mode}: an approval whose turn was cancelled can be sent again: its tool does not run again, and the model continues (client 23)`, async () => {
       const { client, simulator, home } = server()
       const agentId = await newAgent()
       const to = crypto.randomUUID()
@@ -126,7 +126,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     })
   }
 
-  test('an approval that was cancelled can be sent again after everything was summarized (behavior 23)', async () => {
+  test('a cancelled approval can be sent again after compaction of the whole conversation (client 23)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: { calls: [POSTCARD] } }, { answer: NEVER })
@@ -145,7 +145,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     await contextWorks(agentId)
   })
 
-  test('a denial is told to the model with its reason, and the turn goes on (behavior 17)', async () => {
+  test('a denial is reported to the model with its reason, and the turn continues (client 17)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: { calls: [POSTCARD] } }, { answer: { text: 'Then not.' } })
@@ -161,7 +161,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     assert.ok(JSON.stringify(simulator.requests.at(-1)?.body).includes('too dear'))
   })
 
-  test('a result the client computed itself is the result (behavior 17)', async () => {
+  test('a result that the client sends becomes the result of the call (client 17)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: { calls: [POSTCARD] } }, { answer: { text: 'Good.' } })
@@ -171,7 +171,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     assert.deepEqual([messages[0].tool_return, messages[0].status], ['sent by hand', 'success'])
   })
 
-  test('wrong words are refused in the phrases clients look for, and what waits goes on waiting (behavior 16)', async () => {
+  test('wrong approvals are refused with the texts that clients match, and the calls keep waiting (client 16)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     const refused = async (body: object): Promise<{ status: number; text: string; headers: Headers }> => {
@@ -207,7 +207,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     assert.equal((await sendIn('blocking', client, { agentId, body: old })).stopReason, 'end_turn')
   })
 
-  test('an error between an approval and its answer does not brick the agent (behavior 20)', async () => {
+  test('an error between an approval and its answer leaves the agent usable (client 20)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: { calls: [POSTCARD] } }, { answer: { error: 'invalid-request' } })
@@ -223,7 +223,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     assert.equal((await pending(agentId)).pending_approval, null)
   })
 
-  test('the context of an agent can be looked at in every state of an approval (behavior 21)', async () => {
+  test('the context of an agent can be read in every state of an approval (client 21)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     await contextWorks(agentId)
@@ -247,7 +247,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     await contextWorks(agentId)
   })
 
-  test('a tool that is told not to ask any more runs without asking, and asks when told to (behavior 22)', async () => {
+  test('a tool runs without approval once approval is switched off, and needs it again once it is switched on (client 22)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     const asks = (body_requires_approval: boolean) =>
@@ -264,7 +264,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
   })
 
   for (const mode of MODES) {
-    test(`${mode}: a client's own tool waits for its result, and goes before ours of the same name for that request only (behavior 24)`, async () => {
+    test(`${mode}: a client tool waits for the client's result and takes precedence over a server tool with the same name, for that request only (client 24)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       const parameters = { $schema: 'x', type: 'object', properties: {} }
