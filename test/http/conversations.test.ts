@@ -53,7 +53,7 @@ async function serveBusy(context: Parameters<typeof serveFixture>[0]) {
 }
 
 test('conversations are created, read, updated, listed and deleted', async (context) => {
-  const { client, fetch, house } = await serveFixture(context, { script })
+  const { client, fetch, fixture } = await serveFixture(context, { script })
   const agent = await client.agents.create({ model: MODEL })
   const other = await client.agents.create({ model: MODEL })
   const one = await client.conversations.create({ agent_id: agent.id, summary: 'About whales' })
@@ -126,7 +126,7 @@ test('conversations are created, read, updated, listed and deleted', async (cont
     assert.equal(answer.status, status, `${method} ${path}`)
     assert.equal(typeof (answer.body as { detail: unknown }).detail, 'string')
   }
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
 test('a conversation starts with its system prompt and can be paged from either end without repetition', async (context) => {
@@ -169,7 +169,7 @@ test('a conversation starts with its system prompt and can be paged from either 
 })
 
 test('a fork has the same messages under the same ids, and later messages are separate', async (context) => {
-  const { client, house } = await serveFixture(context, { script })
+  const { client, fixture } = await serveFixture(context, { script })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'old' }] })
   const source = await client.conversations.create({ agent_id: agent.id, summary: 'Titled' })
   for (const word of ['one', 'two'])
@@ -196,8 +196,8 @@ test('a fork has the same messages under the same ids, and later messages are se
     'Hi.',
   ])
   assert.deepEqual(contentsOf(await listed(client, source.id, { order: 'asc' })).slice(-2), ['only there', 'Hi.'])
-  const asked = house.requests.find(({ messages }) => JSON.stringify(messages.at(-1)).includes('only here'))!
-  assert.equal(asked.messages.length, 5)
+  const request = fixture.requests.find(({ messages }) => JSON.stringify(messages.at(-1)).includes('only here'))!
+  assert.equal(request.messages.length, 5)
 
   const short = await client.conversations.fork(source.id, { message_id: before[2].id, hidden: true })
   assert.deepEqual((await listed(client, short.id, { order: 'asc' })).slice(1), before.slice(1, 3))
@@ -213,11 +213,11 @@ test('a fork has the same messages under the same ids, and later messages are se
   await client.agents.messages.create(agent.id, hello('at home'))
   const ofDefault = await client.conversations.fork('default', { agent_id: agent.id })
   assert.deepEqual(contentsOf(await listed(client, ofDefault.id, { order: 'asc' })), ['at home', 'Hi.'])
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
 test('a fork of a conversation in the middle of a step has no calls without results', async (context) => {
-  const { client, agent, wait, began, house } = await serveBusy(context)
+  const { client, agent, wait, began, fixture } = await serveBusy(context)
   const { id } = await client.conversations.create({ agent_id: agent.id })
   await readStream(await client.conversations.messages.create(id, hello('First')))
   const going = client.conversations.messages.create(id, hello('Hold')).then(readStream)
@@ -230,7 +230,7 @@ test('a fork of a conversation in the middle of a step has no calls without resu
   const calling = (await listed(client, id, { order: 'asc' })).find((one) => one.message_type === 'tool_call_message')
   const whole = await client.conversations.fork(id, { message_id: calling.id })
   assert.deepEqual(typesIn(await listed(client, whole.id)).slice(0, 2), ['tool_return_message', 'tool_call_message'])
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
 test('a send to a busy conversation gets 409 with the run id and no retry; other conversations accept messages', async (context) => {
@@ -273,13 +273,13 @@ test('a send to a busy conversation gets 409 with the run id and no retry; other
 })
 
 test('a run can be cancelled through its conversation, and deleting a conversation leaves nothing running', async (context) => {
-  const { client, agent, began, house } = await serveBusy(context)
+  const { client, agent, began, fixture } = await serveBusy(context)
   const { id } = await client.conversations.create({ agent_id: agent.id })
   assert.equal(await statusOf(client.conversations.cancel(id)), 409)
   const first = client.conversations.messages.create(id, hello('Hold')).then(readStream)
   await began.promise
-  const told = await client.conversations.cancel(id)
-  assert.deepEqual(Object.values(told), ['cancelled'])
+  const cancelled = await client.conversations.cancel(id)
+  assert.deepEqual(Object.values(cancelled), ['cancelled'])
   assert.equal((await first).stopReason, 'cancelled')
 
   const other = await client.conversations.create({ agent_id: agent.id })
@@ -290,7 +290,7 @@ test('a run can be cancelled through its conversation, and deleting a conversati
   assert.equal(await statusOf(client.conversations.retrieve(other.id)), 404)
   const runs = (await client.runs.list({ agent_id: agent.id })).getPaginatedItems()
   assert.deepEqual([...new Set(runs.map(({ status }) => status))], ['cancelled'])
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
 test('a conversation with a pending approval shows it in its messages and refuses other messages until it is answered', async (context) => {
@@ -301,8 +301,8 @@ test('a conversation with a pending approval shows it in its messages and refuse
   })
   const agent = await client.agents.create({ model: MODEL, tools: ['send'], include_base_tools: false })
   const { id } = await client.conversations.create({ agent_id: agent.id })
-  const asked = await readStream(await client.conversations.messages.create(id, hello()))
-  const request = asked.messages.at(-1)
+  const requested = await readStream(await client.conversations.messages.create(id, hello()))
+  const request = requested.messages.at(-1)
   assert.equal(request.message_type, 'approval_request_message')
   const waiting = await client.conversations.retrieve(id)
   assert.equal(waiting.in_context_message_ids?.at(-1), request.id)

@@ -14,7 +14,7 @@ import { requestOf, serveKeyed } from './fixture-keyed-server.ts'
 const SAYS = [{ text: 'Hello there.' }]
 
 test('a key is shown once, and its stored digest does not authenticate', async (context) => {
-  const { as, makeKey, house, log } = await serveKeyed(context)
+  const { as, makeKey, fixture, log } = await serveKeyed(context)
   const made = await makeKey({ scope: 'agent' })
   assert.match(made.key, /^hfk-[0-9a-f]{12}-[0-9a-f]{64}$/)
   assert.equal(made.prefix, made.key.slice(0, 16))
@@ -28,10 +28,10 @@ test('a key is shown once, and its stored digest does not authenticate', async (
   assert.equal((await as(made.key)('GET', '/v1/agents')).status, 200)
   for (const wrong of [made.prefix, `${made.prefix}-${'0'.repeat(64)}`, made.key.slice(0, -1), `${made.key}0`, ''])
     assert.equal((await as(wrong)('GET', '/v1/agents')).status, 401, wrong)
-  const kept = await house.context.deps.store.keys.byPrefix(made.prefix)
+  const kept = await fixture.context.deps.store.keys.byPrefix(made.prefix)
   assert.equal((await as(kept!.digest)('GET', '/v1/agents')).status, 401)
 
-  const files = ['holdfast.db', 'holdfast.db-wal', 'chunks.db'].map((name) => join(house.home, name))
+  const files = ['holdfast.db', 'holdfast.db-wal', 'chunks.db'].map((name) => join(fixture.home, name))
   for (const file of files) assert.equal(readFileSync(file).includes(made.key.slice(17)), false, file)
   await as(made.key)('GET', `/v1/agents?name=${made.key}`)
   assert.ok(log.some((line) => line.includes(made.id)))
@@ -39,13 +39,13 @@ test('a key is shown once, and its stored digest does not authenticate', async (
 })
 
 test('a key can do exactly what its scope allows', async (context) => {
-  const { as, makeKey, house } = await serveKeyed(context, { script: SAYS })
+  const { as, makeKey, fixture } = await serveKeyed(context, { script: SAYS })
   const [reader, worker, admin] = await Promise.all(
     (['read', 'agent', 'admin'] as const).map(async (scope) => as((await makeKey({ scope })).key)),
   )
-  const agent = `/v1/agents/${house.agent.id}`
+  const agent = `/v1/agents/${fixture.agent.id}`
   const hello = { input: 'hi' }
-  const run = await house.ask('hello')
+  const run = await fixture.ask('hello')
   const table = [
     ['GET', '/v1/agents', undefined, 'read'],
     ['GET', agent, undefined, 'read'],
@@ -68,11 +68,11 @@ test('a key can do exactly what its scope allows', async (context) => {
       assert.equal(status, isAllowed ? 200 : 403, `${ranks[rank]}: ${method} ${path} ${JSON.stringify(answer)}`)
       if (!isAllowed) assert.match((answer as { detail: string }).detail, /scope "|administrators/)
     }
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
 test('resources of one organization look missing to another', async (context) => {
-  const { as, makeKey, makeOrganization, house } = await serveKeyed(context, {
+  const { as, makeKey, makeOrganization, fixture } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'note', input: {} }] }, { text: 'done' }],
     tools: [tool('note')],
   })
@@ -84,19 +84,19 @@ test('resources of one organization look missing to another', async (context) =>
     assert.equal(status, 200, JSON.stringify(body))
     return body as T
   }
-  const agent = house.agent.id
+  const agent = fixture.agent.id
   const block = await must<{ id: string }>(ours('POST', '/v1/blocks', { label: 'secret', value: 'ours' }))
   await must(ours('PATCH', `/v1/agents/${agent}/core-memory/blocks/attach/${block.id}`))
   const source = { source_code: 'def ours():\n    """Ours."""\n    return 1\n' }
   const ourTool = await must<{ id: string }>(ours('POST', '/v1/tools', source))
   const [passage] = await must<{ id: string }[]>(ours('POST', `/v1/agents/${agent}/archival-memory`, { text: 'ours' }))
-  const run = await house.ask('hello')
+  const run = await fixture.ask('hello')
   const [step] = await must<{ id: string }[]>(ours('GET', `/v1/runs/${run.id}/steps`))
   const [message] = await must<{ id: string }[]>(ours('GET', `/v1/agents/${agent}/messages`))
   const user = await must<{ id: string }>(ours('POST', '/v1/users', { name: 'Bo' }))
   const key = await makeKey({ scope: 'read' })
   const theirAgent = await must<{ id: string }>(theirs('POST', '/v1/agents', { name: 'spy', model: 'test/model' }))
-  const conversation = house.conversationId
+  const conversation = fixture.conversationId
 
   const missing: [string, string, unknown?][] = [
     ['GET', `/v1/agents/${agent}`],
@@ -233,14 +233,19 @@ test('an agent of another organization uses the models of the server', async (co
 test('a revoked key is refused, and its open requests end within a second', async (context) => {
   const stuck = gate()
   context.after(() => stuck.open())
-  const { url, as, makeKey, house } = await serveKeyed(context, {
+  const { url, as, makeKey, fixture } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'wait', input: {} }] }, { text: 'done' }],
     tools: [tool('wait', () => stuck.promise.then(() => ({ type: 'success', text: 'done' })) as never)],
   })
   const revokers = {
     'over HTTP': (id: string) => as()('DELETE', `/v1/keys/${id}`),
     'by another process': async (id: string) => {
-      const { store, chunks } = await openSqliteStore({ home: house.home, clock, durability: 'relaxed', role: 'guest' })
+      const { store, chunks } = await openSqliteStore({
+        home: fixture.home,
+        clock,
+        durability: 'relaxed',
+        role: 'guest',
+      })
       await store.keys.revoke(DEFAULT_ORGANIZATION, id as KeyId, {
         id: `audit-${randomness.uuid()}`,
         at: clock.now(),
@@ -315,7 +320,7 @@ test('deleting a user revokes all of its keys', async (context) => {
 })
 
 test('the audit log has every action and refusal with its actor, and no secrets', async (context) => {
-  const { as, makeKey, house } = await serveKeyed(context)
+  const { as, makeKey, fixture } = await serveKeyed(context)
   const worker = await makeKey({ scope: 'agent' })
   const block = (await as(worker.key)('POST', '/v1/blocks', { label: 'l', value: 'what was said' })).body as {
     id: string
@@ -350,19 +355,19 @@ test('the audit log has every action and refusal with its actor, and no secrets'
   assert.ok(lines.every(({ from }) => from === '127.0.0.1'))
   const text = JSON.stringify(lines)
   for (const secret of [worker.key, 'not-a-key-at-all', 'what was said']) assert.equal(text.includes(secret), false)
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
 test('the audit log names who answered an approval, also if the stream was abandoned', async (context) => {
-  const { as, makeKey, house, url } = await serveKeyed(context, {
+  const { as, makeKey, fixture, url } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'send', input: {} }] }, { text: 'sent' }],
     tools: [tool('send', undefined, { needsApproval: true })],
   })
   const worker = await makeKey({ scope: 'agent' })
-  const path = `${url}/v1/agents/${house.agent.id}/messages`
+  const path = `${url}/v1/agents/${fixture.agent.id}/messages`
   for (const way of ['', '/stream']) {
-    const run = await house.ask('send it')
-    const events = await house.events(run.id)
+    const run = await fixture.ask('send it')
+    const events = await fixture.events(run.id)
     const answer = events.find((event) => event.type === 'answer-received')!
     const messages = [
       { type: 'approval', approvals: [{ type: 'approval', tool_call_id: answer.calls[0]!.callId, approve: true }] },

@@ -59,7 +59,7 @@ test('the running turns of a key and of an agent are limited, and ended turns no
     for (const one of gates) one.open()
   })
   let turn = 0
-  const { as, makeKey, house, url } = await serveKeyed(context, {
+  const { as, makeKey, fixture, url } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'wait', input: {} }] }, { text: 'done' }],
     tools: [
       tool('wait', async () => {
@@ -70,14 +70,14 @@ test('the running turns of a key and of an agent are limited, and ended turns no
     limits: { turnsPerKey: 1, turnsPerAgent: 2 },
   })
   const newAgent = async (name: string) => {
-    const wish = { name, model: 'test/model', tools: ['wait'] }
-    return ((await as()('POST', '/v1/agents', wish)).body as { id: string }).id
+    const body = { name, model: 'test/model', tools: ['wait'] }
+    return ((await as()('POST', '/v1/agents', body)).body as { id: string }).id
   }
   const [one, other] = [await newAgent('one'), await newAgent('other')]
   const keys = await Promise.all([1, 2, 3].map(() => makeKey({ scope: 'agent' })))
   const send = (key: string, agent: string) => as(key)('POST', `/v1/agents/${agent}/messages/async`, { input: 'hi' })
   const running = async (count: number) => {
-    while (house.context.engine!.dispatcher.running().length !== count) await soon()
+    while (fixture.context.engine!.dispatcher.running().length !== count) await soon()
   }
   assert.equal((await send(keys[0]!.key, one)).status, 200)
   await running(1)
@@ -106,13 +106,13 @@ test('the running turns of a key and of an agent are limited, and ended turns no
 test('the open requests of a key are limited', async (context) => {
   const stuck = gate()
   context.after(() => stuck.open())
-  const { as, makeKey, house, url } = await serveKeyed(context, {
+  const { as, makeKey, fixture, url } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'wait', input: {} }] }, { text: 'done' }],
     tools: [tool('wait', () => stuck.promise.then(() => success('waited')))],
     limits: { openRequestsPerKey: 2 },
   })
   const { key } = await makeKey({ scope: 'read' })
-  const runId = await house.send('hello')
+  const runId = await fixture.send('hello')
   const leave = new AbortController()
   const open = () =>
     fetch(`${url}/v1/runs/${runId}/stream`, { method: 'POST', signal: leave.signal, ...requestOf(key, {}) })
@@ -129,13 +129,13 @@ test('a request that arrives too slowly is cut off, and others are served', asyn
   const { port } = new URL(url)
   const slow = (text: string) =>
     new Promise<string>((resolve) => {
-      let said = ''
+      let received = ''
       const socket = connect(Number(port), '127.0.0.1', () => socket.write(text))
       socket.on('data', (bytes) => {
-        said += bytes
+        received += bytes
       })
       socket.on('error', () => {})
-      socket.on('close', () => resolve(said))
+      socket.on('close', () => resolve(received))
     })
   const head = `POST /v1/blocks HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${KEY}\r\n`
   const cut = [slow('GET /v1/agents HT'), slow(`${head}content-type: application/json\r\ncontent-length: 9\r\n\r\n{`)]

@@ -104,8 +104,8 @@ const raw = async (method: string, path: string, body?: unknown, headers: Record
     headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...headers },
     ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
   })
-  const said = await response.text()
-  return { status: response.status, headers: response.headers, body: said ? JSON.parse(said) : undefined }
+  const answer = await response.text()
+  return { status: response.status, headers: response.headers, body: answer ? JSON.parse(answer) : undefined }
 }
 
 test('an MCP server of each type is created, shown, updated in part, listed and deleted', async (t) => {
@@ -385,7 +385,7 @@ test('another organization can register its own MCP servers, on the public inter
     return { authorization: `Bearer ${made.body.key}` }
   }
   const admin = await keyOf('admin')
-  const asked = remote.requests.length
+  const requestsBefore = remote.requests.length
   const { port } = new URL(remote.url)
   const make = (config: object, key = admin) => raw('POST', '/v1/mcp-servers/', { server_name: 'theirs', config }, key)
   const bad = [
@@ -411,5 +411,5 @@ test('another organization can register its own MCP servers, on the public inter
   assert.equal((await raw('PATCH', `/v1/mcp-servers/${body.id}/refresh`, {}, admin)).status, 502)
   assert.equal((await raw('GET', `/v1/mcp-servers/${body.id}`)).status, 404)
   assert.equal((await raw('DELETE', `/v1/mcp-servers/${body.id}`, undefined, admin)).status, 204)
-  assert.equal(remote.requests.length, asked)
+  assert.equal(remote.requests.length, requestsBefore)
 })

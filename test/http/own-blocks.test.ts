@@ -15,7 +15,7 @@ const withOwn = async (client: Letta, agent_id: string, isolated_block_labels: s
   client.conversations.create({ agent_id, isolated_block_labels } as never) as Promise<WireValue>
 
 test('an edit of an isolated block changes the copy of its conversation only; other blocks stay shared', async (context) => {
-  const { client, house } = await serveFixture(context, {
+  const { client, fixture } = await serveFixture(context, {
     script: [remember('human', 'Likes tea.'), remember('rules', 'Be kind.'), { text: 'Noted.' }],
   })
   const memory_blocks = [
@@ -36,11 +36,11 @@ test('an edit of an isolated block changes the copy of its conversation only; ot
   // After recompiling, each conversation has its own copy in the prompt.
   await client.conversations.recompile(own.id)
   await readStream(await client.conversations.messages.create(own.id, { input: 'x' } as never))
-  assert.match(house.requests.at(-1)!.system, /Likes tea/)
+  assert.match(fixture.requests.at(-1)!.system, /Likes tea/)
   const other = await client.conversations.create({ agent_id: agent.id })
   await readStream(await client.conversations.messages.create(other.id, { input: 'x' } as never))
-  assert.ok(!house.requests.at(-1)!.system.includes('Likes tea'))
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.ok(!fixture.requests.at(-1)!.system.includes('Likes tea'))
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
 test('a fork has its own copies of isolated blocks, and deleting a conversation deletes its copies', async (context) => {
@@ -50,8 +50,8 @@ test('a fork has its own copies of isolated blocks, and deleting a conversation 
   const before = await blockCount()
   const own = await withOwn(client, agent.id, ['human'])
   const fork = await client.conversations.fork(own.id)
-  const retold = (await client.conversations.update(own.id, { summary: 'Tea' })) as WireValue
-  assert.deepEqual(retold.isolated_block_ids, own.isolated_block_ids)
+  const updated = (await client.conversations.update(own.id, { summary: 'Tea' })) as WireValue
+  assert.deepEqual(updated.isolated_block_ids, own.isolated_block_ids)
   const forked = (await client.conversations.retrieve(fork.id)) as WireValue
   assert.equal(forked.isolated_block_ids.length, 1)
   assert.notDeepEqual(forked.isolated_block_ids, own.isolated_block_ids)

@@ -22,7 +22,7 @@ test('no valid or almost valid request causes an internal error or leaves the st
   const {
     client,
     fetch: ask,
-    house,
+    fixture,
   } = await serveFixture(context, {
     providers: () => ({ test: queueModel([says('Hello.')]) }),
   })
@@ -68,8 +68,8 @@ test('no valid or almost valid request causes an internal error or leaves the st
     }),
     { numRuns: RUNS },
   )
-  assert.deepEqual(house.faults, [])
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual(fixture.faults, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
   const served = [...tried].filter((one) => one.endsWith('served')).length
   assert.ok(served > 20, `only ${served} routes were ever served`)
 })
@@ -87,18 +87,18 @@ const requestFor =
       .record({
         // Deletes get few known ids, because other requests need the rest.
         ids: fc.tuple(...inPath.map((name) => idFor(name, route.method === 'delete' ? known.slice(1, 2) : known))),
-        said: fc.record(Object.fromEntries(inQuery.map((one) => [one.name, valuesOf(one.schema, known)])), {
+        fields: fc.record(Object.fromEntries(inQuery.map((one) => [one.name, valuesOf(one.schema, known)])), {
           requiredKeys: inQuery.filter(({ required }) => required).map(({ name }) => name),
         }),
         body: schema ? valuesOf(schema, known) : fc.constant(undefined),
       })
-      .map(({ ids, said, body }) => ({
+      .map(({ ids, fields, body }) => ({
         route,
         path: inPath.reduce(
           (path, name, index) => path.replace(`{${name}}`, encodeURIComponent(ids[index]!)),
           route.path,
         ),
-        query: queryOf(said),
+        query: queryOf(fields),
         body,
       }))
   }

@@ -18,8 +18,8 @@ const failed: Failure = {
 
 test('the attempts, remedies, tokens and event log of a run can be read over HTTP', async (t) => {
   const script = scriptOf({ fail: failed }, { text: 'Better.', usage: { promptTokens: 7, completionTokens: 2 } })
-  const { house, fetch } = await serveFixture(t, { script })
-  const { id } = await house.ask('hello')
+  const { fixture, fetch } = await serveFixture(t, { script })
+  const { id } = await fixture.ask('hello')
   const attempts: WireValue[] = (await fetch('GET', `/v1/runs/${id}/attempts`)).body
   const [first, second] = attempts
   assert.equal(attempts.length, 2)
@@ -30,14 +30,14 @@ test('the attempts, remedies, tokens and event log of a run can be read over HTT
   const log: WireValue[] = (await fetch('GET', `/v1/runs/${id}/events`)).body
   assert.deepEqual(
     log.map(({ event }) => event),
-    await house.events(id),
+    await fixture.events(id),
   )
 })
 
 test('a step has its duration and stores feedback', async (t) => {
   const script = scriptOf({ calls: [{ tool: 'hold', input: {} }] }, { text: 'Done.' })
-  const { house, client } = await serveFixture(t, { script, tools: [tool('hold', async () => success('held'))] })
-  const { id: runId } = await house.ask('go')
+  const { fixture, client } = await serveFixture(t, { script, tools: [tool('hold', async () => success('held'))] })
+  const { id: runId } = await fixture.ask('go')
   const steps: WireValue[] = []
   for await (const step of client.runs.steps.list(runId, { order: 'asc' })) steps.push(step)
   const [first, last] = steps

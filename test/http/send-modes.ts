@@ -39,8 +39,8 @@ export async function sendIn(mode: Mode, client: Letta, { agentId, body }: SendI
         await client.agents.messages.create(agentId, { ...body, streaming: true, stream_tokens: true } as never),
       )
     case 'background': {
-      const wishes = { streaming: true, stream_tokens: true, background: true }
-      return readStream(await client.agents.messages.create(agentId, { ...body, ...wishes } as never))
+      const options = { streaming: true, stream_tokens: true, background: true }
+      return readStream(await client.agents.messages.create(agentId, { ...body, ...options } as never))
     }
     case 'async': {
       const run = await client.agents.messages.createAsync(agentId, body as never)

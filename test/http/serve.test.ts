@@ -29,24 +29,24 @@ const lineWith = (text: string, what: string) =>
 test('the start screen shows the address, the models, the key file, and commands that work when pasted', async (t) => {
   const home = newHome(t)
   const first = startHoldfast(['serve', '--port', '0'], { home })
-  const told = await outputOf(first)
-  assert.match(told, /Holdfast serves at http:\/\/127\.0\.0\.1:\d+/)
-  assert.match(told, /Models {2}scripted/)
-  assert.ok(told.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()))
-  const made = await inShell('sh', ['-c', lineWith(told, 'curl')])
+  const firstOutput = await outputOf(first)
+  assert.match(firstOutput, /Holdfast serves at http:\/\/127\.0\.0\.1:\d+/)
+  assert.match(firstOutput, /Models {2}scripted/)
+  assert.ok(firstOutput.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()))
+  const made = await inShell('sh', ['-c', lineWith(firstOutput, 'curl')])
   assert.match(made.stdout, /"id":"agent-/)
   first.child.kill('SIGTERM')
   assert.equal((await first.ended).code, 0)
   assert.ok(!existsSync(join(home, 'server.json')))
 
   const again = startHoldfast(['serve', '--port', '0'], { home })
-  const retold = await outputOf(again)
-  assert.ok(!retold.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()), 'the key is shown once')
-  const asked = await inShell('sh', ['-c', lineWith(retold, 'curl')])
-  assert.match(asked.stdout, /"assistant_message"/)
-  assert.match(asked.stdout, /data: \[DONE\]/)
+  const secondOutput = await outputOf(again)
+  assert.ok(!secondOutput.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()), 'the key is shown once')
+  const answered = await inShell('sh', ['-c', lineWith(secondOutput, 'curl')])
+  assert.match(answered.stdout, /"assistant_message"/)
+  assert.match(answered.stdout, /data: \[DONE\]/)
 
-  const port = /127\.0\.0\.1:(\d+)/.exec(retold)![1]!
+  const port = /127\.0\.0\.1:(\d+)/.exec(secondOutput)![1]!
   const another = { home: join(home, 'another') }
   const taken = await holdfast(['serve'], { ...another, environment: { PORT: port } })
   assert.equal(taken.code, 6)
@@ -58,7 +58,7 @@ test('the start screen shows the address, the models, the key file, and commands
   await again.ended
 })
 
-describe('a server that is asked to stop', () => {
+describe('a server that shuts down', () => {
   let server: Server
   let agentId: string
   before(async () => {
@@ -74,8 +74,8 @@ describe('a server that is asked to stop', () => {
     { answer: { text: 'Counted.' } },
   ]
   const story = async (runId: string): Promise<WireValue> => {
-    const place = { home: server.home, environment: server.environment }
-    return JSON.parse((await holdfast(['runs', 'show', runId, '--json'], place)).stdout)
+    const options = { home: server.home, environment: server.environment }
+    return JSON.parse((await holdfast(['runs', 'show', runId, '--json'], options)).stdout)
   }
 
   test('lets tools finish, releases turns without counting a death, and streams resume where they were', async () => {
@@ -142,8 +142,8 @@ describe('a server that is asked to stop', () => {
 })
 
 test('a public address needs a long key', async (t) => {
-  const place = { home: newHome(t), environment: { HOLDFAST_API_KEY: KEY.slice(0, 8) } }
-  const refused = await holdfast(['serve', '--port', '0', '--host', '0.0.0.0'], place)
+  const options = { home: newHome(t), environment: { HOLDFAST_API_KEY: KEY.slice(0, 8) } }
+  const refused = await holdfast(['serve', '--port', '0', '--host', '0.0.0.0'], options)
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, /the API key must have at least 32 characters/)
 })

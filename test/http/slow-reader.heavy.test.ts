@@ -14,12 +14,12 @@ const MANY = 60_000
 
 test('a slow reader is disconnected at a limit, does not slow down others, and can resume where it was', async (t) => {
   const script = scriptOf({ text: 'x'.repeat(MANY), pace: { chunkSize: 1, delayMs: 0 } })
-  const { house, client } = await serveFixture(t, { script })
-  const runId = await house.send('go', { streamTokens: true })
+  const { fixture, client } = await serveFixture(t, { script })
+  const runId = await fixture.send('go', { streamTokens: true })
   const asked = request(`${client.baseURL}/v1/runs/${runId}/stream`, { method: 'POST', headers: auth, agent: false })
   asked.end()
   const [lazy] = await once(asked, 'response')
-  assert.equal((await house.wait(runId)).status, 'completed')
+  assert.equal((await fixture.wait(runId)).status, 'completed')
 
   const seen = await numbersIn(lazy)
   assert.ok(!seen.text.includes('[DONE]'), 'the stream did not end with [DONE]')

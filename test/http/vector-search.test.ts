@@ -53,7 +53,7 @@ async function serveEmbedding(context: TestContext, more: Record<string, string>
   }
   return {
     simulator,
-    desk: serviceContext,
+    serviceContext,
     embedding,
     embedMessages,
     client: new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 }),
@@ -68,7 +68,7 @@ for (const database of ['SQLite', 'PostgreSQL'])
     const postgres = database === 'PostgreSQL' ? await startPostgres() : undefined
     if (postgres && 'skip' in postgres) return context.skip(postgres.skip)
     const served = await serveEmbedding(context, postgres ? { DATABASE_URL: postgres.url } : {})
-    const { client, embed, desk: serviceContext, simulator } = served
+    const { client, embed, serviceContext, simulator } = served
     const agent = await client.agents.create({ model: MODEL })
     const search = async (query: string, rest: object = {}) =>
       (await client.agents.passages.search(agent.id, { query, ...rest })) as unknown as Answer
@@ -119,7 +119,7 @@ for (const database of ['SQLite', 'PostgreSQL'])
   })
 
 test('without a working embedding provider, passages are found by words, and the response says so', async (context) => {
-  const { client, embed, embedding, simulator, desk: serviceContext } = await serveEmbedding(context)
+  const { client, embed, embedding, simulator, serviceContext } = await serveEmbedding(context)
   const agent = await client.agents.create({ model: MODEL })
   await client.agents.passages.create(agent.id, { text: 'a red boat' })
   const search = async (query: string) =>
@@ -134,8 +134,8 @@ test('without a working embedding provider, passages are found by words, and the
   const [listed] = await client.passages.search({ query: 'boat' })
   assert.match(String(listed?.metadata?.notice), /unreachable/)
   const tool = serviceContext.deps.tools.find('archival_memory_search')!
-  const given = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
-  assert.match(JSON.stringify(await tool.run({ query: 'boat' }, given)), /a red boat.*Searched by words alone/)
+  const call = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
+  assert.match(JSON.stringify(await tool.run({ query: 'boat' }, call)), /a red boat.*Searched by words alone/)
   assert.equal(await waiting(), 1, 'the passage still waits for its vector')
 
   await simulator.comeBack()
@@ -153,9 +153,9 @@ test('without a working embedding provider, passages are found by words, and the
   // After a failure the provider is in cooldown: the next search does not call it.
   const one = embedding()
   await one.work(context.signal)
-  const asked = simulator.requests.length
+  const requestsBefore = simulator.requests.length
   await one.work(context.signal)
-  assert.equal(simulator.requests.length, asked)
+  assert.equal(simulator.requests.length, requestsBefore)
 
   simulator.script()
   await embed()
@@ -164,7 +164,7 @@ test('without a working embedding provider, passages are found by words, and the
 })
 
 test('a text that the embedding model refuses does not affect others and is found by words', async (context) => {
-  const { client, embed, simulator, desk: serviceContext } = await serveEmbedding(context)
+  const { client, embed, simulator, serviceContext } = await serveEmbedding(context)
   const agent = await client.agents.create({ model: MODEL })
   for (const text of ['a red boat', 'unspeakable words', 'a glad person'])
     await client.agents.passages.create(agent.id, { text })
@@ -174,9 +174,9 @@ test('a text that the embedding model refuses does not affect others and is foun
   })
   await embed()
   assert.deepEqual(await serviceContext.deps.store.passages.vectors.waiting(0, 10), [])
-  const asked = simulator.requests.length
+  const requestsBefore = simulator.requests.length
   await embed()
-  assert.equal(simulator.requests.length, asked, 'the provider is not called again')
+  assert.equal(simulator.requests.length, requestsBefore, 'the provider is not called again')
   simulator.script()
   const found = async (query: string) =>
     ((await client.agents.passages.search(agent.id, { query })) as unknown as Answer).results[0]?.content
@@ -185,7 +185,7 @@ test('a text that the embedding model refuses does not affect others and is foun
 })
 
 test('a text that is too long is truncated for embedding', async (context) => {
-  const { client, embed, simulator, desk: serviceContext } = await serveEmbedding(context)
+  const { client, embed, simulator, serviceContext } = await serveEmbedding(context)
   const agent = await client.agents.create({ model: MODEL })
   await client.agents.passages.create(agent.id, { text: `a red boat ${'word '.repeat(2_000)}` })
   const tooLong = 'This model has a maximum context length of 8192 tokens, however you requested 9000 tokens.'
@@ -207,10 +207,10 @@ test('a search waits only once for a provider that does not answer', async (cont
   const search = async (query: string) =>
     (await client.agents.passages.search(agent.id, { query })) as unknown as Answer
   assert.match((await search('boat')).notice ?? '', /timeout/)
-  const asked = simulator.requests.length
+  const requestsBefore = simulator.requests.length
   const again = await search('boat')
   assert.deepEqual([again.count, again.search_mode], [1, 'fts'])
-  assert.equal(simulator.requests.length, asked)
+  assert.equal(simulator.requests.length, requestsBefore)
   simulator.script()
   await embed()
   assert.equal((await search('ship')).search_mode, 'hybrid', 'a provider that answers again is used again')
@@ -242,7 +242,7 @@ for (const database of ['SQLite', 'PostgreSQL'])
     if (postgres && 'skip' in postgres) return context.skip(postgres.skip)
     if (postgres) context.after(() => postgres.stop())
     const served = await serveEmbedding(context, postgres ? { DATABASE_URL: postgres.url } : {})
-    const { client, desk: serviceContext, simulator, embedMessages } = served
+    const { client, serviceContext, simulator, embedMessages } = served
     const { messageSearch } = serviceContext.deps.store
     const waiting = async () => (await messageSearch.vectors.waiting(0, 100)).map(({ text }) => text)
     const agent = await client.agents.create({ model: 'quick/any' })
@@ -252,64 +252,64 @@ for (const database of ['SQLite', 'PostgreSQL'])
     await say(agent, 'a red boat on the sea')
     await say(other, 'an automobile in a garage')
     const search = (query: string, rest: object = {}) => client.messages.search({ query, ...rest })
-    const said = async (query: string, rest: object = {}) =>
+    const found = async (query: string, rest: object = {}) =>
       (await search(query, rest)).flatMap((found) =>
         found.message_type === 'user_message' ? [(found as unknown as { content: string }).content] : [],
       )
 
-    assert.deepEqual(await said('boat'), ['a red boat on the sea'])
-    assert.deepEqual(await said('ship'), [])
+    assert.deepEqual(await found('boat'), ['a red boat on the sea'])
+    assert.deepEqual(await found('ship'), [])
     await embedMessages()
     assert.deepEqual(await waiting(), [])
-    assert.equal((await said('ship'))[0], 'a red boat on the sea')
-    assert.equal((await said('car'))[0], 'an automobile in a garage')
+    assert.equal((await found('ship'))[0], 'a red boat on the sea')
+    assert.equal((await found('car'))[0], 'an automobile in a garage')
     assert.deepEqual(
-      await said('car', { agent_id: agent.id }),
+      await found('car', { agent_id: agent.id }),
       ['a red boat on the sea'],
-      'only what this agent was told',
+      'only messages of this agent',
     )
-    assert.deepEqual(await said('ship', { search_mode: 'fts' }), [])
-    assert.equal((await said('ship', { search_mode: 'vector' }))[0], 'a red boat on the sea')
-    assert.deepEqual(await said('ship', { start_date: '2999-01-01' }), [])
+    assert.deepEqual(await found('ship', { search_mode: 'fts' }), [])
+    assert.equal((await found('ship', { search_mode: 'vector' }))[0], 'a red boat on the sea')
+    assert.deepEqual(await found('ship', { start_date: '2999-01-01' }), [])
     const [best] = (await search('ship')) as unknown as { fts_rank: null; vector_rank: number; rrf_score: number }[]
     assert.deepEqual([best!.fts_rank, best!.vector_rank, best!.rrf_score > 0], [null, 1, true])
 
     // The search tool finds the same.
     const tool = serviceContext.deps.tools.find('conversation_search')!
-    const given = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
-    assert.match(JSON.stringify(await tool.run({ query: 'ship', limit: 1 }, given)), /a red boat on the sea/)
+    const call = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
+    assert.match(JSON.stringify(await tool.run({ query: 'ship', limit: 1 }, call)), /a red boat on the sea/)
 
     // A fork needs no new embeddings: the provider is not called, and the copied messages are found in it.
     const conversation = await client.conversations.create({ agent_id: agent.id })
     await client.conversations.messages.create(conversation.id, { streaming: false, input: 'a glad person' } as never)
     await embedMessages()
-    const asked = simulator.requests.length
+    const requestsBefore = simulator.requests.length
     const fork = await client.post<{ id: string }>(`/v1/conversations/${conversation.id}/fork`)
     await embedMessages()
-    assert.equal(simulator.requests.length, asked)
-    assert.deepEqual(await said('happy', { conversation_id: fork.id, search_mode: 'vector' }), ['a glad person'])
+    assert.equal(simulator.requests.length, requestsBefore)
+    assert.deepEqual(await found('happy', { conversation_id: fork.id, search_mode: 'vector' }), ['a glad person'])
 
     // A new embedding model for the agent: all its messages are embedded again.
     await client.agents.update(agent.id, { embedding: 'stars/far' })
-    assert.deepEqual(await said('ship', { agent_id: agent.id }), [], 'what another model placed is not compared')
+    assert.deepEqual(await found('ship', { agent_id: agent.id }), [], 'vectors of another model are not compared')
     await embedMessages()
-    assert.equal((await said('ship', { agent_id: agent.id }))[0], 'a red boat on the sea')
+    assert.equal((await found('ship', { agent_id: agent.id }))[0], 'a red boat on the sea')
     const models = async () => (await messageSearch.vectors.models()).map(({ model }) => model).sort()
     assert.deepEqual(await models(), ['house/near', 'stars/far'])
 
     // While the provider does not answer, search uses words.
     await simulator.goDown()
-    assert.deepEqual(await said('boat', { search_mode: 'vector' }), ['a red boat on the sea'])
-    assert.match(JSON.stringify(await tool.run({ query: 'boat' }, given)), /a red boat.*Searched by words alone/)
+    assert.deepEqual(await found('boat', { search_mode: 'vector' }), ['a red boat on the sea'])
+    assert.match(JSON.stringify(await tool.run({ query: 'boat' }, call)), /a red boat.*Searched by words alone/)
     await simulator.comeBack()
 
     await client.agents.delete(agent.id)
     assert.deepEqual(await models(), ['house/near'])
-    assert.deepEqual(await said('ship', { search_mode: 'vector' }), ['an automobile in a garage'])
+    assert.deepEqual(await found('ship', { search_mode: 'vector' }), ['an automobile in a garage'])
   })
 
 test('messages are not sent to the embedding provider if the operator disables that', async (context) => {
-  const { client, desk: serviceContext, simulator } = await serveEmbedding(context, {}, { embed_messages: false })
+  const { client, serviceContext, simulator } = await serveEmbedding(context, {}, { embed_messages: false })
   const agent = await client.agents.create({ model: 'quick/any' })
   await client.agents.messages.create(agent.id, { messages: [{ role: 'user', content: 'a red boat' }] })
   assert.equal(serviceContext.embeddings?.messages, false)

@@ -86,8 +86,8 @@ export function agents({ server, newAgent }: BehaviorFixture): void {
     const agentId = await newAgent({ initial_message_sequence })
     assert.deepEqual(typesIn(await history(client, agentId)), ['user_message', 'assistant_message'])
     await sendIn('blocking', client, { agentId, body: hello() })
-    const asked = JSON.stringify(simulator.requests[0]?.body)
-    assert.ok(asked.includes('My name is Bo.') && asked.includes('Hello, Bo.'))
+    const request = JSON.stringify(simulator.requests[0]?.body)
+    assert.ok(request.includes('My name is Bo.') && request.includes('Hello, Bo.'))
   })
 
   test('attaching a tool twice attaches it and its rules once (client 36)', async () => {

@@ -17,20 +17,20 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       const { client, simulator } = server()
       const agentId = await newAgent()
       simulator.script({ when: { attempt: 1 }, answer: { text: 'I ask.', calls: [POSTCARD] } })
-      const asked = await sendIn(mode, client, { agentId, body: hello() })
-      assert.deepEqual(typesIn(asked.messages), ['assistant_message', 'approval_request_message'])
-      assert.equal(asked.stopReason, 'requires_approval')
-      if (asked.events.length > 0) {
+      const requested = await sendIn(mode, client, { agentId, body: hello() })
+      assert.deepEqual(typesIn(requested.messages), ['assistant_message', 'approval_request_message'])
+      assert.equal(requested.stopReason, 'requires_approval')
+      if (requested.events.length > 0) {
         const end = ['approval_request_message', 'stop_reason', 'usage_statistics']
-        assert.deepEqual(typesIn(asked.events).slice(-3), end)
+        assert.deepEqual(typesIn(requested.events).slice(-3), end)
       }
-      const request = asked.messages[1]
+      const request = requested.messages[1]
       assert.equal(request.tool_call.tool_call_id, 'call-card')
       assert.equal(request.tool_calls.length, 1)
       assert.deepEqual(JSON.parse(request.tool_call.arguments), POSTCARD.arguments)
-      assert.notEqual(request.id, asked.messages[0].id)
+      assert.notEqual(request.id, requested.messages[0].id)
       assert.equal(request.otid, request.id.slice('message-'.length))
-      const run = await waitUntilSettled(client, asked.runId)
+      const run = await waitUntilSettled(client, requested.runId)
       assert.deepEqual([run.status, run.stop_reason], ['completed', 'requires_approval'])
       const waiting = await pending(agentId)
       assert.equal(waiting.last_stop_reason, 'requires_approval')
@@ -45,14 +45,14 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       const agentId = await newAgent()
       const ask = { reasoning: { text: 'I may not.' }, text: 'I ask.', calls: [POSTCARD] }
       simulator.script({ when: { attempt: 1 }, answer: ask }, { answer: { text: 'Sent.' } })
-      const asked = await sendIn(mode, client, { agentId, body: hello() })
-      const request = asked.messages.at(-1)
+      const requested = await sendIn(mode, client, { agentId, body: hello() })
+      const request = requested.messages.at(-1)
       const answered = await sendIn(mode, client, { agentId, body: approvalMessage(approveCall('call-card')) })
       assert.deepEqual(typesIn(answered.messages), ['tool_return_message', 'assistant_message'])
       const [result] = answered.messages
       assert.deepEqual([result.tool_call_id, result.status], ['call-card', 'success'])
       assert.equal(result.step_id, request.step_id)
-      assert.notEqual(answered.runId, asked.runId)
+      assert.notEqual(answered.runId, requested.runId)
 
       const kept = await history(client, agentId)
       assert.deepEqual(typesIn(kept), [
@@ -81,20 +81,20 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       const cards = ['a', 'b', 'c'].map((id) => ({ ...POSTCARD, id: `card-${id}` }))
       const calls = [{ id: 'dice', name: 'roll_dice', arguments: {} }, ...cards]
       simulator.script({ when: { attempt: 1 }, answer: { calls } }, { answer: { text: 'Settled.' } })
-      const asked = await sendIn(mode, client, { agentId, body: hello() })
-      assert.deepEqual(typesIn(asked.messages), ['tool_call_message', 'approval_request_message'])
-      assert.deepEqual([asked.messages[0].tool_calls.length, asked.messages[1].tool_calls.length], [1, 3])
+      const requested = await sendIn(mode, client, { agentId, body: hello() })
+      assert.deepEqual(typesIn(requested.messages), ['tool_call_message', 'approval_request_message'])
+      assert.deepEqual([requested.messages[0].tool_calls.length, requested.messages[1].tool_calls.length], [1, 3])
 
       const parts = [{ type: 'text', text: 'done at home' }]
       const result = { type: 'tool', tool_call_id: 'card-c', tool_return: parts, status: 'success' }
-      const said = approvalMessage(result, denyCall('card-b', 'no'), approveCall('card-a'))
-      const body = { messages: [...said.messages, { role: 'user', content: 'And now?' }] }
+      const approval = approvalMessage(result, denyCall('card-b', 'no'), approveCall('card-a'))
+      const body = { messages: [...approval.messages, { role: 'user', content: 'And now?' }] }
       const reply = await sendIn(mode, client, { agentId, body })
       assert.deepEqual(typesIn(reply.messages), ['tool_return_message', 'assistant_message'])
-      const told = reply.messages[0].tool_returns.map(
+      const statuses = reply.messages[0].tool_returns.map(
         ({ tool_call_id, status }: WireValue) => `${tool_call_id} ${status}`,
       )
-      assert.deepEqual(told, ['dice success', 'card-a success', 'card-b error', 'card-c success'])
+      assert.deepEqual(statuses, ['dice success', 'card-a success', 'card-b error', 'card-c success'])
       assert.equal(reply.messages[0].tool_returns[3].tool_return, 'done at home')
       const kept = typesIn(await history(client, agentId))
       assert.deepEqual(kept.slice(-3), ['tool_return_message', 'user_message', 'assistant_message'])
@@ -178,8 +178,8 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       try {
         await client.agents.messages.create(agentId, body as never)
       } catch (error) {
-        const { status, error: told, headers } = error as { status: number; error: unknown; headers: Headers }
-        return { status, text: JSON.stringify(told), headers }
+        const { status, error: answer, headers } = error as { status: number; error: unknown; headers: Headers }
+        return { status, text: JSON.stringify(answer), headers }
       }
       throw new Error('it was not refused')
     }
@@ -188,7 +188,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     assert.ok(none.text.includes('No tool call is currently awaiting approval'))
 
     simulator.script({ when: { attempt: 1 }, answer: { calls: [POSTCARD] } }, { answer: { text: 'Done.' } })
-    const asked = await sendIn('blocking', client, { agentId, body: hello() })
+    const requested = await sendIn('blocking', client, { agentId, body: hello() })
     const wrong = await refused(approvalMessage(approveCall('call-other')))
     assert.equal(wrong.status, 400)
     assert.match(wrong.text, /invalid tool call ids/i)
@@ -198,11 +198,11 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       assert.equal(waiting.status, 409)
       assert.match(waiting.text, /waiting for approval/)
       assert.match(waiting.text, /Please approve or deny the pending request before continuing/)
-      assert.match(waiting.text, new RegExp(asked.messages[0].id))
+      assert.match(waiting.text, new RegExp(requested.messages[0].id))
       assert.match(waiting.text, /call-card/)
       assert.equal(waiting.headers.get('x-should-retry'), 'false')
     }
-    const { id } = asked.messages[0]
+    const { id } = requested.messages[0]
     const old = { messages: [{ type: 'approval', approve: true, approval_request_id: id }] }
     assert.equal((await sendIn('blocking', client, { agentId, body: old })).stopReason, 'end_turn')
   })
@@ -275,9 +275,9 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       ] as const) {
         const call = { id, name: 'roll_dice', arguments: { any: 'thing' } }
         simulator.script({ when: { attempt: 1 }, answer: { calls: [call] } }, { answer: { text: 'Seven.' } })
-        const asked = await sendIn(mode, client, { agentId, body: { ...hello(), client_tools } })
-        assert.deepEqual(typesIn(asked.messages), ['approval_request_message'])
-        assert.equal(asked.stopReason, 'requires_approval')
+        const requested = await sendIn(mode, client, { agentId, body: { ...hello(), client_tools } })
+        assert.deepEqual(typesIn(requested.messages), ['approval_request_message'])
+        assert.equal(requested.stopReason, 'requires_approval')
         assert.ok(JSON.stringify(simulator.requests.at(-1)?.body).includes('Mine'))
         const result = { type: 'tool', tool_call_id: id, tool_return: `seven ${status}`, status }
         const messages =

@@ -116,10 +116,12 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
       events.filter(({ message_type }) => message_type === 'stop_reason').map(({ stop_reason }) => stop_reason),
       ['cancelled'],
     )
-    const told = events.flatMap(({ message_type, content }) => (message_type === 'assistant_message' ? [content] : []))
+    const streamed = events.flatMap(({ message_type, content }) =>
+      message_type === 'assistant_message' ? [content] : [],
+    )
     const answer = (await history(client, agentId)).at(-1)
     assert.equal(answer.message_type, 'assistant_message')
-    assert.ok(answer.content.startsWith(told.join('')))
+    assert.ok(answer.content.startsWith(streamed.join('')))
     await inStep(agentId)
   })
 
@@ -204,10 +206,10 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: { calls: CARDS } }, { answer: { text: 'Fine.' } })
-    const asked = await sendIn('blocking', client, { agentId, body: hello() })
-    assert.equal(asked.messages.at(-1).tool_calls.length, 3)
+    const waiting = await sendIn('blocking', client, { agentId, body: hello() })
+    assert.equal(waiting.messages.at(-1).tool_calls.length, 3)
     await assert.rejects(sendIn('blocking', client, { agentId, body: hello() }), { status: 409 })
-    await client.agents.messages.cancel(agentId, { run_ids: [asked.runId] })
+    await client.agents.messages.cancel(agentId, { run_ids: [waiting.runId] })
     const kept = await history(client, agentId)
     const { tool_returns } = kept.at(-1)
     assert.equal(tool_returns.length, 3)
@@ -219,7 +221,7 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
       kept.at(-2).approvals.map(({ approve }: WireValue) => approve),
       [false, false, false],
     )
-    assert.equal((await client.runs.retrieve(asked.runId)).status, 'cancelled')
+    assert.equal((await client.runs.retrieve(waiting.runId)).status, 'cancelled')
     await inStep(agentId)
     assert.equal((await sendIn('blocking', client, { agentId, body: hello() })).stopReason, 'end_turn')
   })

@@ -5,10 +5,10 @@ import { MODEL, openServer, type Server, TOOLS } from '../fixture-server-process
 export type BehaviorFixture = {
   server(): Server
   /** Creates an agent and returns its id; by default it has the tools of `TOOLS` and no memory. */
-  newAgent(wishes?: Record<string, unknown>): Promise<string>
+  newAgent(options?: Record<string, unknown>): Promise<string>
 }
 
-export type Behaviors = (house: BehaviorFixture) => void
+export type Behaviors = (fixture: BehaviorFixture) => void
 
 export type ServerVariant = {
   name: string
@@ -24,8 +24,8 @@ export function testOnServer({ name, environment, skip }: ServerVariant, all: re
     let server: Server | undefined
     const fixture: BehaviorFixture = {
       server: () => server!,
-      async newAgent(wishes = {}) {
-        const body = { model: MODEL, tools: TOOLS, include_base_tools: false, ...wishes }
+      async newAgent(options = {}) {
+        const body = { model: MODEL, tools: TOOLS, include_base_tools: false, ...options }
         return (await server!.client.agents.create(body as never)).id
       },
     }

@@ -11,7 +11,7 @@ const buggy = (store: Store): Store => ({
 })
 
 test('an internal bug ends a run with internal_error in every mode, and its metadata has the error', async (context) => {
-  const { client, house } = await serveFixture(context, { wrapStore: buggy })
+  const { client, fixture } = await serveFixture(context, { wrapStore: buggy })
   for (const mode of MODES) {
     const { id: agentId } = await client.agents.create({ model: 'test/model', include_base_tools: false })
     const fault = await sendIn(mode, client, { agentId, body: { input: 'hi' } }).catch((error) => error)
@@ -24,5 +24,5 @@ test('an internal bug ends a run with internal_error in every mode, and its meta
     assert.deepEqual(await history(client, agentId), [])
     assert.equal((await client.agents.retrieve(agentId)).last_stop_reason, 'error')
   }
-  assert.ok(house.faults.length >= MODES.length, 'the error is reported to the operator')
+  assert.ok(fixture.faults.length >= MODES.length, 'the error is reported to the operator')
 })

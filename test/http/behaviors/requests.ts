@@ -26,11 +26,11 @@ export function requests({ server, newAgent }: BehaviorFixture): void {
       users.map(({ content }) => content),
       Array.from({ length: 6 }, () => 'Plainly'),
     )
-    const asked = simulator.requests.length
+    const before = simulator.requests.length
     for (const mode of MODES)
       for (const body of [{ input: 'x', ...hello() }, {}, { messages: [] }])
         await assert.rejects(sendIn(mode, client, { agentId, body }), { status: 422 }, mode)
-    assert.equal(simulator.requests.length, asked)
+    assert.equal(simulator.requests.length, before)
   })
 
   for (const mode of MODES) {
@@ -133,8 +133,8 @@ export function requests({ server, newAgent }: BehaviorFixture): void {
       client.agents.messages.create(agentId, { messages: [{ role: 'user', content }] } as never)
     await send([LOOK, IMAGE])
     await send([LOOK, linked])
-    const asked = simulator.requests.map(({ body }) => JSON.stringify(body))
-    assert.ok(asked[0]!.includes(PIXEL) && asked[1]!.includes(url))
+    const bodies = simulator.requests.map(({ body }) => JSON.stringify(body))
+    assert.ok(bodies[0]!.includes(PIXEL) && bodies[1]!.includes(url))
     const kept = await history(client, agentId, { include_return_message_types: ['user_message'] })
     assert.equal(kept[0].content[1].source.data, PIXEL)
     assert.equal(kept[1].content[1].source.url, url)

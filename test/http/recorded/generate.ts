@@ -88,8 +88,8 @@ function badQueries(route: Route): RecordedRequest[] {
   const good = goodQuery(route)
   const json = method === 'GET' ? {} : { json: goodBody(route) }
   const whole = (more: string[]): RecordedRequest => {
-    const said = new Set(more.map((pair) => pair.split('=')[0]))
-    const rest = Object.fromEntries(Object.entries(good).filter(([name]) => !said.has(name)))
+    const replaced = new Set(more.map((pair) => pair.split('=')[0]))
+    const rest = Object.fromEntries(Object.entries(good).filter(([name]) => !replaced.has(name)))
     return { method, path: address(goodPath(route), rest, more), ...json }
   }
   const each = Object.entries(query).flatMap(([name, schema]) =>

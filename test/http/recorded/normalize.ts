@@ -36,8 +36,8 @@ const NANOSECONDS_PER_MILLISECOND = 1_000_000
 /** Measurements of time and memory. */
 const MEASURED = /(_ns|_ms|Ms|_seconds)$|^(memory_bytes|disk_bytes)$/
 
-/** `places` maps texts of this machine to placeholders. */
-export function newNormalizer(places: readonly (readonly [text: string, name: string])[]) {
+/** `placeholders` maps texts of this machine to placeholders. */
+export function newNormalizer(placeholders: readonly (readonly [text: string, name: string])[]) {
   const names = new Map<string, string>()
   const counts = new Map<string, number>()
 
@@ -53,7 +53,7 @@ export function newNormalizer(places: readonly (readonly [text: string, name: st
 
   function textOf(text: string): string {
     let plain = text
-    for (const [place, name] of places) plain = plain.replaceAll(place, name)
+    for (const [place, name] of placeholders) plain = plain.replaceAll(place, name)
     return plain
       .replaceAll(KEY, (_, secret) => (secret ? '<key>' : '<key prefix>'))
       .replaceAll(ID, (id, prefix: string, uuid: string) => (uuid.startsWith(FIXED) ? id : nameOf(id, prefix)))
@@ -78,8 +78,8 @@ export function newNormalizer(places: readonly (readonly [text: string, name: st
 
   return ({ status, headers, body }: Answer, only?: 'status'): RecordedAnswer => {
     const shown = HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, textOf(headers[name])]]))
-    const told = { status, headers: Object.fromEntries(shown) }
-    return only === 'status' ? told : { ...told, body: normalized(body) }
+    const recorded = { status, headers: Object.fromEntries(shown) }
+    return only === 'status' ? recorded : { ...recorded, body: normalized(body) }
   }
 }
 

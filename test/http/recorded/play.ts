@@ -90,7 +90,7 @@ export function newPlayer(port: number, values: Values): Player {
     return text.replaceAll(/\{\{([\w:-]+)\}\}/g, (_, name: string) => {
       const length = /^long:(\d+)$/.exec(name)?.[1]
       const value = length ? 'x'.repeat(Number(length)) : values.get(name)
-      if (value === undefined) throw new Error(`no answer was asked to keep {{${name}}}`)
+      if (value === undefined) throw new Error(`no earlier request stores {{${name}}}`)
       return value
     })
   }
