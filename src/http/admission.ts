@@ -131,7 +131,8 @@ export function admit(server: FastifyInstance, { context, apiKey, isLocal, limit
 function originRefusal({ host = '', origin }: Pick<FastifyRequest['headers'], 'host' | 'origin'>): string {
   if (origin === undefined)
     return `Host "${host.slice(0, 80)}" is not allowed. This server is local: use 127.0.0.1 or localhost.`
-  return `Origin "${origin.slice(0, 80)}" is not allowed for Host "${host.slice(0, 80)}". Call this server from its own pages, or without an Origin header.`
+  const refused = `Origin "${origin.slice(0, 80)}" is not allowed for Host "${host.slice(0, 80)}".`
+  return `${refused} Call this server from its own pages, or without an Origin header.`
 }
 
 const perMinute = (count: number) => ({ perSecond: count / 60, burst: count })

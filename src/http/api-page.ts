@@ -167,10 +167,10 @@ function schemaLink(reference: string): string {
 
 function curlOf({ method, path, operation: { requestBody } }: Listed, address: string): string {
   const verb = method === 'GET' ? '' : ` -X ${method}`
-  return `curl -sN${verb} ${address}${path} \\\n  -H "Authorization: Bearer $HOLDFAST_API_KEY"${bodyArguments(requestBody)}`
+  return `curl -sN${verb} ${address}${path} \\\n  -H "Authorization: Bearer $HOLDFAST_API_KEY"${bodyFlags(requestBody)}`
 }
 
-function bodyArguments(requestBody: DescribedOperation['requestBody']): string {
+function bodyFlags(requestBody: DescribedOperation['requestBody']): string {
   const [type, body] = Object.entries(requestBody?.content ?? {})[0] ?? []
   if (!body) return ''
   if (type !== 'application/json') return ' \\\n  -F file=@agent.af'

@@ -47,8 +47,7 @@ export function buildOpenApi(operations: readonly Operation[], version: string):
     info: {
       title: 'Holdfast',
       version,
-      description:
-        'Server for long-lived AI agents: nothing is lost, stuck, done twice or hidden. Every path works with and without a trailing slash.',
+      description: 'Server for long-lived AI agents. Every path works with and without a trailing slash.',
     },
     servers: [{ url: '/' }],
     security: [{ key: [] }],

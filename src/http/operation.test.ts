@@ -15,7 +15,7 @@ test('an operation has a method and a path, is JSON by default, and is audited b
   assert.equal(operation({ route: 'DELETE /v1/agents/:agent_id', ...declared }).audit, 'by-request')
 })
 
-test('an operation without a scope, or described by another schema than the one it validates with, does not compile', () => {
+test('an operation without a scope, or whose handler does not match its schemas, does not compile', () => {
   // The compiler is the test: each of these must be an error, or `tsc` fails.
   const refused = [
     // @ts-expect-error: no scope

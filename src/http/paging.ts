@@ -43,7 +43,7 @@ export function paged<T extends { id: string }>(items: readonly T[], query: List
 
   function indexOf(id: string): number {
     const index = inOrder.findIndex((item) => item.id === id)
-    if (index < 0) throw new Problem('not-found', `Unknown cursor ${id}. Use the id of an item in this list.`)
+    if (index < 0) throw new Problem('not-found', `Unknown cursor "${id}". Use the id of an item in this list.`)
     return index
   }
 }

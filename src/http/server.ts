@@ -132,7 +132,8 @@ function requireKey({ apiKey, host }: ServerOptions): void {
   if (isLoopback(host) || apiKey.length >= MIN_PUBLIC_KEY_LENGTH) return
   throw new Problem(
     'invalid',
-    `Other machines can reach ${host}: the API key must have at least ${MIN_PUBLIC_KEY_LENGTH} characters. Set a longer HOLDFAST_API_KEY, or unset it to have one created.`,
+    `Other machines can reach ${host}: the API key must have at least ${MIN_PUBLIC_KEY_LENGTH} characters. ` +
+      'Set a longer HOLDFAST_API_KEY, or unset it to have one created.',
   )
 }
 

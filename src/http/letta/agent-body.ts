@@ -21,7 +21,7 @@ const compaction = z.looseObject({
     .enum(['sliding_window', 'all', 'self_compact_sliding_window', 'self_compact_all'])
     .nullish()
     .describe(
-      '`all` summarizes everything, `sliding_window` the oldest part; the `self_` modes use the model of the agent.',
+      '`all` summarizes everything, `sliding_window` the oldest part; `self_` modes use the model of the agent.',
     ),
   sliding_window_percentage: z
     .number()
@@ -52,7 +52,7 @@ const STORED_FIELDS = {
     .string()
     .nullish()
     .describe(
-      'Embedding model of the agent, as provider/model. Default, also when no provider serves it: the model of the server.',
+      'Embedding model of the agent, as provider/model. Without it, or without its provider: that of the server.',
     ),
   embedding_config: record.nullish().describe('Accepted and ignored. Returned as sent.'),
   enable_sleeptime: z.boolean().nullish().describe('Accepted and ignored. Returned as sent.'),
@@ -78,7 +78,7 @@ const COMMON = {
   llm_config: record
     .nullish()
     .describe(
-      'Deprecated: `handle`, or `model_endpoint_type` and `model`, is read when `model` is not sent. The rest is ignored.',
+      'Deprecated: without `model`, its `handle`, or `model_endpoint_type` and `model`, is used. The rest is ignored.',
     ),
   tool_ids: z
     .array(id('tool'))
@@ -122,7 +122,7 @@ export const newAgentBody = z.object({
     .enum(AGENT_TYPES)
     .nullish()
     .describe(
-      'Type of the agent, which decides how blocks are written into the prompt. `react_agent` and `workflow_agent` have no blocks in it.',
+      'Type of the agent. It decides how the prompt shows blocks; `react_agent` and `workflow_agent` show none.',
     ),
   memory_blocks: z.array(newBlockBody).max(200).nullish().describe('Blocks to create with the agent.'),
   tools: z

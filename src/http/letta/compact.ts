@@ -18,7 +18,7 @@ export const compactBody = z.object({
         .enum(['sliding_window', 'all', 'self_compact_all', 'self_compact_sliding_window'])
         .nullish()
         .describe(
-          '`all` summarizes everything, `sliding_window` the oldest part; the `self_` modes use the model of the agent.',
+          '`all` summarizes everything, `sliding_window` the oldest part; `self_` modes use the model of the agent.',
         ),
       model: z.string().nullish().describe('Model that writes the summary, as provider/model.'),
       prompt: z.string().nullish().describe('Instructions for the model that writes the summary.'),

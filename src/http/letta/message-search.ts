@@ -54,7 +54,7 @@ const searchMessagesOperation = operation({
       .enum(['vector', 'fts', 'hybrid'])
       .nullish()
       .describe(
-        '`vector` searches by meaning, which needs an embedding model, `fts` by words, `hybrid` by both. Default: `hybrid`.',
+        '`vector` searches by meaning (needs an embedding model), `fts` by words, `hybrid`, the default, by both.',
       ),
     agent_id: z.string().nullish().describe('Messages of this agent only.'),
     conversation_id: z.string().nullish().describe('Messages of this conversation only.'),

@@ -39,7 +39,7 @@ export const conversationPath = {
         `must be "conv-" followed by a lowercase UUID of version 4, or "default", not "${String(input).slice(0, 80)}"`,
     })
     .describe(
-      'Id of a conversation. `default` with `agent_id`, or the id of an agent, means the default conversation of that agent.',
+      'Id of a conversation. `default` with `agent_id`, or an agent id, means the default conversation of the agent.',
     ),
 }
 

@@ -27,7 +27,7 @@ const returned = (id: string): Chunk => ({
   tool_return: { tool_call_id: id, status: 'success', tool_return: `${id} done` },
 })
 
-test('the otid of a slice has its number in the low seven bits, and an approval request has the id below its answer', () => {
+test('the low seven bits of an otid are the slice number, and an approval request has the id below its answer', () => {
   assert.equal(sliceOtid(ANSWER, 0), '3c6a1fb0-2222-4222-8222-222222222280')
   assert.equal(sliceOtid(ANSWER, 3), '3c6a1fb0-2222-4222-8222-222222222283')
   assert.equal(approvalRequestId(ANSWER), 'message-3c6a1fb0-2222-4222-8222-2222222222fe')

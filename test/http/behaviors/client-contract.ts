@@ -1,6 +1,6 @@
 /**
- * What applications with the official client rely on, in the order of the numbers that test titles name: `(client 3)` is
- * the third entry. Behaviors of sending hold in each of the five modes.
+ * What applications with the official client rely on. Test titles name the entries by number: `(client 3)` is the third
+ * one. Behaviors of sending hold in each of the five modes.
  */
 export const CLIENT_CONTRACT: readonly string[] = [
   'A greeting is answered with a stop reason and usage; the history has the input under the otid of the client.',
@@ -14,8 +14,8 @@ export const CLIENT_CONTRACT: readonly string[] = [
   'The webhook of a run is called exactly once, with the status and the result.',
   'input works in every mode; both or neither of input and messages is a 422.',
   'A failed model call is an error to the client and leaves no message in the history.',
-  'include_return_message_types filters messages; override_model applies to one request, and an unknown model is refused.',
-  'Messages with the role system are accepted; long tool results are truncated, and a tool that throws returns an error.',
+  'include_return_message_types filters messages; override_model applies to one request, unknown models are refused.',
+  'Messages with the role system are accepted; long tool results are truncated; a tool that throws returns an error.',
   'Images are accepted as base64 and as URL, also in tool results; models without vision get a placeholder.',
   'A guarded call ends the turn with an approval request, and the agent shows it in pending_approval.',
   'Wrong approvals, and messages while an approval is pending, are refused with the texts that clients match.',

@@ -69,7 +69,7 @@ export const agentSchema = z.lazy(() =>
       id: z.string(),
       name: z.string(),
       system: z.string().describe('Instructions that begin the system prompt; memory is added to them.'),
-      agent_type: z.string().describe('Type of the agent, which decides how blocks are written into the prompt.'),
+      agent_type: z.string().describe('Type of the agent. It decides how the prompt shows blocks.'),
       description: z.string().nullable(),
       metadata: storedObject
         .nullable()

@@ -102,7 +102,7 @@ function wireContact(contact: ShownMcpServer['contact']): z.output<typeof contac
 }
 
 export const NO_SANDBOX_YET =
-  'Holdfast stores stdio MCP servers but cannot start them yet, because there is no sandbox for them. Use a server with a URL.'
+  'Holdfast stores stdio MCP servers but cannot start them yet: they need a sandbox. Use a server with a URL.'
 
 const toolNames = z.lazy(() => z.array(z.string()))
 

@@ -288,7 +288,9 @@ const CONVERSATIONS: readonly RecordedRequest[] = [
     },
   ),
   settled('command-run'),
-  post('/v1/holdfast/conversations/{{conversation}}/messages', { text: FAILING, otid: 'from the command line' }), // A run that is cancelled, by each way to do it.
+  post('/v1/holdfast/conversations/{{conversation}}/messages', { text: FAILING, otid: 'from the command line' }),
+
+  // Runs that are cancelled, one through each route.
   post('/v1/conversations/{{conversation}}/messages', {
     input: 'tell me a story',
     background: true,
