@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { redact, secretsInEnvironment } from './access-log.ts'
 
-test('a secret is taken out in each form it is written in, whatever shape it has', () => {
+test('a secret is redacted in every encoding it can appear in', () => {
   const odd = ['0d1f9c1e-8a7b-4c11-9d7e-0a1b2c3d4e5f', 'two\nlines "quoted"', 'päss wörd/+=']
   for (const secret of odd) {
     const forms = [
@@ -19,17 +19,17 @@ test('a secret is taken out in each form it is written in, whatever shape it has
   }
 })
 
-test('keys made here are taken out although nobody named them, and their public part stays readable', () => {
+test('API keys are redacted although they are not listed as secrets, and their public prefix stays readable', () => {
   const prefix = 'hfk-0123456789ab'
   assert.equal(redact(`x=${prefix}-${'f'.repeat(64)}`, []), 'x=[secret]')
   assert.equal(redact(prefix, []), prefix)
 })
 
-test('short values are words, and stay', () => {
+test('values shorter than a secret are not redacted', () => {
   assert.equal(redact('a test of words', ['test', '']), 'a test of words')
 })
 
-test('secrets of an environment are known by their names and by where they stand in an address', () => {
+test('secrets of an environment are found by variable name and as passwords in URLs', () => {
   const secrets = secretsInEnvironment({
     OPENAI_API_KEY: 'sk-one-of-two, sk-two-of-two',
     DATABASE_URL: 'postgres://me:p%40ssword@db:5432/holdfast',

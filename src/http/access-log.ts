@@ -5,11 +5,11 @@ import { bearerToken } from './api-key.ts'
 
 type LogSink = {
   write(line: string): void
-  /** Values that must not be seen, wherever they stand. */
+  /** Values to redact from every line. */
   secrets: readonly string[]
 }
 
-/** One line of JSON for each request that was answered. */
+/** Writes one JSON line for each answered request. */
 export function registerAccessLog(server: FastifyInstance, log: LogSink): void {
   server.addHook('onResponse', (request, reply, done) => {
     const { method, url, ip: from, headers, caller } = request
@@ -27,26 +27,25 @@ export function registerAccessLog(server: FastifyInstance, log: LogSink): void {
       organization: caller?.organizationId ?? null,
       agent: headers['user-agent'] ?? null,
     }
-    const shown = bearerToken(headers.authorization)
-    writeRedacted(line, shown === undefined ? log : { ...log, secrets: [...log.secrets, shown] })
+    const token = bearerToken(headers.authorization)
+    writeRedacted(line, token === undefined ? log : { ...log, secrets: [...log.secrets, token] })
     done()
   })
 }
 
-/** A fault of ours, with the request it was met in. */
+/** Logs an internal error with the request that caused it. */
 export function logFault(fault: unknown, where: string, log: LogSink): void {
-  const said = errorText(fault)
-  writeRedacted({ at: new Date().toISOString(), type: 'fault', where, said }, log)
+  writeRedacted({ at: new Date().toISOString(), type: 'fault', where, said: errorText(fault) }, log)
 }
 
 function writeRedacted(line: object, { write, secrets }: LogSink): void {
   write(redact(JSON.stringify(line), secrets))
 }
 
-/** Shorter ones are words, and would take half of every line away. */
+/** Shorter values are often ordinary words; redacting them would make the log unreadable. */
 const MIN_SECRET_LENGTH = 8
 
-/** By value first, in each way a value may be written down; then whatever looks like a key of ours. */
+/** Redacts the known secrets in every encoding, then every text that has the format of an API key. */
 export function redact(text: string, secrets: readonly string[]): string {
   let clean = text
   for (const secret of secrets) {
@@ -69,7 +68,7 @@ function encodedForms(secret: string): Set<string> {
 
 const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD|PASSWD)S?$/
 
-/** What an environment keeps secret: by the names of its variables, and the passwords in its addresses. */
+/** Secret values of an environment: variables named like secrets, and passwords in URLs. */
 export function secretsInEnvironment(environment: Readonly<Record<string, string | undefined>>): string[] {
   return Object.entries(environment).flatMap(([name, value = '']) => {
     if (SECRET_NAME.test(name)) return value.split(',').map((one) => one.trim())

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressGroup } from './address-group.ts'
 
-test('addresses that are given out together count as one', () => {
+test('addresses of one IPv6 /64 network, and IPv4 addresses in both spellings, count as one client', () => {
   const same = [
     ['203.0.113.7', '::ffff:203.0.113.7', '::FFFF:203.0.113.7'],
     ['2a00:1450:4001:80b::1', '2a00:1450:4001:080b:1:2:3:4', '2A00:1450:4001:80B:ffff::'],

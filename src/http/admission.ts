@@ -15,7 +15,7 @@ import { newBucket, newBuckets } from './rate-limit.ts'
 import { operationOf } from './register.ts'
 
 export type Admission = {
-  /** The desk of whoever sent this request. */
+  /** The service context with the caller of this request. */
   contextOf(request: FastifyRequest): ServiceContext
   ring: Pick<KeyRing, 'recheck' | 'close'>
 }
@@ -23,88 +23,100 @@ export type Admission = {
 type AdmissionOptions = { context: ServiceContext; apiKey: string; isLocal: boolean; limits: Limits }
 
 type AdmissionDecision =
-  | { type: 'enter'; caller?: Caller; held?: ActiveKey }
+  | { type: 'enter'; caller?: Caller; key?: ActiveKey }
   | { type: 'refuse'; status: 401 | 403; detail: string; who: Partial<Caller> }
   | { type: 'too-many'; waitMs: number; detail: string }
 
 const MAX_ADDRESSES = 10_000
 
-/** The home's own key administers the organization the server belongs to. */
+/** The home's own key administers the default organization. */
 const HOME: Caller = { actor: 'home', organizationId: DEFAULT_ORGANIZATION, scope: 'admin' }
 
-/** Who may come in: whoever is not sent by a stranger's page, shows a key, and asks for what that key may do. */
+/** Admission middleware: checks Host and Origin, then the key and its rate limits, then the scope of the operation. */
 export function admit(server: FastifyInstance, { context, apiKey, isLocal, limits }: AdmissionOptions): Admission {
   const isHome = newKeyMatcher(apiKey)
   const trail = registerAuditTrail(server, context)
-  const strangers = newBuckets(MAX_ADDRESSES, () => newBucket(perMinute(limits.refusalsPerMinute)))
+  const failuresByAddress = newBuckets(MAX_ADDRESSES, () => newBucket(perMinute(limits.refusalsPerMinute)))
   const ring = newKeyRing({ keys: keyLookup(context), limits, end: endRevoked, report: context.deps.report })
 
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', (request, reply, done) => {
-    const verdict = judge(request)
-    if (!(verdict instanceof Promise)) carryOut(verdict)
-    else verdict.then(carryOut, (fault: Error) => done(fault))
+    const decision = decide(request)
+    if (!(decision instanceof Promise)) apply(decision)
+    else decision.then(apply, (fault: Error) => done(fault))
 
-    function carryOut(decided: AdmissionDecision): void {
-      switch (decided.type) {
+    function apply(decision: AdmissionDecision): void {
+      switch (decision.type) {
         case 'enter':
-          request.caller = decided.caller
-          if (decided.held) hold(decided.held, reply)
+          request.caller = decision.caller
+          if (decision.key) trackOpen(decision.key, reply)
           done()
           return
         case 'refuse':
-          trail.refused(request, decided.who, decided.status)
-          void reply.code(decided.status).send({ detail: decided.detail })
+          trail.refused(request, decision.who, decision.status)
+          void reply.code(decision.status).send({ detail: decision.detail })
           return
         case 'too-many':
-          reply.header('retry-after', String(Math.ceil(decided.waitMs / 1000)))
-          void reply.code(429).send({ detail: decided.detail })
+          reply.header('retry-after', String(Math.ceil(decision.waitMs / 1000)))
+          void reply.code(429).send({ detail: decision.detail })
       }
     }
   })
 
-  /** Without a promise where nothing has to be looked up: that is nearly always. */
-  function judge(request: FastifyRequest): AdmissionDecision | Promise<AdmissionDecision> {
+  /** Returns a promise only if the key has to be looked up, which is rare. */
+  function decide(request: FastifyRequest): AdmissionDecision | Promise<AdmissionDecision> {
     const { host, origin, authorization } = request.headers
-    if (!isAllowedOrigin({ host, origin }, { isLocal })) return STRANGE_NAME
+    if (!isAllowedOrigin({ host, origin }, { isLocal }))
+      return { type: 'refuse', status: 403, detail: originRefusal({ host, origin }), who: {} }
     if (operationOf(request)?.scope === 'open') return { type: 'enter' }
-    const shown = bearerToken(authorization)
-    if (shown === undefined) return stranger(request)
-    if (isHome(shown)) return asCaller(HOME, request)
-    const known = ring.findCached(shown)
-    return known ? asShown(known, request) : ring.find(shown).then((found) => asShown(found, request))
+    const token = bearerToken(authorization)
+    if (token === undefined) return refuseWithoutKey(request)
+    if (isHome(token)) return decideForCaller(HOME, request)
+    const cached = ring.findCached(token)
+    return cached ? decideForKey(cached, request) : ring.find(token).then((found) => decideForKey(found, request))
   }
 
-  function asShown(shown: KeyLookupResult, request: FastifyRequest): AdmissionDecision {
-    if (shown.type !== 'valid') return stranger(request, shown.type === 'ended' ? shown.kept : undefined)
-    const { kept, bucket, open } = shown.held
+  function decideForKey(found: KeyLookupResult, request: FastifyRequest): AdmissionDecision {
+    if (found.type !== 'valid') return refuseWithoutKey(request, found.type === 'ended' ? found.stored : undefined)
+    const { stored, bucket, open } = found.key
     const waitMs = bucket?.take(Date.now()) ?? 0
     if (waitMs > 0)
-      return { type: 'too-many', waitMs, detail: `This key may ask ${limits.requestsPerSecond} times a second.` }
+      return {
+        type: 'too-many',
+        waitMs,
+        detail: `Rate limit exceeded: ${limits.requestsPerSecond} requests per second per key.`,
+      }
     if (limits.openRequestsPerKey > 0 && open.size >= limits.openRequestsPerKey)
       return {
         type: 'too-many',
         waitMs: 1000,
-        detail: `This key holds ${open.size} requests open, which is its limit.`,
+        detail: `This key has ${open.size} open requests, which is its limit. Wait until one of them ends.`,
       }
-    const verdict = asCaller(callerWithKey(kept), request)
-    return verdict.type === 'enter' ? { ...verdict, held: shown.held } : verdict
+    const decision = decideForCaller(callerWithKey(stored), request)
+    return decision.type === 'enter' ? { ...decision, key: found.key } : decision
   }
 
-  function asCaller(caller: Caller, request: FastifyRequest): AdmissionDecision {
+  function decideForCaller(caller: Caller, request: FastifyRequest): AdmissionDecision {
     const need = operationOf(request)?.scope ?? 'read'
     if (isAllowed(caller, need)) return { type: 'enter', caller }
     return { type: 'refuse', status: 403, detail: refusalOf(request, caller, need), who: caller }
   }
 
-  /** A valid key passes whatever others at its address do: they could lock it out otherwise. */
-  function stranger(request: FastifyRequest, kept?: StoredKey): AdmissionDecision {
-    const waitMs = strangers.of(addressGroup(request.ip)).take(Date.now())
+  /**
+   * Rate-limits requests without a valid key by address. Valid keys are exempt: others at their address could lock them
+   * out otherwise.
+   */
+  function refuseWithoutKey(request: FastifyRequest, stored?: StoredKey): AdmissionDecision {
+    const waitMs = failuresByAddress.of(addressGroup(request.ip)).take(Date.now())
     if (waitMs > 0)
-      return { type: 'too-many', waitMs, detail: 'Too many requests without a valid key came from this address.' }
-    if (!kept) return { type: 'refuse', status: 401, detail: 'Unauthorized', who: {} }
-    const detail = `Unauthorized: this key ${ENDED[keyState(kept, Date.now())]}`
-    return { type: 'refuse', status: 401, detail, who: callerWithKey(kept) }
+      return {
+        type: 'too-many',
+        waitMs,
+        detail: 'Too many requests without a valid key from this address. Send a valid key, or wait.',
+      }
+    if (!stored) return { type: 'refuse', status: 401, detail: 'Unauthorized', who: {} }
+    const detail = `Unauthorized: this key ${ENDED[keyState(stored, Date.now())]}`
+    return { type: 'refuse', status: 401, detail, who: callerWithKey(stored) }
   }
 
   return {
@@ -116,11 +128,11 @@ export function admit(server: FastifyInstance, { context, apiKey, isLocal, limit
   }
 }
 
-const STRANGE_NAME: AdmissionDecision = {
-  type: 'refuse',
-  status: 403,
-  detail: 'This server is not known under the name it was asked by.',
-  who: {},
+function originRefusal({ host = '', origin }: Pick<FastifyRequest['headers'], 'host' | 'origin'>): string {
+  if (origin === undefined)
+    return `Host "${host.slice(0, 80)}" is not allowed. This server is local: use 127.0.0.1 or localhost.`
+  const refused = `Origin "${origin.slice(0, 80)}" is not allowed for Host "${host.slice(0, 80)}".`
+  return `${refused} Call this server from its own pages, or without an Origin header.`
 }
 
 const perMinute = (count: number) => ({ perSecond: count / 60, burst: count })
@@ -140,17 +152,18 @@ function isAllowed(caller: Caller, need: Access): boolean {
 const ENDED = { valid: 'is not accepted.', revoked: 'was revoked.', expired: 'has expired.' }
 
 function refusalOf({ method, routeOptions }: FastifyRequest, { scope }: Caller, need: Access): string {
-  const what = `${method} ${routeOptions.url ?? 'this'}`
-  if (need === 'operator') return `${what} is for administrators of the default organization only.`
-  return `This key has the scope "${scope}"; ${what} needs "${need}".`
+  const operation = `${method} ${routeOptions.url ?? 'this'}`
+  if (need === 'operator')
+    return `${operation} is for operators: use a key of the default organization with the scope "admin".`
+  return `This key has the scope "${scope}"; ${operation} needs "${need}".`
 }
 
-function hold({ open }: ActiveKey, reply: FastifyReply): void {
+function trackOpen({ open }: ActiveKey, reply: FastifyReply): void {
   open.add(reply)
   reply.raw.once('close', () => open.delete(reply))
 }
 
-/** Whoever waits is told why; a stream that has begun can only end. */
+/** A waiting request gets a 401; a stream that has started can only be closed. */
 function endRevoked(reply: FastifyReply): void {
   if (reply.sent || reply.raw.headersSent) reply.raw.destroy()
   else void reply.code(401).header('connection', 'close').send({ detail: 'Unauthorized: this key was revoked.' })

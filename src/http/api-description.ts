@@ -2,7 +2,7 @@ import { apiPage } from './api-page.ts'
 import { buildOpenApi, type OpenApi } from './openapi.ts'
 import type { Operation } from './operation.ts'
 
-/** What this server serves, for programs and for people. Made when it is first asked for. */
+/** The OpenAPI document and the API page, both built on first use. */
 export function newApiDescription(operations: readonly Operation[], version: string) {
   let made: { document: OpenApi; text: string } | undefined
   let page: { address: string; text: string } | undefined

@@ -1,11 +1,11 @@
 import { defined } from '../core/defined.ts'
 import type { DescribedOperation, JsonSchema, OpenApi, Parameter } from './openapi.ts'
 
-/** The API for people: one page without scripts or anything from elsewhere. Details open with the keyboard, too. */
+/** The API page: no scripts, no external resources, usable with the keyboard. */
 export function apiPage({ info, paths, components }: OpenApi, address: string): string {
   const groups = Object.groupBy(operationsIn(paths), ({ operation }) => operation.tags[0] ?? 'server')
   const names = Object.keys(groups).sort()
-  const shapes = Object.entries(components.schemas).sort(([one], [other]) => (one < other ? -1 : 1))
+  const schemas = Object.entries(components.schemas).sort(([one], [other]) => (one < other ? -1 : 1))
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -16,20 +16,20 @@ export function apiPage({ info, paths, components }: OpenApi, address: string): 
 <style>${STYLE}</style>
 </head>
 <body>
-<a class="skip" href="#routes">To the routes</a>
+<a class="skip" href="#routes">Skip to the routes</a>
 <header>
 <h1>${escaped(info.title)} <small>${escaped(info.version)}</small></h1>
 <p>${escaped(info.description)}</p>
 <p>For programs: <a href="/openapi.json">openapi.json</a>.</p>
 ${firstAgent(address)}
 <nav aria-label="Groups">${names.map((name) => `<a href="#${escaped(name)}">${escaped(name)}</a>`).join(' ')}
-<a href="#shapes">shapes</a></nav>
+<a href="#schemas">schemas</a></nav>
 </header>
 <main id="routes">
 ${names.map((name) => group(name, groups[name] ?? [], address)).join('\n')}
-<section aria-labeledby="shapes">
-<h2 id="shapes">shapes</h2>
-${shapes.map(([name, schema]) => shape(name, schema)).join('\n')}
+<section aria-labelledby="schemas">
+<h2 id="schemas">schemas</h2>
+${schemas.map(([name, schema]) => schemaDetails(name, schema)).join('\n')}
 </section>
 </main>
 </body>
@@ -37,9 +37,9 @@ ${shapes.map(([name, schema]) => shape(name, schema)).join('\n')}
 `
 }
 
-/** Three lines that lead from nothing to an answer. */
+/** Shell commands that create a first agent and send it a message. */
 const firstAgent = (address: string): string => `<h2>A first agent</h2>
-<p>The examples need the key of the server. These lines create an agent and talk to it:</p>
+<p>The examples need the API key of the server. These lines create an agent and send it a message:</p>
 <pre tabindex="0">${escaped(`export HOLDFAST_API_KEY=$(cat ~/.holdfast/api-key)
 agent=$(curl -s ${address}/v1/agents \\
   -H "Authorization: Bearer $HOLDFAST_API_KEY" -H "Content-Type: application/json" \\
@@ -58,7 +58,7 @@ const operationsIn = (paths: OpenApi['paths']): Listed[] =>
     )
 
 const group = (name: string, listed: readonly Listed[], address: string): string =>
-  `<section aria-labeledby="${escaped(name)}">
+  `<section aria-labelledby="${escaped(name)}">
 <h2 id="${escaped(name)}">${escaped(name)}</h2>
 ${listed.map((one) => route(one, address)).join('\n')}
 </section>`
@@ -70,25 +70,25 @@ function route({ method, path, operation }: Listed, address: string): string {
 <summary><b class="${method.toLowerCase()}">${method}</b> <code>${escaped(path)}</code> <span>${prose(summary)}</span></summary>
 ${parameters.length > 0 ? table('Parameters', parameters.map(parameterRow)) : ''}
 ${body ? table(`Body${type === 'application/json' ? '' : ` (${type})`}`, rowsOf(body.schema)) : ''}
-${answerTable(operation)}
+${responseTable(operation)}
 <pre tabindex="0">${escaped(curlOf({ method, path, operation }, address))}</pre>
 </details>`
 }
 
-function answerTable({ responses }: DescribedOperation): string {
+function responseTable({ responses }: DescribedOperation): string {
   const answer = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1]
   const [type, content] = Object.entries(answer?.content ?? {})[0] ?? []
   if (!content) return ''
-  const title = type === 'application/json' ? 'Answer' : `Answer (${type})`
+  const title = type === 'application/json' ? 'Response' : `Response (${type})`
   const rows = rowsOf(content.schema)
   return rows.length > 0
     ? table(title, rows)
     : `<p>${title}: ${typeText(content.schema)}${describe(content.schema)}</p>`
 }
 
-function shape(name: string, schema: JsonSchema): string {
+function schemaDetails(name: string, schema: JsonSchema): string {
   const rows = rowsOf(schema)
-  return `<details id="shape-${escaped(name)}">
+  return `<details id="schema-${escaped(name)}">
 <summary><code>${escaped(name)}</code> <span>${prose(String(schema.description ?? ''))}</span></summary>
 ${rows.length > 0 ? table('Fields', rows) : `<p>${typeText(schema)}</p>`}
 </details>`
@@ -102,7 +102,7 @@ const parameterRow = ({ name, in: where, required, schema, description }: Parame
 
 type RowNotes = { isRequired: boolean; note?: string }
 
-/** A field: its type, its text, and the fields of the objects in it. */
+/** A field: its type, its description and its nested fields. */
 function row(name: string, schema: JsonSchema, { isRequired, note }: RowNotes): string {
   const words = [...(note ? [note] : []), typeText(schema), ...(isRequired ? ['required'] : [])].join(', ')
   const inner = innerObject(schema)
@@ -113,7 +113,7 @@ function row(name: string, schema: JsonSchema, { isRequired, note }: RowNotes): 
 const describe = ({ description }: JsonSchema): string =>
   typeof description === 'string' ? `<p>${prose(description)}</p>` : ''
 
-/** Text with names between backticks. */
+/** Escapes text and renders text in backticks as code. */
 const prose = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 
 function rowsOf(schema: JsonSchema): string[] {
@@ -124,7 +124,10 @@ function rowsOf(schema: JsonSchema): string[] {
   return [...own.map(([name, field]) => row(name, field, { isRequired: names.includes(name) })), ...inherited]
 }
 
-/** The object whose fields stand under a field: of it, of each item of a list, or of one of several choices. */
+/**
+ * The object whose fields are listed under a field: the field itself, the items of its list, or the only object of a
+ * union.
+ */
 function innerObject(schema: JsonSchema): JsonSchema | undefined {
   if (schema.properties || schema.allOf) return schema
   if (schema.type === 'array') return innerObject((schema.items ?? {}) as JsonSchema)
@@ -136,14 +139,14 @@ function innerObject(schema: JsonSchema): JsonSchema | undefined {
 
 const choicesOf = ({ anyOf, oneOf }: JsonSchema): JsonSchema[] => (anyOf ?? oneOf ?? []) as JsonSchema[]
 
-/** A schema in a few words, as HTML; the whole of it is in openapi.json. */
+/** The type of a schema as short HTML; openapi.json has the whole schema. */
 function typeText(schema: JsonSchema): string {
   const type = plainType(schema)
-  return 'default' in schema ? `${type}, usually <code>${escaped(JSON.stringify(schema.default))}</code>` : type
+  return 'default' in schema ? `${type}, default <code>${escaped(JSON.stringify(schema.default))}</code>` : type
 }
 
 function plainType(schema: JsonSchema): string {
-  if (typeof schema.$ref === 'string') return shapeLink(schema.$ref)
+  if (typeof schema.$ref === 'string') return schemaLink(schema.$ref)
   const choices = choicesOf(schema)
   if (choices.length > 0) return [...new Set(choices.map(plainType))].join(' or ')
   if (Array.isArray(schema.enum)) return schema.enum.map(literal).join(' | ')
@@ -157,17 +160,17 @@ function plainType(schema: JsonSchema): string {
 
 const literal = (value: unknown): string => `<code>${escaped(JSON.stringify(value))}</code>`
 
-function shapeLink(reference: string): string {
+function schemaLink(reference: string): string {
   const name = reference.slice(reference.lastIndexOf('/') + 1)
-  return `<a href="#shape-${escaped(name)}">${escaped(name)}</a>`
+  return `<a href="#schema-${escaped(name)}">${escaped(name)}</a>`
 }
 
 function curlOf({ method, path, operation: { requestBody } }: Listed, address: string): string {
   const verb = method === 'GET' ? '' : ` -X ${method}`
-  return `curl -sN${verb} ${address}${path} \\\n  -H "Authorization: Bearer $HOLDFAST_API_KEY"${sent(requestBody)}`
+  return `curl -sN${verb} ${address}${path} \\\n  -H "Authorization: Bearer $HOLDFAST_API_KEY"${bodyFlags(requestBody)}`
 }
 
-function sent(requestBody: DescribedOperation['requestBody']): string {
+function bodyFlags(requestBody: DescribedOperation['requestBody']): string {
   const [type, body] = Object.entries(requestBody?.content ?? {})[0] ?? []
   if (!body) return ''
   if (type !== 'application/json') return ' \\\n  -F file=@agent.af'

@@ -9,15 +9,15 @@ import { operationOf } from './register.ts'
 
 const ID = /^[a-z]+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Refusals of strangers that are written down at once; a flood of them must not fill the disk. */
+/** Rate limit of logged refusals: a flood of them must not fill the disk. */
 const REFUSAL_RATE = { perSecond: 2, burst: 100 }
 
 type AuditTrail = {
-  /** Somebody was not let in, or not allowed. */
+  /** Logs a request that was not admitted. */
   refused(request: FastifyRequest, who: Partial<Caller>, status: number): void
 }
 
-/** Writes down who did what, before the answer goes out. */
+/** Writes the audit log, who did what, before the answer is sent. */
 export function registerAuditTrail(server: FastifyInstance, context: ServiceContext): AuditTrail {
   const { randomness, clock, store, report } = context.deps
   const refusals = newBucket(REFUSAL_RATE)
@@ -38,31 +38,32 @@ export function registerAuditTrail(server: FastifyInstance, context: ServiceCont
     }
   }
 
-  /** What was done is done: a log that cannot be written is reported and takes nothing back. */
+  /** A failed write is reported and does not undo the request. */
   const write = (entry: AuditEntry): Promise<void> =>
     store.audit.append(entry).catch((fault) => report(fault, `audit log: ${entry.verb}`))
 
-  function tell(request: FastifyRequest, status: number): Promise<void> | undefined {
-    if (request.isAccounted || !request.caller || !isAuditable(request, status)) return undefined
-    request.isAccounted = true
+  function logOnce(request: FastifyRequest, status: number): Promise<void> | undefined {
+    if (request.isAudited || !request.caller || !isAuditable(request, status)) return undefined
+    request.isAudited = true
     return write(entryOf(request, status, request.caller))
   }
 
-  server.decorateRequest('isAccounted', false)
+  server.decorateRequest('isAudited', false)
   server.addHook('onSend', (request, reply, payload, done) => {
-    const written = tell(request, reply.statusCode)
+    const written = logOnce(request, reply.statusCode)
     if (!written) return done(null, payload)
     void written.then(() => done(null, payload))
   })
-  // A stream has no moment before its answer goes out, and may be left before its end.
+  // `onSend` does not run for streams, and their readers may disconnect early, so they are logged when the socket
+  // closes.
   server.addHook('preHandler', (request, reply, done) => {
-    if (answersApproval(request.body)) reply.raw.once('close', () => void tell(request, reply.raw.statusCode))
+    if (answersApproval(request.body)) reply.raw.once('close', () => void logOnce(request, reply.raw.statusCode))
     done()
   })
 
   return {
     refused(request, who, status) {
-      request.isAccounted = true
+      request.isAudited = true
       if (refusals.take(Date.now()) === 0) void write(entryOf(request, status, who))
     },
   }
@@ -74,7 +75,7 @@ function isAuditable(request: FastifyRequest, status: number): boolean {
   return audit === 'by-request' || status >= 400
 }
 
-/** An approval is answered where messages are sent. */
+/** Approvals are answered through the routes that send messages. */
 function answersApproval(body: unknown): boolean {
   const messages = (body as { messages?: unknown } | null | undefined)?.messages
   return Array.isArray(messages) && messages.some((message) => message?.type === 'approval')
@@ -84,7 +85,7 @@ function verbOf({ method, routeOptions, body }: FastifyRequest): string {
   return answersApproval(body) ? 'approval.answer' : `${method} ${routeOptions.url ?? 'unknown route'}`
 }
 
-/** The last id of the path; never what else a caller may have written there. */
+/** The last id in the path; other path text of the caller is never logged. */
 function objectOf({ params }: FastifyRequest): string | undefined {
   return Object.values((params as Record<string, string> | undefined) ?? {}).findLast((value) => ID.test(value))
 }

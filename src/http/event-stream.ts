@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 
 const KEEPALIVE_MS = 20_000
 const KEEPALIVE_CHECK_MS = 5_000
-/** A reader that takes nothing for so long is gone; it may come back and go on where it was. */
+/** A reader that takes nothing for this long is disconnected; it can reconnect and resume where it was. */
 const STALL_MS = 30_000
 
 const HEADERS = {
@@ -16,26 +16,26 @@ const HEADERS = {
 
 /** Server-sent events to one reader. */
 export type EventStream = {
-  /** Aborted when the reader is gone or the server closes. */
+  /** Aborted when the reader disconnects or the server closes. */
   signal: AbortSignal
-  /** Whether the reader left before it had everything. */
+  /** Whether the reader disconnected before the end of the stream. */
   isAbandoned(): boolean
-  /** Writes an event; nothing to wait for, unless the reader is slow. */
+  /** Writes an event. Returns a promise to wait for only if the reader is slow. */
   send(event: { name?: string; data: unknown }): Promise<void> | undefined
-  /** Writes the keep-alive of this stream now. */
+  /** Writes the keep-alive text now. */
   keepAlive(): void
-  /** Writes the last text and ends; `onSent` when the last byte was handed to the network. */
+  /** Writes the last text and ends; calls `onSent` when the last byte is handed to the network. */
   end(text: string, onSent?: () => void): Promise<void>
-  /** Ends without a last word, so that the reader comes back for the rest. */
+  /** Ends without `[DONE]`, so that the reader reconnects for the rest. */
   disconnect(): void
   destroy(): void
-  /** Releases what the stream holds. */
+  /** Releases the timer and the listeners of the stream. */
   close(): void
 }
 
-/** Takes over the socket of a reply. `keepAlive` is the text of a quiet stream's sign of life. */
+/** Takes over the socket of a reply. `keepAlive` returns the text to send while the stream is idle. */
 export function openEventStream(reply: FastifyReply, { keepAlive }: { keepAlive(): string }): EventStream {
-  const { serving } = reply.server
+  const { serverContext } = reply.server
   const response = reply.raw
   let isGone = false
   const stop = new AbortController()
@@ -45,17 +45,17 @@ export function openEventStream(reply: FastifyReply, { keepAlive }: { keepAlive(
     isGone = true
     abort()
   })
-  serving.closing.addEventListener('abort', abort)
-  if (serving.closing.aborted) abort()
+  serverContext.closing.addEventListener('abort', abort)
+  if (serverContext.closing.aborted) abort()
   response.writeHead(200, { ...headersOf(reply), ...HEADERS })
-  serving.streams.opened()
+  serverContext.streams.opened()
 
   let quietSince = Date.now()
   const ping = () => {
     quietSince = Date.now()
     response.write(keepAlive())
   }
-  const stopLooking = serving.quietStreams.watch(() => {
+  const stopTimer = serverContext.keepAliveTimer.watch(() => {
     if (Date.now() - quietSince >= KEEPALIVE_MS) ping()
   })
 
@@ -81,28 +81,28 @@ export function openEventStream(reply: FastifyReply, { keepAlive }: { keepAlive(
     },
     destroy: () => response.destroy(),
     close() {
-      stopLooking()
-      serving.closing.removeEventListener('abort', abort)
-      serving.streams.closed()
+      stopTimer()
+      serverContext.closing.removeEventListener('abort', abort)
+      serverContext.streams.closed()
     },
   }
 }
 
-export type KeepAliveTimer = { watch(look: () => void): () => void }
+export type KeepAliveTimer = { watch(check: () => void): () => void }
 
-/** One timer for all streams of a server: there may be thousands, and most have nothing to send. */
+/** One keep-alive timer for all streams of a server: there may be thousands of idle ones. */
 export function newKeepAliveTimer(): KeepAliveTimer {
-  const looks = new Set<() => void>()
+  const checks = new Set<() => void>()
   let timer: NodeJS.Timeout | undefined
   return {
-    watch(look) {
-      looks.add(look)
+    watch(check) {
+      checks.add(check)
       timer ??= setInterval(() => {
-        for (const one of looks) one()
+        for (const one of checks) one()
       }, KEEPALIVE_CHECK_MS).unref()
       return () => {
-        looks.delete(look)
-        if (looks.size > 0) return
+        checks.delete(check)
+        if (checks.size > 0) return
         clearInterval(timer)
         timer = undefined
       }
@@ -124,7 +124,7 @@ async function waitForDrain(response: ServerResponse): Promise<void> {
   try {
     await once(response, 'drain', { signal: closed.signal })
   } catch {
-    // It was closed meanwhile: the loop that writes learns that from its own signal.
+    // The response was closed meanwhile; the writing loop sees that through its signal.
   } finally {
     clearTimeout(stalled)
     response.off('close', stop)

@@ -1,6 +1,6 @@
 import { Problem } from '../core/problem.ts'
 
-/** A JSON body as a caller sent it. No body is an empty one: some clients name the type of nothing. */
+/** Parses a JSON body. An empty body is undefined: some clients send a content type without a body. */
 export function readJson(body: Buffer, maxDepth: number): unknown {
   if (body.length === 0) return undefined
   const value = parseJson(decodeUtf8(body))
@@ -24,7 +24,7 @@ function parseJson(json: string): unknown {
   }
 }
 
-/** A form as one object: its files and its fields, without the empty ones. */
+/** Parses a form into one object of files and fields, without empty fields. */
 export async function readForm(body: Buffer, contentType: string): Promise<Record<string, unknown>> {
   const form = await parseForm(body, contentType)
   return Object.fromEntries([...form.entries()].filter(([, value]) => value !== ''))
@@ -34,11 +34,13 @@ async function parseForm(body: Buffer, contentType: string): Promise<FormData> {
   try {
     return await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
   } catch {
-    throw new Problem('invalid', 'body: is not a form that can be read')
+    throw new Problem('invalid', 'body: is not a valid multipart form')
   }
 }
 
-/** Refuses what is nested too deeply and drops keys that would reach a prototype. Without recursion, for deep ones. */
+/**
+ * Rejects bodies that are nested too deeply and drops `__proto__` keys. Iterative: recursion could overflow the stack.
+ */
 function sanitize(root: unknown, maxDepth: number): void {
   let level: unknown[] = [root]
   for (let depth = 0; level.length > 0; depth++) {

@@ -7,22 +7,22 @@ import { type Bucket, newBucket } from './rate-limit.ts'
 
 /** A key in use. */
 export type ActiveKey = {
-  kept: StoredKey
+  stored: StoredKey
   bucket: Bucket | undefined
-  /** What it holds open: requests that wait, and streams. */
+  /** Its open requests and streams. */
   open: Set<FastifyReply>
 }
 
 export type KeyLookupResult =
-  | { type: 'valid'; held: ActiveKey }
-  | { type: 'ended'; kept: StoredKey }
+  | { type: 'valid'; key: ActiveKey }
+  | { type: 'ended'; stored: StoredKey }
   | { type: 'unknown' }
 
 export type KeyRing = {
-  /** At hand without asking the store; undefined where it must be asked. */
-  findCached(shown: string): KeyLookupResult | undefined
-  find(shown: string): Promise<KeyLookupResult>
-  /** Asks the store again about every key in use, and ends what revoked ones hold open. */
+  /** The cached result; undefined if the store must be queried. */
+  findCached(token: string): KeyLookupResult | undefined
+  find(token: string): Promise<KeyLookupResult>
+  /** Checks every active key against the store and ends the open requests of revoked keys. */
   recheck(): Promise<void>
   close(): void
 }
@@ -30,47 +30,47 @@ export type KeyRing = {
 type KeyRingOptions = {
   keys: Pick<KeyStore, 'byPrefix' | 'revokedOf'>
   limits: Limits
-  /** Ends what a key holds open. */
+  /** Ends an open request of a revoked key. */
   end(reply: FastifyReply): void
   report(fault: unknown, where: string): void
 }
 
-/** How long a look at the store is good for: with the time of the look itself, a revocation holds within a second. */
+/** Cache lifetime of a key. With the time of the query itself, a revocation takes effect within a second. */
 const FRESH_FOR_MS = 500
 const FORGET_AFTER_MS = 60_000
 
-type Entry = ActiveKey & { digest: Buffer; lookedAt: number; usedAt: number }
+type Entry = ActiveKey & { digest: Buffer; checkedAt: number; usedAt: number }
 
-/** The keys in use, so that the store is asked about each twice a second and not with every request. */
+/** Cache of the active keys: the store is queried about each key twice a second instead of with every request. */
 export function newKeyRing({ keys, limits, end, report }: KeyRingOptions): KeyRing {
   const entries = new Map<string, Entry>()
   let isClosed = false
-  let looking: Promise<void> | undefined
-  let isAway = false
+  let checking: Promise<void> | undefined
+  let isStoreDown = false
 
-  const timer = setInterval(() => void look(), FRESH_FOR_MS)
+  const timer = setInterval(() => void checkOnce(), FRESH_FOR_MS)
   timer.unref()
 
-  function judge(entry: Entry, shown: string): KeyLookupResult {
-    if (!timingSafeEqual(hash('sha256', shown, 'buffer'), entry.digest)) return { type: 'unknown' }
-    const { kept } = entry
-    if (keyState(kept, Date.now()) !== 'valid') return { type: 'ended', kept }
+  function checkToken(entry: Entry, token: string): KeyLookupResult {
+    if (!timingSafeEqual(hash('sha256', token, 'buffer'), entry.digest)) return { type: 'unknown' }
+    const { stored } = entry
+    if (keyState(stored, Date.now()) !== 'valid') return { type: 'ended', stored }
     entry.usedAt = Date.now()
-    return { type: 'valid', held: entry }
+    return { type: 'valid', key: entry }
   }
 
-  function keep(kept: StoredKey): Entry {
-    const entry = entries.get(kept.prefix) ?? {
-      kept,
-      digest: Buffer.from(kept.digest, 'hex'),
+  function cache(stored: StoredKey): Entry {
+    const entry = entries.get(stored.prefix) ?? {
+      stored,
+      digest: Buffer.from(stored.digest, 'hex'),
       open: new Set<FastifyReply>(),
-      lookedAt: 0,
+      checkedAt: 0,
       usedAt: Date.now(),
       bucket: limits.requestsPerSecond > 0 ? newBucket(rateOf(limits)) : undefined,
     }
-    entry.kept = kept
-    entry.lookedAt = Date.now()
-    entries.set(kept.prefix, entry)
+    entry.stored = stored
+    entry.checkedAt = Date.now()
+    entries.set(stored.prefix, entry)
     return entry
   }
 
@@ -80,46 +80,46 @@ export function newKeyRing({ keys, limits, end, report }: KeyRingOptions): KeyRi
       if (open.size === 0 && now - usedAt > FORGET_AFTER_MS) entries.delete(prefix)
     const busy = [...entries.values()].filter(({ open }) => open.size > 0)
     if (busy.length === 0) return
-    const revoked = new Set<KeyId>(await keys.revokedOf(busy.map(({ kept }) => kept.id)))
+    const revoked = new Set<KeyId>(await keys.revokedOf(busy.map(({ stored }) => stored.id)))
     for (const entry of busy) {
-      if (!revoked.has(entry.kept.id) && keyState(entry.kept, Date.now()) === 'valid') continue
-      entry.lookedAt = 0
+      if (!revoked.has(entry.stored.id) && keyState(entry.stored, Date.now()) === 'valid') continue
+      entry.checkedAt = 0
       for (const reply of [...entry.open]) end(reply)
     }
   }
 
-  /** One at a time: a store that is slow is not asked again before it has answered. */
-  function look(): Promise<void> {
-    looking ??= check()
+  /** Single-flight: a slow store is not queried again before it has answered. */
+  function checkOnce(): Promise<void> {
+    checking ??= check()
       .then(() => {
-        isAway = false
+        isStoreDown = false
       })
       .catch((fault) => {
-        // Said once: while the store is away it is asked again and again.
-        if (!isClosed && !isAway) report(fault, 'looking for revoked keys')
-        isAway = true
+        // Reported once per outage, although the check is repeated.
+        if (!isClosed && !isStoreDown) report(fault, 'checking for revoked keys')
+        isStoreDown = true
       })
       .finally(() => {
-        looking = undefined
+        checking = undefined
       })
-    return looking
+    return checking
   }
 
   return {
-    findCached(shown) {
-      const entry = entries.get(parseKeyPrefix(shown) ?? '')
-      return entry && Date.now() - entry.lookedAt < FRESH_FOR_MS ? judge(entry, shown) : undefined
+    findCached(token) {
+      const entry = entries.get(parseKeyPrefix(token) ?? '')
+      return entry && Date.now() - entry.checkedAt < FRESH_FOR_MS ? checkToken(entry, token) : undefined
     },
-    async find(shown) {
-      const prefix = parseKeyPrefix(shown)
-      const kept = prefix && (await keys.byPrefix(prefix))
-      return kept ? judge(keep(kept), shown) : { type: 'unknown' }
+    async find(token) {
+      const prefix = parseKeyPrefix(token)
+      const stored = prefix && (await keys.byPrefix(prefix))
+      return stored ? checkToken(cache(stored), token) : { type: 'unknown' }
     },
     async recheck() {
-      for (const entry of entries.values()) entry.lookedAt = 0
-      // One that is under way may have asked before the change.
-      await looking
-      await look()
+      for (const entry of entries.values()) entry.checkedAt = 0
+      // A check in flight may have read the store before the change.
+      await checking
+      await checkOnce()
     },
     close() {
       isClosed = true
@@ -128,5 +128,5 @@ export function newKeyRing({ keys, limits, end, report }: KeyRingOptions): KeyRi
   }
 }
 
-/** Two seconds' worth may come at once. */
+/** The burst is two seconds' worth of requests. */
 const rateOf = ({ requestsPerSecond }: Limits) => ({ perSecond: requestsPerSecond, burst: 2 * requestsPerSecond })

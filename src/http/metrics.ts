@@ -12,11 +12,11 @@ export type Metrics = {
 
 const NANOSECONDS_PER_SECOND = 1e9
 
-/** What somebody needs who is woken at night: what runs, what waits and for how long, what fails, and how fast we are. */
+/** Metrics for the on-call engineer: running and queued work, failures and latency. */
 export function newMetrics(context: ServiceContext): Metrics {
   const registry = new Registry()
-  const stopHearing = registerTurnMetrics(context, registry)
-  const look = registerRunMetrics(context, registry)
+  const stopListening = registerTurnMetrics(context, registry)
+  const countRunsNow = registerRunMetrics(context, registry)
   const delay = measureEventLoop(registry)
   const requests = new Counter({
     name: 'holdfast_http_requests_total',
@@ -24,7 +24,7 @@ export function newMetrics(context: ServiceContext): Metrics {
     labelNames: ['route', 'status'],
     registers: [registry],
   })
-  // As many as there are routes and statuses; finding one by its labels costs more than counting.
+  // Cached for each route and status: a lookup by labels costs more than the increment.
   const answers = new Map<string, { inc(): void }>()
   function answersOf(route: string, status: number): { inc(): void } {
     const key = `${status} ${route}`
@@ -36,7 +36,7 @@ export function newMetrics(context: ServiceContext): Metrics {
   }
   const open = new Gauge({
     name: 'holdfast_streams_open',
-    help: 'Streams that are being read',
+    help: 'Open event streams',
     registers: [registry],
   })
   new Gauge({
@@ -56,11 +56,11 @@ export function newMetrics(context: ServiceContext): Metrics {
     streams: { opened: () => open.inc(), closed: () => open.dec() },
     answered: (route, status) => answersOf(route, status).inc(),
     async page() {
-      await look()
+      await countRunsNow()
       return { type: registry.contentType, text: await registry.metrics() }
     },
     close() {
-      stopHearing()
+      stopListening()
       delay.disable()
     },
   }
@@ -70,24 +70,24 @@ function registerTurnMetrics({ commits }: ServiceContext, registry: Registry): (
   const registers = [registry]
   const runs = new Counter({
     name: 'holdfast_runs_ended_total',
-    help: 'Runs that ended here, by stop reason',
+    help: 'Runs that ended in this process, by stop reason',
     labelNames: ['stop_reason'],
     registers,
   })
   const failures = new Counter({
     name: 'holdfast_attempts_failed_total',
-    help: 'Failed model attempts, by what happened and what was done',
+    help: 'Failed model attempts, by failure kind and remedy',
     labelNames: ['kind', 'remedy'],
     registers,
   })
   const answers = new Counter({
     name: 'holdfast_attempts_answered_total',
-    help: 'Model attempts that brought an answer',
+    help: 'Model attempts that were answered',
     registers,
   })
   const tokens = new Counter({
     name: 'holdfast_tokens_total',
-    help: 'Tokens of answers',
+    help: 'Tokens of answered model attempts, prompt and completion',
     labelNames: ['of'],
     registers,
   })
@@ -99,7 +99,7 @@ function registerTurnMetrics({ commits }: ServiceContext, registry: Registry): (
   })
   new Counter({
     name: 'holdfast_lease_takeovers_total',
-    help: 'Runs taken over from a worker that died or left',
+    help: 'Runs taken over from a worker that died or shut down',
     labelNames: ['why'],
     registers,
     collect() {
@@ -109,7 +109,7 @@ function registerTurnMetrics({ commits }: ServiceContext, registry: Registry): (
   })
   const durations = new Histogram({
     name: 'holdfast_commit_seconds',
-    help: 'How long a commit of a turn took',
+    help: 'Duration of the commits of turns',
     registers,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
   })
@@ -127,12 +127,12 @@ function registerTurnMetrics({ commits }: ServiceContext, registry: Registry): (
   })
 }
 
-/** What is kept between turns, and how often that was of use. */
+/** Size, hits, misses and evictions of the conversation cache. */
 function registerCacheMetrics({ deps: { historyCache } }: ServiceContext, registry: Registry): void {
   const registers = [registry]
   new Gauge({
     name: 'holdfast_cache_conversations',
-    help: 'Conversations kept warm; of those, in a turn',
+    help: 'Conversations in the cache: all of them, and those in a turn',
     registers,
     labelNames: ['which'],
     collect() {
@@ -143,7 +143,7 @@ function registerCacheMetrics({ deps: { historyCache } }: ServiceContext, regist
   })
   new Gauge({
     name: 'holdfast_cache_bytes',
-    help: 'Roughly what the warm conversations take',
+    help: 'Estimated memory of the cached conversations',
     registers,
     collect() {
       this.set(historyCache.state().bytes)
@@ -151,7 +151,7 @@ function registerCacheMetrics({ deps: { historyCache } }: ServiceContext, regist
   })
   new Counter({
     name: 'holdfast_cache_lookups_total',
-    help: 'Turns by what they found',
+    help: 'Cache lookups at the start of turns, by result',
     labelNames: ['found'],
     registers,
     collect() {
@@ -163,7 +163,7 @@ function registerCacheMetrics({ deps: { historyCache } }: ServiceContext, regist
   })
   new Counter({
     name: 'holdfast_cache_evictions_total',
-    help: 'Conversations let go of, by reason',
+    help: 'Conversations evicted from the cache, by reason',
     labelNames: ['reason'],
     registers,
     collect() {
@@ -173,7 +173,7 @@ function registerCacheMetrics({ deps: { historyCache } }: ServiceContext, regist
   })
 }
 
-/** Folders, counted: asking each how it is would cost more than anybody wants to know. */
+/** Counts the folders only: querying the state of each workspace would make a scrape too expensive. */
 function registerWorkspaceMetrics({ workspaces, deps }: ServiceContext, registry: Registry): void {
   if (!workspaces) return
   new Gauge({
@@ -190,12 +190,12 @@ function registerWorkspaceMetrics({ workspaces, deps }: ServiceContext, registry
   })
 }
 
-/** Asked of the store when somebody looks. While it is away these stay as they were, and its own gauge says so. */
+/** Queries the store on each scrape. During an outage these gauges keep their values and `holdfast_store_up` is 0. */
 function registerRunMetrics(context: ServiceContext, registry: Registry): () => Promise<void> {
   const registers = [registry]
   const runs = new Gauge({
     name: 'holdfast_runs',
-    help: 'Runs that are not over, by phase, of all processes',
+    help: 'Active runs of all processes, by phase',
     labelNames: ['phase'],
     registers,
   })
@@ -206,13 +206,17 @@ function registerRunMetrics(context: ServiceContext, registry: Registry): () => 
   })
   new Gauge({
     name: 'holdfast_turns_running',
-    help: 'Turns this process runs',
+    help: 'Turns running in this process',
     registers,
     collect() {
       this.set(countRunningTurns(context))
     },
   })
-  const up = new Gauge({ name: 'holdfast_store_up', help: '1 while the store can be read', registers })
+  const up = new Gauge({
+    name: 'holdfast_store_up',
+    help: '1 while the database can be read, 0 while it cannot',
+    registers,
+  })
   return async () => {
     try {
       const { queued, running, waiting, oldestQueuedAt } = await countRuns(context)
@@ -232,7 +236,7 @@ function measureEventLoop(registry: Registry) {
   delay.enable()
   new Gauge({
     name: 'holdfast_event_loop_delay_seconds',
-    help: 'Delay of the event loop since the last look',
+    help: 'Event loop delay since the last scrape',
     labelNames: ['quantile'],
     registers: [registry],
     collect() {

@@ -33,7 +33,7 @@ export type OpenApi = {
   components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, unknown> }
 }
 
-/** The API as its operations declare it: the schemas are the ones that requests are checked with. */
+/** Builds the OpenAPI document from the operations: its schemas are the ones that requests are validated with. */
 export function buildOpenApi(operations: readonly Operation[], version: string): OpenApi {
   const schemas: Components = {}
   const paths: OpenApi['paths'] = {}
@@ -47,8 +47,7 @@ export function buildOpenApi(operations: readonly Operation[], version: string):
     info: {
       title: 'Holdfast',
       version,
-      description:
-        'Agents that stay alive: nothing is lost, stuck, done twice or hidden. Both spellings of a path are served, with and without a slash at its end.',
+      description: 'Server for long-lived AI agents. Every path works with and without a trailing slash.',
     },
     servers: [{ url: '/' }],
     security: [{ key: [] }],
@@ -99,18 +98,18 @@ function parametersOf({ properties = {}, required = [] }: JsonSchema, place: Par
 
 const errorSchema = z
   .object({
-    detail: z.unknown().describe('What was wrong and where; for some conflicts an object with a code.'),
+    detail: z.unknown().describe('What is wrong and where, as text; for some conflicts an object with a `code`.'),
     trace_id: z.string().optional(),
     run_id: z.string().optional(),
   })
-  .meta({ id: 'Error', description: 'What every answer with a status of 400 or more looks like.' })
+  .meta({ id: 'Error', description: 'The body of every response with a status of 400 or higher.' })
 
 function responsesOf({ answer, produces, streams }: Operation, schema: JsonSchema, error: JsonSchema) {
   const refusal = { content: { 'application/json': { schema: error } } }
   return {
     ...successOf({ answer, produces, streams }, schema),
-    '4XX': { description: 'A mistake of the caller, or a state it must know about.', ...refusal },
-    '5XX': { description: 'A failure of this server or of a model; 503 passes by itself.', ...refusal },
+    '4XX': { description: 'The request is invalid, not allowed, or in conflict with the current state.', ...refusal },
+    '5XX': { description: 'The server or a model failed. A 503 is temporary: send the request again.', ...refusal },
   }
 }
 
@@ -119,18 +118,18 @@ function successOf(
   schema: JsonSchema,
 ): DescribedOperation['responses'] {
   if (answer instanceof z.ZodNever) return {}
-  if (answer instanceof z.ZodUndefined) return { '204': { description: 'Done.' } }
+  if (answer instanceof z.ZodUndefined) return { '204': { description: 'Success.' } }
   switch (streams) {
     case 'never':
-      return { '200': { description: 'Done.', content: { [produces]: { schema } } } }
+      return { '200': { description: 'Success.', content: { [produces]: { schema } } } }
     case 'always':
       return {
-        '200': { description: 'The data of each server-sent event.', content: { 'text/event-stream': { schema } } },
+        '200': { description: 'The data of one server-sent event.', content: { 'text/event-stream': { schema } } },
       }
     case 'on-request':
       return {
         '200': {
-          description: 'Done, or server-sent events where a stream is asked for.',
+          description: 'Success, or server-sent events if the request asks for a stream.',
           content: { [produces]: { schema }, 'text/event-stream': { schema: { type: 'string' } } },
         },
       }
@@ -140,11 +139,11 @@ function successOf(
 type JsonSchemaOptions = { io: 'input' | 'output'; name: string; schemas: Components }
 
 /**
- * A schema as JSON Schema. Named parts (`.meta({ id })`) become components under their own name, parts that hold
- * themselves under the name of the operation, where the document can find them.
+ * Converts a schema to JSON Schema. Named parts (`.meta({ id })`) become components under their name, recursive parts
+ * under the name of the operation.
  */
 function jsonSchema(schema: z.ZodType, { io, name, schemas }: JsonSchemaOptions): JsonSchema {
-  // As a property, a schema that is named itself is a reference, too.
+  // Wrapped in an object so that a schema that is itself named becomes a reference, too.
   const made = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' }) as JsonSchema
   const { $defs = {}, properties } = made as { $defs?: Components; properties: { it: JsonSchema } }
   const nameOf = (key: string) => (key.startsWith('__') ? `${name}.${key}` : key)

@@ -7,7 +7,7 @@ const answer = z.object({ name: z.string() })
 const params = { agent_id: z.string() }
 const handle = () => ({ name: 'ada' })
 
-test('a record is one route: method and path, JSON unless it says otherwise, audited where it deletes', () => {
+test('an operation has a method and a path, is JSON by default, and is audited by default if it deletes', () => {
   const declared = { scope: 'read', summary: 'Shows', params, answer, handle } as const
   const { method, path, consumes, streams, audit } = operation({ route: 'GET /v1/agents/:agent_id', ...declared })
   assert.deepEqual([method, path], ['GET', '/v1/agents/:agent_id'])
@@ -15,7 +15,7 @@ test('a record is one route: method and path, JSON unless it says otherwise, aud
   assert.equal(operation({ route: 'DELETE /v1/agents/:agent_id', ...declared }).audit, 'by-request')
 })
 
-test('a route without a scope, or described by another schema than the one it checks, does not compile', () => {
+test('an operation without a scope, or whose handler does not match its schemas, does not compile', () => {
   // The compiler is the test: each of these must be an error, or `tsc` fails.
   const refused = [
     // @ts-expect-error: no scope

@@ -8,7 +8,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 type Route = `${Method} /${string}`
 
-/** What a key must be allowed. `operator`: an administrator of the default organization. `open`: no key is needed. */
+/** The access an operation needs. `operator`: an administrator of the default organization. `open`: no key. */
 export type Access = Scope | 'operator' | 'open'
 
 /**
@@ -22,7 +22,7 @@ export type Operation = {
   scope: Access
   /** One sentence. */
   summary: string
-  /** The heading it stands under on the API page; by its path if not given. */
+  /** Heading on the API page; by default derived from the path. */
   group?: string
   params?: z.ZodObject
   query?: z.ZodObject
@@ -31,11 +31,11 @@ export type Operation = {
   consumes: 'application/json' | 'multipart/form-data'
   /** The media type of the answer, where it is not a stream. */
   produces: 'application/json' | 'text/plain' | 'text/html'
-  /** A body for a first try, shown on the API page. */
+  /** Example body for the API page. */
   example?: unknown
   /**
-   * The JSON of a 200, or the data of each event of a stream; `nothing` is a 204. Used by `/openapi.json` and tests only,
-   * so the schemas in `wire/` are `z.lazy`: building them at the start would cost 14 ms.
+   * The JSON of a 200, or the data of each event of a stream; `nothing` is a 204. Only `/openapi.json` and tests use
+   * it, so the schemas in `wire/` are `z.lazy`: building them at startup would take 14 ms.
    */
   answer: z.ZodType
   /** Whether the answer is a stream of server-sent events. */
@@ -45,12 +45,12 @@ export type Operation = {
 }
 
 /**
- * Who writes the audit log: the server after each request, the verb in the transaction of what it did (then the server
- * adds only what was refused or failed), or neither.
+ * What writes the audit log: the server after each request, the verb in its own transaction (the server then logs only
+ * refusals and failures), or neither.
  */
 type Audit = 'by-request' | 'by-verb' | 'none'
 
-/** A request whose parts were checked. */
+/** A request with validated parts. */
 export type Call<Params, Query, Body> = {
   params: Params
   query: Query
@@ -94,7 +94,7 @@ type Declaration<
 /** A handler that streams takes over the socket and returns the reply itself. */
 type Answered<A extends z.ZodType> = z.input<A> | FastifyReply
 
-/** Each `:name` of the route has its schema. */
+/** Requires a schema for each `:name` of the route. */
 type AllParams<R extends Route> = [ParamName<R>] extends [never] ? unknown : { params: Record<ParamName<R>, z.ZodType> }
 
 /** Declares an operation. A missing scope, an undescribed parameter or an answer that differs does not compile. */
@@ -126,5 +126,5 @@ export function operation<
   } as Operation
 }
 
-/** The answer of an operation that has none. */
+/** The answer of an operation without one (204). */
 export const nothing = z.undefined()

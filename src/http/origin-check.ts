@@ -1,11 +1,11 @@
-/** Names under which a machine reaches itself. */
+/** Loopback host names. */
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1'])
 
 export const isLoopback = (host: string): boolean => LOOPBACK.has(host.toLowerCase())
 
 /**
- * Whether a request comes from where it should. A page of a stranger can make a browser send requests here, under a name
- * that leads to this machine; what gives it away is the name in Host and the page in Origin.
+ * Whether Host and Origin are allowed: protection against CSRF and DNS rebinding. A foreign page can make a browser
+ * send requests to this server, but it cannot forge these two headers.
  */
 export function isAllowedOrigin(
   { host, origin }: { host?: string | undefined; origin?: string | undefined },
@@ -18,5 +18,5 @@ export function isAllowedOrigin(
   return (isLocal && isLoopback(hostname)) || originHost === host
 }
 
-/** Without the port; an address of IPv6 keeps its brackets. */
+/** A host without its port; an IPv6 address keeps its brackets. */
 const withoutPort = (host: string): string => /^(\[[^\]]*\]|[^:]*)(:\d+)?$/.exec(host)?.[1] ?? ''

@@ -4,37 +4,37 @@ import { Problem } from '../core/problem.ts'
 import type { ListPage } from '../ports/list-page.ts'
 import { flag, limit } from './field.ts'
 
-const order = z.enum(['asc', 'desc']).optional().describe('`asc` is oldest first; usually newest first.')
+const order = z.enum(['asc', 'desc']).optional().describe('Sort order: `asc` is oldest first, `desc` is newest first.')
 
-/** Where a page begins or ends. */
+/** Cursors and order of a page. */
 export const cursors = {
-  after: z.string().optional().describe('The id of the last item of the page before.'),
-  before: z.string().optional().describe('The id of the first item of the page behind.'),
+  after: z.string().optional().describe('Cursor: id of the last item of the previous page.'),
+  before: z.string().optional().describe('Cursor: id of the first item of the next page.'),
   order,
 }
 
-/** The pagination every list has. */
+/** The pagination of lists. */
 export const listQuery = (usual = 50) =>
   z.object({
     limit: limit(usual),
     ...cursors,
-    ascending: flag.optional().describe('The older spelling of `order`.'),
+    ascending: flag.optional().describe('Older form of `order`: true is `asc`.'),
   })
 
-/** Lists of what one agent has are short and come oldest first. */
+/** Pagination of the blocks and tools of one agent: short lists, oldest first. */
 export const ownedQuery = listQuery(1000).extend({ order: order.default('asc') })
 
 type ListQuery = z.output<ReturnType<typeof listQuery>>
 
-export const pageOf = ({ limit: size, after, before, order: asked, ascending }: ListQuery): ListPage => ({
+export const pageOf = ({ limit: size, after, before, order: requested, ascending }: ListQuery): ListPage => ({
   limit: size,
-  order: asked ?? (ascending ? 'asc' : 'desc'),
+  order: requested ?? (ascending ? 'asc' : 'desc'),
   ...defined({ after: after || undefined, before: before || undefined }),
 })
 
-/** A page of a list that is at hand as a whole, in order of creation. */
-export function paged<T extends { id: string }>(items: readonly T[], asked: ListQuery): T[] {
-  const { limit: size, order: direction, after, before } = pageOf(asked)
+/** A page of an in-memory list that is in order of creation. */
+export function paged<T extends { id: string }>(items: readonly T[], query: ListQuery): T[] {
+  const { limit: size, order: direction, after, before } = pageOf(query)
   const inOrder = direction === 'asc' ? [...items] : [...items].reverse()
   const from = after ? indexOf(after) + 1 : 0
   const to = before ? indexOf(before) : inOrder.length
@@ -43,7 +43,7 @@ export function paged<T extends { id: string }>(items: readonly T[], asked: List
 
   function indexOf(id: string): number {
     const index = inOrder.findIndex((item) => item.id === id)
-    if (index < 0) throw new Problem('not-found', `There is no ${id} to go on from.`)
+    if (index < 0) throw new Problem('not-found', `Unknown cursor "${id}". Use the id of an item in this list.`)
     return index
   }
 }

@@ -4,14 +4,17 @@ import { Problem, type ProblemKind } from '../core/problem.ts'
 
 export type RequestPart = 'path' | 'query' | 'body'
 
-/** A caller's value as the schema has it, or a problem that names what is wrong and where. */
+/** Validates a value with a schema, or throws a problem that names what is wrong and where. */
 export function parsed<S extends z.ZodType>(schema: S, value: unknown, where: RequestPart): z.output<S> {
   const result = schema.safeParse(where === 'path' ? value : withoutNul(value ?? {}))
   if (result.success) return result.data
   throw problemIn(result.error, where)
 }
 
-/** No database keeps a NUL in text. Almost no value has one, so the value is copied only then. */
+/**
+ * Removes NUL characters, which databases cannot store in text. Copies the value only if it contains one, which is
+ * rare.
+ */
 function withoutNul(value: unknown): unknown {
   return hasNul(value) ? cleaned(value) : value
 }
@@ -30,7 +33,7 @@ function cleaned(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [cleanText(key), cleaned(item)]))
 }
 
-/** A schema may name the kind of problem that its refusal is; then its own text is the whole message. */
+/** A schema may set the problem kind in `params.problem`; its error text is then the whole message. */
 function problemIn(error: z.ZodError, where: RequestPart): Problem {
   const [first] = error.issues
   const kind = first?.code === 'custom' ? (first.params?.problem as ProblemKind | undefined) : undefined

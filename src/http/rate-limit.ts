@@ -1,10 +1,10 @@
-/** Lets through what comes at a rate, and bursts up to a bound. */
+/** Token bucket: a steady rate with bounded bursts. */
 export type Bucket = {
-  /** 0: it may pass. Otherwise how many milliseconds until one more may. */
+  /** Takes a token and returns 0, or returns the milliseconds until the next token. */
   take(now: number): number
 }
 
-/** `burst` may come at once; after that `perSecond`. */
+/** Grants `burst` tokens at once, then `perSecond`. */
 export function newBucket({ perSecond, burst }: { perSecond: number; burst: number }): Bucket {
   let tokens = burst
   let filledAt = Number.NEGATIVE_INFINITY
@@ -20,7 +20,10 @@ export function newBucket({ perSecond, burst }: { perSecond: number; burst: numb
   }
 }
 
-/** One bucket for each name, of the names that were seen last: strangers choose them, so their number is bounded. */
+/**
+ * One bucket for each name, the least recently used dropped first: clients choose the names, so their number is
+ * bounded.
+ */
 export function newBuckets(most: number, fresh: () => Bucket): { of(name: string): Bucket } {
   const known = new Map<string, Bucket>()
   return {

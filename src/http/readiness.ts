@@ -1,10 +1,10 @@
 import type { ServiceContext } from '../service/service-context.ts'
 import { checkReady } from '../service/store/check-ready.ts'
 
-/** A probe that asks often costs the store nothing. */
+/** Caching keeps frequent probes away from the store. */
 const CACHE_MS = 1_000
 
-/** Whether runs can be accepted, asked of the store at most once a second. */
+/** Readiness check: whether runs can be accepted. Queries the store at most once a second. */
 export function newReadiness(context: ServiceContext): () => Promise<boolean> {
   let last: { at: number; isReady: Promise<boolean> } | undefined
   return () => {

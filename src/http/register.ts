@@ -15,7 +15,7 @@ import type { Surface } from './surface.ts'
 
 const PARTS: Record<string, RequestPart> = { params: 'path', querystring: 'query', body: 'body' }
 
-/** Fastify checks each part of a request with the schema of its operation, before the handler. */
+/** Fastify calls this to validate each part of a request before the handler runs. */
 const checkRequest: FastifySchemaCompiler<z.ZodType> =
   ({ schema, httpPart }) =>
   (value: unknown) => {
@@ -28,14 +28,14 @@ const checkRequest: FastifySchemaCompiler<z.ZodType> =
 
 type Compilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
-/** Replaces Fastify's own compilers (ajv and fast-json-stringify), which cost a cold start 4 ms to load. */
+/** Replaces Fastify's own compilers (ajv and fast-json-stringify), which add 4 ms to a cold start. */
 export const SCHEMA_COMPILERS: Compilers = {
-  // The declared types of these factories know JSON Schema only.
+  // The types of these factories allow JSON Schema only.
   buildValidator: (() => checkRequest) as unknown as NonNullable<Compilers['buildValidator']>,
   buildSerializer: () => () => JSON.stringify,
 }
 
-/** Serves every operation of these surfaces. */
+/** Registers every operation of these surfaces with Fastify. */
 export function registerOperations(
   server: FastifyInstance,
   surfaces: readonly Surface[],
@@ -68,17 +68,17 @@ export function registerOperations(
 const METHODS: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /**
- * What Fastify checks before the handler is called. Answers are not checked here but by the compiler and by tests: a
- * check of each would make reads a fifth slower (`decisions/016`).
+ * The schemas that Fastify validates before the handler. Answers are checked by the compiler and by tests instead:
+ * validating each of them would make reads a fifth slower (`decisions/016`).
  */
 const checksOf = ({ params, query, body }: Operation) => defined({ params, querystring: query, body })
 
-/** Fastify sends null and text as they are; here they are JSON like every other answer. */
+/** Sends null and text as JSON, like every other answer; Fastify would send them as they are. */
 function sendAnswer(answer: unknown, reply: FastifyReply): unknown {
   if (answer === undefined) return reply.code(204).send()
   if (answer !== null && typeof answer !== 'string') return answer
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
 }
 
-/** The operation a request is for; undefined where nothing is served. */
+/** The operation of a request; undefined for an unknown route. */
 export const operationOf = ({ routeOptions }: FastifyRequest): Operation | undefined => routeOptions.config.operation

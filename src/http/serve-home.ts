@@ -3,7 +3,7 @@ import { secretsInEnvironment } from './access-log.ts'
 import { type ApiKey, apiKeyFor } from './api-key.ts'
 import { type RunningServer, startServer } from './server.ts'
 
-/** The server of a home, with the key of that home. */
+/** Starts the server of a home with the key of that home. */
 export async function serveHome({
   home,
   environmentKey,

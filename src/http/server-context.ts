@@ -5,38 +5,40 @@ import type { KeepAliveTimer } from './event-stream.ts'
 import type { Metrics } from './metrics.ts'
 import type { Operation } from './operation.ts'
 
-/** What routes share with the server they are registered at. */
+/** What the handlers of routes share with their server. */
 type ServerContext = {
   version: string
   metrics: Pick<Metrics, 'page'>
   /** Whether runs can be accepted. */
   isReady(): Promise<boolean>
-  /** What is served, for programs and for people who reach this server at an address. */
+  /** The OpenAPI document, and the API page for the address that the client uses. */
   description: { document(): string; page(address: string): string }
-  quietStreams: KeepAliveTimer
-  /** Aborted when the server begins to close: streams end without an end, so that clients come back. */
+  keepAliveTimer: KeepAliveTimer
+  /** Aborted when the server starts to close: streams end without `[DONE]`, so that clients reconnect. */
   closing: AbortSignal
-  /** Aborted when nothing new is accepted any more; what is being answered goes on. */
+  /** Aborted when draining starts: new requests are refused, current ones continue. */
   draining: AbortSignal
   streams: { opened(): void; closed(): void }
-  /** A digest of the key a request came with; what one key sent, another cannot repeat. */
+  /**
+   * Digest of a request's key. It is part of the retry fingerprint: a request of one key is never a retry of another's.
+   */
   keyOf(authorization: string | undefined): string
-  /** Keys may have changed: nothing that was known of them holds any more. */
+  /** Invalidates the key cache after keys have changed. */
   recheckKeys(): Promise<void>
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    serving: ServerContext
+    serverContext: ServerContext
   }
   interface FastifyContextConfig {
     operation?: Operation
     errors?: ErrorTable
   }
   interface FastifyRequest {
-    /** Undefined where no key is needed. */
+    /** Undefined on routes that need no key. */
     caller: Caller | undefined
-    /** The audit log has a line about it. */
-    isAccounted: boolean
+    /** Whether the audit log has an entry for this request. */
+    isAudited: boolean
   }
 }

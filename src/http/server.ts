@@ -23,32 +23,32 @@ export type ServerOptions = {
   port: number
   apiKey: string
   version: string
-  /** Faults of ours: the client is told nothing of them. */
+  /** Reports internal errors, whose details are not sent to the client. */
   report(fault: unknown, where: string): void
-  /** Where the access log goes; without it there is none. */
+  /** Writes a line of the access log; without it there is no access log. */
   log?(line: string): void
-  /** Taken out of the log, wherever they stand; the server's own key always is. */
+  /** Values to redact from the log; the server's own key always is redacted. */
   secrets?: readonly string[]
 }
 
 export type RunningServer = {
   url: string
-  /** Nothing new is accepted; what is being answered goes on. */
+  /** Starts a graceful shutdown: new requests are refused, current ones continue. */
   drain(): void
-  /** Streams end without an end, waiting requests are told to come back, nothing new is accepted. */
+  /** Ends streams without `[DONE]`, answers waiting requests with 503 and refuses new ones. */
   close(): Promise<void>
 }
 
 const FORM = 'multipart/form-data'
-/** Files of agents with years of history are this large. */
+/** Agent files with years of history reach this size. */
 const FILE_LIMIT = 64 * 1024 * 1024
 const KEEP_ALIVE_MS = 75_000
-/** How often the server looks for requests that take too long to arrive. */
+/** How often the server checks for requests that take too long to arrive. */
 const ARRIVAL_CHECK_MS = 1_000
 const MIN_PUBLIC_KEY_LENGTH = 32
 const CLOSE_GRACE_MS = 2_000
 
-/** The way in for the official client. What it serves is what the desk can do. */
+/** Starts the HTTP server, which serves the operations of all surfaces. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { context, host, port, apiKey, version, report, log } = options
   requireKey(options)
@@ -69,7 +69,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const metrics = newMetrics(context)
   const closing = new AbortController()
   const draining = new AbortController()
-  server.decorate('serving', {
+  server.decorate('serverContext', {
     version,
     metrics,
     isReady: newReadiness(context),
@@ -77,7 +77,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       SURFACES.flatMap(({ operations }) => operations),
       version,
     ),
-    quietStreams: newKeepAliveTimer(),
+    keepAliveTimer: newKeepAliveTimer(),
     closing: closing.signal,
     draining: draining.signal,
     streams: metrics.streams,
@@ -94,7 +94,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   answerErrors(server, reportAndLog, limits)
   const { contextOf, ring } = admit(server, { context, apiKey, isLocal: isLoopback(host), limits })
   refuseWhileDraining(server)
-  // Hooks of every request say `done`: a promise each would cost more than what they do.
+  // Hooks that run for every request call `done`: a promise would cost more than their work.
   server.addHook('onSend', (_, reply, payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close')
     done(null, payload)
@@ -116,10 +116,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     async close() {
       draining.abort()
       closing.abort()
-      // Whoever is still written to has this long to read its last word.
-      const hurry = setTimeout(() => server.server.closeAllConnections(), CLOSE_GRACE_MS)
+      // Clients have this long to read the rest of their answers.
+      const forceClose = setTimeout(() => server.server.closeAllConnections(), CLOSE_GRACE_MS)
       await server.close()
-      clearTimeout(hurry)
+      clearTimeout(forceClose)
       metrics.close()
       ring.close()
     },
@@ -127,15 +127,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 function requireKey({ apiKey, host }: ServerOptions): void {
-  if (apiKey.trim() === '') throw new Problem('invalid', 'The server needs a key; an empty one protects nothing.')
+  if (apiKey.trim() === '')
+    throw new Problem('invalid', 'The API key is empty. Set HOLDFAST_API_KEY, or unset it to have a key created.')
   if (isLoopback(host) || apiKey.length >= MIN_PUBLIC_KEY_LENGTH) return
   throw new Problem(
     'invalid',
-    `Others can reach ${host}: the key must have at least ${MIN_PUBLIC_KEY_LENGTH} characters. Unset HOLDFAST_API_KEY to have one made.`,
+    `Other machines can reach ${host}: the API key must have at least ${MIN_PUBLIC_KEY_LENGTH} characters. ` +
+      'Set a longer HOLDFAST_API_KEY, or unset it to have one created.',
   )
 }
 
-/** JSON everywhere, and forms where an operation takes one. */
+/** Registers the body parsers: JSON everywhere, forms where an operation takes one. */
 function readBodies(server: FastifyInstance, limits: Limits): void {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -149,39 +151,51 @@ function readBodies(server: FastifyInstance, limits: Limits): void {
     FORM,
     { parseAs: 'buffer', bodyLimit: FILE_LIMIT },
     async (request: FastifyRequest, body: Buffer) => {
-      if (operationOf(request)?.consumes !== FORM) throw new Problem('unsupported-type', 'Send application/json.')
+      if (operationOf(request)?.consumes !== FORM)
+        throw new Problem('unsupported-type', 'This content type is not supported. Send application/json.')
       return readForm(body, request.headers['content-type'] ?? '')
     },
   )
   server.addHook('preValidation', (request, _, done) => {
     const isForm = request.headers['content-type']?.startsWith(FORM) ?? false
     if (operationOf(request)?.consumes !== FORM || isForm) return done()
-    done(new Problem('unsupported-type', 'Send multipart/form-data with the agent file as `file`.'))
+    done(
+      new Problem(
+        'unsupported-type',
+        'This content type is not supported. Send multipart/form-data with the agent file as `file`.',
+      ),
+    )
   })
 }
 
-/** Requests that came before are still answered. A new one is sent to the next process. */
+/** Graceful shutdown: earlier requests are still answered, new ones get a 503 and go to the next process. */
 function refuseWhileDraining(server: FastifyInstance): void {
   server.addHook('onRequest', (request, reply, done) => {
-    if (!server.serving.draining.aborted || operationOf(request)?.scope === 'open') return done()
-    const detail = 'The server is stopping. Try again in a moment.'
+    if (!server.serverContext.draining.aborted || operationOf(request)?.scope === 'open') return done()
+    const detail = 'The server is shutting down. Try again in a moment.'
     void reply.code(503).header('retry-after', '1').send({ detail })
   })
 }
 
-/** Fastify's own refusals, by what the client expects of them. */
+/** The answers to Fastify's own errors, by their codes. */
 const fastifyErrors = ({ bodyBytes }: Limits): Record<string, ErrorAnswer> => ({
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, body: { detail: `The body is larger than ${bodyBytes} bytes.` } },
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: { status: 415, body: { detail: 'Send application/json.' } },
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: { status: 400, body: { detail: 'The body is not as long as its header says.' } },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: {
+    status: 415,
+    body: { detail: 'This content type is not supported. Send application/json.' },
+  },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
+    status: 400,
+    body: { detail: 'The body does not have the length that its Content-Length header states.' },
+  },
 })
 
 function answerErrors(server: FastifyInstance, report: ServerOptions['report'], limits: Limits): void {
-  const words = fastifyErrors(limits)
+  const knownErrors = fastifyErrors(limits)
   server.setNotFoundHandler(async (_, reply) => reply.code(404).send({ detail: 'Not Found' }))
   server.setErrorHandler(async (fault: Error & { code?: string; statusCode?: number }, request, reply) => {
     const table = request.routeOptions.config?.errors ?? LETTA_ERRORS
-    const known = toErrorAnswer(fault, table) ?? words[fault.code ?? ''] ?? toClientError(fault)
+    const known = toErrorAnswer(fault, table) ?? knownErrors[fault.code ?? ''] ?? toClientError(fault)
     if (known) {
       const { status, body, headers } = known
       return reply
@@ -194,7 +208,7 @@ function answerErrors(server: FastifyInstance, report: ServerOptions['report'], 
   })
 }
 
-/** What the framework itself holds against a request is the caller's, and says nothing of ours. */
+/** Fastify's other 4xx errors are mistakes of the client; their messages reveal nothing internal. */
 function toClientError({ statusCode, message }: { statusCode?: number; message: string }): ErrorAnswer | undefined {
   if (statusCode === undefined || statusCode < 400 || statusCode >= 500) return undefined
   return { status: statusCode, body: { detail: message } }

@@ -1,16 +1,19 @@
 import type { ErrorTable } from './errors.ts'
 import type { Method, Operation } from './operation.ts'
 
-/** One vocabulary of the API: its operations, what its clients know and is not served, and how it tells errors. */
+/** One vocabulary of the API: its operations, the routes it answers with 501, and its error table. */
 export type Surface = {
   operations: readonly Operation[]
   notServed: readonly NotServed[]
   errors: ErrorTable
 }
 
-/** Answered with 501 and a reason, because a client knows it. Serving it without removing it here fails at the start. */
+/**
+ * A route that clients know and Holdfast does not serve: answered with 501 and a reason. The start fails if it is
+ * served and not removed here.
+ */
 export type NotServed = {
-  /** All of them if not given. */
+  /** All methods by default. */
   methods?: Method[]
   path: string
   what: string

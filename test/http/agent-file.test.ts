@@ -35,40 +35,40 @@ const refused = async (work: Promise<unknown>): Promise<WireValue> => {
 }
 
 for (const name of readdirSync(FOLDER).filter((file) => file.endsWith('.af')))
-  test(`${name}, as the retired server wrote it, becomes an agent that talks`, async (context) => {
-    const { client, house } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
+  test(`${name}, written by the original server, is imported as an agent that answers`, async (context) => {
+    const { client, fixture } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
     const content = readFileSync(`${FOLDER}${name}`, 'utf8')
     const once = JSON.parse(content)
     const file = typeof once === 'string' ? JSON.parse(once) : once
-    const told = file.agents[0]
+    const source = file.agents[0]
     const [id] = await bring(client, content)
     const agent = (await client.agents.retrieve(id!, everything)) as WireValue
-    assert.equal(agent.name, `${told.name}_copy`)
-    assert.equal(agent.system, told.system)
+    assert.equal(agent.name, `${source.name}_copy`)
+    assert.equal(agent.system, source.system)
     assert.deepEqual(
       agent.blocks.map(({ label, value, read_only }: WireValue) => [label, value, read_only]),
-      told.block_ids.map((wanted: string) => {
+      source.block_ids.map((wanted: string) => {
         const { label, value, read_only } = file.blocks.find((block: WireValue) => block.id === wanted)
         return [label, value, read_only]
       }),
     )
-    assert.deepEqual(agent.tags, [...told.tags].sort())
-    const names = told.tool_ids.map((wanted: string) => file.tools.find((one: WireValue) => one.id === wanted).name)
+    assert.deepEqual(agent.tags, [...source.tags].sort())
+    const names = source.tool_ids.map((wanted: string) => file.tools.find((one: WireValue) => one.id === wanted).name)
     const missing = agent.metadata?.missing_tools ?? []
     assert.deepEqual([...agent.tools.map((one: WireValue) => one.name), ...missing].sort(), [...names].sort())
-    assert.equal((await history(client, id!)).length, told.in_context_message_ids.length - 1)
+    assert.equal((await history(client, id!)).length, source.in_context_message_ids.length - 1)
 
     await client.agents.messages.create(id!, hello('Hello'))
     const [stripped] = await bring(client, content, { strip_messages: true, name: 'bare' })
     assert.deepEqual(await history(client, stripped!), [])
     assert.equal((await client.agents.retrieve(stripped!)).name, 'bare')
-    assert.deepEqual((await checkStore(house.context)).violations, [])
-    assert.deepEqual(house.faults, [])
+    assert.deepEqual((await checkStore(fixture.context)).violations, [])
+    assert.deepEqual(fixture.faults, [])
   })
 
-test('an agent goes into a file and comes out of it as it was, with its memory and its history', async (context) => {
+test('an agent that is exported and imported again has the same memory and history', async (context) => {
   const guarded = tool('send', () => success('sent'), { needsApproval: true })
-  const { client, house } = await serveFixture(context, {
+  const { client, fixture } = await serveFixture(context, {
     tools: [guarded],
     script: (request) =>
       JSON.stringify(request.messages.findLast(({ role }) => role === 'user')).includes('Send')
@@ -100,8 +100,8 @@ test('an agent goes into a file and comes out of it as it was, with its memory a
   })
   await client.agents.passages.create(made.id, { text: 'Whales sing', tags: ['sea'] })
   await client.agents.messages.create(made.id, hello('Hello'))
-  const asked = (await client.agents.messages.create(made.id, hello('Send it'))) as WireValue
-  const { tool_call_id } = asked.messages.at(-1).tool_call
+  const waiting = (await client.agents.messages.create(made.id, hello('Send it'))) as WireValue
+  const { tool_call_id } = waiting.messages.at(-1).tool_call
   const yes = { messages: [{ type: 'approval', approvals: [{ type: 'approval', tool_call_id, approve: true }] }] }
   await client.agents.messages.create(made.id, yes as never)
 
@@ -128,7 +128,7 @@ test('an agent goes into a file and comes out of it as it was, with its memory a
   const words = (messages: WireValue[]) =>
     messages.map(({ message_type, content, reasoning, tool_return }) => [message_type, content, reasoning, tool_return])
   const [old, copy] = [await history(client, made.id), await history(client, id!)]
-  // What was asked for and allowed is over: it is a call like any other.
+  // An approved call that has finished is an ordinary call.
   const asCalls = words(old).map(([type, ...rest]) => [
     type === 'approval_request_message' ? 'tool_call_message' : type,
     ...rest,
@@ -137,7 +137,7 @@ test('an agent goes into a file and comes out of it as it was, with its memory a
   assert.deepEqual(typesIn(old).slice(0, 2), ['user_message', 'assistant_message'])
   const [passage] = await client.agents.passages.list(id!)
   assert.deepEqual([passage?.text, passage?.tags], ['Whales sing', ['sea']])
-  // Once more: what comes out again is the same file.
+  // A second export writes the same file.
   const again = (await client.agents.exportFile(id!)) as unknown as WireValue
   const still = ({ created_at: _, agents, ...rest }: WireValue) => ({
     ...rest,
@@ -146,21 +146,21 @@ test('an agent goes into a file and comes out of it as it was, with its memory a
   assert.deepEqual(still(again), still(file))
   const scrubbed = (await client.agents.exportFile(made.id, { scrub_messages: true })) as unknown as WireValue
   assert.equal(scrubbed.agents[0].messages.length, 1)
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('a long life in a file: compacted, torn and oversized, and nothing of it is lost', async (context) => {
-  const { client, house } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
+test('a long history with compaction, missing results and oversized blocks is imported completely', async (context) => {
+  const { client, fixture } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
   const text = (value: string) => [{ type: 'text', text: value }]
   const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: '{"a":' } })
-  const said = Array.from({ length: 3_000 }, (_, index) => ({
+  const exchanged = Array.from({ length: 3_000 }, (_, index) => ({
     id: `message-${index + 10}`,
     role: index % 2 ? 'assistant' : 'user',
     content: text(`word ${index}`),
   }))
   const messages = [
     { id: 'message-0', role: 'system', content: text('compiled long ago') },
-    ...said,
+    ...exchanged,
     { id: 'm1', role: 'tool', content: text('{"status":"OK","message":"torn","time":"x"}'), tool_call_id: 'gone' },
     { id: 'm2', role: 'assistant', content: text('two'), tool_calls: [call('c1'), call('c2')] },
     {
@@ -206,15 +206,15 @@ test('a long life in a file: compacted, torn and oversized, and nothing of it is
     ],
   )
   await client.agents.messages.create(id!, hello('And now?'))
-  const { messages: shown } = house.requests.at(-1)!
+  const { messages: shown } = fixture.requests.at(-1)!
   assert.equal(shown[0]?.role, 'summary')
   assert.equal(shown.length, 6)
   assert.equal((await client.agents.messages.list(id!, { limit: 1000, order: 'asc' })).getPaginatedItems().length, 1000)
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('a file that cannot be read makes nothing, and says what is wrong', async (context) => {
-  const { client, fetch, house } = await serveFixture(context)
+test('an invalid file creates nothing, and the error says what is wrong', async (context) => {
+  const { client, fetch, fixture } = await serveFixture(context)
   const agent = { id: 'agent-0', name: 'x', system: 's' }
   const good = { agents: [agent], blocks: [], tools: [] }
   const bad: [string, string | object, object?][] = [
@@ -251,5 +251,5 @@ test('a file that cannot be read makes nothing, and says what is wrong', async (
   assert.equal((await fetch('POST', '/v1/agents/import', {})).status, 415)
   assert.equal(await count(), before)
   assert.deepEqual((await client.blocks.list({ label: 'l' })).getPaginatedItems(), [])
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })

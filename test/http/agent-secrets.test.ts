@@ -14,10 +14,10 @@ import type { WireValue } from './send-modes.ts'
 const MODEL = 'test/model'
 
 async function serveWithKeys(t: TestContext) {
-  const house = await openMemoryFixture(t)
-  const secretKeys = openSecretKeys(house.home)
-  const serviceContext = { ...house.context, secretKeys }
-  const report = (fault: unknown) => void house.faults.push(fault)
+  const fixture = await openMemoryFixture(t)
+  const secretKeys = openSecretKeys(fixture.home)
+  const serviceContext = { ...fixture.context, secretKeys }
+  const report = (fault: unknown) => void fixture.faults.push(fault)
   const serve = async (at: typeof serviceContext) => {
     const server = await startServer({
       context: at,
@@ -30,26 +30,26 @@ async function serveWithKeys(t: TestContext) {
     t.after(() => server.close())
     return new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 })
   }
-  return { house, desk: serviceContext, secretKeys, serve, client: await serve(serviceContext) }
+  return { fixture, serviceContext, secretKeys, serve, client: await serve(serviceContext) }
 }
 
-test('secrets of an agent are kept under the key of the home, told when they are asked for, and in no file', async (context) => {
-  const { house, client, desk: serviceContext } = await serveWithKeys(context)
+test('secrets of an agent are encrypted with the key of the home, returned on request, and never written to an agent file', async (context) => {
+  const { fixture, client, serviceContext } = await serveWithKeys(context)
   const secrets = { API_KEY: 'open-sesame-4711', OTHER: 'more' }
   const made = (await client.agents.create({ model: MODEL, secrets })) as WireValue
-  const told = async (): Promise<Record<string, string>> => {
+  const shownSecrets = async (): Promise<Record<string, string>> => {
     const agent = (await client.agents.retrieve(made.id, { include: ['agent.secrets'] as never })) as WireValue
     for (const one of agent.secrets) assert.match(one.id, /^agent-env-/)
     return Object.fromEntries(agent.secrets.map(({ key, value }: WireValue) => [key, value]))
   }
-  assert.deepEqual(await told(), secrets)
+  assert.deepEqual(await shownSecrets(), secrets)
   assert.equal(made.metadata, null)
   assert.deepEqual(((await client.agents.retrieve(made.id)) as WireValue).secrets, [])
   await client.agents.update(made.id, { description: 'other' })
-  assert.deepEqual(await told(), secrets)
-  const files = readdirSync(house.home).filter((name) => name.includes('db') || name.includes('sqlite'))
+  assert.deepEqual(await shownSecrets(), secrets)
+  const files = readdirSync(fixture.home).filter((name) => name.includes('db') || name.includes('sqlite'))
   assert.ok(files.length > 0)
-  for (const name of files) assert.ok(!readFileSync(join(house.home, name)).includes('open-sesame-4711'), name)
+  for (const name of files) assert.ok(!readFileSync(join(fixture.home, name)).includes('open-sesame-4711'), name)
 
   const file = (await client.agents.exportFile(made.id)) as unknown as WireValue
   assert.ok(!JSON.stringify(file).includes('open-sesame-4711'))
@@ -69,16 +69,16 @@ test('secrets of an agent are kept under the key of the home, told when they are
     ],
   )
 
-  // Sealed for one agent: in the row of another they are nothing.
+  // Secrets are sealed for one agent: they cannot be opened in the row of another.
   const { sealedSecrets } = await requireAgent(made.id, serviceContext)
   assert.equal(serviceContext.secretKeys.box.open(sealedSecrets!, copy.id), undefined)
   await client.agents.update(made.id, { secrets: {} })
-  assert.deepEqual(await told(), {})
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(await shownSecrets(), {})
+  assert.deepEqual(fixture.faults, [])
 })
 
-test('a new key of the home seals the secrets of agents anew; without the right one the agent still answers', async (context) => {
-  const { house, client, desk: serviceContext, secretKeys, serve } = await serveWithKeys(context)
+test('rotating the key of the home encrypts the secrets of agents again, and an agent answers also without the right key', async (context) => {
+  const { fixture, client, serviceContext, secretKeys, serve } = await serveWithKeys(context)
   const made = await client.agents.create({ model: MODEL, secrets: { API_KEY: 'open-sesame' } })
   const before = (await requireAgent(made.id, serviceContext)).sealedSecrets
   const clock = { sleep: async () => undefined }
@@ -87,12 +87,12 @@ test('a new key of the home seals the secrets of agents anew; without the right 
   const { sealedSecrets } = await requireAgent(made.id, serviceContext)
   assert.notEqual(sealedSecrets, before)
   const include = { include: ['agent.secrets'] as never }
-  const told = (await (
-    await serve({ ...serviceContext, secretKeys: openSecretKeys(house.home) })
+  const agent = (await (
+    await serve({ ...serviceContext, secretKeys: openSecretKeys(fixture.home) })
   ).agents.retrieve(made.id, include)) as WireValue
-  assert.equal(told.secrets[0].value, 'open-sesame')
+  assert.equal(agent.secrets[0].value, 'open-sesame')
 
-  const stranger = openSecretKeys(join(house.home, 'elsewhere'))
+  const stranger = openSecretKeys(join(fixture.home, 'elsewhere'))
   const lost = (await (
     await serve({ ...serviceContext, secretKeys: stranger })
   ).agents.retrieve(made.id, include)) as WireValue

@@ -7,8 +7,8 @@ import { serveFixture, statusOf } from './fixture-resource-server.ts'
 
 const MODEL = 'test/model'
 
-test('an agent is made whole, read back with what is asked for, changed and deleted', async (context) => {
-  const { client, house } = await serveFixture(context)
+test('an agent is created, read with the requested parts, updated and deleted', async (context) => {
+  const { client, fixture } = await serveFixture(context)
   const made = await client.agents.create({
     name: 'ada',
     model: MODEL,
@@ -40,8 +40,8 @@ test('an agent is made whole, read back with what is asked for, changed and dele
 
   const bare = await client.agents.retrieve(made.id)
   assert.deepEqual([bare.blocks, bare.tools, bare.tags, bare.memory.blocks], [[], [], [], []])
-  const asked = await client.agents.retrieve(made.id, { include: ['agent.blocks', 'agent.tags'] })
-  assert.deepEqual([asked.blocks.length, asked.tools.length, asked.tags.length], [2, 0, 2])
+  const partial = await client.agents.retrieve(made.id, { include: ['agent.blocks', 'agent.tags'] })
+  assert.deepEqual([partial.blocks.length, partial.tools.length, partial.tags.length], [2, 0, 2])
 
   const changed = await client.agents.update(made.id, { system: 'You are Eve.' })
   assert.deepEqual([changed.system, changed.name, changed.description], ['You are Eve.', 'ada', 'a test'])
@@ -53,10 +53,10 @@ test('an agent is made whole, read back with what is asked for, changed and dele
   assert.match(((await client.agents.delete(made.id)) as { message: string }).message, /successfully deleted/)
   assert.equal(await statusOf(client.agents.retrieve(made.id)), 404)
   assert.equal((await client.blocks.retrieve(made.blocks[0]!.id!)).value, 'Name: Bo.')
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
-test('agents are listed newest first, by name, by any or all tags, in pages that end', async (context) => {
+test('agents are listed newest first, by name and by any or all tags, and pagination ends', async (context) => {
   const { client, fetch } = await serveFixture(context)
   const ids: string[] = []
   for (const [name, tags] of [
@@ -68,7 +68,7 @@ test('agents are listed newest first, by name, by any or all tags, in pages that
   const all: string[] = []
   for await (const agent of client.agents.list({ limit: 2 })) all.push(agent.id)
   assert.deepEqual(all.slice(0, 3), ids)
-  assert.equal(all.length, 4, 'with the one of the house')
+  assert.equal(all.length, 4, 'including the agent of the fixture')
   const named = async (query: object) => (await client.agents.list(query)).getPaginatedItems().map(({ name }) => name)
   assert.deepEqual(await named({ name: 'two' }), ['two'])
   assert.deepEqual(await named({ tags: ['x', 'y'] }), ['three', 'two', 'one'])
@@ -81,8 +81,8 @@ test('agents are listed newest first, by name, by any or all tags, in pages that
   assert.equal((await fetch('GET', '/v1/agents/count')).body, 4)
 })
 
-test('what was wrong with a request for an agent is said, and no half of it is made', async (context) => {
-  const { client, fetch, house } = await serveFixture(context)
+test('an invalid request for an agent is refused with a reason and creates nothing', async (context) => {
+  const { client, fetch, fixture } = await serveFixture(context)
   const create = (body: object) => statusOf(client.agents.create({ model: MODEL, ...body } as never))
   assert.equal(await create({ model: 'nonsense' }), 400)
   assert.equal(await create({ model: 'nobody/model' }), 404)
@@ -97,7 +97,7 @@ test('what was wrong with a request for an agent is said, and no half of it is m
     409,
   )
   assert.equal(await create({ memory_blocks: 'none' }), 422)
-  assert.equal(await create({ block_ids: [house.agent.id] }), 422)
+  assert.equal(await create({ block_ids: [fixture.agent.id] }), 422)
   assert.equal(await create({ block_ids: [`block-${randomUUID()}`] }), 404)
   assert.equal(await create({ tool_ids: [`tool-${randomUUID()}`] }), 404)
   assert.equal(await create({ tags: [7] }), 422)
@@ -105,7 +105,7 @@ test('what was wrong with a request for an agent is said, and no half of it is m
   assert.equal((await fetch('GET', '/v1/agents/count')).body, 2)
   assert.deepEqual((await client.blocks.list()).getPaginatedItems(), [])
   for (const [method, path] of [
-    ['GET', `/v1/agents/${house.agent.id.replace('agent', 'block')}`],
+    ['GET', `/v1/agents/${fixture.agent.id.replace('agent', 'block')}`],
     ['GET', '/v1/agents/nothing'],
     ['DELETE', '/v1/agents/agent-1'],
     ['GET', '/v1/agents/?limit=none'],
@@ -114,13 +114,13 @@ test('what was wrong with a request for an agent is said, and no half of it is m
     assert.equal((await fetch(method, path)).status, 422, path)
   assert.equal((await fetch('GET', `/v1/agents/?after=agent-${randomUUID()}`)).status, 404)
   assert.equal((await fetch('PATCH', `/v1/agents/agent-${randomUUID()}`, {})).status, 404)
-  assert.equal((await fetch('PATCH', `/v1/agents/${house.agent.id}`, { name: 7 })).status, 422)
-  assert.deepEqual(house.faults, [])
+  assert.equal((await fetch('PATCH', `/v1/agents/${fixture.agent.id}`, { name: 7 })).status, 422)
+  assert.deepEqual(fixture.faults, [])
 })
 
-test('editing a block does not change what a conversation is told; recompiling does, and trying it does not', async (context) => {
+test('editing a block does not change the stored prompt; recompiling does, and a dry run does not', async (context) => {
   const model = queueModel([says('Hello.')])
-  const { client, house } = await serveFixture(context, { providers: () => ({ test: model }) })
+  const { client, fixture } = await serveFixture(context, { providers: () => ({ test: model }) })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'Name: Bo.' }] })
   const ask = async () => {
     await client.agents.messages.create(agent.id, { messages: [{ role: 'user', content: 'hi' }] })
@@ -139,12 +139,12 @@ test('editing a block does not change what a conversation is told; recompiling d
   assert.match(await ask(), /1 total memories/)
   const seen = await client.agents.retrieve(agent.id)
   assert.deepEqual([seen.last_stop_reason, seen.message_ids?.length], ['end_turn', 11])
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
-test('a tool that is told to ask waits, is seen to wait, and no longer does when told not to', async (context) => {
+test('a tool that requires approval waits and is shown as pending, until approval is no longer required', async (context) => {
   const model = queueModel([calls('look', '{}'), says('Seen.'), calls('look', '{}'), says('Seen.')])
-  const { client, fetch, house } = await serveFixture(context, {
+  const { client, fetch, fixture } = await serveFixture(context, {
     providers: () => ({ test: model }),
     tools: [tool('look', undefined, { effects: 'none' })],
   })
@@ -174,10 +174,10 @@ test('a tool that is told to ask waits, is seen to wait, and no longer does when
   const { body } = await fetch('GET', `/v1/agents/${agent.id}/context`)
   assert.ok((body as { num_messages: number }).num_messages > 6)
   assert.equal(await statusOf(client.agents.tools.updateApproval('none', { agent_id: agent.id } as never)), 422)
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
-test('models are listed with their handles, and no embedding model is', async (context) => {
+test('models are listed with their handles, without an embedding model', async (context) => {
   const { fetch } = await serveFixture(context)
   const { status, body } = await fetch('GET', '/v1/models/')
   assert.equal(status, 200)
@@ -185,9 +185,9 @@ test('models are listed with their handles, and no embedding model is', async (c
   assert.deepEqual((await fetch('GET', '/v1/models/embedding')).body, [])
 })
 
-test('a model or instructions for one request alone leave the agent as it is', async (context) => {
+test('a model or system prompt for one request leaves the agent unchanged', async (context) => {
   const model = queueModel([says('Hello.')])
-  const { client, house } = await serveFixture(context, { providers: () => ({ test: model }) })
+  const { client, fixture } = await serveFixture(context, { providers: () => ({ test: model }) })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'Bo' }] })
   const send = (more: object) =>
     client.agents.messages.create(agent.id, { messages: [{ role: 'user', content: 'hi' }], ...more } as never)
@@ -200,10 +200,10 @@ test('a model or instructions for one request alone leave the agent as it is', a
   const after = await client.agents.retrieve(agent.id, { include: ['agent.blocks'] })
   assert.deepEqual([after.model, after.system], [MODEL, agent.system])
   assert.ok([400, 404].includes((await statusOf(send({ override_model: 'nobody/model' })))!))
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
-test('a tool that is missing is said on the agent, its secrets are not, and settings that make no sense are refused', async (context) => {
+test('a missing tool is listed on the agent, secrets are not, and invalid settings are refused', async (context) => {
   const { client } = await serveFixture(context)
   const agent = await client.agents.create({
     model: MODEL,
@@ -221,7 +221,7 @@ test('a tool that is missing is said on the agent, its secrets are not, and sett
     assert.equal(await statusOf(client.agents.update(agent.id, { compaction_settings } as never)), 422)
 })
 
-test('an agent that is deleted in the middle of a turn is gone, and its turn ends without a fault', async (context) => {
+test('an agent that is deleted during a turn is gone, and its turn ends without an internal error', async (context) => {
   const started = Promise.withResolvers<void>()
   const wait = tool('wait', (_, { signal }) => {
     started.resolve()
@@ -230,7 +230,7 @@ test('an agent that is deleted in the middle of a turn is gone, and its turn end
     )
   })
   const model = queueModel([calls('wait', '{}'), says('Never.')])
-  const { client, house } = await serveFixture(context, { providers: () => ({ test: model }), tools: [wait] })
+  const { client, fixture } = await serveFixture(context, { providers: () => ({ test: model }), tools: [wait] })
   const agent = await client.agents.create({ model: MODEL, tools: ['wait'], include_base_tools: false })
   const run = await client.agents.messages.createAsync(agent.id, { messages: [{ role: 'user', content: 'wait' }] })
   await started.promise
@@ -238,9 +238,9 @@ test('an agent that is deleted in the middle of a turn is gone, and its turn end
   assert.equal(await statusOf(client.runs.retrieve(run.id)), 404)
   assert.equal(await statusOf(client.agents.messages.list(agent.id).then((page) => page.getPaginatedItems())), 404)
   const [newest] = (await client.agents.list()).getPaginatedItems()
-  assert.equal(newest?.id, house.agent.id)
-  await house.ask('still here')
-  assert.deepEqual(house.faults, [])
+  assert.equal(newest?.id, fixture.agent.id)
+  await fixture.ask('still here')
+  assert.deepEqual(fixture.faults, [])
 })
 
 test('an agent that names no model has the default one', async (context) => {

@@ -6,62 +6,62 @@ import { newHome, startHoldfast } from '../cli/holdfast.ts'
 import { KEY, serveFor } from './fixture-server-process.ts'
 import { sendIn, type WireValue } from './send-modes.ts'
 
-test('whatever is wrong with a request is told as a 4xx that says what and where, and leaves no run behind', async (t) => {
+test('an invalid request gets a 4xx that says what is wrong and where, and leaves no run behind', async (t) => {
   const { agentId, client, fetch } = await serveFor(t)
   const path = `/v1/agents/${agentId}/messages`
   const post = (body: string | Uint8Array<ArrayBuffer>, to = path) => fetch(to, { method: 'POST', body })
   const deep = `{"input":${'['.repeat(500)}${']'.repeat(500)}}`
-  const said = (body: unknown) => JSON.stringify(body)
+  const json = (body: unknown) => JSON.stringify(body)
   const user = { role: 'user', content: 'hi' }
   const cases: [name: string, status: number, body: string | Uint8Array<ArrayBuffer>, to?: string][] = [
     ['no JSON', 422, '{"input": '],
     ['no UTF-8', 422, new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d])],
     ['nested deeply', 422, deep],
     ['a list', 422, '[]'],
-    ['nothing', 422, said({})],
+    ['nothing', 422, json({})],
     ['no body', 422, ''],
-    ['both', 422, said({ input: 'hi', messages: [user] })],
-    ['no message', 422, said({ messages: [] })],
-    ['an empty message', 422, said({ messages: [{ role: 'user', content: '  ' }] })],
-    ['a wrong type', 422, said({ messages: 'hi' })],
-    ['an unknown role', 422, said({ messages: [{ role: 'robot', content: 'hi' }] })],
-    ['an unknown part', 422, said({ messages: [{ role: 'user', content: [{ type: 'video' }] }] })],
-    ['a second approval', 422, said({ messages: [user, { type: 'approval', approve: true }] })],
-    ['steps that are none', 422, said({ input: 'hi', max_steps: 0 })],
-    ['tokens without a stream', 422, said({ input: 'hi', stream_tokens: true })],
-    ['an id of another kind', 422, said({ input: 'hi' }), '/v1/agents/run-1/messages'],
-    ['an agent that is not there', 404, said({ input: 'hi' }), `/v1/agents/agent-${crypto.randomUUID()}/messages`],
-    ['a run that is not there', 404, said({}), `/v1/runs/run-${crypto.randomUUID()}/stream`],
-    ['a run that is none', 400, said({}), '/v1/runs/agent-1/stream'],
-    ['a wrong cursor', 422, said({ starting_after: -1 }), `/v1/runs/run-${crypto.randomUUID()}/stream`],
+    ['both', 422, json({ input: 'hi', messages: [user] })],
+    ['no message', 422, json({ messages: [] })],
+    ['an empty message', 422, json({ messages: [{ role: 'user', content: '  ' }] })],
+    ['a wrong type', 422, json({ messages: 'hi' })],
+    ['an unknown role', 422, json({ messages: [{ role: 'robot', content: 'hi' }] })],
+    ['an unknown part', 422, json({ messages: [{ role: 'user', content: [{ type: 'video' }] }] })],
+    ['a second approval', 422, json({ messages: [user, { type: 'approval', approve: true }] })],
+    ['steps that are none', 422, json({ input: 'hi', max_steps: 0 })],
+    ['tokens without a stream', 422, json({ input: 'hi', stream_tokens: true })],
+    ['an id of another kind', 422, json({ input: 'hi' }), '/v1/agents/run-1/messages'],
+    ['an agent that is not there', 404, json({ input: 'hi' }), `/v1/agents/agent-${crypto.randomUUID()}/messages`],
+    ['a run that is not there', 404, json({}), `/v1/runs/run-${crypto.randomUUID()}/stream`],
+    ['a run that is none', 400, json({}), '/v1/runs/agent-1/stream'],
+    ['a wrong cursor', 422, json({ starting_after: -1 }), `/v1/runs/run-${crypto.randomUUID()}/stream`],
   ]
   for (const [name, status, body, to] of cases) {
     const response = await post(body, to)
-    const told = (await response.json()) as { detail: string }
-    if (name !== 'a wrong cursor') assert.equal(response.status, status, `${name}: ${JSON.stringify(told)}`)
+    const answer = (await response.json()) as { detail: string }
+    if (name !== 'a wrong cursor') assert.equal(response.status, status, `${name}: ${JSON.stringify(answer)}`)
     else assert.ok(response.status === 422 || response.status === 404)
-    assert.equal(typeof told.detail, 'string', name)
-    assert.doesNotMatch(JSON.stringify(told), /node_modules|\/src\/|at \w+ \(/, name)
+    assert.equal(typeof answer.detail, 'string', name)
+    assert.doesNotMatch(JSON.stringify(answer), /node_modules|\/src\/|at \w+ \(/, name)
   }
   const text = await fetch(path, {
     method: 'POST',
-    body: said({ input: 'hi' }),
+    body: json({ input: 'hi' }),
     headers: { 'content-type': 'text/plain' },
   })
   assert.equal(text.status, 415)
   assert.match(
-    await (await post(said({ messages: [{ role: 'robot', content: 'hi' }] }))).text(),
+    await (await post(json({ messages: [{ role: 'robot', content: 'hi' }] }))).text(),
     /body\.messages\.0\.role/,
   )
   assert.deepEqual((await client.runs.list()).getPaginatedItems(), [])
-  // What newer clients send beside what we know is no mistake.
+  // Unknown fields of newer clients are not an error.
   assert.equal(
-    (await post(said({ input: 'hi', brand_new: { field: true }, __proto__: { polluted: true } }))).status,
+    (await post(json({ input: 'hi', brand_new: { field: true }, __proto__: { polluted: true } }))).status,
     200,
   )
 })
 
-test('without the key nothing is told but health; paths end with a slash or without', async (t) => {
+test('without a key only the health check answers; paths work with and without a trailing slash', async (t) => {
   const { fetch, agentId, url } = await serveFor(t)
   const paths = [`/v1/agents/${agentId}/messages`, '/v1/runs/', '/v1/runs', '/metrics', '/nowhere', '/v1/steps/']
   for (const path of paths)
@@ -82,15 +82,15 @@ test('without the key nothing is told but health; paths end with a slash or with
   assert.match(((await later.json()) as WireValue).detail, /does not serve this yet/)
 })
 
-test('a page of a stranger cannot make a browser use this server', async (t) => {
+test('a foreign web page cannot make a browser use this server', async (t) => {
   const { url } = await serveFor(t)
   const ask = (headers: Record<string, string>) =>
     new Promise<number>((resolve, reject) => {
-      const asked = request(`${url()}/v1/health`, { headers }, (response) => {
+      const sent = request(`${url()}/v1/health`, { headers }, (response) => {
         response.resume()
         resolve(response.statusCode ?? 0)
       })
-      asked.on('error', reject).end()
+      sent.on('error', reject).end()
     })
   assert.equal(await ask({ host: 'evil.test' }), 403)
   assert.equal(await ask({ host: '127.0.0.1.evil.test' }), 403)
@@ -100,7 +100,7 @@ test('a page of a stranger cannot make a browser use this server', async (t) => 
   assert.equal(await ask({ host: 'localhost:1' }), 200)
 })
 
-test('metrics count what ended and what failed', async (t) => {
+test('metrics count ended runs and failed attempts', async (t) => {
   const { client, agentId, simulator, fetch } = await serveFor(t)
   simulator.script({ when: { attempt: 1 }, answer: { error: 'server-error' } }, { answer: { text: 'Better.' } })
   await sendIn('step stream', client, { agentId, body: { input: 'hi' } })
@@ -112,7 +112,7 @@ test('metrics count what ended and what failed', async (t) => {
   assert.match(page, /holdfast_event_loop_delay_seconds\{quantile="0.99"\}/)
 })
 
-test('the first start makes a key nobody else can read, shows it once, and never logs it', async (t) => {
+test('the first start creates a key file that only its owner can read, shows the key once, and never logs it', async (t) => {
   const home = newHome(t)
   const first = startHoldfast(['serve', '--port', '0'], { home })
   await first.waitForText('Try it:')
@@ -125,12 +125,12 @@ test('the first start makes a key nobody else can read, shows it once, and never
   assert.equal(stdout.split(key).length, 2)
 
   const second = startHoldfast(['serve', '--port', '0', '--access-log'], { home })
-  let said = ''
+  let output = ''
   second.child.stdout.on('data', (text) => {
-    said += text
+    output += text
   })
   await second.waitForText('Try it:')
-  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0]
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0]
   const headers = { authorization: `Bearer ${key}`, 'user-agent': key }
   assert.equal((await fetch(`${url}/v1/runs/?key=${key}`, { headers })).status, 200)
   await second.waitForText('/v1/runs/?key=[secret]')
@@ -148,17 +148,17 @@ test('a body over the limit is refused before it is read', async (t) => {
     'content-length': 11 * 1024 * 1024,
   }
   const status = await new Promise((resolve, reject) => {
-    const asked = request(`${url()}/v1/agents/${agentId}/messages`, { method: 'POST', headers }, (response) => {
+    const sent = request(`${url()}/v1/agents/${agentId}/messages`, { method: 'POST', headers }, (response) => {
       response.resume()
       resolve(response.statusCode)
-      asked.destroy()
+      sent.destroy()
     })
-    asked.on('error', reject).flushHeaders()
+    sent.on('error', reject).flushHeaders()
   })
   assert.equal(status, 413)
 })
 
-test('an address others can reach is refused with a short key', async (t) => {
+test('a server does not listen on a public address with a short key', async (t) => {
   const started = startHoldfast(['serve', '--host', '0.0.0.0', '--port', '0'], {
     home: newHome(t),
     environment: { HOLDFAST_API_KEY: 'short' },

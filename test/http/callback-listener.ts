@@ -9,12 +9,12 @@ export type WebhookCall = { method: string; path: string; headers: IncomingHttpH
 export type WebhookListener = {
   url: string
   calls: WebhookCall[]
-  /** Resolves when it was called that often. */
+  /** Resolves after this number of calls. */
   called(times: number): Promise<void>
   close(): Promise<void>
 }
 
-/** Somebody who asked to be called back; `answer` is given the number of the call, from 1. */
+/** A server that receives webhook calls; `answer` gets the number of the call, from 1. */
 export async function listenForCallbacks(
   answer: (response: ServerResponse, count: number) => void = (response) => void response.end('{}'),
 ): Promise<WebhookListener> {
@@ -42,7 +42,7 @@ export async function listenForCallbacks(
   }
 }
 
-/** The run, once its row says of its callback what is waited for. */
+/** Waits until the callback fields of a run match, and returns the run. */
 export async function waitForCallback(
   client: Letta,
   runId: string,

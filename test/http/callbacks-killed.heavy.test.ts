@@ -2,7 +2,7 @@ import { test } from 'node:test'
 import { callsAgainAfterKill } from './killed-callback.ts'
 
 test(
-  'a process that is killed between a callback and its answer leaves it to the next one, as the same delivery',
+  'a webhook call whose process is killed before the response is repeated by the next process as the same delivery',
   {
     timeout: 90_000,
   },

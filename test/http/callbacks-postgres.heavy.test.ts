@@ -12,9 +12,9 @@ const environment = { DATABASE_URL: 'url' in postgres ? postgres.url : '' }
 suite('callbacks on PostgreSQL', { skip }, () => {
   after(() => ('stop' in postgres ? postgres.stop() : undefined))
 
-  test('two servers on one database call each of those who asked once', { timeout: 60_000 }, async (context) => {
+  test('two servers on one database call each webhook once', { timeout: 60_000 }, async (context) => {
     const listener = await listenForCallbacks((response, count) => {
-      // Long enough for the other server to look for something to do.
+      // Long enough for the other server to poll for work.
       setTimeout(() => response.end(), count % 3 === 0 ? 6_000 : 50)
     })
     context.after(() => listener.close())
@@ -33,7 +33,7 @@ suite('callbacks on PostgreSQL', { skip }, () => {
   })
 
   test(
-    'a process that is killed between a callback and its answer leaves it to the next one, as the same delivery',
+    'a webhook call whose process is killed before the response is repeated by the next process as the same delivery',
     {
       timeout: 90_000,
     },

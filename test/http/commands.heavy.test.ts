@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type CliProcess, holdfast, newHome, startHoldfast, startServing } from '../cli/holdfast.ts'
 
-/** What a command said, without what differs from run to run. */
+/** The output of a command without the parts that differ from run to run. */
 const plain = (text: string) => text.replaceAll(/(run|call|agent)-[0-9a-f-]{36}/g, '$1-…').replaceAll(/\d+ s\b/g, '… s')
 
 const serverOf = (home: string): { url: string; pid: number } =>
@@ -23,7 +23,7 @@ describe('commands while a server owns the home', () => {
     rmSync(home, { recursive: true, force: true })
   })
 
-  test('say and do the same as without one, and the server is who runs the turns', async (t) => {
+  test('print and do the same as without a server, and the server runs the turns', async (t) => {
     const alone = newHome(t)
     const commands = [
       ['run', 'what time is it in Tokyo', '--no-stream'],
@@ -51,7 +51,7 @@ describe('commands while a server owns the home', () => {
     assert.equal((await holdfast(['doctor'], { home })).code, 0)
   })
 
-  test('chat talks through it, in a new conversation too, and a cancel reaches the turn', async () => {
+  test('chat works through the server, also in a new conversation, and a cancel reaches the turn', async () => {
     const chat = await holdfast(['chat', '--new'], { home, input: 'roll two dice\n/runs\n' })
     assert.equal(chat.code, 0, chat.stderr)
     assert.ok(chat.stdout.includes(`through the server at ${serverOf(home).url}`))
@@ -66,7 +66,7 @@ describe('commands while a server owns the home', () => {
   })
 })
 
-test('a shell without the key of the server is told what it lacks', async (t) => {
+test('a command without the key of the server says which variable is missing', async (t) => {
   const home = newHome(t)
   const server = await startServing(home, { HOLDFAST_API_KEY: 'a-key-of-the-environment' })
   const refused = await holdfast(['run', 'hello'], { home })

@@ -29,7 +29,7 @@ const idsIn = (items: readonly { id: string }[]): string[] => items.map(({ id })
 const contentsOf = (messages: WireValue[]): string[] =>
   messages.filter((one) => !isSystemPrompt(one)).map(({ content }) => content)
 
-/** An agent whose second step waits for a gate, so that its conversation is busy for as long as a test likes. */
+/** An agent whose second step waits for a gate, so that a test decides how long its conversation is busy. */
 async function serveBusy(context: Parameters<typeof serveFixture>[0]) {
   const wait = gate()
   const began = gate()
@@ -52,8 +52,8 @@ async function serveBusy(context: Parameters<typeof serveFixture>[0]) {
   return { ...served, agent, wait, began }
 }
 
-test('conversations are made, read, changed, listed and deleted', async (context) => {
-  const { client, fetch, house } = await serveFixture(context, { script })
+test('conversations are created, read, updated, listed and deleted', async (context) => {
+  const { client, fetch, fixture } = await serveFixture(context, { script })
   const agent = await client.agents.create({ model: MODEL })
   const other = await client.agents.create({ model: MODEL })
   const one = await client.conversations.create({ agent_id: agent.id, summary: 'About whales' })
@@ -126,10 +126,10 @@ test('conversations are made, read, changed, listed and deleted', async (context
     assert.equal(answer.status, status, `${method} ${path}`)
     assert.equal(typeof (answer.body as { detail: unknown }).detail, 'string')
   }
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
-test('a conversation begins with what its model is told, and is read from either end without repetition', async (context) => {
+test('a conversation starts with its system prompt and can be paged from either end without repetition', async (context) => {
   const { client } = await serveFixture(context, { script: [{ text: 'Yes.' }] })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'Ada' }] })
   const { id } = await client.conversations.create({ agent_id: agent.id })
@@ -162,14 +162,14 @@ test('a conversation begins with what its model is told, and is read from either
     }
   const types = { include_return_message_types: ['user_message'] }
   assert.deepEqual(contentsOf(await listed(client, id, types)), ['three', 'two', 'one'])
-  // The default conversation is another one, and says so.
+  // The default conversation names itself `default`.
   const own = (await client.agents.messages.list(agent.id)).getPaginatedItems() as WireValue[]
   assert.deepEqual(typesIn(own), ['system_message'])
   assert.match(own[0].content, /CONVERSATION_ID: default/)
 })
 
-test('a fork has the same messages under the same ids, and from then on a life of its own', async (context) => {
-  const { client, house } = await serveFixture(context, { script })
+test('a fork has the same messages under the same ids, and later messages are separate', async (context) => {
+  const { client, fixture } = await serveFixture(context, { script })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'old' }] })
   const source = await client.conversations.create({ agent_id: agent.id, summary: 'Titled' })
   for (const word of ['one', 'two'])
@@ -196,14 +196,14 @@ test('a fork has the same messages under the same ids, and from then on a life o
     'Hi.',
   ])
   assert.deepEqual(contentsOf(await listed(client, source.id, { order: 'asc' })).slice(-2), ['only there', 'Hi.'])
-  const asked = house.requests.find(({ messages }) => JSON.stringify(messages.at(-1)).includes('only here'))!
-  assert.equal(asked.messages.length, 5)
+  const request = fixture.requests.find(({ messages }) => JSON.stringify(messages.at(-1)).includes('only here'))!
+  assert.equal(request.messages.length, 5)
 
   const short = await client.conversations.fork(source.id, { message_id: before[2].id, hidden: true })
   assert.deepEqual((await listed(client, short.id, { order: 'asc' })).slice(1), before.slice(1, 3))
   const twice = await client.conversations.fork(short.id)
   assert.deepEqual((await listed(client, twice.id, { order: 'asc' })).slice(1), before.slice(1, 3))
-  // A cursor is good in the original and in each of its copies.
+  // A cursor works in the original and in each of its forks.
   for (const id of [source.id, fork.id, twice.id])
     assert.deepEqual(await listed(client, id, { order: 'asc', after: before[1].id, limit: 1 }), [before[2]])
   assert.equal((await client.runs.messages.list(before[1].run_id)).getPaginatedItems().length, 2)
@@ -213,11 +213,11 @@ test('a fork has the same messages under the same ids, and from then on a life o
   await client.agents.messages.create(agent.id, hello('at home'))
   const ofDefault = await client.conversations.fork('default', { agent_id: agent.id })
   assert.deepEqual(contentsOf(await listed(client, ofDefault.id, { order: 'asc' })), ['at home', 'Hi.'])
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
 test('a fork of a conversation in the middle of a step has no calls without results', async (context) => {
-  const { client, agent, wait, began, house } = await serveBusy(context)
+  const { client, agent, wait, began, fixture } = await serveBusy(context)
   const { id } = await client.conversations.create({ agent_id: agent.id })
   await readStream(await client.conversations.messages.create(id, hello('First')))
   const going = client.conversations.messages.create(id, hello('Hold')).then(readStream)
@@ -230,10 +230,10 @@ test('a fork of a conversation in the middle of a step has no calls without resu
   const calling = (await listed(client, id, { order: 'asc' })).find((one) => one.message_type === 'tool_call_message')
   const whole = await client.conversations.fork(id, { message_id: calling.id })
   assert.deepEqual(typesIn(await listed(client, whole.id)).slice(0, 2), ['tool_return_message', 'tool_call_message'])
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('whoever finds a conversation busy is told which run it is and need not come back; others are free', async (context) => {
+test('a send to a busy conversation gets 409 with the run id and no retry; other conversations accept messages', async (context) => {
   const { client, agent, wait, began, fetch } = await serveBusy(context)
   const { id } = await client.conversations.create({ agent_id: agent.id })
   const otid = randomUUID()
@@ -251,7 +251,7 @@ test('whoever finds a conversation busy is told which run it is and need not com
   }
   const compact = await refused(client.conversations.messages.compact(id))
   assert.deepEqual([compact.status, compact.error.run_id], [409, run!.id])
-  // The same words under the same otid are the same request.
+  // The same otid is the same request.
   const again = client.conversations.messages.create(id, body as never).then(readStream)
   const byOtid = client.conversations.messages.stream(id, { otid }).then(readStream)
   const active = client.conversations.messages.stream(id).then(readStream)
@@ -272,14 +272,14 @@ test('whoever finds a conversation busy is told which run it is and need not com
   assert.deepEqual([whole.status, typesIn(messages), stop_reason.stop_reason], [200, ['assistant_message'], 'end_turn'])
 })
 
-test('a run of a conversation is cancelled through it, and a deleted conversation leaves nothing running', async (context) => {
-  const { client, agent, began, house } = await serveBusy(context)
+test('a run can be cancelled through its conversation, and deleting a conversation leaves nothing running', async (context) => {
+  const { client, agent, began, fixture } = await serveBusy(context)
   const { id } = await client.conversations.create({ agent_id: agent.id })
   assert.equal(await statusOf(client.conversations.cancel(id)), 409)
   const first = client.conversations.messages.create(id, hello('Hold')).then(readStream)
   await began.promise
-  const told = await client.conversations.cancel(id)
-  assert.deepEqual(Object.values(told), ['cancelled'])
+  const cancelled = await client.conversations.cancel(id)
+  assert.deepEqual(Object.values(cancelled), ['cancelled'])
   assert.equal((await first).stopReason, 'cancelled')
 
   const other = await client.conversations.create({ agent_id: agent.id })
@@ -290,10 +290,10 @@ test('a run of a conversation is cancelled through it, and a deleted conversatio
   assert.equal(await statusOf(client.conversations.retrieve(other.id)), 404)
   const runs = (await client.runs.list({ agent_id: agent.id })).getPaginatedItems()
   assert.deepEqual([...new Set(runs.map(({ status }) => status))], ['cancelled'])
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('a conversation that waits for a word says so in its messages, and takes nothing else until it has it', async (context) => {
+test('a conversation with a pending approval shows it in its messages and refuses other messages until it is answered', async (context) => {
   const guarded = tool('send', () => success('sent'), { needsApproval: true })
   const { client } = await serveFixture(context, {
     tools: [guarded],
@@ -301,8 +301,8 @@ test('a conversation that waits for a word says so in its messages, and takes no
   })
   const agent = await client.agents.create({ model: MODEL, tools: ['send'], include_base_tools: false })
   const { id } = await client.conversations.create({ agent_id: agent.id })
-  const asked = await readStream(await client.conversations.messages.create(id, hello()))
-  const request = asked.messages.at(-1)
+  const requested = await readStream(await client.conversations.messages.create(id, hello()))
+  const request = requested.messages.at(-1)
   assert.equal(request.message_type, 'approval_request_message')
   const waiting = await client.conversations.retrieve(id)
   assert.equal(waiting.in_context_message_ids?.at(-1), request.id)
@@ -322,7 +322,7 @@ test('a conversation that waits for a word says so in its messages, and takes no
   )
   assert.deepEqual(typesIn(reply.messages), ['tool_return_message', 'assistant_message'])
 
-  // The same on the default conversation, where the agent tells it, too.
+  // The same on the default conversation, where the agent shows it, too.
   await client.conversations.messages.create('default', hello('x', { agent_id: agent.id })).then(readStream)
   const include = { include: ['agent.pending_approval'] as never }
   const state = (await client.agents.retrieve(agent.id, include)) as WireValue
@@ -332,7 +332,7 @@ test('a conversation that waits for a word says so in its messages, and takes no
   assert.equal(((await client.agents.retrieve(agent.id, include)) as WireValue).pending_approval, null)
 })
 
-test('default with an agent, and the id of an agent, mean the conversation every agent has', async (context) => {
+test('`default` with an agent, and the id of an agent, mean the default conversation', async (context) => {
   const { client } = await serveFixture(context, {
     script: (request) => [{ text: JSON.stringify(request.messages).includes('Summar') ? 'A summary.' : 'Hi.' }],
   })
@@ -367,7 +367,7 @@ test('default with an agent, and the id of an agent, mean the conversation every
   assert.ok(shrunk.num_messages_after < shrunk.num_messages_before)
 })
 
-test('a conversation may have a model of its own', async (context) => {
+test('a conversation can have its own model', async (context) => {
   const one = queueModel([says('I am one.')])
   const two = queueModel([says('I am two.')])
   const { client, fetch } = await serveFixture(context, { providers: () => ({ one, two }) })
@@ -378,7 +378,7 @@ test('a conversation may have a model of its own', async (context) => {
   await client.conversations.update(id, { model: null })
   const next = await readStream(await client.conversations.messages.create(id, hello()))
   assert.equal(next.messages.at(-1).content, 'I am one.')
-  // The default conversation is one, too, whichever way it is spoken to.
+  // This holds for the default conversation, too, on every route.
   const patched = await fetch('PATCH', `/v1/conversations/default?agent_id=${agent.id}`, { model: 'two/model' })
   assert.equal((patched.body as WireValue).model, 'two/model')
   const { messages } = (await client.agents.messages.create(agent.id, hello())) as WireValue

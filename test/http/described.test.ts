@@ -10,7 +10,7 @@ import { KEY } from './fixture-server-process.ts'
 
 type Route = { method: string; path: string; operation: DescribedOperation }
 
-/** Values of every JSON type, and some that are nearly right. Each is allowed by some fields and refused by others. */
+/** Values of every JSON type, and some that are almost valid. Each is allowed by some fields and refused by others. */
 const IN_BODY: readonly unknown[] = isFullRun
   ? [0, 1, 5, -1, 1.5, 1e12, '', 'text', 'true', 'asc', true, null, [], ['text'], {}]
   : [-1, 'text', {}]
@@ -18,13 +18,13 @@ const IN_QUERY: readonly string[] = isFullRun
   ? ['0', '1', '5', '-1', '1.5', '1000000000000', 'text', 'true', 'asc', '2026-01-01']
   : ['-1', 'text']
 
-/** Rules between fields, which no schema of one field can say: a value that is well formed may still be refused. */
+/** Rules between fields, which the schema of one field cannot express: a valid value may still be refused. */
 const CHECKED_BY_HANDLER = new Set(['body.messages', 'body.requires_approval', 'query.agent_id'])
 
-/** Of no use to this test, or the end of it: they never end, or take the keys of the house away. */
+/** Routes that this test cannot use: they never end, or they revoke the keys of the test. */
 const NOT_TRIED = /^(get \/v1\/runs\/\{run_id\}\/chunks|(post|delete) \/v1\/(keys|users|organizations).*)$/
 
-test('every route accepts what /openapi.json allows, refuses what it does not, and answers as it says', {
+test('every route accepts the values that /openapi.json allows, refuses all others, and answers as described', {
   timeout: 110_000,
 }, async (context) => {
   const { document, ask, ids } = await servedApi(context)
@@ -47,10 +47,10 @@ test('every route accepts what /openapi.json allows, refuses what it does not, a
             : await ask(route.method, `${path}?${new URLSearchParams({ [name]: String(value) })}`, example)
         sent++
         const isRefused = status === 422 && detail.includes(`${part}.${name}`)
-        if (status === 500) faults.push(`${where} is answered with a fault: ${detail}`)
-        else if (!isAllowed && !isRefused) faults.push(`${where} is not described and yet taken: ${status} ${detail}`)
+        if (status === 500) faults.push(`${where} is answered with an internal error: ${detail}`)
+        else if (!isAllowed && !isRefused) faults.push(`${where} is not described but accepted: ${status} ${detail}`)
         else if (isAllowed && isRefused && !CHECKED_BY_HANDLER.has(`${part}.${name}`))
-          faults.push(`${where} is described and yet refused: ${detail}`)
+          faults.push(`${where} is described but refused: ${detail}`)
       }
     }
   }
@@ -58,7 +58,7 @@ test('every route accepts what /openapi.json allows, refuses what it does not, a
   assert.ok(sent > (isFullRun ? 2_000 : 400), `only ${sent} requests were sent`)
 })
 
-/** A server with one of everything, so that requests come as far as their handlers. */
+/** A server with one resource of each kind, so that requests reach their handlers. */
 async function servedApi(context: TestContext) {
   const { client, fetch: json } = await serveFixture(context, {
     providers: () => ({ test: queueModel([says('Hello.')]), scripted: queueModel([says('Hello.')]) }),
@@ -144,18 +144,18 @@ function validate(schema: JsonSchema, value: unknown, { components }: OpenApi) {
   return known.validate(value)
 }
 
-/** A date is checked more loosely than the format says: every date that JavaScript reads will do. */
+/** Dates are validated less strictly than the format: every date that JavaScript parses is accepted. */
 function allows(schema: JsonSchema, value: unknown, document: OpenApi): boolean {
   if (schema.format === 'date-time' && typeof value === 'string') return !Number.isNaN(Date.parse(value))
   if (Array.isArray(schema.anyOf)) return schema.anyOf.some((one) => allows(one as JsonSchema, value, document))
   return validate(schema, value, document).valid
 }
 
-/** A query is text: a number is written in digits, and one value is a list of one. */
+/** Query values are text: a number is written in digits, and one value is a list with one item. */
 const allowsText = (schema: JsonSchema, text: string, document: OpenApi): boolean =>
   [text, [text], ...(/\d/.test(text) ? [Number(text)] : [])].some((value) => allows(schema, value, document))
 
-/** How an answer differs from what the document says of it. */
+/** How an answer differs from its description. */
 function answerFaults({ method, path, operation }: Route, { status, type, body, detail }: Answer, document: OpenApi) {
   const where = `${method} ${path}: ${status} ${detail}`
   if (status === 500) return [where]

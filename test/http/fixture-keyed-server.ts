@@ -15,31 +15,36 @@ export type SendHttp = (method: string, path: string, body?: unknown) => Promise
 export type CreatedKey = { id: string; key: string; prefix: string }
 
 export type KeyedServerFixture = {
-  house: MemoryFixture
+  fixture: MemoryFixture
   url: string
   /** What the server wrote to its log. */
   log: string[]
-  /** Whoever has this key; the home's own by default. */
+  /** Sends requests with this key; by default with the key of the home. */
   as(key?: string): SendHttp
-  makeKey(wish: { scope: Scope; organization_id?: string; user_id?: string; expires_at?: string }): Promise<CreatedKey>
+  makeKey(options: {
+    scope: Scope
+    organization_id?: string
+    user_id?: string
+    expires_at?: string
+  }): Promise<CreatedKey>
   makeOrganization(name: string): Promise<string>
 }
 
-/** A server on loopback in this process, and people with keys of their own before it. */
+/** A server on loopback in this process, with keys, users and organizations. */
 export async function serveKeyed(
   context: TestContext,
   { limits, ...options }: HomeFixtureOptions & { limits?: Partial<Limits> } = {},
 ): Promise<KeyedServerFixture> {
-  const house = await openMemoryFixture(context, options)
+  const fixture = await openMemoryFixture(context, options)
   const log: string[] = []
   const server = await startServer({
-    context: { ...house.context, limits: { ...DEFAULT_LIMITS, ...limits } },
+    context: { ...fixture.context, limits: { ...DEFAULT_LIMITS, ...limits } },
     host: '127.0.0.1',
     port: 0,
     apiKey: KEY,
     version: 'test',
     log: (line: string) => void log.push(line),
-    report: (fault) => void house.faults.push(fault),
+    report: (fault) => void fixture.faults.push(fault),
   })
   context.after(() => server.close())
   const as =
@@ -50,12 +55,12 @@ export async function serveKeyed(
       return { status: response.status, headers: response.headers, body: textOrJson(text) as never }
     }
   return {
-    house,
+    fixture,
     url: server.url,
     log,
     as,
-    async makeKey(wish) {
-      const { status, body } = await as()('POST', '/v1/keys', { name: `a ${wish.scope} key`, ...wish })
+    async makeKey(options) {
+      const { status, body } = await as()('POST', '/v1/keys', { name: `a ${options.scope} key`, ...options })
       assert.equal(status, 200, JSON.stringify(body))
       return body
     },

@@ -7,21 +7,21 @@ import { type MemoryFixture, openMemoryFixture } from '../harness/fixture-memory
 import { KEY } from './fixture-server-process.ts'
 
 export type ResourceServerFixture = {
-  house: MemoryFixture
+  fixture: MemoryFixture
   client: Letta
-  /** What the client would send, by hand. */
+  /** Sends a request as the client would, without the client. */
   fetch(method: string, path: string, body?: unknown): Promise<{ status: number; body: never }>
 }
 
-/** The official client before a server on loopback, in this process. */
+/** The official client with a server on loopback in this process. */
 export async function serveFixture(
   context: TestContext,
   options: HomeFixtureOptions = {},
 ): Promise<ResourceServerFixture> {
-  const house = await openMemoryFixture(context, options)
-  const report = (fault: unknown) => void house.faults.push(fault)
+  const fixture = await openMemoryFixture(context, options)
+  const report = (fault: unknown) => void fixture.faults.push(fault)
   const server = await startServer({
-    context: house.context,
+    context: fixture.context,
     host: '127.0.0.1',
     port: 0,
     apiKey: KEY,
@@ -30,7 +30,7 @@ export async function serveFixture(
   })
   context.after(() => server.close())
   return {
-    house,
+    fixture,
     client: new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 }),
     async fetch(method, path, body) {
       const headers = {

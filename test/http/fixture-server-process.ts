@@ -10,20 +10,20 @@ import { type CliProcess, startHoldfast } from '../cli/holdfast.ts'
 
 export const KEY = 'test-key-that-is-long-enough-for-anybody'
 
-/** A real server process on a real home, a provider that does as it is told, and the official client. */
+/** A real server process on a real home, a scripted provider, and the official client. */
 export type Server = {
   simulator: Simulator
   client: Letta
   home: string
-  /** What the process sees of the world. */
+  /** Environment variables of the process. */
   environment: Record<string, string>
   url(): string
-  /** As a crash would, or a person who pulls the plug. */
+  /** Kills the process, like a crash. */
   kill(): Promise<void>
   stop(): Promise<void>
-  /** On the same home and the same port: clients need not notice. */
+  /** Restarts on the same home and port, so that clients can reconnect. */
   start(): Promise<void>
-  /** What the client would send, by hand. */
+  /** Sends a request as the client would, without the client. */
   fetch(path: string, init?: RequestInit & { key?: string }): Promise<Response>
   close(): Promise<void>
 }
@@ -44,7 +44,7 @@ export async function serveFor(
   return { ...server, client: new Letta({ baseURL: server.url(), apiKey: KEY }), agentId }
 }
 
-/** A server that runs until it is closed; its clients come back by themselves when it was restarted. */
+/** A server that runs until it is closed; its clients reconnect after a restart. */
 export async function openServer(environment: Record<string, string> = {}): Promise<Server> {
   const server = await prepareServer(environment)
   await server.start()
@@ -99,7 +99,7 @@ async function prepareServer(given: Record<string, string> = {}): Promise<Omit<S
   }
 }
 
-/** Beside the vendors: providers of their own for tests whose failures must not make others rest. */
+/** Separate providers for tests with failures, whose cooldowns must not affect other tests. */
 const configFor = (url: string): string =>
   JSON.stringify({
     providers: {
@@ -120,5 +120,5 @@ async function makeAgent({ home, environment }: Pick<Server, 'home' | 'environme
 }
 
 export const MODEL = 'openai/simulated-model'
-/** One that just runs, one a person must allow, one that takes its time. */
+/** A tool that just runs, one that needs approval, and a slow one. */
 export const TOOLS = ['roll_dice', 'send_postcard', 'slow_count']

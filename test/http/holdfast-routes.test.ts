@@ -7,7 +7,7 @@ import { serveFixture } from './fixture-resource-server.ts'
 import { KEY } from './fixture-server-process.ts'
 import type { WireValue } from './send-modes.ts'
 
-test('what waits for a person is listed over all agents, and approved for exactly the arguments that were shown', async (t) => {
+test('pending approvals of all agents are listed, and an approval with a digest holds for exactly the listed arguments', async (t) => {
   const sent: unknown[] = []
   const note = (input: unknown) => {
     sent.push(input)
@@ -15,11 +15,11 @@ test('what waits for a person is listed over all agents, and approved for exactl
   }
   const send = tool('send', note, { needsApproval: true })
   const script = scriptOf({ calls: [{ tool: 'send', input: { to: 'Ada' }, callId: 'call-1' }] }, { text: 'Sent.' })
-  const { house, fetch } = await serveFixture(t, { script, tools: [send] })
+  const { fixture, fetch } = await serveFixture(t, { script, tools: [send] })
   assert.deepEqual((await fetch('GET', '/v1/approvals')).body, [])
-  const { id: runId } = await house.ask('go')
+  const { id: runId } = await fixture.ask('go')
   const [waiting]: WireValue[] = (await fetch('GET', '/v1/approvals')).body
-  assert.deepEqual([waiting.run_id, waiting.agent_id], [runId, house.agent.id])
+  assert.deepEqual([waiting.run_id, waiting.agent_id], [runId, fixture.agent.id])
   const [call] = waiting.tool_calls
   assert.deepEqual([call.tool_call_id, call.name, call.arguments], ['call-1', 'send', '{"to":"Ada"}'])
 
@@ -31,26 +31,26 @@ test('what waits for a person is listed over all agents, and approved for exactl
   assert.deepEqual(sent, [])
   const { body } = await answer([{ ...approve, digest: call.digest }])
   const { run_id: next } = body as { run_id: `run-${string}` }
-  assert.equal((await house.wait(next)).status, 'completed')
+  assert.equal((await fixture.wait(next)).status, 'completed')
   assert.deepEqual(sent, [{ to: 'Ada' }])
   assert.deepEqual((await answer([approve])).body, { run_id: next }, 'said again it finds the same run')
   assert.equal((await fetch('POST', `/v1/approvals/run-${crypto.randomUUID()}`, { approvals: [] })).status, 404)
 })
 
-test('a command queues behind what runs, is accepted once however often it is sent, and reads the log chunk by chunk', async (t) => {
+test('a text that is sent during a turn is queued, accepted once per otid, and its run can be read chunk by chunk', async (t) => {
   const mayGoOn = gate()
   const hold = tool('hold', () => mayGoOn.promise.then(() => success('held')))
   const script = scriptOf({ calls: [{ tool: 'hold', input: {} }] }, { text: 'One.' }, { text: 'Two.' })
-  const { house, fetch, client } = await serveFixture(t, { script, tools: [hold] })
+  const { fixture, fetch, client } = await serveFixture(t, { script, tools: [hold] })
   const say = async (text: string, otid: string): Promise<WireValue> =>
-    (await fetch('POST', `/v1/holdfast/conversations/${house.conversationId}/messages`, { text, otid })).body
+    (await fetch('POST', `/v1/holdfast/conversations/${fixture.conversationId}/messages`, { text, otid })).body
   const first = await say('go', 'otid-1')
   const second = await say('and then', 'otid-2')
   assert.deepEqual(await say('and then', 'otid-2'), { type: 'repeated', run_id: second.run_id })
-  assert.equal((await house.get(second.run_id)).status, 'created')
+  assert.equal((await fixture.get(second.run_id)).status, 'created')
   mayGoOn.open()
-  await house.wait(first.run_id)
-  await house.wait(second.run_id)
+  await fixture.wait(first.run_id)
+  await fixture.wait(second.run_id)
 
   const chunks = async (after: number) => {
     const path = `${client.baseURL}/v1/runs/${second.run_id}/chunks?starting_after=${after}`
@@ -63,7 +63,7 @@ test('a command queues behind what runs, is accepted once however often it is se
   assert.equal(whole.at(-1).chunk.message_type, 'done')
   assert.deepEqual(
     whole.map(({ chunk }) => chunk),
-    await house.chunks(second.run_id),
+    await fixture.chunks(second.run_id),
   )
   assert.deepEqual(await chunks(2), whole.slice(2))
   assert.deepEqual(await chunks(1_000), [])

@@ -11,8 +11,8 @@ const MODEL = 'test/model'
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const shown = (request: ModelRequest | undefined) => request!.messages.map(({ role }) => role)
 
-test('words that are put into the mouth of the assistant are history, and no answer to the request', async (context) => {
-  const { client, house, fetch } = await serveFixture(context, { script: [{ text: 'Indeed.' }, { text: 'Indeed.' }] })
+test('an assistant message in a request becomes history and is not part of the response', async (context) => {
+  const { client, fixture, fetch } = await serveFixture(context, { script: [{ text: 'Indeed.' }, { text: 'Indeed.' }] })
   const agent = await client.agents.create({ model: MODEL, include_base_tools: false })
   const messages = [
     { role: 'user', content: 'Who are you?' },
@@ -24,7 +24,7 @@ test('words that are put into the mouth of the assistant are history, and no ans
     reply.messages.map(({ content }: WireValue) => content),
     ['Indeed.'],
   )
-  assert.deepEqual(shown(house.requests.at(-1)), ['user', 'assistant', 'user'])
+  assert.deepEqual(shown(fixture.requests.at(-1)), ['user', 'assistant', 'user'])
   const kept = await history(client, agent.id)
   assert.deepEqual(typesIn(kept), ['user_message', 'assistant_message', 'user_message', 'assistant_message'])
   assert.equal(kept[1].content, 'I am Ada.')
@@ -33,11 +33,11 @@ test('words that are put into the mouth of the assistant are history, and no ans
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } }
   const bad = { messages: [{ role: 'assistant', content: [image] }] }
   assert.equal((await fetch('POST', `/v1/agents/${agent.id}/messages`, bad)).status, 422)
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('an agent may be made with messages, which are there before anything is said', async (context) => {
-  const { client, house, fetch } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
+test('an agent can be created with messages, which come before all others', async (context) => {
+  const { client, fixture, fetch } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
   const sequence = [
     { role: 'user', content: 'Hello' },
     { role: 'assistant', content: 'Good day.' },
@@ -51,43 +51,43 @@ test('an agent may be made with messages, which are there before anything is sai
   )
   assert.deepEqual([before[1].run_id, before[1].step_id], [null, null])
   await client.agents.messages.create(agent.id, { input: 'And?' })
-  assert.deepEqual(shown(house.requests.at(-1)), ['user', 'assistant', 'user'])
+  assert.deepEqual(shown(fixture.requests.at(-1)), ['user', 'assistant', 'user'])
   const fork = await client.conversations.fork('default', { agent_id: agent.id })
   assert.equal((await client.conversations.messages.list(fork.id)).getPaginatedItems().length, 5)
   for (const initial_message_sequence of [[{ role: 'king', content: 'x' }], [{ role: 'user' }], 'x'])
     assert.equal((await fetch('POST', '/v1/agents/', { model: MODEL, initial_message_sequence })).status, 422)
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('skills of the caller are told for one request and are in no prompt that is kept', async (context) => {
-  const { client, house } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
+test('skills of the client are in the prompt of one request and not in the stored prompt', async (context) => {
+  const { client, fixture } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
   const agent = await client.agents.create({ model: MODEL, system: 'Be brief.' })
   const client_skills = [{ name: 'knitting', description: 'makes socks', location: '/skills/knitting.md' }]
   const { id } = await client.conversations.create({ agent_id: agent.id })
   await readStream(await client.conversations.messages.create(id, { input: 'Hello', client_skills } as never))
-  const { system } = house.requests.at(-1)!
+  const { system } = fixture.requests.at(-1)!
   assert.match(system, /^Be brief\./)
   assert.match(system, /knitting: makes socks \(\/skills\/knitting\.md\)/)
   await readStream(
     await client.conversations.messages.create(id, { input: 'x', client_skills, override_system: 'O.' } as never),
   )
-  assert.match(house.requests.at(-1)!.system, /^O\.\n\n<available_skills>/)
+  assert.match(fixture.requests.at(-1)!.system, /^O\.\n\n<available_skills>/)
   await readStream(await client.conversations.messages.create(id, { input: 'Again' } as never))
-  assert.ok(!house.requests.at(-1)!.system.includes('knitting'))
+  assert.ok(!fixture.requests.at(-1)!.system.includes('knitting'))
   const [told] = (
     await client.conversations.messages.list(id, { order: 'asc', limit: 1 })
   ).getPaginatedItems() as WireValue[]
   assert.ok(!told.content.includes('knitting'))
 })
 
-test('a tool that ends the loop ends the turn when it succeeds, and its rule is told', async (context) => {
+test('a tool with an exit_loop rule ends the turn when it succeeds, and the rule is listed', async (context) => {
   let isBroken = true
   const done = tool('done', () => {
     if (!isBroken) return success('done')
     isBroken = false
     throw new Error('not yet')
   })
-  const { client, house } = await serveFixture(context, {
+  const { client, fixture } = await serveFixture(context, {
     tools: [done],
     script: [{ calls: [{ tool: 'done', input: {} }] }, { calls: [{ tool: 'done', input: {} }] }, { text: 'Too much.' }],
   })
@@ -101,13 +101,13 @@ test('a tool that ends the loop ends the turn when it succeeds, and its rule is 
   assert.deepEqual(agent.tool_rules, [rule])
   const reply = (await client.agents.messages.create(agent.id, { input: 'Do it' })) as WireValue
   assert.equal(reply.stop_reason.stop_reason, 'tool_rule')
-  assert.equal(house.requests.length, 2)
+  assert.equal(fixture.requests.length, 2)
   assert.equal((await client.runs.retrieve(reply.usage.run_ids[0])).status, 'completed')
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('the result of a client’s tool may hold images, for the model and for whoever reads it', async (context) => {
-  const { client, house } = await serveFixture(context, {
+test('the result of a client tool can contain images, for the model and in the history', async (context) => {
+  const { client, fixture } = await serveFixture(context, {
     script: [{ calls: [{ tool: 'camera', input: {} }] }, { text: 'A pixel.' }],
   })
   const agent = await client.agents.create({ model: MODEL, include_base_tools: false })
@@ -122,7 +122,7 @@ test('the result of a client’s tool may hold images, for the model and for who
   const body = { messages: [{ type: 'approval', approvals }], client_tools }
   const reply = (await client.agents.messages.create(agent.id, body as never)) as WireValue
   assert.deepEqual(typesIn(reply.messages), ['tool_return_message', 'assistant_message'])
-  const result = house.requests.at(-1)!.messages.findLast(({ role }) => role === 'tool') as WireValue
+  const result = fixture.requests.at(-1)!.messages.findLast(({ role }) => role === 'tool') as WireValue
   assert.equal(result.outcomes[0].images.length, 1)
   const kept = (await history(client, agent.id)).find(({ message_type }) => message_type === 'tool_return_message')
   assert.equal(kept.tool_return, 'seen')

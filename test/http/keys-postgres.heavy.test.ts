@@ -12,7 +12,7 @@ import { KEY } from './fixture-server-process.ts'
 const postgres = await startPostgres()
 const skip = 'skip' in postgres ? postgres.skip : false
 
-/** One of several servers on the same database. */
+/** One server of several on the same database. */
 async function serverFor(context: TestContext): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-keys-'))
   const environment = { HOLDFAST_HOME: home, DATABASE_URL: 'url' in postgres ? postgres.url : '' }
@@ -34,7 +34,7 @@ async function serverFor(context: TestContext): Promise<string> {
   return server.url
 }
 
-test('a key that one server revokes ends on the other, too', { skip, timeout: 60_000 }, async (context) => {
+test('a key that one server revokes is also refused by the other', { skip, timeout: 60_000 }, async (context) => {
   const [one, other] = [await serverFor(context), await serverFor(context)]
   if ('stop' in postgres) context.after(() => postgres.stop())
   const must = async (path: string, body: unknown, key = KEY) => {

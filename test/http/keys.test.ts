@@ -13,8 +13,8 @@ import { requestOf, serveKeyed } from './fixture-keyed-server.ts'
 
 const SAYS = [{ text: 'Hello there.' }]
 
-test('a key is told once; what is kept of it opens nothing', async (context) => {
-  const { as, makeKey, house, log } = await serveKeyed(context)
+test('a key is shown once, and its stored digest does not authenticate', async (context) => {
+  const { as, makeKey, fixture, log } = await serveKeyed(context)
   const made = await makeKey({ scope: 'agent' })
   assert.match(made.key, /^hfk-[0-9a-f]{12}-[0-9a-f]{64}$/)
   assert.equal(made.prefix, made.key.slice(0, 16))
@@ -28,24 +28,24 @@ test('a key is told once; what is kept of it opens nothing', async (context) => 
   assert.equal((await as(made.key)('GET', '/v1/agents')).status, 200)
   for (const wrong of [made.prefix, `${made.prefix}-${'0'.repeat(64)}`, made.key.slice(0, -1), `${made.key}0`, ''])
     assert.equal((await as(wrong)('GET', '/v1/agents')).status, 401, wrong)
-  const kept = await house.context.deps.store.keys.byPrefix(made.prefix)
+  const kept = await fixture.context.deps.store.keys.byPrefix(made.prefix)
   assert.equal((await as(kept!.digest)('GET', '/v1/agents')).status, 401)
 
-  const files = ['holdfast.db', 'holdfast.db-wal', 'chunks.db'].map((name) => join(house.home, name))
+  const files = ['holdfast.db', 'holdfast.db-wal', 'chunks.db'].map((name) => join(fixture.home, name))
   for (const file of files) assert.equal(readFileSync(file).includes(made.key.slice(17)), false, file)
   await as(made.key)('GET', `/v1/agents?name=${made.key}`)
   assert.ok(log.some((line) => line.includes(made.id)))
   assert.equal(log.join('\n').includes(made.key.slice(17)), false)
 })
 
-test('a scope is what the server says it is, and no more can be done with it', async (context) => {
-  const { as, makeKey, house } = await serveKeyed(context, { script: SAYS })
+test('a key can do exactly what its scope allows', async (context) => {
+  const { as, makeKey, fixture } = await serveKeyed(context, { script: SAYS })
   const [reader, worker, admin] = await Promise.all(
     (['read', 'agent', 'admin'] as const).map(async (scope) => as((await makeKey({ scope })).key)),
   )
-  const agent = `/v1/agents/${house.agent.id}`
+  const agent = `/v1/agents/${fixture.agent.id}`
   const hello = { input: 'hi' }
-  const run = await house.ask('hello')
+  const run = await fixture.ask('hello')
   const table = [
     ['GET', '/v1/agents', undefined, 'read'],
     ['GET', agent, undefined, 'read'],
@@ -68,11 +68,11 @@ test('a scope is what the server says it is, and no more can be done with it', a
       assert.equal(status, isAllowed ? 200 : 403, `${ranks[rank]}: ${method} ${path} ${JSON.stringify(answer)}`)
       if (!isAllowed) assert.match((answer as { detail: string }).detail, /scope "|administrators/)
     }
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
-test('whatever belongs to one organization looks missing from another', async (context) => {
-  const { as, makeKey, makeOrganization, house } = await serveKeyed(context, {
+test('resources of one organization look missing to another', async (context) => {
+  const { as, makeKey, makeOrganization, fixture } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'note', input: {} }] }, { text: 'done' }],
     tools: [tool('note')],
   })
@@ -84,19 +84,19 @@ test('whatever belongs to one organization looks missing from another', async (c
     assert.equal(status, 200, JSON.stringify(body))
     return body as T
   }
-  const agent = house.agent.id
+  const agent = fixture.agent.id
   const block = await must<{ id: string }>(ours('POST', '/v1/blocks', { label: 'secret', value: 'ours' }))
   await must(ours('PATCH', `/v1/agents/${agent}/core-memory/blocks/attach/${block.id}`))
   const source = { source_code: 'def ours():\n    """Ours."""\n    return 1\n' }
   const ourTool = await must<{ id: string }>(ours('POST', '/v1/tools', source))
   const [passage] = await must<{ id: string }[]>(ours('POST', `/v1/agents/${agent}/archival-memory`, { text: 'ours' }))
-  const run = await house.ask('hello')
+  const run = await fixture.ask('hello')
   const [step] = await must<{ id: string }[]>(ours('GET', `/v1/runs/${run.id}/steps`))
   const [message] = await must<{ id: string }[]>(ours('GET', `/v1/agents/${agent}/messages`))
   const user = await must<{ id: string }>(ours('POST', '/v1/users', { name: 'Bo' }))
   const key = await makeKey({ scope: 'read' })
   const theirAgent = await must<{ id: string }>(theirs('POST', '/v1/agents', { name: 'spy', model: 'test/model' }))
-  const conversation = house.conversationId
+  const conversation = fixture.conversationId
 
   const missing: [string, string, unknown?][] = [
     ['GET', `/v1/agents/${agent}`],
@@ -189,7 +189,7 @@ test('whatever belongs to one organization looks missing from another', async (c
   }
   const { paths } = await must<{ paths: Record<string, object> }>(ours('GET', '/openapi.json'))
   for (const [path, methods] of Object.entries(paths)) {
-    // Servers of MCP are not talked to in this house.
+    // This fixture does not connect to MCP servers.
     if (!path.includes('{') || path.startsWith('/v1/mcp-servers')) continue
     const named = path.replaceAll(
       /\{(\w+)\}/g,
@@ -219,7 +219,7 @@ test('whatever belongs to one organization looks missing from another', async (c
   assert.equal((await as(key.key)('GET', '/v1/agents')).status, 200)
 })
 
-test('an agent of another organization runs with the models of the server', async (context) => {
+test('an agent of another organization uses the models of the server', async (context) => {
   const { url, makeKey, makeOrganization } = await serveKeyed(context, { script: SAYS })
   const organization_id = await makeOrganization('other')
   const { key } = await makeKey({ scope: 'agent', organization_id })
@@ -230,17 +230,22 @@ test('an agent of another organization runs with the models of the server', asyn
   assert.ok((await client.models.list()).length > 0)
 })
 
-test('a revoked key opens nothing, and what it held open ends within a second', async (context) => {
+test('a revoked key is refused, and its open requests end within a second', async (context) => {
   const stuck = gate()
   context.after(() => stuck.open())
-  const { url, as, makeKey, house } = await serveKeyed(context, {
+  const { url, as, makeKey, fixture } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'wait', input: {} }] }, { text: 'done' }],
     tools: [tool('wait', () => stuck.promise.then(() => ({ type: 'success', text: 'done' })) as never)],
   })
   const revokers = {
     'over HTTP': (id: string) => as()('DELETE', `/v1/keys/${id}`),
     'by another process': async (id: string) => {
-      const { store, chunks } = await openSqliteStore({ home: house.home, clock, durability: 'relaxed', role: 'guest' })
+      const { store, chunks } = await openSqliteStore({
+        home: fixture.home,
+        clock,
+        durability: 'relaxed',
+        role: 'guest',
+      })
       await store.keys.revoke(DEFAULT_ORGANIZATION, id as KeyId, {
         id: `audit-${randomness.uuid()}`,
         at: clock.now(),
@@ -284,7 +289,7 @@ test('a revoked key opens nothing, and what it held open ends within a second', 
       [401, 'Unauthorized: this key was revoked.'],
     )
     const runs = (await as()('GET', `/v1/runs?agent_id=${agent.id}&active=true`)).body as unknown[]
-    assert.equal(runs.length, 2, 'the runs themselves go on')
+    assert.equal(runs.length, 2, 'the runs continue')
   }
 })
 
@@ -302,7 +307,7 @@ test('a key that has expired is refused', async (context) => {
   assert.equal(past.status, 422)
 })
 
-test('with a user all of its keys go', async (context) => {
+test('deleting a user revokes all of its keys', async (context) => {
   const { as, makeKey } = await serveKeyed(context)
   const { body } = await as()('POST', '/v1/users', { name: 'Bo' })
   const user = body as { id: string }
@@ -314,8 +319,8 @@ test('with a user all of its keys go', async (context) => {
   assert.deepEqual((await as()('GET', '/v1/users')).body, [])
 })
 
-test('the audit log tells who did what, and what was refused, and nothing that is secret', async (context) => {
-  const { as, makeKey, house } = await serveKeyed(context)
+test('the audit log has every action and refusal with its actor, and no secrets', async (context) => {
+  const { as, makeKey, fixture } = await serveKeyed(context)
   const worker = await makeKey({ scope: 'agent' })
   const block = (await as(worker.key)('POST', '/v1/blocks', { label: 'l', value: 'what was said' })).body as {
     id: string
@@ -350,19 +355,19 @@ test('the audit log tells who did what, and what was refused, and nothing that i
   assert.ok(lines.every(({ from }) => from === '127.0.0.1'))
   const text = JSON.stringify(lines)
   for (const secret of [worker.key, 'not-a-key-at-all', 'what was said']) assert.equal(text.includes(secret), false)
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
-test('the audit log tells who answered an approval, also in a stream that was left', async (context) => {
-  const { as, makeKey, house, url } = await serveKeyed(context, {
+test('the audit log names who answered an approval, also if the stream was abandoned', async (context) => {
+  const { as, makeKey, fixture, url } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'send', input: {} }] }, { text: 'sent' }],
     tools: [tool('send', undefined, { needsApproval: true })],
   })
   const worker = await makeKey({ scope: 'agent' })
-  const path = `${url}/v1/agents/${house.agent.id}/messages`
+  const path = `${url}/v1/agents/${fixture.agent.id}/messages`
   for (const way of ['', '/stream']) {
-    const run = await house.ask('send it')
-    const events = await house.events(run.id)
+    const run = await fixture.ask('send it')
+    const events = await fixture.events(run.id)
     const answer = events.find((event) => event.type === 'answer-received')!
     const messages = [
       { type: 'approval', approvals: [{ type: 'approval', tool_call_id: answer.calls[0]!.callId, approve: true }] },

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import { isSent, listenForCallbacks, waitForCallback } from './callback-listener.ts'
 import { MODEL, openServer } from './fixture-server-process.ts'
 
-/** kill -9 after the callback was heard and before anybody could write down that it was. */
+/** kill -9 after the webhook was called and before the response could be stored. */
 export async function callsAgainAfterKill(context: TestContext, environment: Record<string, string> = {}) {
   const listener = await listenForCallbacks((response, count) => {
     if (count > 1) response.end()

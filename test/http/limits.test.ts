@@ -9,7 +9,7 @@ import { KEY } from './fixture-server-process.ts'
 
 const soon = () => clock.sleep(10, new AbortController().signal)
 
-test('a body that is too large or too deep is refused in words, and nothing is made of it', async (context) => {
+test('a body that is too large or too deep is refused with a reason and creates nothing', async (context) => {
   const { as } = await serveKeyed(context, { limits: { bodyBytes: 2048, jsonDepth: 8 } })
   const block = (value: unknown) => ({ label: 'l', value: 'v', metadata: value })
   const large = await as()('POST', '/v1/blocks', block({ text: 'x'.repeat(3000) }))
@@ -22,7 +22,7 @@ test('a body that is too large or too deep is refused in words, and nothing is m
   assert.equal(((await as()('GET', '/v1/blocks')).body as unknown[]).length, 1)
 })
 
-test('a key that asks too often is told when to come back; others are not disturbed', async (context) => {
+test('a key over its rate limit gets 429 with retry-after; other keys are not affected', async (context) => {
   const { as, makeKey } = await serveKeyed(context, { limits: { requestsPerSecond: 2 } })
   const [one, other] = [await makeKey({ scope: 'read' }), await makeKey({ scope: 'read' })]
   const statuses: number[] = []
@@ -38,7 +38,7 @@ test('a key that asks too often is told when to come back; others are not distur
   while ((await as(one.key)('GET', '/v1/agents')).status === 429) await soon()
 })
 
-test('guesses are counted by address, whatever else they show, and lock nobody out who has a key', async (context) => {
+test('requests without a valid key are rate-limited by address, and valid keys at that address still work', async (context) => {
   const { as, makeKey } = await serveKeyed(context, { limits: { refusalsPerMinute: 5 } })
   const { key } = await makeKey({ scope: 'read' })
   const guesses: number[] = []
@@ -53,13 +53,13 @@ test('guesses are counted by address, whatever else they show, and lock nobody o
   assert.equal(lines.filter(({ outcome }) => outcome === 'refused').length, 5)
 })
 
-test('turns of a key and of an agent are counted, and end', async (context) => {
+test('the running turns of a key and of an agent are limited, and ended turns no longer count', async (context) => {
   const gates = [gate(), gate(), gate(), gate()]
   context.after(() => {
     for (const one of gates) one.open()
   })
   let turn = 0
-  const { as, makeKey, house, url } = await serveKeyed(context, {
+  const { as, makeKey, fixture, url } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'wait', input: {} }] }, { text: 'done' }],
     tools: [
       tool('wait', async () => {
@@ -70,14 +70,14 @@ test('turns of a key and of an agent are counted, and end', async (context) => {
     limits: { turnsPerKey: 1, turnsPerAgent: 2 },
   })
   const newAgent = async (name: string) => {
-    const wish = { name, model: 'test/model', tools: ['wait'] }
-    return ((await as()('POST', '/v1/agents', wish)).body as { id: string }).id
+    const body = { name, model: 'test/model', tools: ['wait'] }
+    return ((await as()('POST', '/v1/agents', body)).body as { id: string }).id
   }
   const [one, other] = [await newAgent('one'), await newAgent('other')]
   const keys = await Promise.all([1, 2, 3].map(() => makeKey({ scope: 'agent' })))
   const send = (key: string, agent: string) => as(key)('POST', `/v1/agents/${agent}/messages/async`, { input: 'hi' })
   const running = async (count: number) => {
-    while (house.context.engine!.dispatcher.running().length !== count) await soon()
+    while (fixture.context.engine!.dispatcher.running().length !== count) await soon()
   }
   assert.equal((await send(keys[0]!.key, one)).status, 200)
   await running(1)
@@ -94,7 +94,7 @@ test('turns of a key and of an agent are counted, and end', async (context) => {
   const third = await send(keys[2]!.key, one)
   assert.equal(third.status, 429)
   assert.match((third.body as { detail: string }).detail, /The agent has 2 turns running/)
-  assert.equal((await send(KEY, one)).status, 200, 'whoever runs the server has no such limit')
+  assert.equal((await send(KEY, one)).status, 200, 'the key of the home has no such limit')
 
   for (const one of gates) one.open()
   await second.text()
@@ -103,16 +103,16 @@ test('turns of a key and of an agent are counted, and end', async (context) => {
   await running(0)
 })
 
-test('a key holds only so much open', async (context) => {
+test('the open requests of a key are limited', async (context) => {
   const stuck = gate()
   context.after(() => stuck.open())
-  const { as, makeKey, house, url } = await serveKeyed(context, {
+  const { as, makeKey, fixture, url } = await serveKeyed(context, {
     script: [{ calls: [{ tool: 'wait', input: {} }] }, { text: 'done' }],
     tools: [tool('wait', () => stuck.promise.then(() => success('waited')))],
     limits: { openRequestsPerKey: 2 },
   })
   const { key } = await makeKey({ scope: 'read' })
-  const runId = await house.send('hello')
+  const runId = await fixture.send('hello')
   const leave = new AbortController()
   const open = () =>
     fetch(`${url}/v1/runs/${runId}/stream`, { method: 'POST', signal: leave.signal, ...requestOf(key, {}) })
@@ -124,18 +124,18 @@ test('a key holds only so much open', async (context) => {
   while ((await as(key)('GET', '/v1/agents')).status === 429) await soon()
 })
 
-test('whoever takes too long to say what they want is cut off, and the others are served', async (context) => {
+test('a request that arrives too slowly is cut off, and others are served', async (context) => {
   const { as, url } = await serveKeyed(context, { limits: { headersMs: 300, requestMs: 600 } })
   const { port } = new URL(url)
   const slow = (text: string) =>
     new Promise<string>((resolve) => {
-      let said = ''
+      let received = ''
       const socket = connect(Number(port), '127.0.0.1', () => socket.write(text))
       socket.on('data', (bytes) => {
-        said += bytes
+        received += bytes
       })
       socket.on('error', () => {})
-      socket.on('close', () => resolve(said))
+      socket.on('close', () => resolve(received))
     })
   const head = `POST /v1/blocks HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${KEY}\r\n`
   const cut = [slow('GET /v1/agents HT'), slow(`${head}content-type: application/json\r\ncontent-length: 9\r\n\r\n{`)]
@@ -143,7 +143,7 @@ test('whoever takes too long to say what they want is cut off, and the others ar
   for (const answer of await Promise.all(cut)) assert.match(answer, /^HTTP\/1\.1 408/)
 })
 
-test('no route is open without a key, with a wrong one, or with one that was revoked', async (context) => {
+test('no route accepts a missing, wrong or revoked key', async (context) => {
   const { as, makeKey, url } = await serveKeyed(context, { limits: { refusalsPerMinute: 100_000 } })
   const revoked = await makeKey({ scope: 'admin' })
   await as()('DELETE', `/v1/keys/${revoked.id}`)

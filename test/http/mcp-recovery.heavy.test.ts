@@ -10,7 +10,7 @@ const HINTS: Record<string, ServedTool['annotations']> = {
   save: { idempotentHint: true },
 }
 
-test('after kill -9 in the middle of a call: what may not happen twice is not sent again, what may is, under the same key', async (t) => {
+test('after kill -9 during an MCP call, a call that must not happen twice is not repeated, and an idempotent one is, under the same key', async (t) => {
   let isDead = false
   const remote = await startMcpServer(
     NAMES.map((name) => ({

@@ -16,7 +16,7 @@ import { KEY } from './fixture-server-process.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'holdfast-mcp-http-'))
 const faults: unknown[] = []
-/** What the model says in each turn, one answer after the other. */
+/** The answers of the model, in order. */
 let script: Answer[] = []
 let app: App
 let server: RunningServer
@@ -69,7 +69,7 @@ after(async () => {
 
 let made = 0
 
-/** Gone with its tools when the test is over. */
+/** Deleted with its tools when the test ends. */
 async function addServer(
   t: TestContext,
   config: object = { mcp_server_type: 'streamable_http', server_url: remote.url },
@@ -104,11 +104,11 @@ const raw = async (method: string, path: string, body?: unknown, headers: Record
     headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...headers },
     ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
   })
-  const said = await response.text()
-  return { status: response.status, headers: response.headers, body: said ? JSON.parse(said) : undefined }
+  const answer = await response.text()
+  return { status: response.status, headers: response.headers, body: answer ? JSON.parse(answer) : undefined }
 }
 
-test('each type of server is made, shown, changed in part, listed and deleted', async (t) => {
+test('an MCP server of each type is created, shown, updated in part, listed and deleted', async (t) => {
   const configs = [
     { mcp_server_type: 'stdio', command: 'node', args: ['x.js'], env: { API_KEY: 'env-secret-value' } },
     ...['sse', 'streamable_http'].map((mcp_server_type) => ({
@@ -145,7 +145,7 @@ test('each type of server is made, shown, changed in part, listed and deleted', 
   }
 })
 
-test('what is wrong with a server is said, and nothing of it is kept', async (t) => {
+test('an invalid MCP server is refused with a reason and not stored', async (t) => {
   const known = await client.mcpServers.list()
   const refused = async (body: unknown, status: number) => {
     const answer = await raw('POST', '/v1/mcp-servers/', body)
@@ -171,7 +171,7 @@ test('what is wrong with a server is said, and nothing of it is kept', async (t)
   assert.equal((await raw('PATCH', `/v1/mcp-servers/${taken.id}`, { server_name: 'y' })).status, 404)
 })
 
-test('secrets are on disk as ciphertext only; what was shown may be sent back, and null takes one away', async (t) => {
+test('secrets are stored encrypted only; a masked value that is sent back keeps the secret, and null removes it', async (t) => {
   const token = 'very-secret-token-0815'
   const guarded = await startRemote(t, [book])
   const { id } = await addServer(t, {
@@ -201,7 +201,7 @@ test('secrets are on disk as ciphertext only; what was shown may be sent back, a
 })
 
 for (const type of ['streamable_http', 'sse']) {
-  test(`${type}: an agent calls the tools of a server in a turn, one after the other`, async (t) => {
+  test(`${type}: an agent calls the tools of an MCP server one after the other in a turn`, async (t) => {
     const server_url = type === 'sse' ? remote.sseUrl : remote.url
     const { id, server_name, connection } = await addServer(t, { mcp_server_type: type, server_url })
     assert.equal(connection.state, 'reached')
@@ -233,7 +233,7 @@ for (const type of ['streamable_http', 'sse']) {
   })
 }
 
-test('a server that cannot be reached is kept and says so; a refresh finds it when it is back', async (t) => {
+test('an unreachable MCP server is stored with its error, and a refresh connects when it is back', async (t) => {
   const gone = await startMcpServer([])
   await gone.close()
   const { id, connection } = await addServer(t, { server_url: gone.url })
@@ -247,7 +247,7 @@ test('a server that cannot be reached is kept and says so; a refresh finds it wh
   assert.deepEqual(await client.mcpServers.refresh(id), { added: ['forecast', 'book'], updated: [], deleted: [] })
 })
 
-test('a refresh tells what changed; what people decided about a tool stays, and what is gone leaves its agents', async (t) => {
+test('a refresh reports what changed, keeps the settings of tools, and detaches removed tools from agents', async (t) => {
   const changing = await startRemote(t, [
     { ...book, name: 'keep' },
     { ...book, name: 'drop' },
@@ -269,7 +269,7 @@ test('a refresh tells what changed; what people decided about a tool stays, and 
   assert.deepEqual(names, ['keep'])
 })
 
-test('a tool with the name of one of ours, or of another server’s, is there under a longer name', async (t) => {
+test('a tool whose name a builtin or another MCP server already has gets a longer name', async (t) => {
   const odd = await startRemote(t, [
     { ...book, name: 'roll_dice' },
     { ...book, name: 'a.b/c' },
@@ -286,7 +286,7 @@ test('a tool with the name of one of ours, or of another server’s, is there un
   )
 })
 
-test('a cancelled run stops its call at the server; a long answer is cut and kept whole', async (t) => {
+test('a cancelled run cancels its MCP call, and a long result is truncated for the model and stored whole', async (t) => {
   const called = Promise.withResolvers<void>()
   const slow = await startRemote(t, [
     {
@@ -314,7 +314,7 @@ test('a cancelled run stops its call at the server; a long answer is cut and kep
   assert.ok(slow.calls.find(({ tool }) => tool === 'wait')?.isCancelled)
 })
 
-test('a tool is run by hand, of a server or of an agent; a repeat of one that may have run is refused', async (t) => {
+test('a tool of a server or an agent can be run directly; a retry of a call that may have run is refused', async (t) => {
   const { id } = await addServer(t)
   const [sunny, trip] = await client.mcpServers.tools.list(id)
   const place = { city: 'Oslo' }
@@ -345,7 +345,7 @@ test('a tool is run by hand, of a server or of an agent; a repeat of one that ma
   assert.equal((await raw('POST', `${path}/${trip!.id}/run`, { args: [] })).status, 422)
 })
 
-test('tools are found by their words, tags and types, the best first', async (t) => {
+test('tools are found by words, tags and types, the best first', async (t) => {
   const { server_name } = await addServer(t)
   const search = async (body: object) => (await client.tools.search(body)).map(({ tool }) => tool.name)
   assert.equal((await search({ query: 'book a trip' }))[0], 'book')
@@ -354,14 +354,14 @@ test('tools are found by their words, tags and types, the best first', async (t)
   assert.deepEqual(await search({ query: 'xylophone' }), [])
 })
 
-test('a program is kept and not started: refreshing says so, with 501', async (t) => {
+test('a stdio server is stored and not started, and refreshing it answers 501', async (t) => {
   const { id, connection } = await addServer(t, { command: 'node', args: [] })
   assert.equal(connection.state, 'waits_for_sandbox')
   assert.equal((await raw('PATCH', `/v1/mcp-servers/${id}/refresh`)).status, 501)
   assert.deepEqual(await client.mcpServers.tools.list(id), [])
 })
 
-test('where the server connects to is said by administrators; other keys may look, and use the tools', async (t) => {
+test('only administrators register MCP servers; other keys can list them and use their tools', async (t) => {
   const { id } = await addServer(t)
   const [sunny] = await client.mcpServers.tools.list(id)
   const made = await raw('POST', '/v1/keys', { name: 'app', scope: 'agent' })
@@ -378,14 +378,14 @@ test('where the server connects to is said by administrators; other keys may loo
   assert.equal(await statusOf('POST', `/${id}/tools/${sunny!.id}/run`, run), 200)
 })
 
-test('another organization names its own servers, on the public internet and nowhere else', async (t) => {
+test('another organization can register its own MCP servers, on the public internet only', async (t) => {
   const organization = await raw('POST', '/v1/organizations', { name: 'Elsewhere' })
   const keyOf = async (scope: string) => {
     const made = await raw('POST', '/v1/keys', { name: scope, scope, organization_id: organization.body.id })
     return { authorization: `Bearer ${made.body.key}` }
   }
   const admin = await keyOf('admin')
-  const asked = remote.requests.length
+  const requestsBefore = remote.requests.length
   const { port } = new URL(remote.url)
   const make = (config: object, key = admin) => raw('POST', '/v1/mcp-servers/', { server_name: 'theirs', config }, key)
   const bad = [
@@ -398,7 +398,7 @@ test('another organization names its own servers, on the public internet and now
   assert.equal((await make({ command: 'node', args: [] })).status, 422)
   assert.equal((await make({ server_url: 'https://example.com/mcp' }, await keyOf('agent'))).status, 403)
 
-  // What a name leads to is seen only when it is asked.
+  // A host name is resolved only when the server is called.
   const name = await findLocalHostname()
   if (!name) return t.diagnostic('no name leads to this machine')
   const server_url = `https://${name}:${port}/mcp`
@@ -411,5 +411,5 @@ test('another organization names its own servers, on the public internet and now
   assert.equal((await raw('PATCH', `/v1/mcp-servers/${body.id}/refresh`, {}, admin)).status, 502)
   assert.equal((await raw('GET', `/v1/mcp-servers/${body.id}`)).status, 404)
   assert.equal((await raw('DELETE', `/v1/mcp-servers/${body.id}`, undefined, admin)).status, 204)
-  assert.equal(remote.requests.length, asked)
+  assert.equal(remote.requests.length, requestsBefore)
 })

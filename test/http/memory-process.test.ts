@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { serveFor } from './fixture-server-process.ts'
 
-test('a server process that is killed after an edit was told has the edit, the prompt and the tools when it is back', async (t) => {
+test('a server process that is killed after it acknowledged an edit has the edit, the prompt and the tools after the restart', async (t) => {
   const served = await serveFor(t)
   const { client, simulator } = served
   const made = await client.agents.create({

@@ -7,7 +7,7 @@ import { serveFixture, statusOf } from './fixture-resource-server.ts'
 const MODEL = 'test/model'
 
 test('a block that two agents share is edited once and seen by both', async (context) => {
-  const { client, house } = await serveFixture(context)
+  const { client, fixture } = await serveFixture(context)
   const shared = await client.blocks.create({
     label: 'shared',
     value: 'old',
@@ -35,11 +35,11 @@ test('a block that two agents share is edited once and seen by both', async (con
   await client.blocks.delete(shared.id)
   assert.equal(await statusOf(client.blocks.retrieve(shared.id)), 404)
   assert.deepEqual((await client.agents.blocks.list(one.id)).getPaginatedItems(), [])
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
-test('blocks are listed by label, keep their order on an agent, and hold to their limits', async (context) => {
-  const { client, fetch, house } = await serveFixture(context)
+test('blocks are listed by label, keep their order on an agent, and keep to their limits', async (context) => {
+  const { client, fetch, fixture } = await serveFixture(context)
   const labels = Array.from({ length: 12 }, (_, index) => `label_${(index * 7) % 12}`)
   const agent = await client.agents.create({
     model: MODEL,
@@ -73,7 +73,7 @@ test('blocks are listed by label, keep their order on an agent, and hold to thei
   assert.equal((await fetch('GET', `/v1/blocks/block-${randomUUID()}`)).status, 404)
   assert.equal((await fetch('PATCH', `/v1/blocks/${id}`, '{"value": ')).status, 422)
   assert.equal((await client.blocks.create({ label: 'nul', value: 'a\0b' })).value, 'ab')
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
 test('a memory tool edits a block over the wire and refuses a read-only one', async (context) => {
@@ -99,7 +99,7 @@ const SOURCE =
 
 test('a tool is read from its source, replaced by name, attached, detached and deleted', async (context) => {
   const model = queueModel([calls('weather', '{"city":"Bergen"}'), says('I cannot tell.')])
-  const { client, fetch, house } = await serveFixture(context, { providers: () => ({ test: model }) })
+  const { client, fetch, fixture } = await serveFixture(context, { providers: () => ({ test: model }) })
   const made = await client.tools.create({ source_code: SOURCE, tags: ['t'] })
   assert.deepEqual([made.name, made.description, made.tool_type], ['weather', 'Tells the weather.', 'custom'])
   assert.deepEqual((made.json_schema as { parameters: { required: string[] } }).parameters.required, ['city'])
@@ -142,11 +142,11 @@ test('a tool is read from its source, replaced by name, attached, detached and d
   for await (const tool of client.tools.list({ limit: 2 })) all.push(tool.id)
   assert.equal(new Set(all).size, all.length)
   assert.ok(all.length >= 6)
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
-test('passages are put away, listed, found by words and tags, and deleted', async (context) => {
-  const { client, fetch, house } = await serveFixture(context)
+test('passages are inserted, listed, found by words and tags, and deleted', async (context) => {
+  const { client, fetch, fixture } = await serveFixture(context)
   const agent = await client.agents.create({ model: MODEL })
   const [first] = await client.agents.passages.create(agent.id, {
     text: 'The harbor of Bergen',
@@ -173,5 +173,5 @@ test('passages are put away, listed, found by words and tags, and deleted', asyn
   assert.equal(await statusOf(client.agents.passages.create(agent.id, { text: '' })), 422)
   assert.equal(await statusOf(client.agents.passages.create(agent.id, { text: 'x', created_at: 'noon' })), 422)
   assert.equal((await fetch('GET', `/v1/agents/${agent.id}/archival-memory/search?query=x&top_k=0`)).status, 422)
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })

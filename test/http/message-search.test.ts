@@ -7,7 +7,7 @@ import { isSystemPrompt, readStream, type WireValue } from './send-modes.ts'
 const MODEL = 'test/model'
 const hello = (content: string) => ({ messages: [{ role: 'user', content }] }) as never
 
-test('what was said is found by its words, of all agents, of one, or in one conversation', async (context) => {
+test('messages are found by words: of all agents, of one agent, or in one conversation', async (context) => {
   const { client, fetch } = await serveFixture(context, { script: [{ text: 'The kettle text is on.' }] })
   const ada = await client.agents.create({ model: MODEL })
   const bob = await client.agents.create({ model: MODEL })
@@ -21,10 +21,10 @@ test('what was said is found by its words, of all agents, of one, or in one conv
     (await client.messages.search({ query, ...more } as never)) as WireValue[]
   for (const search_mode of ['fts', 'vector', 'hybrid']) {
     const found = await find('blue WHALES', { search_mode })
-    assert.equal(found.length, 3, 'what a fork copied is found once')
+    assert.equal(found.length, 3, 'a message copied by a fork is found once')
     assert.equal(found[0].content, 'Blue whales sing "low" songs')
     assert.deepEqual([found[0].message_type, found[0].agent_id], ['user_message', ada.id])
-    // Found by words alone, whatever was asked for, and it says so.
+    // Every mode searches by words only here, and the ranks say so.
     assert.deepEqual(
       found.map(({ fts_rank, vector_rank }) => [fts_rank, vector_rank]),
       [
@@ -40,13 +40,13 @@ test('what was said is found by its words, of all agents, of one, or in one conv
   assert.equal((await contents('whales', { limit: 2 })).length, 2)
   assert.deepEqual(await contents('whales', { end_date: '2020-01-01' }), [])
   assert.equal((await contents('kettle', { start_date: '2020-01-01' })).length, 3)
-  // Words that only the store's own spelling of a message has are in no message.
+  // JSON keys of the stored form are not part of the searchable text.
   for (const word of ['role', 'content', 'calls']) assert.deepEqual(await contents(word), [], word)
   assert.equal((await contents('text')).length, 3)
   assert.deepEqual(await contents('%'), await contents(''))
 
   await client.conversations.delete(talk.id)
-  assert.equal((await contents('nothing but')).length, 1, 'the copy in the fork is left')
+  assert.equal((await contents('nothing but')).length, 1, 'the copy in the fork remains')
 
   const bad: [object, number][] = [
     [{}, 422],
@@ -61,7 +61,7 @@ test('what was said is found by its words, of all agents, of one, or in one conv
     assert.equal((await fetch('POST', '/v1/messages/search', body)).status, status, JSON.stringify(body))
 })
 
-test('the messages of all agents are listed, the newest first', async (context) => {
+test('the messages of all agents are listed, newest first', async (context) => {
   const { client } = await serveFixture(context, { script: [{ text: 'Yes.' }] })
   const ids = [await client.agents.create({ model: MODEL }), await client.agents.create({ model: MODEL })]
   for (const [index, { id }] of ids.entries()) await client.agents.messages.create(id, hello(`word ${index}`))
@@ -81,7 +81,7 @@ test('the messages of all agents are listed, the newest first', async (context) 
   assert.ok(!all.some(isSystemPrompt))
 })
 
-test('passages are found among those of all agents', async (context) => {
+test('passages of all agents can be searched', async (context) => {
   const { client, fetch } = await serveFixture(context)
   const ada = await client.agents.create({ model: MODEL })
   const bob = await client.agents.create({ model: MODEL })

@@ -11,7 +11,7 @@ import { waitForRun } from '../../src/service/runs/watch-run.ts'
 import { newHome } from '../cli/holdfast.ts'
 import { KEY } from './fixture-server-process.ts'
 
-test('somebody who is woken at night sees what runs, what waits and for how long, what fails and what it costs', async (t) => {
+test('metrics show running runs, queued runs and their age, failures and tokens', async (t) => {
   const environment = { HOLDFAST_HOME: newHome(t), HOLDFAST_MAX_RUNNING_TURNS: '1' }
   const test = newScriptedProvider({ clock: realClock, scriptFor: () => scriptOf({ text: 'Hello.' }) })
   const open = () => openApp({ environment, role: 'owner', providers: { test } })

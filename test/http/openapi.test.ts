@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { OpenApi } from '../../src/http/openapi.ts'
 import { serveFixture } from './fixture-resource-server.ts'
 
-test('the API describes itself: every path, its parameters and bodies, in a document that holds together', async (t) => {
+test('the OpenAPI document describes every path with its parameters and bodies, and its references resolve', async (t) => {
   const { fetch } = await serveFixture(t)
   const { body } = await fetch('GET', '/openapi.json')
   const { openapi, paths, components, info } = body as OpenApi
@@ -32,7 +32,7 @@ test('the API describes itself: every path, its parameters and bodies, in a docu
   assert.ok('stream_tokens' in (send.properties as object))
 })
 
-test('the page for people needs no key, nothing from elsewhere and no script, and shows a line for each route', async (t) => {
+test('the API page needs no key, no external resources and no scripts, and lists every route', async (t) => {
   const { client, fetch } = await serveFixture(t)
   const { paths } = (await fetch('GET', '/openapi.json')).body as OpenApi
   const response = await globalThis.fetch(`${client.baseURL}/`)
@@ -40,7 +40,7 @@ test('the page for people needs no key, nothing from elsewhere and no script, an
   assert.match(response.headers.get('content-security-policy') ?? '', /default-src 'none'/)
   const page = await response.text()
   const count = Object.values(paths).flatMap(Object.keys).length
-  assert.equal(page.match(/<details id="(?!shape-)/g)?.length, count)
+  assert.equal(page.match(/<details id="(?!schema-)/g)?.length, count)
   assert.equal(page.match(/curl -sN/g)?.length, count)
   assert.doesNotMatch(page, /<script|<img|<link|url\(|@import|src=/)
 })

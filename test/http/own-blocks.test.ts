@@ -10,12 +10,12 @@ const remember = (label: string, text: string) => ({
   calls: [{ tool: 'memory_insert', input: { label, new_string: text } }],
 })
 
-/** As newer clients ask for it. */
+/** A field of newer clients, which the types of this one do not have. */
 const withOwn = async (client: Letta, agent_id: string, isolated_block_labels: string[]): Promise<WireValue> =>
   client.conversations.create({ agent_id, isolated_block_labels } as never) as Promise<WireValue>
 
-test('a block that a conversation has a copy of is edited there alone; the others are shared as before', async (context) => {
-  const { client, house } = await serveFixture(context, {
+test('an edit of an isolated block changes the copy of its conversation only; other blocks stay shared', async (context) => {
+  const { client, fixture } = await serveFixture(context, {
     script: [remember('human', 'Likes tea.'), remember('rules', 'Be kind.'), { text: 'Noted.' }],
   })
   const memory_blocks = [
@@ -33,25 +33,25 @@ test('a block that a conversation has a copy of is edited there alone; the other
   const [ownId] = own.isolated_block_ids
   assert.match((await client.blocks.retrieve(ownId!)).value, /Name: Ada\.\nLikes tea\./)
 
-  // Compiled anew, each is told its own.
+  // After recompiling, each conversation has its own copy in the prompt.
   await client.conversations.recompile(own.id)
   await readStream(await client.conversations.messages.create(own.id, { input: 'x' } as never))
-  assert.match(house.requests.at(-1)!.system, /Likes tea/)
+  assert.match(fixture.requests.at(-1)!.system, /Likes tea/)
   const other = await client.conversations.create({ agent_id: agent.id })
   await readStream(await client.conversations.messages.create(other.id, { input: 'x' } as never))
-  assert.ok(!house.requests.at(-1)!.system.includes('Likes tea'))
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.ok(!fixture.requests.at(-1)!.system.includes('Likes tea'))
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('a fork has copies of its own, and copies go with their conversation', async (context) => {
+test('a fork has its own copies of isolated blocks, and deleting a conversation deletes its copies', async (context) => {
   const { client } = await serveFixture(context, { script: [{ text: 'Hi.' }] })
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'Name: Ada.' }] })
   const blockCount = async () => (await client.blocks.list()).getPaginatedItems().length
   const before = await blockCount()
   const own = await withOwn(client, agent.id, ['human'])
   const fork = await client.conversations.fork(own.id)
-  const retold = (await client.conversations.update(own.id, { summary: 'Tea' })) as WireValue
-  assert.deepEqual(retold.isolated_block_ids, own.isolated_block_ids)
+  const updated = (await client.conversations.update(own.id, { summary: 'Tea' })) as WireValue
+  assert.deepEqual(updated.isolated_block_ids, own.isolated_block_ids)
   const forked = (await client.conversations.retrieve(fork.id)) as WireValue
   assert.equal(forked.isolated_block_ids.length, 1)
   assert.notDeepEqual(forked.isolated_block_ids, own.isolated_block_ids)
@@ -59,11 +59,11 @@ test('a fork has copies of its own, and copies go with their conversation', asyn
   await client.conversations.delete(own.id)
   assert.equal(await blockCount(), before + 1)
   await client.agents.delete(agent.id)
-  // The shared block belongs to nobody in particular and stays.
+  // The shared block belongs to no conversation and stays.
   assert.equal(await blockCount(), before)
 })
 
-test('a label the agent does not have makes no conversation, and the answer names those it has', async (context) => {
+test('an unknown block label creates no conversation, and the error names the existing labels', async (context) => {
   const { client, fetch } = await serveFixture(context)
   const agent = await client.agents.create({ model: MODEL, memory_blocks: [{ label: 'human', value: 'Ada' }] })
   const path = `/v1/conversations/?agent_id=${agent.id}`

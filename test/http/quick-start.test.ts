@@ -7,7 +7,7 @@ import { KEY, serveFor } from './fixture-server-process.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../examples/quick-start.ts', import.meta.url))
 
-test('the quick start runs with nothing but an address and a key', async (t) => {
+test('the quick start runs with only a URL and a key', async (t) => {
   const { url } = await serveFor(t)
   const env = { PATH: process.env.PATH, LETTA_BASE_URL: url(), LETTA_API_KEY: KEY }
   const { stdout } = await promisify(execFile)(process.execPath, [SCRIPT], { env, timeout: 60_000 })

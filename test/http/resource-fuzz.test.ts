@@ -71,10 +71,10 @@ const odd = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 )
 
-test('no body and no query makes a resource route answer with a fault of ours', {
+test('no body and no query makes a resource route answer with an internal error', {
   timeout: 90_000,
 }, async (context) => {
-  const { client, fetch, house } = await serveFixture(context)
+  const { client, fetch, fixture } = await serveFixture(context)
   const agent = await client.agents.create({ model: 'test/model', memory_blocks: [{ label: 'human', value: 'x' }] })
   const block = agent.blocks[0]!.id
   const { id: tool } = await client.tools.create({ source_code: 'def mine(a: int):\n    pass' })
@@ -113,7 +113,7 @@ test('no body and no query makes a resource route answer with a fault of ours', 
     }),
     { numRuns: caseCount(2_400) },
   )
-  assert.deepEqual(house.faults, [])
+  assert.deepEqual(fixture.faults, [])
 })
 
 function queryOf(fields: Record<string, unknown>): string {

@@ -12,7 +12,7 @@ import { KEY } from './fixture-server-process.ts'
 
 const auth = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
 
-test('a stream that is older than streams are kept is gone, and says so; what was said is still there', async (t) => {
+test('a stream past its retention time is gone with a 410 that says so; the messages are still there', async (t) => {
   // A tenth of a second, in days.
   const environment = { HOLDFAST_HOME: newHome(t), HOLDFAST_STREAM_DAYS: String(0.1 / 86_400) }
   const report = (fault: unknown) => assert.fail(String(fault))

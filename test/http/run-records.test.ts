@@ -16,10 +16,10 @@ const failed: Failure = {
   mayHaveBeenAccepted: true,
 }
 
-test('what a run went through can be read over HTTP: attempts, remedies, tokens, and the log word for word', async (t) => {
+test('the attempts, remedies, tokens and event log of a run can be read over HTTP', async (t) => {
   const script = scriptOf({ fail: failed }, { text: 'Better.', usage: { promptTokens: 7, completionTokens: 2 } })
-  const { house, fetch } = await serveFixture(t, { script })
-  const { id } = await house.ask('hello')
+  const { fixture, fetch } = await serveFixture(t, { script })
+  const { id } = await fixture.ask('hello')
   const attempts: WireValue[] = (await fetch('GET', `/v1/runs/${id}/attempts`)).body
   const [first, second] = attempts
   assert.equal(attempts.length, 2)
@@ -30,14 +30,14 @@ test('what a run went through can be read over HTTP: attempts, remedies, tokens,
   const log: WireValue[] = (await fetch('GET', `/v1/runs/${id}/events`)).body
   assert.deepEqual(
     log.map(({ event }) => event),
-    await house.events(id),
+    await fixture.events(id),
   )
 })
 
-test('a step tells how long it took and keeps what a person thought of it', async (t) => {
+test('a step has its duration and stores feedback', async (t) => {
   const script = scriptOf({ calls: [{ tool: 'hold', input: {} }] }, { text: 'Done.' })
-  const { house, client } = await serveFixture(t, { script, tools: [tool('hold', async () => success('held'))] })
-  const { id: runId } = await house.ask('go')
+  const { fixture, client } = await serveFixture(t, { script, tools: [tool('hold', async () => success('held'))] })
+  const { id: runId } = await fixture.ask('go')
   const steps: WireValue[] = []
   for await (const step of client.runs.steps.list(runId, { order: 'asc' })) steps.push(step)
   const [first, last] = steps

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 
 type Schema = Record<string, unknown>
 
-/** What no schema asks for. */
+/** Values that schemas do not allow. */
 const ODD = fc.oneof(
   fc.constantFrom<unknown>('', '\0', '%', 'a/b', '\ud800', '../..', -1, 1e308, null, true, [], {}, [[]], 0.5),
   fc.constantFrom<unknown>('x'.repeat(5_000), '2026-01-01', `agent-${crypto.randomUUID()}`, { a: { b: [null] } }),
@@ -11,10 +11,10 @@ const ODD = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 )
 
-/** Words that mean something to the house, so that more than refusals is tried. */
+/** Ids and names that exist in the fixture, so that requests are not only refused. */
 export type Words = readonly string[]
 
-/** Values a JSON schema allows, with something else here and there. `depth` ends schemas that hold themselves. */
+/** Values that a JSON schema allows, with some invalid ones. `depth` limits recursive schemas. */
 export function valuesOf(schema: Schema, words: Words, depth = 4): fc.Arbitrary<unknown> {
   const allowed = depth === 0 ? ODD : allowedBy(schema, words, depth)
   return fc.oneof({ weight: 9, arbitrary: allowed }, { weight: 1, arbitrary: ODD })
@@ -57,7 +57,7 @@ function objectsOf(
   const kept = fc.record(
     Object.fromEntries(needed.map((name) => [name, one(fields.find(([field]) => field === name)![1])])),
   )
-  // Few optional fields at a time: where everything is said, something is nearly always wrong.
+  // Few optional fields at a time: with all of them set, almost every request would be invalid.
   const few = fc.tuple(named, fc.integer({ min: 0, max: 4 })).map(([all, count]) => {
     const names = Object.keys(all).slice(0, count)
     return Object.fromEntries(names.map((name) => [name, all[name]]))

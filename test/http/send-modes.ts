@@ -1,10 +1,10 @@
 import type { Letta } from '@letta-ai/letta-client'
 
-/** The five ways to send. What comes of it is the same in each. */
+/** The five send modes, which give the same result. */
 export const MODES = ['blocking', 'step stream', 'token stream', 'background', 'async'] as const
 export type Mode = (typeof MODES)[number]
 
-// biome-ignore lint/suspicious/noExplicitAny: what the wire brings is looked at, not trusted
+// biome-ignore lint/suspicious/noExplicitAny: tests inspect untyped answers
 export type WireValue = any
 
 export type Reply = {
@@ -13,7 +13,7 @@ export type Reply = {
   stopReason: string
   usage?: WireValue
   runId: string
-  /** As they came, for streams. */
+  /** The raw events of a stream. */
   events: WireValue[]
 }
 
@@ -39,8 +39,8 @@ export async function sendIn(mode: Mode, client: Letta, { agentId, body }: SendI
         await client.agents.messages.create(agentId, { ...body, streaming: true, stream_tokens: true } as never),
       )
     case 'background': {
-      const wishes = { streaming: true, stream_tokens: true, background: true }
-      return readStream(await client.agents.messages.create(agentId, { ...body, ...wishes } as never))
+      const options = { streaming: true, stream_tokens: true, background: true }
+      return readStream(await client.agents.messages.create(agentId, { ...body, ...options } as never))
     }
     case 'async': {
       const run = await client.agents.messages.createAsync(agentId, body as never)
@@ -55,7 +55,7 @@ export async function sendIn(mode: Mode, client: Letta, { agentId, body }: SendI
   }
 }
 
-/** Reads a stream to its end and joins what belongs together. */
+/** Reads a stream to its end and joins the pieces of each message. */
 export async function readStream(stream: unknown): Promise<Reply> {
   const events: WireValue[] = []
   for await (const event of stream as AsyncIterable<WireValue>) events.push(event)
@@ -85,13 +85,13 @@ export async function waitUntilSettled(client: Letta, runId: string): Promise<Wi
   }
 }
 
-/** What was said, without what the model is told first. */
+/** The messages of an agent without the system prompt. */
 export async function history(client: Letta, agentId: string, query: object = {}): Promise<WireValue[]> {
   const page = await client.agents.messages.list(agentId, query as never)
   return (page.getPaginatedItems() as WireValue[]).filter((message) => !isSystemPrompt(message))
 }
 
-/** The system prompt is in no run. */
+/** The system prompt has no run. */
 export const isSystemPrompt = ({ message_type, run_id }: WireValue): boolean =>
   message_type === 'system_message' && run_id === null
 

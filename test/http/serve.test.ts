@@ -26,27 +26,27 @@ const lineWith = (text: string, what: string) =>
     .find((line) => line.includes(what))!
     .trim()
 
-test('a server tells where it is, with which models, where the key is, and lines that work when pasted', async (t) => {
+test('the start screen shows the address, the models, the key file, and commands that work when pasted', async (t) => {
   const home = newHome(t)
   const first = startHoldfast(['serve', '--port', '0'], { home })
-  const told = await outputOf(first)
-  assert.match(told, /Holdfast serves at http:\/\/127\.0\.0\.1:\d+/)
-  assert.match(told, /Models {2}scripted/)
-  assert.ok(told.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()))
-  const made = await inShell('sh', ['-c', lineWith(told, 'curl')])
+  const firstOutput = await outputOf(first)
+  assert.match(firstOutput, /Holdfast serves at http:\/\/127\.0\.0\.1:\d+/)
+  assert.match(firstOutput, /Models {2}scripted/)
+  assert.ok(firstOutput.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()))
+  const made = await inShell('sh', ['-c', lineWith(firstOutput, 'curl')])
   assert.match(made.stdout, /"id":"agent-/)
   first.child.kill('SIGTERM')
   assert.equal((await first.ended).code, 0)
   assert.ok(!existsSync(join(home, 'server.json')))
 
   const again = startHoldfast(['serve', '--port', '0'], { home })
-  const retold = await outputOf(again)
-  assert.ok(!retold.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()), 'the key is shown once')
-  const asked = await inShell('sh', ['-c', lineWith(retold, 'curl')])
-  assert.match(asked.stdout, /"assistant_message"/)
-  assert.match(asked.stdout, /data: \[DONE\]/)
+  const secondOutput = await outputOf(again)
+  assert.ok(!secondOutput.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()), 'the key is shown once')
+  const answered = await inShell('sh', ['-c', lineWith(secondOutput, 'curl')])
+  assert.match(answered.stdout, /"assistant_message"/)
+  assert.match(answered.stdout, /data: \[DONE\]/)
 
-  const port = /127\.0\.0\.1:(\d+)/.exec(retold)![1]!
+  const port = /127\.0\.0\.1:(\d+)/.exec(secondOutput)![1]!
   const another = { home: join(home, 'another') }
   const taken = await holdfast(['serve'], { ...another, environment: { PORT: port } })
   assert.equal(taken.code, 6)
@@ -58,7 +58,7 @@ test('a server tells where it is, with which models, where the key is, and lines
   await again.ended
 })
 
-describe('a server that is asked to stop', () => {
+describe('a server that shuts down', () => {
   let server: Server
   let agentId: string
   before(async () => {
@@ -74,11 +74,11 @@ describe('a server that is asked to stop', () => {
     { answer: { text: 'Counted.' } },
   ]
   const story = async (runId: string): Promise<WireValue> => {
-    const place = { home: server.home, environment: server.environment }
-    return JSON.parse((await holdfast(['runs', 'show', runId, '--json'], place)).stdout)
+    const options = { home: server.home, environment: server.environment }
+    return JSON.parse((await holdfast(['runs', 'show', runId, '--json'], options)).stdout)
   }
 
-  test('lets tools finish, hands turns back without a death, and streams go on where they were', async () => {
+  test('lets tools finish, releases turns without counting a death, and streams resume where they were', async () => {
     server.simulator.script(...counting({ to: 3, pauseSeconds: 0.5 }))
     const stream: WireValue = await server.client.agents.messages.create(agentId, {
       messages: [{ role: 'user', content: 'Count to 3' }],
@@ -92,8 +92,8 @@ describe('a server that is asked to stop', () => {
     }
     await stopping
     const types = seen.map(({ message_type }) => message_type)
-    assert.ok(types.includes('tool_return_message'), 'the tool had its time, and the reader saw what came of it')
-    assert.ok(!types.includes('stop_reason') && !types.includes('usage_statistics'), 'nobody was told of an end')
+    assert.ok(types.includes('tool_return_message'), 'the tool finished, and the reader got its result')
+    assert.ok(!types.includes('stop_reason') && !types.includes('usage_statistics'), 'the stream did not report an end')
     const runId: string = seen[0].run_id
     const left = await story(runId)
     assert.deepEqual([left.status, left.deaths], ['running', 0])
@@ -112,7 +112,7 @@ describe('a server that is asked to stop', () => {
     assert.equal(started.length, 1, 'the tool was not run twice')
   })
 
-  test('refuses what is new, ends streams without their last word, and hurries when it is told again', async () => {
+  test('refuses new requests, ends streams without [DONE], and stops at once on a second signal', async () => {
     server.simulator.script(...counting({ to: 100, pauseSeconds: 5 }))
     const run = await server.client.agents.messages.createAsync(agentId, {
       messages: [{ role: 'user', content: 'Hi' }],
@@ -134,16 +134,16 @@ describe('a server that is asked to stop', () => {
     assert.deepEqual(((await story(run.id)) as WireValue).deaths, 0)
 
     await server.start()
-    // It is on its way again, from the start of a tool that may run twice.
+    // The run continues, and its idempotent tool starts again.
     await server.client.agents.messages.cancel(agentId)
     const { status, deaths } = await story(run.id)
     assert.deepEqual([status, deaths], ['cancelled', 0])
   })
 })
 
-test('a public address needs a key that nobody guesses', async (t) => {
-  const place = { home: newHome(t), environment: { HOLDFAST_API_KEY: KEY.slice(0, 8) } }
-  const refused = await holdfast(['serve', '--port', '0', '--host', '0.0.0.0'], place)
+test('a public address needs a long key', async (t) => {
+  const options = { home: newHome(t), environment: { HOLDFAST_API_KEY: KEY.slice(0, 8) } }
+  const refused = await holdfast(['serve', '--port', '0', '--host', '0.0.0.0'], options)
   assert.equal(refused.code, 2)
-  assert.match(refused.stderr, /the key must have at least 32 characters/)
+  assert.match(refused.stderr, /the API key must have at least 32 characters/)
 })

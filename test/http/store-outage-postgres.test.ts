@@ -11,7 +11,7 @@ import { KEY } from './fixture-server-process.ts'
 
 const auth = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
 
-/** A line to the database that can be taken away. */
+/** A proxy to the database that can be cut. */
 async function proxyTo(target: string) {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
@@ -49,7 +49,7 @@ async function proxyTo(target: string) {
   }
 }
 
-test('while PostgreSQL is away sends get 503 and readiness is red; when it is back runs go on by themselves', async (t) => {
+test('while PostgreSQL is down sends get 503 and readiness fails; when it is back runs continue by themselves', async (t) => {
   const database = await startPostgres()
   if ('skip' in database) return t.skip(database.skip)
   const line = await proxyTo(database.url)
@@ -93,7 +93,7 @@ test('while PostgreSQL is away sends get 503 and readiness is red; when it is ba
   assert.equal(refused.status, 503)
   assert.equal(refused.headers.get('retry-after'), '1')
   const { detail } = (await refused.json()) as { detail: string }
-  assert.doesNotMatch(detail, /127\.0\.0\.1|postgres/i, 'nothing of the inside is told')
+  assert.doesNotMatch(detail, /127\.0\.0\.1|postgres/i, 'the error reveals nothing internal')
   assert.equal((await fetch(`${server.url}/v1/health/`)).status, 200)
   const metrics = await (await fetch(`${server.url}/metrics`, { headers: auth })).text()
   assert.match(metrics, /^holdfast_store_up 0$/m)

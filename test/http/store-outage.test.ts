@@ -8,7 +8,7 @@ import { createAgent } from '../../src/service/agents/create-agent.ts'
 import { newHome } from '../cli/holdfast.ts'
 import { KEY } from './fixture-server-process.ts'
 
-/** A store whose disk can be full. */
+/** A store that can simulate a full disk. */
 function withDisk(store: Store, disk: { isFull: boolean }): Store {
   const guarded =
     <A extends unknown[], T>(write: (...given: A) => Promise<T>) =>
@@ -23,7 +23,7 @@ function withDisk(store: Store, disk: { isFull: boolean }): Store {
   }
 }
 
-test('while the disk is full the server says so, refuses what it cannot keep, and goes on by itself', async (t) => {
+test('while the disk is full readiness fails and sends are refused, and the server recovers by itself', async (t) => {
   const disk = { isFull: false }
   const environment = { HOLDFAST_HOME: newHome(t) }
   const report = () => {}

@@ -11,8 +11,8 @@ const MODEL = 'test/model'
 const call = (name: string) => ({ calls: [{ tool: name, input: {} }] })
 const tools = ['plan', 'search', 'write'].map((name) => tool(name, () => success(`${name} done`)))
 
-test('rules decide which tools the model is offered, step by step, and whether it must take one', async (context) => {
-  const { client, house } = await serveFixture(context, {
+test('tool rules decide in each step which tools the model can call and whether it must call one', async (context) => {
+  const { client, fixture } = await serveFixture(context, {
     tools,
     script: [call('plan'), call('search'), call('write'), { text: 'Done.' }],
   })
@@ -30,7 +30,7 @@ test('rules decide which tools the model is offered, step by step, and whether i
   const reply = (await client.agents.messages.create(agent.id, { input: 'Go' })) as WireValue
   assert.equal(reply.stop_reason.stop_reason, 'end_turn')
   assert.deepEqual(
-    house.requests.map((request) => [request.tools.map(({ name }) => name).join(' '), request.mustCall ?? false]),
+    fixture.requests.map((request) => [request.tools.map(({ name }) => name).join(' '), request.mustCall ?? false]),
     [
       ['plan', true],
       ['search', true],
@@ -40,7 +40,7 @@ test('rules decide which tools the model is offered, step by step, and whether i
   )
 })
 
-test('a call against the rules does not run, and the model is told what it may call', async (context) => {
+test('a call against the rules does not run, and the error tells the model which tools it can call', async (context) => {
   const ran: string[] = []
   const counted = ['plan', 'write'].map((name) =>
     tool(name, () => {
@@ -48,7 +48,7 @@ test('a call against the rules does not run, and the model is told what it may c
       return success('done')
     }),
   )
-  const { client, house } = await serveFixture(context, {
+  const { client, fixture } = await serveFixture(context, {
     tools: counted,
     script: [{ calls: [call('write').calls[0]!, call('plan').calls[0]!, call('write').calls[0]!] }, { text: 'Done.' }],
   })
@@ -60,12 +60,12 @@ test('a call against the rules does not run, and the model is told what it may c
   })
   await client.agents.messages.create(agent.id, { input: 'Go' })
   assert.deepEqual(ran, ['plan', 'write'])
-  const told = JSON.stringify(await history(client, agent.id))
-  assert.match(told, /\[ToolConstraintError\] Cannot call write, valid tools include: \[plan\]/)
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  const messages = JSON.stringify(await history(client, agent.id))
+  assert.match(messages, /\[ToolConstraintError\] Cannot call write, valid tools include: \[plan\]/)
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('a turn does not end before what is required was called; a model that never calls it is stopped', async (context) => {
+test('a turn does not end before the required tools were called; a model that never calls them is stopped', async (context) => {
   const answers: Script[number][] = [
     { text: 'I am done.' },
     call('write'),
@@ -75,22 +75,22 @@ test('a turn does not end before what is required was called; a model that never
     { text: 'No.' },
     { text: 'Never asked for.' },
   ]
-  // A script counts from the last thing that was said, and the reminder is said too.
+  // The script counts from the last message, and the reminder is a message, too.
   const script = () => Array.from<Script[number]>({ length: 4 }).fill(answers.shift()!)
-  const { client, house } = await serveFixture(context, { tools, script })
+  const { client, fixture } = await serveFixture(context, { tools, script })
   const agent = await client.agents.create({
     model: MODEL,
     tools: ['write'],
     include_base_tools: false,
     tool_rules: [
       { type: 'required_before_exit', tool_name: 'write' },
-      // Of a tool it does not have: that would bind it to what it cannot do.
+      // A rule for a tool that the agent does not have is ignored: the turn could never end.
       { type: 'required_before_exit', tool_name: 'fly' },
     ] as never,
   })
   const reply = (await client.agents.messages.create(agent.id, { input: 'Go' })) as WireValue
   assert.equal(reply.stop_reason.stop_reason, 'end_turn')
-  assert.match(JSON.stringify(house.requests[1]!.messages.at(-1)), /call write before you end/)
+  assert.match(JSON.stringify(fixture.requests[1]!.messages.at(-1)), /call write before you end/)
   assert.ok(
     !JSON.stringify(await history(client, agent.id)).includes('before you end'),
     'the reminder is in no history',
@@ -99,11 +99,11 @@ test('a turn does not end before what is required was called; a model that never
   let ended = await client.runs.retrieve(run.id)
   while (!ended.completed_at) ended = await client.runs.retrieve(run.id)
   assert.equal(ended.stop_reason, 'invalid_tool_call')
-  assert.equal(house.requests.length, 6)
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.equal(fixture.requests.length, 6)
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('a rule that lacks what it needs is refused with the place of the fault', async (context) => {
+test('a rule without a required field is refused, and the error names the field', async (context) => {
   const { client, fetch } = await serveFixture(context, { tools })
   const before = (await client.agents.list()).getPaginatedItems().length
   const bad = [

@@ -16,7 +16,7 @@ import { KEY } from './fixture-server-process.ts'
 
 const MODEL = 'house/talker'
 
-/** A server of this process whose passages are embedded when a test says so. */
+/** A server in this process whose passages are embedded when a test triggers it. */
 async function serveEmbedding(context: TestContext, more: Record<string, string> = {}, config: object = {}) {
   const simulator = await startSimulator()
   const home = mkdtempSync(join(tmpdir(), 'holdfast-vectors-'))
@@ -53,7 +53,7 @@ async function serveEmbedding(context: TestContext, more: Record<string, string>
   }
   return {
     simulator,
-    desk: serviceContext,
+    serviceContext,
     embedding,
     embedMessages,
     client: new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 }),
@@ -64,11 +64,11 @@ async function serveEmbedding(context: TestContext, more: Record<string, string>
 type Answer = { results: { content: string }[]; count: number; search_mode: string; notice?: string }
 
 for (const database of ['SQLite', 'PostgreSQL'])
-  test(`${database}: passages are found by their words at once and by their meaning soon after`, async (context) => {
+  test(`${database}: passages are found by words at once and by meaning soon after`, async (context) => {
     const postgres = database === 'PostgreSQL' ? await startPostgres() : undefined
     if (postgres && 'skip' in postgres) return context.skip(postgres.skip)
     const served = await serveEmbedding(context, postgres ? { DATABASE_URL: postgres.url } : {})
-    const { client, embed, desk: serviceContext, simulator } = served
+    const { client, embed, serviceContext, simulator } = served
     const agent = await client.agents.create({ model: MODEL })
     const search = async (query: string, rest: object = {}) =>
       (await client.agents.passages.search(agent.id, { query, ...rest })) as unknown as Answer
@@ -93,13 +93,13 @@ for (const database of ['SQLite', 'PostgreSQL'])
       [['house/near', 256]],
     )
 
-    // The tool finds the same.
+    // The search tool finds the same.
     const tool = serviceContext.deps.tools.find('archival_memory_search')!
     const context_ = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
     const answer = await tool.run({ query: 'ship', top_k: 1 }, context_)
     assert.match(JSON.stringify(answer), /a red boat on the sea/)
 
-    // A model of the agent's own: everything is embedded again, and nothing of the former is left.
+    // A new embedding model for the agent: everything is embedded again, and no old vector is left.
     await client.agents.update(agent.id, { embedding: 'stars/far' })
     assert.deepEqual(await found('ship'), [], 'what another model embedded is not compared')
     await embed()
@@ -118,8 +118,8 @@ for (const database of ['SQLite', 'PostgreSQL'])
     if (postgres && 'stop' in postgres) context.after(() => postgres.stop())
   })
 
-test('while nobody embeds, passages are found by their words, and the answer says so', async (context) => {
-  const { client, embed, embedding, simulator, desk: serviceContext } = await serveEmbedding(context)
+test('without a working embedding provider, passages are found by words, and the response says so', async (context) => {
+  const { client, embed, embedding, simulator, serviceContext } = await serveEmbedding(context)
   const agent = await client.agents.create({ model: MODEL })
   await client.agents.passages.create(agent.id, { text: 'a red boat' })
   const search = async (query: string) =>
@@ -134,9 +134,9 @@ test('while nobody embeds, passages are found by their words, and the answer say
   const [listed] = await client.passages.search({ query: 'boat' })
   assert.match(String(listed?.metadata?.notice), /unreachable/)
   const tool = serviceContext.deps.tools.find('archival_memory_search')!
-  const given = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
-  assert.match(JSON.stringify(await tool.run({ query: 'boat' }, given)), /a red boat.*Searched by words alone/)
-  assert.equal(await waiting(), 1, 'it still waits for its vector')
+  const call = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
+  assert.match(JSON.stringify(await tool.run({ query: 'boat' }, call)), /a red boat.*Searched by words alone/)
+  assert.equal(await waiting(), 1, 'the passage still waits for its vector')
 
   await simulator.comeBack()
   for (const answer of [
@@ -150,12 +150,12 @@ test('while nobody embeds, passages are found by their words, and the answer say
     assert.equal(await waiting(), 1)
   }
 
-  // Once it has failed it rests: the next look asks nobody.
+  // After a failure the provider is in cooldown: the next search does not call it.
   const one = embedding()
   await one.work(context.signal)
-  const asked = simulator.requests.length
+  const requestsBefore = simulator.requests.length
   await one.work(context.signal)
-  assert.equal(simulator.requests.length, asked)
+  assert.equal(simulator.requests.length, requestsBefore)
 
   simulator.script()
   await embed()
@@ -163,8 +163,8 @@ test('while nobody embeds, passages are found by their words, and the answer say
   assert.equal((await search('ship')).count, 1)
 })
 
-test('a text the model refuses is refused alone, and is found by its words', async (context) => {
-  const { client, embed, simulator, desk: serviceContext } = await serveEmbedding(context)
+test('a text that the embedding model refuses does not affect others and is found by words', async (context) => {
+  const { client, embed, simulator, serviceContext } = await serveEmbedding(context)
   const agent = await client.agents.create({ model: MODEL })
   for (const text of ['a red boat', 'unspeakable words', 'a glad person'])
     await client.agents.passages.create(agent.id, { text })
@@ -174,9 +174,9 @@ test('a text the model refuses is refused alone, and is found by its words', asy
   })
   await embed()
   assert.deepEqual(await serviceContext.deps.store.passages.vectors.waiting(0, 10), [])
-  const asked = simulator.requests.length
+  const requestsBefore = simulator.requests.length
   await embed()
-  assert.equal(simulator.requests.length, asked, 'nobody is asked again')
+  assert.equal(simulator.requests.length, requestsBefore, 'the provider is not called again')
   simulator.script()
   const found = async (query: string) =>
     ((await client.agents.passages.search(agent.id, { query })) as unknown as Answer).results[0]?.content
@@ -184,8 +184,8 @@ test('a text the model refuses is refused alone, and is found by its words', asy
   assert.equal(await found('happy'), 'a glad person')
 })
 
-test('a text that is too long is embedded by its beginning', async (context) => {
-  const { client, embed, simulator, desk: serviceContext } = await serveEmbedding(context)
+test('a text that is too long is truncated for embedding', async (context) => {
+  const { client, embed, simulator, serviceContext } = await serveEmbedding(context)
   const agent = await client.agents.create({ model: MODEL })
   await client.agents.passages.create(agent.id, { text: `a red boat ${'word '.repeat(2_000)}` })
   const tooLong = 'This model has a maximum context length of 8192 tokens, however you requested 9000 tokens.'
@@ -199,7 +199,7 @@ test('a text that is too long is embedded by its beginning', async (context) => 
   assert.equal(answer.count, 1)
 })
 
-test('a search waits once for a provider that says nothing', async (context) => {
+test('a search waits only once for a provider that does not answer', async (context) => {
   const { client, embed, simulator } = await serveEmbedding(context, { HOLDFAST_EMBEDDING: 'slow/near' })
   const agent = await client.agents.create({ model: MODEL })
   await client.agents.passages.create(agent.id, { text: 'a red boat' })
@@ -207,16 +207,16 @@ test('a search waits once for a provider that says nothing', async (context) => 
   const search = async (query: string) =>
     (await client.agents.passages.search(agent.id, { query })) as unknown as Answer
   assert.match((await search('boat')).notice ?? '', /timeout/)
-  const asked = simulator.requests.length
+  const requestsBefore = simulator.requests.length
   const again = await search('boat')
   assert.deepEqual([again.count, again.search_mode], [1, 'fts'])
-  assert.equal(simulator.requests.length, asked)
+  assert.equal(simulator.requests.length, requestsBefore)
   simulator.script()
   await embed()
-  assert.equal((await search('ship')).search_mode, 'hybrid', 'who answers is asked again')
+  assert.equal((await search('ship')).search_mode, 'hybrid', 'a provider that answers again is used again')
 })
 
-test('a key that is refused is followed by the next of its pool', async (context) => {
+test('a refused credential is followed by the next one of its pool', async (context) => {
   const { client, embed, simulator } = await serveEmbedding(context, { HOUSE_API_KEY: 'sk-one,sk-two' })
   simulator.keys.set('sk-one', 'revoked')
   simulator.keys.set('sk-two', 'valid')
@@ -227,7 +227,7 @@ test('a key that is refused is followed by the next of its pool', async (context
   assert.deepEqual([answer.count, answer.search_mode], [1, 'hybrid'])
 })
 
-test('an agent whose embedding model nobody serves is searched by words, without a word about it', async (context) => {
+test('an agent with an unknown embedding model is searched by words, without a notice', async (context) => {
   const { client } = await serveEmbedding(context, { HOLDFAST_EMBEDDING: 'anthropic/claude' })
   assert.equal((await client.models.embeddings.list()).length, 1)
   const agent = await client.agents.create({ model: MODEL, embedding: 'letta/letta-free' })
@@ -237,12 +237,12 @@ test('an agent whose embedding model nobody serves is searched by words, without
 })
 
 for (const database of ['SQLite', 'PostgreSQL'])
-  test(`${database}: what was said is found by its words at once and by its meaning soon after`, async (context) => {
+  test(`${database}: messages are found by words at once and by meaning soon after`, async (context) => {
     const postgres = database === 'PostgreSQL' ? await startPostgres() : undefined
     if (postgres && 'skip' in postgres) return context.skip(postgres.skip)
     if (postgres) context.after(() => postgres.stop())
     const served = await serveEmbedding(context, postgres ? { DATABASE_URL: postgres.url } : {})
-    const { client, desk: serviceContext, simulator, embedMessages } = served
+    const { client, serviceContext, simulator, embedMessages } = served
     const { messageSearch } = serviceContext.deps.store
     const waiting = async () => (await messageSearch.vectors.waiting(0, 100)).map(({ text }) => text)
     const agent = await client.agents.create({ model: 'quick/any' })
@@ -252,68 +252,68 @@ for (const database of ['SQLite', 'PostgreSQL'])
     await say(agent, 'a red boat on the sea')
     await say(other, 'an automobile in a garage')
     const search = (query: string, rest: object = {}) => client.messages.search({ query, ...rest })
-    const said = async (query: string, rest: object = {}) =>
+    const found = async (query: string, rest: object = {}) =>
       (await search(query, rest)).flatMap((found) =>
         found.message_type === 'user_message' ? [(found as unknown as { content: string }).content] : [],
       )
 
-    assert.deepEqual(await said('boat'), ['a red boat on the sea'])
-    assert.deepEqual(await said('ship'), [])
+    assert.deepEqual(await found('boat'), ['a red boat on the sea'])
+    assert.deepEqual(await found('ship'), [])
     await embedMessages()
     assert.deepEqual(await waiting(), [])
-    assert.equal((await said('ship'))[0], 'a red boat on the sea')
-    assert.equal((await said('car'))[0], 'an automobile in a garage')
+    assert.equal((await found('ship'))[0], 'a red boat on the sea')
+    assert.equal((await found('car'))[0], 'an automobile in a garage')
     assert.deepEqual(
-      await said('car', { agent_id: agent.id }),
+      await found('car', { agent_id: agent.id }),
       ['a red boat on the sea'],
-      'only what this agent was told',
+      'only messages of this agent',
     )
-    assert.deepEqual(await said('ship', { search_mode: 'fts' }), [])
-    assert.equal((await said('ship', { search_mode: 'vector' }))[0], 'a red boat on the sea')
-    assert.deepEqual(await said('ship', { start_date: '2999-01-01' }), [])
+    assert.deepEqual(await found('ship', { search_mode: 'fts' }), [])
+    assert.equal((await found('ship', { search_mode: 'vector' }))[0], 'a red boat on the sea')
+    assert.deepEqual(await found('ship', { start_date: '2999-01-01' }), [])
     const [best] = (await search('ship')) as unknown as { fts_rank: null; vector_rank: number; rrf_score: number }[]
     assert.deepEqual([best!.fts_rank, best!.vector_rank, best!.rrf_score > 0], [null, 1, true])
 
-    // The tool finds the same.
+    // The search tool finds the same.
     const tool = serviceContext.deps.tools.find('conversation_search')!
-    const given = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
-    assert.match(JSON.stringify(await tool.run({ query: 'ship', limit: 1 }, given)), /a red boat on the sea/)
+    const call = { organizationId: DEFAULT_ORGANIZATION, agentId: agent.id, signal: context.signal } as never
+    assert.match(JSON.stringify(await tool.run({ query: 'ship', limit: 1 }, call)), /a red boat on the sea/)
 
-    // A fork says nothing new: nobody is asked about it again, and what it copied is found in it.
+    // A fork needs no new embeddings: the provider is not called, and the copied messages are found in it.
     const conversation = await client.conversations.create({ agent_id: agent.id })
     await client.conversations.messages.create(conversation.id, { streaming: false, input: 'a glad person' } as never)
     await embedMessages()
-    const asked = simulator.requests.length
+    const requestsBefore = simulator.requests.length
     const fork = await client.post<{ id: string }>(`/v1/conversations/${conversation.id}/fork`)
     await embedMessages()
-    assert.equal(simulator.requests.length, asked)
-    assert.deepEqual(await said('happy', { conversation_id: fork.id, search_mode: 'vector' }), ['a glad person'])
+    assert.equal(simulator.requests.length, requestsBefore)
+    assert.deepEqual(await found('happy', { conversation_id: fork.id, search_mode: 'vector' }), ['a glad person'])
 
-    // A model of the agent's own: everything it said is placed again.
+    // A new embedding model for the agent: all its messages are embedded again.
     await client.agents.update(agent.id, { embedding: 'stars/far' })
-    assert.deepEqual(await said('ship', { agent_id: agent.id }), [], 'what another model placed is not compared')
+    assert.deepEqual(await found('ship', { agent_id: agent.id }), [], 'vectors of another model are not compared')
     await embedMessages()
-    assert.equal((await said('ship', { agent_id: agent.id }))[0], 'a red boat on the sea')
+    assert.equal((await found('ship', { agent_id: agent.id }))[0], 'a red boat on the sea')
     const models = async () => (await messageSearch.vectors.models()).map(({ model }) => model).sort()
     assert.deepEqual(await models(), ['house/near', 'stars/far'])
 
-    // While nobody answers, the words count.
+    // While the provider does not answer, search uses words.
     await simulator.goDown()
-    assert.deepEqual(await said('boat', { search_mode: 'vector' }), ['a red boat on the sea'])
-    assert.match(JSON.stringify(await tool.run({ query: 'boat' }, given)), /a red boat.*Searched by words alone/)
+    assert.deepEqual(await found('boat', { search_mode: 'vector' }), ['a red boat on the sea'])
+    assert.match(JSON.stringify(await tool.run({ query: 'boat' }, call)), /a red boat.*Searched by words alone/)
     await simulator.comeBack()
 
     await client.agents.delete(agent.id)
     assert.deepEqual(await models(), ['house/near'])
-    assert.deepEqual(await said('ship', { search_mode: 'vector' }), ['an automobile in a garage'])
+    assert.deepEqual(await found('ship', { search_mode: 'vector' }), ['an automobile in a garage'])
   })
 
-test('what was said is handed to nobody where the operator does not want it', async (context) => {
-  const { client, desk: serviceContext, simulator } = await serveEmbedding(context, {}, { embed_messages: false })
+test('messages are not sent to the embedding provider if the operator disables that', async (context) => {
+  const { client, serviceContext, simulator } = await serveEmbedding(context, {}, { embed_messages: false })
   const agent = await client.agents.create({ model: 'quick/any' })
   await client.agents.messages.create(agent.id, { messages: [{ role: 'user', content: 'a red boat' }] })
   assert.equal(serviceContext.embeddings?.messages, false)
   const found = await client.messages.search({ query: 'boat', search_mode: 'vector' })
   assert.ok(found.length > 0)
-  assert.equal(simulator.requests.length, 0, 'not even the question')
+  assert.equal(simulator.requests.length, 0, 'not even the search query')
 })

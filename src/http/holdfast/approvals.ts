@@ -7,7 +7,7 @@ import { requireRun, runPath } from '../letta/path-params.ts'
 import { operation } from '../operation.ts'
 import { answeredSchema, approvalSchema, wireApproval } from './wire/approval.ts'
 
-const callId = { tool_call_id: z.string().min(1).describe('The call that is answered.') }
+const callId = { tool_call_id: z.string().min(1).describe('Id of the tool call.') }
 
 const answerBody = z.object({
   approvals: z
@@ -16,24 +16,27 @@ const answerBody = z.object({
         z.object({
           ...callId,
           verdict: z.literal('approve'),
-          digest: z.string().optional().describe('With it, only the arguments that were shown are approved.'),
+          digest: z
+            .string()
+            .optional()
+            .describe('Digest from the list of approvals: approves exactly the arguments that were shown.'),
         }),
         z.object({
           ...callId,
           verdict: z.literal('deny'),
-          reason: z.string().optional().describe('What the model is told.'),
+          reason: z.string().optional().describe('Why the call is denied; the model reads it.'),
         }),
       ]),
     )
     .max(1000)
-    .describe('One answer for each open call.'),
+    .describe('One decision for each waiting call.'),
 })
 
-/** The official client knows approvals only agent by agent. */
+/** The official client can read approvals of one agent at a time only. */
 const listApprovalsOperation = operation({
   route: 'GET /v1/approvals',
   scope: 'read',
-  summary: 'Lists what waits for a person, oldest first',
+  summary: 'Lists the runs that wait for approval, oldest first',
   answer: z.array(approvalSchema),
   handle: async (_, context) => (await listApprovals(context)).map(wireApproval),
 })
@@ -41,7 +44,7 @@ const listApprovalsOperation = operation({
 const answerApprovalOperation = operation({
   route: 'POST /v1/approvals/:run_id',
   scope: 'agent',
-  summary: 'Answers all open calls of a run; the answer names the run that carries them out',
+  summary: 'Approves or denies all waiting calls of a run and returns the run that continues',
   audit: 'by-request',
   params: runPath,
   body: answerBody,

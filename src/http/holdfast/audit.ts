@@ -8,7 +8,7 @@ import { auditEntrySchema, wireAuditEntry } from './wire/audit.ts'
 const listAuditOperation = operation({
   route: 'GET /v1/audit',
   scope: 'admin',
-  summary: 'Lists who did what, when, from where, and with which outcome; newest first',
+  summary: 'Lists the audit log, newest first: who did what, when, from where and with which outcome',
   query: listQuery(100).extend(organizationQuery.shape),
   answer: z.array(auditEntrySchema),
   handle: async ({ query }, context) =>

@@ -4,7 +4,7 @@ import { cacheSchema, wireCache } from './wire/cache.ts'
 const showCache = operation({
   route: 'GET /v1/cache',
   scope: 'operator',
-  summary: 'Shows how many conversations this process keeps warm, with hits and misses',
+  summary: 'Shows the conversation cache of this process: size, hits, misses and evictions',
   answer: cacheSchema,
   handle: (_, { deps }) => wireCache(deps.historyCache.state()),
 })

@@ -10,20 +10,24 @@ import { operation } from '../operation.ts'
 import { chunkSchema } from './wire/chunk.ts'
 import { createdAgentSchema, sentSchema } from './wire/command.ts'
 
-/** What the command line asks of the server that owns its home, where the official client has no words for it. */
+/** Operations for the command line, which works through the server that owns its home. */
 const createAgentWithChain = operation({
   route: 'POST /v1/holdfast/agents',
   scope: 'agent',
-  summary: 'Creates an agent with a failover chain; without `tools` it has all but those of workspaces',
+  summary:
+    'Creates an agent with a failover chain; without `tools` it gets the memory tools, or on the scripted model the demo tools',
   body: z.object({
     name: z.string().min(1).max(500),
-    model: z.string().optional().describe('The first model, as provider/model. Without one: the default model.'),
+    model: z
+      .string()
+      .optional()
+      .describe('First model of the chain, as provider/model. The default model of the server if it is left out.'),
     fallback: z
       .array(z.string())
       .max(100)
       .optional()
       .default([])
-      .describe('The models to use when the first one fails, in order.'),
+      .describe('Failover models, in order, as provider/model.'),
     system: z.string().optional().describe('The system prompt.'),
     tools: z
       .array(z.string())
@@ -51,7 +55,7 @@ const createAgentWithChain = operation({
 const sendText = operation({
   route: 'POST /v1/holdfast/conversations/:conversation_id/messages',
   scope: 'agent',
-  summary: 'Sends text and answers at once with its run; behind others it waits for its turn',
+  summary: 'Sends text to a conversation and returns its run at once; the run is queued behind earlier ones',
   params: { conversation_id: id('conv').describe('The id of a conversation.') },
   body: z.object({
     text: z.string(),
@@ -60,7 +64,10 @@ const sendText = operation({
       .enum(['ask', 'deny'])
       .optional()
       .describe('Whether calls that need approval wait for a person or are denied.'),
-    stream_tokens: z.boolean().optional().describe('Whether the stream of the run has tokens or whole steps.'),
+    stream_tokens: z
+      .boolean()
+      .optional()
+      .describe('Whether the stream of the run sends tokens in place of whole steps.'),
   }),
   example: { text: 'Hello' },
   answer: sentSchema,
@@ -83,7 +90,7 @@ const sendText = operation({
 const streamChunks = operation({
   route: 'GET /v1/runs/:run_id/chunks',
   scope: 'read',
-  summary: 'Streams a run as it is kept, every chunk with its number',
+  summary: 'Streams the stored chunks of a run with their numbers',
   params: runPath,
   query: z.object({
     starting_after: z.coerce
@@ -92,7 +99,7 @@ const streamChunks = operation({
       .min(0)
       .optional()
       .default(0)
-      .describe('The number of the last chunk the reader has.'),
+      .describe('Number of the last chunk the reader has.'),
   }),
   answer: chunkSchema,
   streams: 'always',

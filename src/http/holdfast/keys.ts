@@ -11,14 +11,14 @@ const keyPath = { key_id: z.string().describe('The id of a key.') }
 const createKeyOperation = operation({
   route: 'POST /v1/keys',
   scope: 'admin',
-  summary: 'Creates a key; this answer is the only place that shows it',
+  summary: 'Creates an API key; only this response contains its secret',
   audit: 'by-verb',
   body: z.object({
     name: z.string().min(1).max(200).describe('What the key is for.'),
     scope: z.enum(SCOPES).describe('What it may do: read, work with agents, or administer.'),
-    organization_id: z.string().nullish().describe('Another organization, for operators.'),
-    user_id: z.string().nullish().describe('The user it belongs to.'),
-    expires_at: z.iso.datetime({ offset: true }).nullish().describe('When it ends; never if left out.'),
+    organization_id: z.string().nullish().describe('Id of another organization; for operators only.'),
+    user_id: z.string().nullish().describe('Id of the user the key belongs to.'),
+    expires_at: z.iso.datetime({ offset: true }).nullish().describe('When the key expires. Without it, never.'),
   }),
   example: { name: 'laptop', scope: 'agent' },
   answer: newKeySchema,
@@ -67,7 +67,7 @@ const revokeKeyOperation = operation({
   answer: keySchema,
   async handle({ params, query, request }, context) {
     const key = await revokeKey({ id: params.key_id, ...organizationIn(query) }, context)
-    await request.server.serving.recheckKeys()
+    await request.server.serverContext.recheckKeys()
     return wireKey(key)
   },
 })

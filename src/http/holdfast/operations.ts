@@ -9,7 +9,7 @@ import { peopleOperations } from './people.ts'
 import { serverOperations } from './server.ts'
 import { workspaceOperations } from './workspaces.ts'
 
-/** What the official client has no words for. Errors look as they do there, so that one client reads both. */
+/** Operations that the official client does not have. Errors have the same format, so that one client can read both. */
 export const HOLDFAST: Surface = {
   errors: LETTA_ERRORS,
   notServed: [],

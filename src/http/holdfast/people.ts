@@ -15,7 +15,7 @@ const nameBody = z.object({ name: z.string().min(1).max(200) })
 const createOrganizationOperation = operation({
   route: 'POST /v1/organizations',
   scope: 'operator',
-  summary: 'Creates an organization; nothing in it is visible to another',
+  summary: 'Creates an organization: a tenant whose data other organizations cannot see',
   audit: 'by-verb',
   body: nameBody,
   example: { name: 'acme' },
@@ -34,9 +34,11 @@ const listOrganizationsOperation = operation({
 const createUserOperation = operation({
   route: 'POST /v1/users',
   scope: 'admin',
-  summary: 'Creates a user, to whom keys can belong',
+  summary: 'Creates a user, who can own API keys',
   audit: 'by-verb',
-  body: nameBody.extend({ organization_id: z.string().nullish().describe('Another organization, for operators.') }),
+  body: nameBody.extend({
+    organization_id: z.string().nullish().describe('Id of another organization; for operators only.'),
+  }),
   example: { name: 'Ada' },
   answer: userSchema,
   handle: async ({ body }, context) =>
@@ -62,7 +64,7 @@ const removeUser = operation({
   answer: z.null(),
   async handle({ params, query, request }, context) {
     await deleteUser({ id: params.user_id, ...organizationIn(query) }, context)
-    await request.server.serving.recheckKeys()
+    await request.server.serverContext.recheckKeys()
     return null
   },
 })

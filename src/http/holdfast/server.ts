@@ -6,20 +6,20 @@ const statusSchema = z.object({ version: z.string(), status: z.string() })
 const health = operation({
   route: 'GET /v1/health',
   scope: 'open',
-  summary: 'Says whether the process answers; needs no key',
+  summary: 'Liveness probe: answers while the process runs; needs no key',
   group: 'server',
   answer: statusSchema,
-  handle: ({ request }) => ({ version: request.server.serving.version, status: 'ok' }),
+  handle: ({ request }) => ({ version: request.server.serverContext.version, status: 'ok' }),
 })
 
 const ready = operation({
   route: 'GET /v1/ready',
   scope: 'open',
-  summary: 'Says whether runs can be accepted, with 503 if not; needs no key',
+  summary: 'Readiness probe: 503 while runs cannot be accepted; needs no key',
   group: 'server',
   answer: statusSchema,
   async handle({ request, reply }) {
-    const { version, draining, isReady } = request.server.serving
+    const { version, draining, isReady } = request.server.serverContext
     if (draining.aborted) return reply.code(503).send({ version, status: 'stopping' })
     if (await isReady()) return { version, status: 'ok' }
     return reply.code(503).send({ version, status: 'the store cannot be written' })
@@ -29,12 +29,12 @@ const ready = operation({
 const metrics = operation({
   route: 'GET /metrics',
   scope: 'operator',
-  summary: 'Shows what runs, waits and fails, for Prometheus',
+  summary: 'Shows metrics in the Prometheus format',
   group: 'server',
   produces: 'text/plain',
   answer: z.string(),
   async handle({ request, reply }) {
-    const { type, text } = await request.server.serving.metrics.page()
+    const { type, text } = await request.server.serverContext.metrics.page()
     return reply.type(type).send(text)
   },
 })
@@ -46,10 +46,10 @@ const openApi = operation({
   group: 'server',
   answer: z.looseObject({ openapi: z.string() }),
   handle: ({ request, reply }) =>
-    reply.type('application/json; charset=utf-8').send(request.server.serving.description.document()),
+    reply.type('application/json; charset=utf-8').send(request.server.serverContext.description.document()),
 })
 
-/** Nothing but the page itself: no scripts, no frames, nothing from elsewhere. */
+/** Allows only the page itself: no scripts, no frames, no external resources. */
 const PAGE_HEADERS = {
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
   'x-content-type-options': 'nosniff',
@@ -67,18 +67,18 @@ const docs = operation({
     reply
       .headers(PAGE_HEADERS)
       .type('text/html; charset=utf-8')
-      .send(request.server.serving.description.page(`${request.protocol}://${request.host}`)),
+      .send(request.server.serverContext.description.page(`${request.protocol}://${request.host}`)),
 })
 
 const home = operation({
   route: 'GET /',
   scope: 'open',
-  summary: 'Leads to /docs',
+  summary: 'Redirects to /docs',
   group: 'server',
   produces: 'text/html',
   answer: z.string(),
   handle: ({ reply }) => reply.redirect('/docs'),
 })
 
-/** What the server itself serves, for operators and monitoring. */
+/** Operations of the server itself, for operators and monitoring. */
 export const serverOperations = [health, ready, metrics, openApi, docs, home]

@@ -19,26 +19,26 @@ import {
   workspaceSchema,
 } from './wire/workspace.ts'
 
-/** A page of output; the next one begins at `next`. */
+/** Size of a page of output. */
 const DEFAULT_BYTES = 65_536
 const MAX_BYTES = 1_048_576
 
-const workspacePath = { conversation_id: id('conv').describe('The conversation whose workspace it is.') }
+const workspacePath = { conversation_id: id('conv').describe('Id of the conversation that owns the workspace.') }
 const processPath = { ...workspacePath, process_id: z.string().describe('The id of a process.') }
 
 const listWorkspacesOperation = operation({
   route: 'GET /v1/workspaces',
   scope: 'read',
-  summary: 'Lists the workspaces of conversations: what they use, and what runs in them',
+  summary: 'Lists the workspaces of conversations with their usage and processes',
   query: z.object({
     agent_id: id('agent').optional().describe('Workspaces of this agent only.'),
-    after: id('conv').optional().describe('The conversation of the last workspace of the page before.'),
+    after: id('conv').optional().describe('Cursor: conversation of the last workspace of the previous page.'),
     limit: limit(50),
   }),
   answer: z.array(workspaceSchema),
   async handle({ query: { agent_id, after, limit: size } }, context) {
-    const asked = { limit: size, ...defined({ agentId: agent_id || undefined, after: after || undefined }) }
-    return (await listWorkspaces(asked, context)).map((one) => wireWorkspace(one, context))
+    const filter = { limit: size, ...defined({ agentId: agent_id || undefined, after: after || undefined }) }
+    return (await listWorkspaces(filter, context)).map((one) => wireWorkspace(one, context))
   },
 })
 
@@ -51,11 +51,11 @@ const showWorkspaceOperation = operation({
   handle: async ({ params }, context) => wireWorkspace(await showWorkspace(params.conversation_id, context), context),
 })
 
-/** An administrator's, because the files cannot be recovered. */
+/** Needs `admin` because the files cannot be recovered. */
 const removeWorkspaceOperation = operation({
   route: 'DELETE /v1/workspaces/:conversation_id',
   scope: 'admin',
-  summary: 'Removes a workspace for good: ends its processes and deletes its files',
+  summary: 'Deletes a workspace: ends its processes and permanently deletes its files',
   audit: 'by-verb',
   params: workspacePath,
   answer: z.null(),
@@ -72,9 +72,15 @@ const outputQuery = z.object({
     .min(0)
     .max(Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe('Where the page begins, in bytes from 0.'),
-  limit: limit(DEFAULT_BYTES, MAX_BYTES),
-  last: z.coerce.number().int().min(1).max(MAX_BYTES).optional().describe('Instead of `from`: the last bytes.'),
+    .describe('Offset of the page in bytes, from 0.'),
+  limit: limit(DEFAULT_BYTES, MAX_BYTES).describe('Maximum number of bytes in a page.'),
+  last: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_BYTES)
+    .optional()
+    .describe('In place of `from`: the number of bytes from the end.'),
 })
 
 const showProcessOperation = operation({
@@ -85,15 +91,15 @@ const showProcessOperation = operation({
   query: outputQuery,
   answer: processPageSchema,
   async handle({ params: { conversation_id, process_id }, query }, context) {
-    const asked = { conversationId: conversation_id, processId: process_id, range: rangeOf(query) }
-    return wireProcessPage(await showProcess(asked, context))
+    const wanted = { conversationId: conversation_id, processId: process_id, range: rangeOf(query) }
+    return wireProcessPage(await showProcess(wanted, context))
   },
 })
 
 const endProcessOperation = operation({
   route: 'DELETE /v1/workspaces/:conversation_id/processes/:process_id',
   scope: 'agent',
-  summary: 'Ends a process with everything it started, and shows how it ended',
+  summary: 'Ends a process and all processes it started, and shows how it ended',
   audit: 'by-verb',
   params: processPath,
   answer: processSchema,

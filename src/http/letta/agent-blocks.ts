@@ -36,7 +36,7 @@ const showAgentBlock = operation({
 const changeAgentBlock = operation({
   route: 'PATCH /v1/agents/:agent_id/core-memory/blocks/:label',
   scope: 'agent',
-  summary: 'Changes a memory block of an agent by its label',
+  summary: 'Updates a memory block of an agent by its label',
   params: labelPath,
   body: blockChangeBody,
   example: { value: 'The user is called Ada and likes coffee.' },

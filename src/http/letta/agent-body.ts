@@ -21,18 +21,18 @@ const compaction = z.looseObject({
     .enum(['sliding_window', 'all', 'self_compact_sliding_window', 'self_compact_all'])
     .nullish()
     .describe(
-      '`all` replaces everything, `sliding_window` the oldest part; the `self_` modes use the model of the agent.',
+      '`all` summarizes everything, `sliding_window` the oldest part; `self_` modes use the model of the agent.',
     ),
   sliding_window_percentage: z
     .number()
     .gt(0)
     .max(1)
     .nullish()
-    .describe('Share of the context that a sliding window replaces at least, from 0 to 1.'),
-  clip_chars: z.number().int().min(1).nullish().describe('Most characters of the summary.'),
+    .describe('Minimum share of the context that a sliding window summarizes, from 0 to 1.'),
+  clip_chars: z.number().int().min(1).nullish().describe('Maximum number of characters of the summary.'),
 })
 
-/** Kept and given back; some of it does nothing here yet. */
+/** Fields that are stored and returned; some have no effect yet. */
 const STORED_FIELDS = {
   model_settings: record.nullish().describe('Accepted and ignored. Returned as sent.'),
   compaction_settings: record
@@ -52,7 +52,7 @@ const STORED_FIELDS = {
     .string()
     .nullish()
     .describe(
-      'Embedding model of the agent as provider/model. Without it, or when no provider serves it, that of the server.',
+      'Embedding model of the agent, as provider/model. Without it, or without its provider: that of the server.',
     ),
   embedding_config: record.nullish().describe('Accepted and ignored. Returned as sent.'),
   enable_sleeptime: z.boolean().nullish().describe('Accepted and ignored. Returned as sent.'),
@@ -72,28 +72,26 @@ const COMMON = {
   model: z
     .string()
     .nullish()
-    .describe('Model as provider/model. `letta/auto`, or none for a new agent, is the default model of the server.'),
+    .describe(
+      'Model as provider/model. `letta/auto`, or no model for a new agent, means the default model of the server.',
+    ),
   llm_config: record
     .nullish()
     .describe(
-      'Deprecated: `handle`, or `model_endpoint_type` and `model`, is read when `model` is not sent. The rest is ignored.',
+      'Deprecated: without `model`, its `handle`, or `model_endpoint_type` and `model`, is used. The rest is ignored.',
     ),
   tool_ids: z
     .array(id('tool'))
     .max(1000)
     .nullish()
-    .describe('Tools by their ids. In a change: in place of all tools of the agent.'),
+    .describe('Ids of tools. An update replaces all tools of the agent.'),
   block_ids: z
     .array(id('block'))
     .max(1000)
     .nullish()
-    .describe('Existing blocks by their ids. In a change: in place of all blocks of the agent.'),
-  tags: z
-    .array(z.string().min(1))
-    .max(200)
-    .nullish()
-    .describe('Tags of the agent. In a change: in place of all its tags.'),
-  tool_rules: rules.nullish().describe('Rules about when tools are called. In a change: in place of all its rules.'),
+    .describe('Ids of existing blocks. An update replaces all blocks of the agent.'),
+  tags: z.array(z.string().min(1)).max(200).nullish().describe('Tags of the agent. An update replaces all of them.'),
+  tool_rules: rules.nullish().describe('Rules about when tools are called. An update replaces all of them.'),
   description: z.string().nullish().describe('What the agent is for.'),
   metadata: record.nullish().describe('Data of the application, stored as it is sent.'),
   timezone: z.string().nullish().describe('Accepted and ignored. Returned as sent.'),
@@ -101,11 +99,8 @@ const COMMON = {
   secrets: z
     .record(z.string(), z.string())
     .nullish()
-    .describe('Secrets by name, stored encrypted. No tool reads them yet. In a change: in place of all its secrets.'),
-  tool_exec_environment_variables: z
-    .record(z.string(), z.string())
-    .nullish()
-    .describe('Deprecated spelling of `secrets`.'),
+    .describe('Secrets by name, stored encrypted. No tool reads them yet. An update replaces all of them.'),
+  tool_exec_environment_variables: z.record(z.string(), z.string()).nullish().describe('Deprecated: use `secrets`.'),
   ...STORED_FIELDS,
 }
 
@@ -127,38 +122,40 @@ export const newAgentBody = z.object({
     .enum(AGENT_TYPES)
     .nullish()
     .describe(
-      'Kind of the agent: it decides how blocks are written into the prompt. `react_agent` and `workflow_agent` have none there.',
+      'Type of the agent. It decides how the prompt shows blocks; `react_agent` and `workflow_agent` show none.',
     ),
-  memory_blocks: z.array(newBlockBody).max(200).nullish().describe('Blocks to make with the agent.'),
+  memory_blocks: z.array(newBlockBody).max(200).nullish().describe('Blocks to create with the agent.'),
   tools: z
     .array(z.string())
     .max(1000)
     .nullish()
-    .describe('Names of tools. A name that does not exist is listed in `metadata.missing_tools`.'),
-  include_base_tools: z.boolean().nullish().describe('Whether the agent gets the base tools, too. True without it.'),
+    .describe('Names of tools. Unknown names are listed in `metadata.missing_tools`.'),
+  include_base_tools: z.boolean().nullish().describe('Whether the agent also gets the base tools. Default: true.'),
   initial_message_sequence: z
     .array(plainInput)
     .max(10_000)
     .nullish()
-    .describe('Messages that the default conversation begins with.'),
+    .describe('First messages of the default conversation.'),
   ...COMMON,
 })
 
 export const agentChangeBody = z.object({ name: name.nullish(), ...COMMON })
 
-/** What an agent file may say, too: there, ids are names that hold only inside the file. */
+/**
+ * The fields that requests and agent files share. The ids of an agent file are local to the file, so they are excluded.
+ */
 type AgentFields = Omit<z.output<typeof agentChangeBody>, 'tool_ids' | 'block_ids'>
 
-/** The settings after this request; what it leaves out or says null for stays as it is. */
+/** The settings after this request; fields that are missing or null stay unchanged. */
 export function settingsFrom(body: AgentFields, before: AgentSettings): AgentSettings {
   const { description, metadata, timezone, hidden, tool_rules } = body
-  const said: JsonObject = {}
+  const sent: JsonObject = {}
   for (const key of Object.keys(STORED_FIELDS) as (keyof typeof STORED_FIELDS)[]) {
     const value = body[key]
-    if (value !== null && value !== undefined) said[key] = value as Json
+    if (value !== null && value !== undefined) sent[key] = value as Json
   }
   const { approvals, others } = splitRules((tool_rules ?? []) as JsonObject[])
-  const wire = { ...before.wire, ...said, ...defined({ tool_rules: tool_rules ? others : undefined }) }
+  const wire = { ...before.wire, ...sent, ...defined({ tool_rules: tool_rules ? others : undefined }) }
   return {
     ...before,
     ...defined({
@@ -172,17 +169,20 @@ export function settingsFrom(body: AgentFields, before: AgentSettings): AgentSet
   }
 }
 
-/** All the secrets of a request, where it says any; the second spelling is deprecated. */
+/** All secrets of a request, undefined if it has none; the second field is deprecated. */
 export function requestedSecrets(body: Pick<AgentFields, 'secrets' | 'tool_exec_environment_variables'>) {
   const { secrets, tool_exec_environment_variables: variables } = body
   return secrets || variables ? { ...variables, ...secrets } : undefined
 }
 
-/** A list of rules is the whole list: who is not in it needs no approval of its own. */
+/** A list of rules replaces the whole list: tools that are not in it no longer require approval. */
 const withoutRequired = (approvals: AgentSettings['approvals'] = {}): Record<string, boolean> =>
   Object.fromEntries(Object.entries(approvals).filter(([, isRequired]) => !isRequired))
 
-/** Approval is ours to enforce; the other rules are kept as they came, each once. */
+/**
+ * Separates the approval rules, which Holdfast stores as approvals; the other rules are stored as sent, without
+ * duplicates.
+ */
 function splitRules(all: readonly JsonObject[]): { approvals: Record<string, boolean>; others: JsonObject[] } {
   const approvals: Record<string, boolean> = {}
   const others = new Map<string, JsonObject>()
@@ -193,7 +193,7 @@ function splitRules(all: readonly JsonObject[]): { approvals: Record<string, boo
   return { approvals, others: [...others.values()] }
 }
 
-/** The deprecated spelling of a model. */
+/** The model of a request: `model`, or the deprecated `llm_config`. */
 export function requestedModel({ model, llm_config }: Pick<AgentFields, 'model' | 'llm_config'>): string | undefined {
   if (model) return model
   if (!llm_config) return undefined

@@ -17,7 +17,7 @@ import { toolSchema, wireTool } from './wire/tool.ts'
 
 const namedPath = { ...agentPath, tool_name: z.string().describe('The name of the tool.') }
 
-/** Clients of the first generation get the agent back; the official one reads nothing. */
+/** Old clients get the agent back; the official client reads nothing. */
 const changedSchema = agentSchema.nullable()
 
 const listAgentTools = operation({
@@ -62,27 +62,27 @@ const detachAgentTool = operation({
 const runAgentToolOperation = operation({
   route: 'POST /v1/agents/:agent_id/tools/:tool_name/run',
   scope: 'agent',
-  summary: 'Runs a tool of an agent by hand',
+  summary: 'Runs a tool of an agent directly, without a model',
   params: namedPath,
   body: runBody,
   example: { args: {} },
   answer: ranToolSchema,
   async handle({ params, body, request, reply }, context) {
-    const asked = toRunToolRequest(body, { headers: request.headers, raw: reply.raw })
+    const toolRequest = toRunToolRequest(body, { headers: request.headers, raw: reply.raw })
     const agent = await requireAgent(params.agent_id, context)
-    return wireRan(await runAgentTool(agent, params.tool_name, { ...asked, context }))
+    return wireRan(await runAgentTool(agent, params.tool_name, { ...toolRequest, context }))
   },
 })
 
 const setToolApproval = operation({
   route: 'PATCH /v1/agents/:agent_id/tools/approval/:tool_name',
   scope: 'agent',
-  summary: 'Says whether a tool of an agent needs approval',
+  summary: 'Sets whether a tool of an agent needs approval',
   params: namedPath,
-  query: z.object({ requires_approval: flag.optional().describe('The same as in the body.') }),
+  query: z.object({ requires_approval: flag.optional().describe('The same as the field of the body.') }),
   body: z.object({
-    requires_approval: z.boolean().nullish().describe('Whether each call waits for a person.'),
-    body_requires_approval: z.boolean().nullish().describe('The spelling the official client sends.'),
+    requires_approval: z.boolean().nullish().describe('Whether each call waits for approval.'),
+    body_requires_approval: z.boolean().nullish().describe('The name of `requires_approval` in the official client.'),
   }),
   example: { requires_approval: true },
   answer: changedSchema,

@@ -27,17 +27,17 @@ const SORTS = ['created_at', 'updated_at', 'last_run_completion'] as const
 
 const agentListQuery = listQuery().extend({
   ...includeQuery.shape,
-  name: z.string().optional().describe('Agents of exactly this name.'),
+  name: z.string().optional().describe('Agents with exactly this name.'),
   query_text: z.string().optional().describe('Agents whose name contains this text.'),
   tags: listOf(z.string(), 16).optional().describe('Agents with any of these tags.'),
   match_all_tags: flag.optional().describe('Agents with all of the tags instead of any.'),
-  order_by: z.enum(SORTS).optional().describe('What the list is ordered by.'),
-  sort_by: z.enum(SORTS).optional().describe('The older spelling of `order_by`.'),
+  order_by: z.enum(SORTS).optional().describe('Sort key of the list.'),
+  sort_by: z.enum(SORTS).optional().describe('Older form of `order_by`.'),
   last_stop_reason: z.string().optional().describe('Agents whose last run ended for this reason.'),
 })
 
 const recompileQuery = z.object({
-  dry_run: flag.default(false).describe('Answers with the prompt and keeps the old one.'),
+  dry_run: flag.default(false).describe('Returns the new prompt without storing it.'),
   update_timestamp: flag.optional().describe('Accepted and ignored.'),
 })
 
@@ -99,7 +99,7 @@ const countAgentsOperation = operation({
 const showAgent = operation({
   route: 'GET /v1/agents/:agent_id',
   scope: 'read',
-  summary: 'Shows an agent, with the parts that are asked for',
+  summary: 'Shows an agent with the parts that `include` names',
   params: agentPath,
   query: includeQuery,
   answer: agentSchema,
@@ -110,7 +110,7 @@ const showAgent = operation({
 const changeAgent = operation({
   route: 'PATCH /v1/agents/:agent_id',
   scope: 'agent',
-  summary: 'Changes an agent; fields that are left out stay as they are',
+  summary: 'Updates an agent; omitted fields stay unchanged',
   params: agentPath,
   body: agentChangeBody,
   example: { description: 'Answers questions about tea.' },
@@ -155,7 +155,7 @@ const removeAgent = operation({
 const showContext = operation({
   route: 'GET /v1/agents/:agent_id/context',
   scope: 'read',
-  summary: 'Shows what the model sees now, and how large it is',
+  summary: 'Shows the context of the model and its size in tokens',
   params: agentPath,
   answer: contextSchema,
   handle: async ({ params }, context) => contextOverview(await requireAgent(params.agent_id, context), context),
@@ -164,7 +164,7 @@ const showContext = operation({
 const recompile = operation({
   route: 'POST /v1/agents/:agent_id/recompile',
   scope: 'agent',
-  summary: 'Compiles the system prompt from the memory as it is now',
+  summary: 'Recompiles the system prompt from the current memory',
   params: agentPath,
   query: recompileQuery,
   answer: z.string().describe('The system prompt.'),

@@ -11,16 +11,24 @@ import { agentStates, includeQuery, includesOf } from './wire/agent-state.ts'
 import { blockChangeBody, blockSchema, changeFrom, newBlockBody, newBlockFrom, wireBlock } from './wire/block.ts'
 
 const blockListQuery = listQuery().extend({
-  label: z.string().optional().describe('Blocks of exactly this label.'),
-  name: z.string().optional().describe('Blocks of exactly this template name.'),
+  label: z.string().optional().describe('Blocks with exactly this label.'),
+  name: z.string().optional().describe('Blocks with exactly this template name.'),
   label_search: z.string().optional().describe('Blocks whose label contains this text.'),
   value_search: z.string().optional().describe('Blocks whose value contains this text.'),
   description_search: z.string().optional().describe('Blocks whose description contains this text.'),
   templates_only: flag.optional().describe('Templates only.'),
   tags: listOf(z.string(), 16).optional().describe('Blocks with any of these tags.'),
   match_all_tags: flag.optional().describe('Blocks with all of the tags instead of any.'),
-  connected_to_agents_count_gt: z.coerce.number().int().optional().describe('Blocks that more agents have.'),
-  connected_to_agents_count_lt: z.coerce.number().int().optional().describe('Blocks that fewer agents have.'),
+  connected_to_agents_count_gt: z.coerce
+    .number()
+    .int()
+    .optional()
+    .describe('Blocks of more than this number of agents.'),
+  connected_to_agents_count_lt: z.coerce
+    .number()
+    .int()
+    .optional()
+    .describe('Blocks of fewer than this number of agents.'),
 })
 
 const createBlockOperation = operation({
@@ -54,7 +62,7 @@ const showBlock = operation({
 const changeBlock = operation({
   route: 'PATCH /v1/blocks/:block_id',
   scope: 'agent',
-  summary: 'Changes a block for all agents that have it',
+  summary: 'Updates a block for all agents that have it',
   params: blockPath,
   body: blockChangeBody,
   example: { value: 'Ada likes coffee.' },
@@ -65,7 +73,7 @@ const changeBlock = operation({
 const removeBlock = operation({
   route: 'DELETE /v1/blocks/:block_id',
   scope: 'agent',
-  summary: 'Deletes a block and takes it from all agents',
+  summary: 'Deletes a block and detaches it from all agents',
   params: blockPath,
   answer: z.null(),
   async handle({ params }, context) {

@@ -2,7 +2,7 @@ import type { RunDetails } from '../../service/runs/runs.ts'
 import { typesOf, wireRun } from './wire/run.ts'
 import { runResponse } from './wire/run-response.ts'
 
-/** What is sent to whoever asked to be called back: how the run ended, and all of what came of it. */
+/** The body of the webhook call: how the run ended, with its messages. */
 export function callbackBody(story: RunDetails): string {
   const { id: run_id, status, completed_at, metadata } = wireRun(story.run)
   const result = runResponse(story, typesOf(story.run))

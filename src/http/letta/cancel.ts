@@ -6,7 +6,7 @@ import { cancelRun, listRuns } from '../../service/runs/runs.ts'
 import { waitForRun } from '../../service/runs/watch-run.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 
-/** A cancelled run is over within this, unless a tool takes its time to stop. */
+/** A cancelled run ends within this time, unless a tool is slow to stop. */
 export const CANCEL_WAIT_MS = 8_000
 
 /** Runs that are running, queued or waiting for approval. */
@@ -19,13 +19,13 @@ export async function activeRuns(
   return [...going, ...waiting].map(({ id }) => id)
 }
 
-/** Cancels a run and waits for its end, so that the answer says what became of it. */
+/** Cancels a run and waits for its end, so that the answer has its final status. */
 export async function cancelAndWait(runId: RunId, context: ServiceContext): Promise<Run> {
   const run = await cancelRun(runId, context)
   return isSettled(run) ? run : waitForRun(runId, context, AbortSignal.timeout(CANCEL_WAIT_MS))
 }
 
-/** Cancels these runs; each is `cancelled`, also one that still is being stopped, or `failed`. */
+/** Cancels these runs. Each is `cancelled`, also while it is still stopping, or `failed` if it had ended before. */
 export async function cancelAll(
   runIds: readonly RunId[],
   context: ServiceContext,

@@ -17,11 +17,18 @@ export const compactBody = z.object({
       mode: z
         .enum(['sliding_window', 'all', 'self_compact_all', 'self_compact_sliding_window'])
         .nullish()
-        .describe('Whether the newest messages stay as they are.'),
-      model: z.string().nullish().describe('The model that summarizes, as provider/model.'),
-      prompt: z.string().nullish().describe('What that model is told to do.'),
-      clip_chars: z.int().min(1).nullish().describe('The longest summary.'),
-      sliding_window_percentage: z.number().gt(0).max(1).nullish().describe('The part of the context that is kept.'),
+        .describe(
+          '`all` summarizes everything, `sliding_window` the oldest part; `self_` modes use the model of the agent.',
+        ),
+      model: z.string().nullish().describe('Model that writes the summary, as provider/model.'),
+      prompt: z.string().nullish().describe('Instructions for the model that writes the summary.'),
+      clip_chars: z.int().min(1).nullish().describe('Maximum number of characters of the summary.'),
+      sliding_window_percentage: z
+        .number()
+        .gt(0)
+        .max(1)
+        .nullish()
+        .describe('Minimum share of the context that a sliding window summarizes, from 0 to 1.'),
     })
     .nullish()
     .describe('How to summarize, for this request only.'),
@@ -33,7 +40,7 @@ export function toCompactionSettings(
   const { mode, model, prompt, clip_chars, sliding_window_percentage } = settings ?? {}
   return {
     ...defined({ mode: mode ?? undefined }),
-    // The vendor's name for "you choose": the agent's own model.
+    // This handle means the agent's own model.
     ...defined({
       model: model && model !== 'letta/auto' ? model : undefined,
       prompt: prompt || undefined,
@@ -50,10 +57,10 @@ type CompactRequest = {
   policy?: 'enqueue' | 'reject'
 }
 
-/** The system prompt is a message to the client. */
+/** Clients count the system prompt as a message. */
 const SYSTEM_MESSAGE = 1
 
-/** Makes room in a conversation and tells how much; 400 where there is nothing to be gained. */
+/** Summarizes a conversation and returns the message counts; 400 if it does not get shorter. */
 export async function compactNow(compacting: CompactRequest, context: ServiceContext) {
   const { conversationId } = compacting
   const before = await countContextMessages(conversationId, context)

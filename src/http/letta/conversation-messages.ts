@@ -19,11 +19,11 @@ import { messageSchema } from './wire/message-schema.ts'
 import { responseSchema } from './wire/run-response.ts'
 import { streamEventSchema } from './wire/stream-event.ts'
 
-/** A sender that finds the conversation busy is told so and does not wait. */
+/** A busy conversation is a 409: the request does not wait. */
 const sendToConversation = operation({
   route: 'POST /v1/conversations/:conversation_id/messages',
   scope: 'agent',
-  summary: 'Sends to a conversation in which nothing runs, and streams the turn unless `streaming` is false',
+  summary: 'Sends messages to an idle conversation and streams the turn, unless `streaming` is false',
   params: conversationPath,
   query: agentQuery,
   body: sendBody,
@@ -65,7 +65,7 @@ const listConversationMessages = operation({
 const resumeConversation = operation({
   route: 'POST /v1/conversations/:conversation_id/stream',
   scope: 'read',
-  summary: 'Streams the active run of a conversation from where the reader is',
+  summary: 'Resumes the stream of the active run of a conversation',
   params: conversationPath,
   query: agentQuery,
   body: resumeBody,
@@ -104,10 +104,10 @@ export const conversationMessageOperations = [
   compactConversation,
 ]
 
-/** A reader may be faster than the request whose otid it knows. */
+/** Retry delays: a reader may be faster than the request whose otid it knows. */
 const OTID_WAITS_MS = [0, 250, 500, 1_000]
 
-/** The run a reader names, by its id or by the otid of what it was told; otherwise the newest that goes on. */
+/** The run that a reader names by its id or by the otid of its input; otherwise the newest active run. */
 async function runToResume(
   { id: conversationId }: Conversation,
   { run_id, otid }: z.output<typeof resumeBody>,
@@ -125,7 +125,7 @@ async function runToResume(
       const runId = await findRunByOtid(conversationId, otid, context)
       if (runId) return runId
     }
-    throw new Problem('not-found', `no run of this conversation was told "${otid.slice(0, 80)}"`)
+    throw new Problem('not-found', `no run in this conversation has otid "${otid.slice(0, 80)}"`)
   }
   const [active] = await listRuns({ conversationId, statuses: ['created', 'running'] }, 1, context)
   if (active) return active.id

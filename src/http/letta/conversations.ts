@@ -33,52 +33,54 @@ const conversationListQuery = listQuery().extend({
   order_by: z
     .enum(['created_at', 'last_run_completion', 'last_message_at'])
     .optional()
-    .describe('What the list is ordered by.'),
+    .describe('Sort key of the list.'),
   archive_status: z
     .enum(['unarchived', 'archived', 'all'])
     .optional()
-    .describe('Whether archived ones are listed; usually they are not.'),
+    .describe('Which conversations to list. Default: `unarchived`.'),
 })
 
 const SUMMARY_LIMIT = 100_000
 
 const COMMON = {
-  summary: z.string().max(SUMMARY_LIMIT).nullish().describe('A title for people.'),
-  description: z.string().max(SUMMARY_LIMIT).nullish().describe('What the conversation is about, for people.'),
-  model: z.string().nullish().describe('A model for this conversation alone, as provider/model.'),
-  model_settings: record.nullish().describe('Kept and returned; it has no effect yet.'),
-  context_window_limit: z.int().min(1).nullish().describe('Kept and returned; it has no effect yet.'),
+  summary: z.string().max(SUMMARY_LIMIT).nullish().describe('Title of the conversation.'),
+  description: z.string().max(SUMMARY_LIMIT).nullish().describe('What the conversation is about.'),
+  model: z.string().nullish().describe('Model for this conversation only, as provider/model.'),
+  model_settings: record.nullish().describe('Accepted and ignored. Returned as sent.'),
+  context_window_limit: z.int().min(1).nullish().describe('Accepted and ignored. Returned as sent.'),
 }
 
 const newBody = z.object({
   ...COMMON,
-  hidden: z.boolean().nullish().describe('Lists leave it out.'),
+  hidden: z.boolean().nullish().describe('Whether lists leave out the conversation.'),
   isolated_block_labels: z
     .array(z.string())
     .max(1000)
     .nullish()
-    .describe('Blocks of the agent of which this conversation gets a copy of its own.'),
+    .describe('Labels of blocks of the agent; this conversation gets its own copies of them.'),
 })
 
 const changeBody = z.object({
   ...COMMON,
-  archived: z.boolean().nullish().describe('Moves it to the archive, or back.'),
-  last_message_at: date.nullish().describe('When something was said last, for lists ordered by it.'),
+  archived: z.boolean().nullish().describe('Whether the conversation is archived.'),
+  last_message_at: date.nullish().describe('Time of the last message, for lists that are sorted by it.'),
 })
 
-const FORK = { message_id: z.string().nullish().describe('The last message of the past that is copied.') }
-const FORK_HIDDEN = 'Lists leave the new conversation out.'
+const FORK = {
+  message_id: z.string().nullish().describe('Id of the last message to copy. Default: all messages are copied.'),
+}
+const FORK_HIDDEN = 'Whether lists leave out the new conversation.'
 
 const createConversationOperation = operation({
   route: 'POST /v1/conversations',
   scope: 'agent',
-  summary: 'Begins a conversation with an agent',
+  summary: 'Creates a conversation with an agent',
   query: agentQuery,
   body: newBody,
   example: { summary: 'About tea' },
   answer: conversationSchema,
   async handle({ query, body }, context) {
-    if (!query.agent_id) throw new Problem('invalid', 'query.agent_id: a conversation needs the agent it is with')
+    if (!query.agent_id) throw new Problem('invalid', 'query.agent_id: is required')
     const agent = await requireAgentNamed(query.agent_id, context)
     const details = { ...detailsFrom(body, {}, context), ...defined({ hidden: body.hidden ? true : undefined }) }
     const ownLabels = body.isolated_block_labels ?? []
@@ -123,7 +125,7 @@ const showConversation = operation({
 const changeConversation = operation({
   route: 'PATCH /v1/conversations/:conversation_id',
   scope: 'agent',
-  summary: 'Changes a conversation; fields that are left out stay, null removes them',
+  summary: 'Updates a conversation; omitted fields stay unchanged, null removes a value',
   params: conversationPath,
   query: agentQuery,
   body: changeBody.extend(agentQuery.shape),
@@ -180,19 +182,19 @@ const cancelConversation = operation({
 const forkConversationOperation = operation({
   route: 'POST /v1/conversations/:conversation_id/fork',
   scope: 'agent',
-  summary: 'Begins another conversation with the same past',
+  summary: 'Forks a conversation: creates another one with the same messages',
   params: conversationPath,
   query: agentQuery.extend({ ...FORK, hidden: flag.optional().describe(FORK_HIDDEN) }),
   body: agentQuery.extend({ ...FORK, hidden: z.union([flag, z.boolean()]).optional().describe(FORK_HIDDEN) }),
   answer: conversationSchema,
   async handle({ params, query, body }, context) {
-    const asked = { ...body, ...query }
-    const { conversation } = await requireConversation(params.conversation_id, asked.agent_id, context)
-    const upTo = asked.message_id ? await requirePosition(asked.message_id, conversation.id, context) : undefined
+    const options = { ...body, ...query }
+    const { conversation } = await requireConversation(params.conversation_id, options.agent_id, context)
+    const upTo = options.message_id ? await requirePosition(options.message_id, conversation.id, context) : undefined
     const fork = await forkConversation(
       {
         source: conversation,
-        ...defined({ upTo, isHidden: asked.hidden }),
+        ...defined({ upTo, isHidden: options.hidden }),
       },
       context,
     )
@@ -203,10 +205,10 @@ const forkConversationOperation = operation({
 const recompileConversation = operation({
   route: 'POST /v1/conversations/:conversation_id/recompile',
   scope: 'agent',
-  summary: 'Compiles the system prompt of a conversation from the memory as it is now',
+  summary: 'Recompiles the system prompt of a conversation from the current memory',
   params: conversationPath,
   query: agentQuery.extend({
-    dry_run: flag.default(false).describe('Answers with the prompt and keeps the old one.'),
+    dry_run: flag.default(false).describe('Returns the new prompt without storing it.'),
   }),
   body: agentQuery,
   answer: z.string().describe('The system prompt.'),
@@ -233,23 +235,23 @@ const showWithState = async (conversation: Parameters<typeof wireConversation>[0
 
 type ConversationFields = z.output<z.ZodObject<typeof COMMON>>
 
-/** What is left out stays; null takes it away. */
+/** Omitted fields stay unchanged; null removes a value. */
 function detailsFrom(
-  asked: ConversationFields,
+  fields: ConversationFields,
   before: ConversationDetails,
   context: ServiceContext,
 ): ConversationDetails {
   const wire: JsonObject = { ...before.wire }
   for (const key of ['model_settings', 'context_window_limit'] as const) {
-    const value = asked[key]
+    const value = fields[key]
     if (value === null) delete wire[key]
     else if (value !== undefined) wire[key] = value as Json
   }
   const { ownBlocks } = before
   const { summary, description, model, hidden } = {
-    summary: merged(asked.summary, before.summary),
-    description: merged(asked.description, before.description),
-    model: merged(asked.model === undefined ? undefined : requireModelOrNull(asked.model, context), before.model),
+    summary: merged(fields.summary, before.summary),
+    description: merged(fields.description, before.description),
+    model: merged(fields.model === undefined ? undefined : requireModelOrNull(fields.model, context), before.model),
     hidden: before.hidden,
   }
   return defined({
@@ -262,8 +264,8 @@ function detailsFrom(
   })
 }
 
-const merged = <T>(said: T | null | undefined, before: T | undefined): T | undefined =>
-  said === undefined ? before : (said ?? undefined)
+const merged = <T>(sent: T | null | undefined, before: T | undefined): T | undefined =>
+  sent === undefined ? before : (sent ?? undefined)
 
 const requireModelOrNull = (handle: string | null, context: ServiceContext): TargetHandle | null =>
   handle === null ? null : (requireModel(handle, context) as TargetHandle)

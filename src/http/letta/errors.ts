@@ -5,11 +5,11 @@ import type { ErrorType, RunError, StopReason } from '../../core/run.ts'
 import type { ErrorAnswer, ErrorTable } from '../errors.ts'
 import { approvalRequestId } from './slice-ids.ts'
 
-/** The official client repeats what fails unless it is told that this would not help. */
+/** Stops the automatic retry of the official client. */
 const NO_RETRY = { 'x-should-retry': 'false' }
 const SOON = { 'retry-after': '1' }
 
-/** Statuses and texts as the official client knows them. */
+/** Statuses and texts that the official client expects. */
 export const LETTA_ERRORS: ErrorTable = {
   invalid: plain(422),
   'invalid-argument': prefixed(400, 'INVALID_ARGUMENT'),
@@ -77,12 +77,12 @@ const STATUS_OF_ERROR: Record<ErrorType, number> = {
   time_limit: 504,
 }
 
-/** The recovery ladder was walked to its end, so the client need not repeat the request. */
+/** Recovery has tried its whole ladder, so a retry by the client would not help. */
 function failedRunAnswer({ message, details }: Problem): ErrorAnswer {
-  const isBroke = details.stopReason === 'insufficient_credits'
-  const type = isBroke ? 'llm_insufficient_credits' : details.errorType
+  const hasNoCredits = details.stopReason === 'insufficient_credits'
+  const type = hasNoCredits ? 'llm_insufficient_credits' : details.errorType
   return {
-    status: isBroke ? 402 : STATUS_OF_ERROR[details.errorType as ErrorType],
+    status: hasNoCredits ? 402 : STATUS_OF_ERROR[details.errorType as ErrorType],
     body: {
       error: { type, message, detail: details.detail ?? null },
       detail: message,
@@ -93,7 +93,7 @@ function failedRunAnswer({ message, details }: Problem): ErrorAnswer {
   }
 }
 
-/** How a request that waited for a run tells that the run failed. */
+/** The problem for a request that waited for a run which failed. */
 export function runFailedProblem(
   error: RunError,
   { runId, stopReason }: { runId: RunId; stopReason: StopReason },

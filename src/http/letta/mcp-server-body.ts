@@ -3,25 +3,28 @@ import { defined } from '../../core/defined.ts'
 import type { McpTransport } from '../../core/mcp-server.ts'
 import type { McpServerChange, NewMcpServer, ShownMcpServer } from '../../service/tools/mcp-servers.ts'
 
-const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/, 'is not the name of a header')
-/** What a header can hold, or a value as it was shown, with the dots it was shortened by. */
-const headerValue = z.string().regex(/^…?[\t\x20-\x7e\x80-\xff]*$/, 'cannot be sent in a header')
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/, 'is not a valid header name')
+/** A header value, or its masked form from an answer: an ellipsis and the last characters. */
+const headerValue = z.string().regex(/^…?[\t\x20-\x7e\x80-\xff]*$/, 'has characters that a header cannot contain')
 const variables = z
   .record(z.string().min(1), z.string())
-  .describe('Environment variables of the program, stored encrypted.')
+  .describe('Environment variables of the command, stored encrypted.')
 
 const addressFields = {
-  auth_header: headerName.nullish().describe('Header that carries the token; `Authorization` without it.'),
+  auth_header: headerName.nullish().describe('Header that carries the token. Default: `Authorization`.'),
   auth_token: headerValue
     .nullish()
     .describe('Token of the server, stored encrypted. A bare token in `Authorization` is sent as a bearer token.'),
   custom_headers: z.record(headerName, headerValue).nullish().describe('Headers of every request, stored encrypted.'),
 }
 const url = z.string().min(1).max(2_000).describe('URL of the server.')
-const command = z.string().min(1).describe('Program that is the server. Holdfast stores it and does not start it yet.')
-const args = z.array(z.string()).describe('Arguments of the program.')
+const command = z
+  .string()
+  .min(1)
+  .describe('Command that starts the server. Holdfast stores it and does not run it yet.')
+const args = z.array(z.string()).describe('Arguments of the command.')
 
-/** Clients may leave the type out: whoever names a command means a program. */
+/** Clients may omit the type: a config with a command is stdio, every other one is streamable HTTP. */
 const withServerType = (value: unknown): unknown => {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return value
   const { mcp_server_type: type, ...rest } = value as Record<string, unknown>
@@ -48,7 +51,10 @@ const serverName = z
 
 export const newServerBody = z.object({ server_name: serverName, config: newConfig })
 
-/** Of a place null means "as it is", of a secret "none": clients must send the one and may want the other. */
+/**
+ * Null keeps an address field and removes a secret: clients must always send the former and may want to clear the
+ * latter.
+ */
 const changedConfig = z.object({
   mcp_server_type: z.enum(['stdio', 'sse', 'streamable_http']).nullish(),
   server_url: url.nullish(),
@@ -86,7 +92,7 @@ export function serverChangeFrom(
 
 type ChangedConfig = z.output<typeof changedConfig>
 
-/** A type that is another is handed on, for the verb to refuse. */
+/** A changed type is passed on, and the verb rejects it. */
 function changedPlace(config: ChangedConfig, place: McpTransport): McpTransport {
   const type = config.mcp_server_type ?? place.type
   if (type === 'stdio') {
@@ -103,6 +109,6 @@ function changedSecrets(
   { auth_token, custom_headers, env }: ChangedConfig,
   type: McpTransport['type'],
 ): NonNullable<McpServerChange['secrets']> {
-  const said = type === 'stdio' ? { env } : { token: auth_token === '' ? null : auth_token, headers: custom_headers }
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+  const sent = type === 'stdio' ? { env } : { token: auth_token === '' ? null : auth_token, headers: custom_headers }
+  return Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined))
 }

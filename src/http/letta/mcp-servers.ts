@@ -21,8 +21,8 @@ import { ranToolSchema, wireRan } from './wire/ran-tool.ts'
 import { toolSchema, wireTool } from './wire/tool.ts'
 
 /**
- * Administrators of an organization name the servers its agents reach out to, and only those of the default one may
- * name an address that is not on the public internet. Using what they named needs no more than other work does.
+ * Administrators of an organization register the MCP servers its agents connect to; only operators may register
+ * addresses that are not on the public internet. Using a registered server needs no special scope.
  */
 const createServer = operation({
   route: 'POST /v1/mcp-servers',
@@ -58,7 +58,7 @@ const showServer = operation({
 const changeServer = operation({
   route: 'PATCH /v1/mcp-servers/:mcp_server_id',
   scope: 'admin',
-  summary: 'Changes an MCP server; fields that are left out stay as they are',
+  summary: 'Updates an MCP server; omitted fields stay unchanged',
   audit: 'by-request',
   params: mcpServerPath,
   body: serverChangeBody,
@@ -73,7 +73,7 @@ const changeServer = operation({
 const removeServer = operation({
   route: 'DELETE /v1/mcp-servers/:mcp_server_id',
   scope: 'admin',
-  summary: 'Removes an MCP server and its tools',
+  summary: 'Deletes an MCP server and its tools',
   params: mcpServerPath,
   answer: nothing,
   async handle({ params }, context) {
@@ -85,7 +85,7 @@ const removeServer = operation({
 const refreshServer = operation({
   route: 'PATCH /v1/mcp-servers/:mcp_server_id/refresh',
   scope: 'admin',
-  summary: 'Asks an MCP server again which tools it has',
+  summary: 'Refreshes the tools of an MCP server',
   audit: 'by-request',
   params: mcpServerPath,
   answer: refreshedSchema,
@@ -114,16 +114,16 @@ const showServerTool = operation({
 const runServerTool = operation({
   route: 'POST /v1/mcp-servers/:mcp_server_id/tools/:tool_id/run',
   scope: 'agent',
-  summary: 'Runs a tool of an MCP server by hand',
+  summary: 'Runs a tool of an MCP server directly, without a model',
   audit: 'by-request',
   params: { ...mcpServerPath, ...toolPath },
   body: runBody,
   example: { args: {} },
   answer: ranToolSchema,
   async handle({ params, body, request, reply }, context) {
-    const asked = toRunToolRequest(body, { headers: request.headers, raw: reply.raw })
+    const toolRequest = toRunToolRequest(body, { headers: request.headers, raw: reply.raw })
     const tool = await requireMcpServerTool(params.mcp_server_id, params.tool_id, context)
-    return wireRan(await runStoredTool(tool, { ...asked, context }))
+    return wireRan(await runStoredTool(tool, { ...toolRequest, context }))
   },
 })
 
@@ -139,7 +139,10 @@ export const mcpServerOperations = [
   runServerTool,
 ]
 
-/** The client would repeat 408 and 502: what did not answer for half a minute will not in the next second. */
+/**
+ * Both failures disable the retry of the client: a server that was silent for half a minute will not answer a second
+ * later.
+ */
 function answerTo(refreshed: McpRefreshResult) {
   switch (refreshed.type) {
     case 'refreshed':

@@ -10,8 +10,8 @@ import { type MessageQuery, requirePosition, SYSTEM_POSITION } from './message-p
 import { systemSlice, type WireMessage, wireMessages } from './wire/message.ts'
 
 /**
- * The messages of an agent: always in the order of time; the order asked for only says which end of it is taken, and so
- * does a cursor.
+ * The messages of an agent, always in chronological order: `order` and the cursors only choose which end of the history
+ * is read.
  */
 export async function listChronological(
   conversation: Conversation,
@@ -24,7 +24,7 @@ export async function listChronological(
   return readPage(conversation, { ...pageFrom({ after, before }, isFromOldest), limit: query.limit }, context)
 }
 
-/** The messages of a conversation: newest first unless the other way is asked for, and cursors go along with that. */
+/** The messages of a conversation, newest first by default; the cursors follow the order of the list. */
 export async function listNewestFirst(
   conversation: Conversation,
   query: MessageQuery,
@@ -34,7 +34,7 @@ export async function listNewestFirst(
   const previous = await requirePosition(query.before, conversation.id, context)
   const isAscending = query.order === 'asc'
   const [after, before] = isAscending ? [next, previous] : [previous, next]
-  // What is wanted is next to the cursor that was given: with `before` alone, the end of the page is.
+  // With `before` alone, the page ends at the cursor, so it is read backwards from there.
   const isReadBackwards = previous !== undefined && next === undefined
   const page = { ...pageFrom({ after, before }, isAscending !== isReadBackwards), limit: query.limit }
   const messages = await readPage(conversation, page, context)
@@ -48,7 +48,7 @@ const pageFrom = ({ after, before }: Bounds, isFromOldest: boolean): Omit<Messag
   ...defined({ after, before }),
 })
 
-/** A page in the order of time. What the model is told first stands before all the rest and counts as one of them. */
+/** A page in chronological order. The system prompt is the first message and counts toward the limit. */
 async function readPage(
   conversation: Conversation,
   page: MessagePage,
@@ -62,7 +62,7 @@ async function readPage(
   return [systemSlice(conversation, await promptOf(conversation.id, context)), ...messages]
 }
 
-/** What a conversation's model is told first, by the id it has in lists. */
+/** The system prompt of a conversation, by the message id it has in lists. */
 export async function systemMessage(id: MessageId, context: ServiceContext): Promise<WireMessage | undefined> {
   const conversationId: ConversationId = `conv-${id.slice('message-'.length)}`
   const conversation = await findConversation(conversationId, context)

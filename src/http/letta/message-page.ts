@@ -13,22 +13,25 @@ export const messageQuery = z.object({
   ...cursors,
   limit: limit(100),
   include_return_message_types: texts.optional().describe('Messages of these types only, such as `user_message`.'),
-  conversation_id: z.string().optional().describe('Messages of this conversation; usually the default one.'),
+  conversation_id: z
+    .string()
+    .optional()
+    .describe('Messages of this conversation only. Routes of an agent use its default conversation without it.'),
 })
 
 export type MessageQuery = z.output<typeof messageQuery>
 
-/** What the model is told first stands before all messages. */
+/** Position of the system prompt, before all messages. */
 export const SYSTEM_POSITION = -1
 
-/** A message by an id of its own or by that of its request for approval; in one conversation where that is said. */
+/** Finds a message by its id or by the id of its approval request, optionally in one conversation only. */
 export const findMessageByAnyId = (
   id: MessageId,
   context: ServiceContext,
   conversationId?: ConversationId,
 ): Promise<Message | undefined> => findMessage([id, answerOfRequest(id)], context, conversationId)
 
-/** Where a cursor stands in a conversation. */
+/** The position of a cursor in a conversation. */
 export async function requirePosition(
   cursor: string | undefined,
   conversationId: ConversationId,
@@ -43,19 +46,19 @@ export async function requirePosition(
   throw new Problem('not-found', `there is no message ${id} in this conversation`)
 }
 
-/** A page of messages that are all at hand: those of one run or one step. Cursors are in the order of time. */
+/** A page of in-memory messages: those of one run or one step. */
 export function pageOfMessages(messages: readonly Message[], query: MessageQuery): Message[] {
-  const place = (cursor: string | undefined) => {
+  const indexOf = (cursor: string | undefined) => {
     if (cursor === undefined) return undefined
     const id = parseId('message', cursor)
     const index = messages.findIndex((message) => message.id === id || (id && message.id === answerOfRequest(id)))
-    if (index < 0) throw new Problem('not-found', `there is no message ${cursor.slice(0, 80)} here`)
+    if (index < 0) throw new Problem('not-found', `there is no message ${cursor.slice(0, 80)} in this list`)
     return index
   }
   const isNewestFirst = query.order === 'desc'
-  const after = place(query.after)
-  const before = place(query.before)
-  // In a list that is told newest first, what comes after an item is older than it.
+  const after = indexOf(query.after)
+  const before = indexOf(query.before)
+  // In a newest-first list, the items after a cursor are older than it.
   const [from, to] = isNewestFirst ? [before, after] : [after, before]
   const between = messages.slice(from === undefined ? 0 : from + 1, to ?? messages.length)
   if (!isNewestFirst) return query.before !== undefined ? between.slice(-query.limit) : between.slice(0, query.limit)

@@ -49,16 +49,18 @@ const searchMessagesOperation = operation({
   scope: 'read',
   summary: 'Searches the messages of all agents',
   body: z.object({
-    query: z.string().max(10_000).describe('The words, or the meaning, to look for.'),
+    query: z.string().max(10_000).describe('Text to search for, by words or by meaning.'),
     search_mode: z
       .enum(['vector', 'fts', 'hybrid'])
       .nullish()
-      .describe('By meaning, by words, or by both; meaning needs an embedding model.'),
+      .describe(
+        '`vector` searches by meaning (needs an embedding model), `fts` by words, `hybrid`, the default, by both.',
+      ),
     agent_id: z.string().nullish().describe('Messages of this agent only.'),
     conversation_id: z.string().nullish().describe('Messages of this conversation only.'),
-    limit: z.int().min(1).max(MAX_RESULTS).nullish().describe('The most results; usually 50.'),
-    start_date: date.nullish().describe('Messages of this time or later.'),
-    end_date: date.nullish().describe('Messages of this time or earlier; a day counts as a whole.'),
+    limit: z.int().min(1).max(MAX_RESULTS).nullish().describe('Maximum number of results. Default: 50.'),
+    start_date: date.nullish().describe('Messages from this time on.'),
+    end_date: date.nullish().describe('Messages up to this time. A date without a time includes the whole day.'),
   }),
   example: { query: 'tea' },
   answer: messageSearchSchema,
@@ -86,7 +88,7 @@ const searchMessagesOperation = operation({
 
 export const messageSearchOperations = [listAllMessagesOperation, searchMessagesOperation]
 
-/** A day that is named as the end is in it as a whole. */
+/** An end date without a time includes the whole day. */
 function timeOf(text: string, side: 'start' | 'end'): number {
   const at = Date.parse(text)
   return side === 'end' && /^\d{4}-\d{2}-\d{2}$/.test(text) ? at + DAY_MS - 1 : at

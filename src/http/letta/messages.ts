@@ -23,7 +23,7 @@ const EXAMPLE = { input: 'Hello' }
 const send = operation({
   route: 'POST /v1/agents/:agent_id/messages',
   scope: 'agent',
-  summary: 'Sends to an agent and answers when the turn is over, or streams it with `streaming: true`',
+  summary: 'Sends messages to an agent and returns the result of the turn, or streams it with `streaming: true`',
   params: agentPath,
   body: sendBody,
   example: EXAMPLE,
@@ -39,7 +39,7 @@ const send = operation({
 const sendStreaming = operation({
   route: 'POST /v1/agents/:agent_id/messages/stream',
   scope: 'agent',
-  summary: 'Sends to an agent and streams the turn as it happens',
+  summary: 'Sends messages to an agent and streams the turn',
   params: agentPath,
   body: sendBody,
   example: EXAMPLE,
@@ -56,7 +56,7 @@ const sendStreaming = operation({
 const sendAsync = operation({
   route: 'POST /v1/agents/:agent_id/messages/async',
   scope: 'agent',
-  summary: 'Sends to an agent and answers at once with the run',
+  summary: 'Sends messages to an agent and returns the run at once',
   params: agentPath,
   body: sendBody,
   example: EXAMPLE,
@@ -90,7 +90,10 @@ const cancelAgentRuns = operation({
   summary: 'Cancels the active runs of an agent',
   params: agentPath,
   body: z.object({
-    run_ids: z.array(z.string()).nullish().describe('These runs only; usually all that are active.'),
+    run_ids: z
+      .array(z.string())
+      .nullish()
+      .describe('Ids of the runs to cancel. Default: all active runs of the agent.'),
   }),
   answer: cancelledSchema,
   async handle({ params, body: { run_ids } }, context) {
@@ -103,7 +106,7 @@ const cancelAgentRuns = operation({
 const resetMessages = operation({
   route: 'PATCH /v1/agents/:agent_id/reset-messages',
   scope: 'agent',
-  summary: 'Empties the context of the default conversation',
+  summary: 'Clears the context of the default conversation',
   params: agentPath,
   answer: z.null(),
   async handle({ params }, context) {
@@ -130,11 +133,11 @@ const summarize = operation({
 const changeMessage = operation({
   route: 'PATCH /v1/agents/:agent_id/messages/:message_id',
   scope: 'agent',
-  summary: 'Refused with 405: messages are immutable',
+  summary: 'Always answers 405: messages are immutable',
   params: { agent_id: z.string(), message_id: z.string() },
   answer: z.never(),
   async handle() {
-    throw new Problem('immutable', 'Messages are immutable: what was said stays as it was said.')
+    throw new Problem('immutable', 'Messages are immutable and cannot be changed.')
   },
 })
 
@@ -165,7 +168,7 @@ export const messageOperations = [
   showMessage,
 ]
 
-/** A message to an agent goes to its default conversation; behind others it waits for its turn. */
+/** A message to an agent goes to its default conversation and is queued behind earlier ones. */
 async function toSendRequest(
   agentId: AgentId,
   body: SendBody,

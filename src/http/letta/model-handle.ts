@@ -2,10 +2,10 @@ import { Problem } from '../../core/problem.ts'
 import { isTargetHandle, parseTarget, type TargetHandle } from '../../core/target.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 
-/** What some clients send for "whatever you think best". */
+/** Handle that some clients send to let the server choose a model. */
 const AUTO_MODEL = 'letta/auto'
 
-/** The model an agent shall use, as a handle of a provider that is known here. */
+/** The model handle for an agent; its provider must be configured. */
 export function requireModel(named: string | undefined, context: ServiceContext): TargetHandle {
   const handle = named === undefined || named === AUTO_MODEL ? context.defaults.model : named
   if (!isTargetHandle(handle))
@@ -16,7 +16,7 @@ export function requireModel(named: string | undefined, context: ServiceContext)
   throw new Problem('not-found', `Handle ${handle.slice(0, 200)} not found, must be one of [${known.join(', ')}]`)
 }
 
-/** Names of vendors as the client knows them; what it does not know speaks OpenAI's dialect. */
+/** Provider types that the official client knows; other providers count as `openai`. */
 const ENDPOINT_TYPES: Record<string, string> = {
   anthropic: 'anthropic',
   openai: 'openai',
@@ -38,7 +38,7 @@ const ENDPOINT_TYPES: Record<string, string> = {
 
 export const endpointType = (provider: string): string => ENDPOINT_TYPES[provider] ?? 'openai'
 
-/** What is not known of a model is taken to be this. */
+/** Context window of a model whose window is not known. */
 export const DEFAULT_WINDOW = 128_000
 
 export function contextWindowOf(handle: string, context: ServiceContext): number {

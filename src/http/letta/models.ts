@@ -4,7 +4,7 @@ import { texts } from '../field.ts'
 import { operation } from '../operation.ts'
 import { embeddingModelSchema, modelSchema, wireEmbedding, wireModel } from './wire/model.ts'
 
-/** Providers that do not answer by then are listed without their models. */
+/** Providers that do not answer within this time are listed without their models. */
 const LIST_WAIT_MS = 10_000
 
 const listModelsOperation = operation({
@@ -26,7 +26,7 @@ const listModelsOperation = operation({
 const listEmbeddingModels = operation({
   route: 'GET /v1/models/embedding',
   scope: 'read',
-  summary: 'Lists the embedding model of this server, if it has one; without one, search goes by words',
+  summary: 'Lists the embedding model of this server, if it has one; without one, search uses words only',
   answer: z.array(embeddingModelSchema),
   async handle(_, context) {
     const { defaultModel } = context.embeddings

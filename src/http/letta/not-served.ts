@@ -15,7 +15,7 @@ export const notServed: readonly NotServed[] = [
   {
     methods: ['GET'],
     path: '/v1/runs/:run_id/trace',
-    what: 'traces of runs; /v1/runs/{id}/attempts and /events tell what a run went through',
+    what: 'traces of runs; use /v1/runs/{id}/attempts and /v1/runs/{id}/events',
   },
   { path: '/v1/archives', what: 'archives' },
   { path: '/v1/archives/*', what: 'archives' },

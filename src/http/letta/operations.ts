@@ -18,7 +18,7 @@ import { stepOperations } from './steps.ts'
 import { tagOperations } from './tags.ts'
 import { toolOperations } from './tools.ts'
 
-/** What the official client `@letta-ai/letta-client` asks for. */
+/** The operations of the official client `@letta-ai/letta-client`. */
 export const LETTA: Surface = {
   errors: LETTA_ERRORS,
   notServed,

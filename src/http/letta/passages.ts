@@ -15,7 +15,7 @@ import {
   wirePassageSearch,
 } from './wire/passage.ts'
 
-/** An embedding model has this long to embed a query; then the words alone count. */
+/** Timeout for embedding a query; after it the search uses words only. */
 export const EMBED_WAIT_MS = 5_000
 
 const tags = z.array(z.string().min(1)).max(16)
@@ -27,16 +27,16 @@ const createPassage = operation({
   summary: 'Adds a passage to the archival memory of an agent',
   params: agentPath,
   body: z.object({
-    text: z.string().min(1).describe('What the agent is to remember.'),
-    tags: tags.nullish().describe('Words to find it by.'),
-    created_at: moment.nullish().describe('When it happened; now if left out.'),
+    text: z.string().min(1).describe('Text of the passage.'),
+    tags: tags.nullish().describe('Tags to find the passage by.'),
+    created_at: moment.nullish().describe('When it happened. Default: now.'),
   }),
   example: { text: 'Ada likes tea.', tags: ['ada'] },
   answer: z.array(passageSchema),
   async handle({ params, body }, context) {
     const agent = await requireAgent(params.agent_id, context)
-    const { text, tags: given, created_at: createdAt } = body
-    const passage = { agent, text, ...defined({ tags: given ?? undefined, createdAt: createdAt || undefined }) }
+    const { text, tags: passageTags, created_at: createdAt } = body
+    const passage = { agent, text, ...defined({ tags: passageTags ?? undefined, createdAt: createdAt || undefined }) }
     return [wirePassage(await insertPassage(passage, context))]
   },
 })
@@ -48,7 +48,7 @@ const listPassagesOperation = operation({
   params: agentPath,
   query: listQuery(100).extend({
     search: z.string().optional().describe('Passages that contain this text.'),
-    ascending: flag.default(true).describe('Oldest first; `order` wins over it.'),
+    ascending: flag.default(true).describe('Whether the oldest passages come first; `order` takes precedence.'),
   }),
   answer: z.array(passageSchema),
   async handle({ params, query }, context) {
@@ -64,12 +64,15 @@ const searchAgentPassages = operation({
   summary: 'Searches the passages of an agent',
   params: agentPath,
   query: z.object({
-    query: z.string().describe('The words, or the meaning, to look for.'),
+    query: z.string().describe('Text to search for, by words or by meaning.'),
     tags: listOf(z.string().min(1), 16).optional().describe('Passages with these tags only.'),
-    tag_match_mode: z.enum(['any', 'all']).optional().describe('Whether one of the tags is enough; usually it is.'),
-    top_k: limit(10, 100),
-    start_datetime: moment.optional().describe('Passages of this time or later.'),
-    end_datetime: moment.optional().describe('Passages of this time or earlier.'),
+    tag_match_mode: z
+      .enum(['any', 'all'])
+      .optional()
+      .describe('Whether a passage needs `any` or `all` of the tags. Default: `any`.'),
+    top_k: limit(10, 100).describe('Maximum number of results.'),
+    start_datetime: moment.optional().describe('Passages from this time on.'),
+    end_datetime: moment.optional().describe('Passages up to this time.'),
   }),
   answer: passageSearchSchema,
   async handle({ params, query }, context) {
@@ -90,14 +93,17 @@ const searchAllPassages = operation({
   scope: 'read',
   summary: 'Searches the passages of all agents',
   body: z.object({
-    query: z.string().nullish().describe('The words, or the meaning, to look for.'),
+    query: z.string().nullish().describe('Text to search for, by words or by meaning.'),
     agent_id: z.string().nullish().describe('Passages of this agent only.'),
-    archive_id: z.string().nullish().describe('The archive of an agent, which has the same number as the agent.'),
+    archive_id: z.string().nullish().describe('Id of the archive of an agent: `archive-` and the UUID of the agent.'),
     tags: tags.nullish().describe('Passages with these tags only.'),
-    tag_match_mode: z.enum(['any', 'all']).nullish().describe('Whether one of the tags is enough; usually it is.'),
-    limit: z.int().min(1).max(100).nullish().describe('The most results; usually 50.'),
-    start_date: moment.nullish().describe('Passages of this time or later.'),
-    end_date: moment.nullish().describe('Passages of this time or earlier.'),
+    tag_match_mode: z
+      .enum(['any', 'all'])
+      .nullish()
+      .describe('Whether a passage needs `any` or `all` of the tags. Default: `any`.'),
+    limit: z.int().min(1).max(100).nullish().describe('Maximum number of results. Default: 50.'),
+    start_date: moment.nullish().describe('Passages from this time on.'),
+    end_date: moment.nullish().describe('Passages up to this time.'),
   }),
   example: { query: 'tea' },
   answer: passagesSearchSchema,

@@ -11,7 +11,7 @@ import { findStep } from '../../service/runs/steps.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import { id } from '../field.ts'
 
-/** What the paths of this surface can name. */
+/** Path parameters of this surface. */
 export const agentPath = { agent_id: id('agent').describe('The id of an agent.') }
 export const blockPath = { block_id: id('block').describe('The id of a block.') }
 export const toolPath = { tool_id: id('tool').describe('The id of a tool.') }
@@ -19,7 +19,7 @@ export const stepPath = { step_id: id('step').describe('The id of a step.') }
 export const messagePath = { message_id: id('message').describe('The id of a message.') }
 export const mcpServerPath = { mcp_server_id: id('mcp_server').describe('The id of an MCP server.') }
 
-/** The retired server checked this id later than the others, and clients know its 400. */
+/** A malformed run id is a 400 and not a 422, because clients expect the status of the original server. */
 export const runPath = {
   run_id: z
     .string()
@@ -36,14 +36,16 @@ export const conversationPath = {
   conversation_id: z
     .union([z.literal('default'), id('conv'), id('agent')], {
       error: ({ input }) =>
-        `must be conv- and a lower-case UUID of version 4, or default, not "${String(input).slice(0, 80)}"`,
+        `must be "conv-" followed by a lowercase UUID of version 4, or "default", not "${String(input).slice(0, 80)}"`,
     })
-    .describe('The id of a conversation; `default` with `agent_id`, or the id of an agent, for its default one.'),
+    .describe(
+      'Id of a conversation. `default` with `agent_id`, or an agent id, means the default conversation of the agent.',
+    ),
 }
 
 /** Names the agent of a `default` conversation. */
 export const agentQuery = z.object({
-  agent_id: z.string().nullish().describe('The agent whose `default` conversation is meant.'),
+  agent_id: z.string().nullish().describe('Id of the agent, for the conversation `default`.'),
 })
 
 export async function requireAgent(agentId: AgentId, context: ServiceContext): Promise<Agent> {
@@ -55,13 +57,13 @@ export async function requireAgent(agentId: AgentId, context: ServiceContext): P
   }
 }
 
-/** The agent a query or a body names. */
+/** The agent that a query or a body names. */
 export function requireAgentNamed(text: string, context: ServiceContext): Promise<Agent> {
   const agentId = parseId('agent', text)
   if (agentId) return requireAgent(agentId, context)
   throw new Problem(
     'invalid',
-    `agent_id: must be agent- and a lower-case UUID of version 4, not "${text.slice(0, 80)}"`,
+    `agent_id: must be "agent-" followed by a lowercase UUID of version 4, not "${text.slice(0, 80)}"`,
   )
 }
 
@@ -79,8 +81,8 @@ export function requireAgentConversation(
 }
 
 /**
- * The conversation a path names: by its own id, as the `default` one of an agent that is named beside it, or, as old
- * clients do, by the id of that agent.
+ * The conversation in a path: by its id, by `default` with the id of an agent in query or body, or, for old clients, by
+ * the id of the agent itself.
  */
 export async function requireConversation(
   named: z.output<typeof conversationPath.conversation_id>,
@@ -88,7 +90,7 @@ export async function requireConversation(
   context: ServiceContext,
 ): Promise<{ agent: Agent; conversation: Conversation }> {
   if (named === 'default' && !agentId)
-    throw new Problem('not-found', 'there is no conversation "default" without the `agent_id` it belongs to')
+    throw new Problem('not-found', 'conversation "default" needs the `agent_id` of its agent')
   const agentNamed = named === 'default' ? agentId : named.startsWith('agent-') ? named : undefined
   if (agentNamed) {
     const agent = await requireAgentNamed(agentNamed, context)

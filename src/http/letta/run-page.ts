@@ -14,11 +14,11 @@ export const stepQuery = z.object({ ...cursors, limit: limit(100) })
 
 type RunPageQuery = z.output<typeof stepQuery>
 
-/** A client's cursors follow the order of its list; those of the store follow time. */
+/** Converts a client's cursors, which follow the order of its list, to those of the store, which follow time. */
 export function toRunPage({ after, before, limit: most, order }: RunPageQuery): RunPage {
   const isAscending = order === 'asc'
   const [newer, older] = isAscending ? [after, before] : [before, after]
-  // The items next to the cursor: for `before` they are read from it, backwards.
+  // With `before`, the page is read backwards from the cursor.
   const isFromOldest = before === undefined ? isAscending : !isAscending
   return {
     limit: most,

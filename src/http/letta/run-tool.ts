@@ -4,10 +4,10 @@ import type { RunToolRequest } from '../../service/tools/run-tool.ts'
 import { record } from '../field.ts'
 
 export const runBody = z.object({
-  args: record.nullish().describe('The arguments, by name.'),
+  args: record.nullish().describe('Arguments by name.'),
 })
 
-/** What a request to run a tool asks for. Whoever hangs up stops it. */
+/** Converts a request to run a tool. A client that disconnects aborts the tool. */
 export function toRunToolRequest(
   { args }: z.output<typeof runBody>,
   { headers, raw }: Pick<FastifyRequest, 'headers'> & Pick<FastifyReply, 'raw'>,

@@ -29,11 +29,11 @@ import { usageDetails, usageDetailsSchema } from './wire/usage.ts'
 const agentFilter = z.union([id('agent'), z.literal('')])
 
 const runQuery = stepQuery.extend({
-  active: flag.optional().describe('Runs that are not over.'),
+  active: flag.optional().describe('Active runs only.'),
   agent_id: agentFilter.optional().describe('Runs of this agent only.'),
   agent_ids: listOf(id('agent')).optional().describe('Runs of any of these agents.'),
-  ascending: flag.optional().describe('The older spelling of `order`.'),
-  background: flag.optional().describe('Runs in the background, or those in the foreground.'),
+  ascending: flag.optional().describe('Older form of `order`: true is `asc`.'),
+  background: flag.optional().describe('Background runs (true) or foreground runs (false) only.'),
   conversation_id: id('conv').optional().describe('Runs of this conversation only.'),
   statuses: listOf(z.enum(['created', 'running', 'completed', 'failed', 'cancelled']))
     .optional()
@@ -67,11 +67,11 @@ const showRunOperation = operation({
   handle: async ({ params }, context) => wireRun(await requireRun(params.run_id, context)),
 })
 
-/** A run is part of the history and stays; what can be undone is what it would still do. */
+/** Runs are part of the history and are never deleted: this cancels an active one. */
 const cancelRunOperation = operation({
   route: 'DELETE /v1/runs/:run_id',
   scope: 'agent',
-  summary: 'Cancels a run that is not over',
+  summary: 'Cancels an active run',
   params: runPath,
   answer: runSchema,
   async handle({ params }, context) {
@@ -79,7 +79,7 @@ const cancelRunOperation = operation({
     if (isSettled(run))
       throw new Problem(
         'conflict',
-        `${runId} is over (${run.status}) and runs are kept. Only an active run can be cancelled.`,
+        `${runId} has already ended (${run.status}). Only an active run can be cancelled, and runs are never deleted.`,
         { runId },
       )
     return wireRun(await cancelAndWait(runId, context))
@@ -128,7 +128,7 @@ const showRunUsage = operation({
 const listRunAttempts = operation({
   route: 'GET /v1/runs/:run_id/attempts',
   scope: 'read',
-  summary: 'Lists every attempt at a model: failures, remedies, failover, tokens and cost',
+  summary: 'Lists the model attempts of a run: failures, remedies, failover, tokens and cost',
   params: runPath,
   answer: z.array(attemptSchema),
   handle: async ({ params }, context) =>
@@ -138,7 +138,7 @@ const listRunAttempts = operation({
 const listRunEvents = operation({
   route: 'GET /v1/runs/:run_id/events',
   scope: 'read',
-  summary: 'Lists the event log of a run; everything else that is shown of a run follows from it',
+  summary: 'Lists the event log of a run, from which everything else about the run is derived',
   params: runPath,
   answer: z.array(runEventSchema),
   handle: async ({ params }, context) =>
@@ -148,7 +148,7 @@ const listRunEvents = operation({
 const resumeRun = operation({
   route: 'POST /v1/runs/:run_id/stream',
   scope: 'read',
-  summary: 'Streams a run from where the reader is',
+  summary: 'Resumes the stream of a run',
   params: runPath,
   body: resumeBody,
   example: { starting_after: 0 },

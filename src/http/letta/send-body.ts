@@ -22,7 +22,7 @@ const plainMessage = z.object({
   type: z.literal('message'),
   role: z
     .enum(['user', 'system', 'assistant'])
-    .describe('Who speaks. `assistant` puts words into the mouth of the model and is text only.'),
+    .describe('Sender of the message. `assistant` adds text to the history as if the model had written it.'),
   content,
   otid: z
     .string()
@@ -42,7 +42,7 @@ const clientResult = z.object({
 })
 const decision = z.object({ tool_call_id: z.string(), approve: z.boolean(), reason: z.string().nullish() })
 
-/** Clients leave the type out; what an entry carries tells it. */
+/** Clients may omit the type; it is derived from the other fields. */
 const approvalEntry = z.union([
   clientResult.extend({ type: z.literal('tool').default('tool') }),
   decision.extend({ type: z.literal('approval').default('approval') }),
@@ -50,9 +50,9 @@ const approvalEntry = z.union([
 
 const approval = z.object({
   type: z.literal('approval'),
-  approvals: z.array(approvalEntry).nullish().describe('A decision or a result for each call that waits.'),
-  /** Deprecated, and still sent. */
-  approve: z.boolean().nullish().describe('Deprecated: one decision for all calls that wait.'),
+  approvals: z.array(approvalEntry).nullish().describe('A decision or a result for each waiting call.'),
+  /** Deprecated, but clients still send it. */
+  approve: z.boolean().nullish().describe('Deprecated: one decision for all waiting calls.'),
   approval_request_id: z.string().nullish().describe('Deprecated: the request or call that `approve` answers.'),
   reason: z.string().nullish().describe('Deprecated: why `approve` is false; the model reads it.'),
 })
@@ -60,7 +60,7 @@ const toolReturn = z.object({ type: z.literal('tool_return'), tool_returns: z.ar
 
 const input = z.preprocess(withInputType, z.discriminatedUnion('type', [plainMessage, approval, toolReturn]))
 
-/** A message that is no answer to anything. */
+/** A message that does not answer waiting calls. */
 export const plainInput = z.preprocess(withInputType, plainMessage)
 
 function withInputType(value: unknown): unknown {
@@ -74,7 +74,7 @@ const clientTool = z.object({
     .string()
     .min(1)
     .max(128)
-    .describe('Name the model calls the tool by. It goes before a tool of the agent with the same name.'),
+    .describe('Name the model calls the tool by. It takes precedence over a tool of the agent with the same name.'),
   description: z.string().nullish().describe('What the model reads about the tool.'),
   parameters: record.nullish().describe('JSON Schema of the arguments.'),
 })
@@ -85,19 +85,19 @@ const clientSkill = z.object({
   location: z.string().nullish().describe('Where the client keeps the skill; the model reads it.'),
 })
 
-/** What every route that sends accepts. Unknown fields are ignored: newer clients have some. */
+/** The body of every route that sends. Unknown fields are ignored, because newer clients send some. */
 export const sendBody = z.object({
   messages: z
     .array(input)
     .max(1000)
     .nullish()
-    .describe('Messages to send, or first the answer to calls that wait, and then messages. Either this or `input`.'),
+    .describe('Messages to send; the first one may answer waiting calls. Either this or `input`.'),
   input: content.nullish().describe('Short form of one user message. Either this or `messages`.'),
-  agent_id: z.string().nullish().describe('Agent whose conversation `default` means. Only for conversation routes.'),
+  agent_id: z.string().nullish().describe('Id of the agent, for the conversation `default`. Conversation routes only.'),
   streaming: z
     .boolean()
     .nullish()
-    .describe('Whether the answer is a stream of events. False without it; true on conversation routes.'),
+    .describe('Whether the response is a stream of events. Default: false, on conversation routes true.'),
   stream_tokens: z
     .boolean()
     .nullish()
@@ -106,14 +106,12 @@ export const sendBody = z.object({
     .boolean()
     .nullish()
     .describe(
-      'Marks the run as a background run, for the filter of runs. Every run outlives its connection. Streams only.',
+      'Marks the run as a background run, for filters of runs. Every run outlives its connection. Streams only.',
     ),
   include_pings: z
     .boolean()
     .nullish()
-    .describe(
-      'Whether the stream sends `ping` events while nothing happens; comments without it. True without a value.',
-    ),
+    .describe('Whether the stream sends `ping` events while it is idle, in place of comments. Default: true.'),
   include_compaction_messages: z
     .boolean()
     .nullish()
@@ -121,8 +119,8 @@ export const sendBody = z.object({
   include_return_message_types: z
     .array(z.string())
     .nullish()
-    .describe('Message types to return, such as `assistant_message`. All without it.'),
-  max_steps: z.int().min(1).max(10_000).nullish().describe('Most steps of the run.'),
+    .describe('Message types to return, such as `assistant_message`. Default: all.'),
+  max_steps: z.int().min(1).max(10_000).nullish().describe('Maximum number of steps of the run.'),
   override_model: z.string().nullish().describe('Model for this run, as provider/model.'),
   override_system: z.string().nullish().describe('System prompt for this run, in place of that of the agent.'),
   client_tools: z
@@ -141,26 +139,26 @@ export const sendBody = z.object({
 
 export type SendBody = z.output<typeof sendBody>
 
-/** A conversation may have a model of its own; a request may have another. */
+/** Applies the model of the conversation, unless the request overrides it. */
 export function withConversationModel({ details }: Pick<Conversation, 'details'>, body: SendBody): SendBody {
   return details?.model && !body.override_model ? { ...body, override_model: details.model } : body
 }
 
-/** What a request says: something new, or a word on what waits, perhaps followed by something new. */
+/** A parsed request: new inputs, or the answer to waiting calls with optional follow-up inputs. */
 export type ParsedSend =
   | { type: 'inputs'; inputs: NewInput[] }
-  | { type: 'answer'; verdicts: Verdict[]; wholesale?: BlanketDecision; followUps: NewInput[] }
+  | { type: 'answer'; verdicts: Verdict[]; blanket?: BlanketDecision; followUps: NewInput[] }
 
-/** The old form: one word for whatever waits. */
+/** The deprecated form: one decision for all waiting calls. */
 type BlanketDecision = { approve: boolean; reason?: string; requestId?: string }
 
 export function parseSend({ messages, input: short }: SendBody): ParsedSend {
   const hasShort = short !== undefined && short !== null
   if (hasShort === Array.isArray(messages))
-    throw new Problem('invalid', 'body: send either `input` or `messages`, and not both of them')
+    throw new Problem('invalid', 'body: send either `input` or `messages`, not both')
   if (hasShort) return { type: 'inputs', inputs: [{ role: 'user', content: toInputParts(short) }] }
   const [first, ...rest] = messages ?? []
-  if (!first) throw new Problem('invalid', 'body.messages: must hold at least one message')
+  if (!first) throw new Problem('invalid', 'body.messages: must contain at least one message')
   if (first.type === 'message') return { type: 'inputs', inputs: [first, ...rest].map(toNewInput) }
   const followUps = rest.map(toNewInput)
   if (first.type === 'tool_return')
@@ -174,18 +172,18 @@ export function toNewInput(one: z.output<typeof input>, index: number): NewInput
   const { role, otid, name } = one
   const parts = toInputParts(one.content)
   if (role === 'assistant' && parts.some(({ type }) => type === 'image'))
-    throw new Problem('invalid', `body.messages.${index}.content: what an assistant said is text`)
+    throw new Problem('invalid', `body.messages.${index}.content: a message with the role assistant must be text only`)
   return { role, content: parts, ...defined({ otid: otid || undefined, name: name || undefined }) }
 }
 
 function parseApproval({ approvals, approve, approval_request_id, reason }: z.output<typeof approval>) {
   if (approvals && approvals.length > 0) return { verdicts: approvals.map(toVerdict) }
   if (typeof approve !== 'boolean') throw new Problem('invalid', 'body.messages.0: an approval needs `approvals`')
-  const wholesale: BlanketDecision = {
+  const blanket: BlanketDecision = {
     approve,
     ...defined({ reason: reason || undefined, requestId: approval_request_id || undefined }),
   }
-  return { verdicts: [], wholesale }
+  return { verdicts: [], blanket }
 }
 
 function toVerdict(entry: z.output<typeof approvalEntry>): Verdict {
@@ -209,9 +207,9 @@ function toResultVerdict({ tool_call_id, tool_return, status }: z.output<typeof 
   }
 }
 
-function toInputParts(given: z.output<typeof content>): InputPart[] {
-  if (typeof given === 'string') return [{ type: 'text', text: given }]
-  return given.map((part): InputPart => {
+function toInputParts(parts: z.output<typeof content>): InputPart[] {
+  if (typeof parts === 'string') return [{ type: 'text', text: parts }]
+  return parts.map((part): InputPart => {
     if (part.type === 'text') return part
     const { source } = part
     if (source.type === 'url') return { type: 'image', source: { url: source.url } }
@@ -219,7 +217,7 @@ function toInputParts(given: z.output<typeof content>): InputPart[] {
   })
 }
 
-/** What the model is told of skills that its caller has; it is for this request only. */
+/** Addendum to the system prompt that lists the skills of the client, for this request only. */
 export function skillsPrompt({ client_skills }: SendBody): string | undefined {
   if (!client_skills || client_skills.length === 0) return undefined
   const each = client_skills.map(({ name, description, location }) =>

@@ -23,7 +23,7 @@ import { streamRun } from './stream.ts'
 import { wireRun } from './wire/run.ts'
 import { runResponse } from './wire/run-response.ts'
 
-/** How a request is answered; whatever it is, the run goes on without the caller. */
+/** How a request is answered. In every mode the run continues without the client. */
 type SendMode = 'blocking' | 'async' | 'stream'
 
 export type SendRequest = {
@@ -32,7 +32,7 @@ export type SendRequest = {
   body: SendBody
   /** What happens when the conversation is busy. */
   policy: AdmissionPolicy
-  /** How the run remembers which route opened it. */
+  /** Names the route that opened the run, in its metadata. */
   runType: string
 }
 
@@ -66,12 +66,12 @@ export async function sendAndStream(
 export async function sendInBackground(exchange: HttpExchange, sending: SendRequest, context: ServiceContext) {
   const { runId, onSent } = await accept(exchange, { ...sending, mode: 'async' }, context)
   const run = wireRun((await showRun(runId, context)).run)
-  // Only a whole answer counts as one: a caller that was told to come back finds this run again.
+  // The request counts as answered only when the whole answer was sent: until then a retry attaches to this run.
   exchange.reply.raw.once('finish', onSent)
   return run
 }
 
-/** Sends and answers with all that the run brought about, when it is over. */
+/** Sends, waits for the run to end and answers with its messages. */
 export async function sendAndWait(exchange: HttpExchange, sending: SendRequest, context: ServiceContext) {
   const { body } = sending
   if (body.stream_tokens || body.background)
@@ -84,7 +84,7 @@ export async function sendAndWait(exchange: HttpExchange, sending: SendRequest, 
 
 type Accepted = { runId: RunId; onSent(): void }
 
-/** Every route that sends comes here. When it resolves, the message is on disk. */
+/** Common to every route that sends. When it resolves, the message is durable. */
 async function accept(
   { request, reply }: HttpExchange,
   sending: SendRequestInMode,
@@ -100,7 +100,7 @@ type SendRequestInMode = SendRequest & { mode: SendMode }
 async function openRun(request: FastifyRequest, sending: SendRequestInMode, context: ServiceContext): Promise<RunId> {
   const parsed = parseSend(sending.body)
   const options = toSendOptions(sending, context)
-  if (parsed.type === 'answer') return answerOpenApproval({ said: parsed, sending, wishes: options }, context)
+  if (parsed.type === 'answer') return answerOpenApproval({ parsed, sending, options }, context)
   const { agent, conversationId, policy } = sending
   const retries = Number(request.headers['x-stainless-retry-count'] ?? 0)
   const sent = await sendInputs(
@@ -117,9 +117,9 @@ async function openRun(request: FastifyRequest, sending: SendRequestInMode, cont
   return sent.runId
 }
 
-/** Who asked, where, and what: all that a retry has in common with its first try. */
+/** Fingerprint for retry detection: the key, path and body, which a retry shares with the first request. */
 function fingerprintOf(request: FastifyRequest, { deps }: ServiceContext): string {
-  const key = request.server.serving.keyOf(request.headers.authorization)
+  const key = request.server.serverContext.keyOf(request.headers.authorization)
   const path = request.url.split('?')[0]!.replace(/\/$/, '')
   return deps.digest([key, path, canonicalJson((request.body ?? {}) as Json)].join('\n'))
 }
@@ -151,28 +151,31 @@ function requireOverrideModel(handle: string, { deps }: ServiceContext): TargetH
   return handle as TargetHandle
 }
 
-type AnswerRequest = { said: Extract<ParsedSend, { type: 'answer' }>; sending: SendRequest; wishes: SendOptions }
+type AnswerRequest = { parsed: Extract<ParsedSend, { type: 'answer' }>; sending: SendRequest; options: SendOptions }
 
 const NOTHING_WAITS =
   'Cannot process approval response: No tool call is currently awaiting approval. ' +
   'Please send a regular message to interact with the agent.'
 
-async function answerOpenApproval({ said, sending, wishes }: AnswerRequest, context: ServiceContext): Promise<RunId> {
+async function answerOpenApproval(
+  { parsed, sending, options }: AnswerRequest,
+  context: ServiceContext,
+): Promise<RunId> {
   const { conversationId } = sending
   const open = await findOpenApproval(conversationId, context)
-  const verdicts = open ? verdictsFor(open, said) : said.verdicts
+  const verdicts = open ? verdictsFor(open, parsed) : parsed.verdicts
   const callIds = verdicts.map(({ callId }) => callId)
   const isOfOpen = open?.calls.some(({ callId }) => callIds.includes(callId))
   const earlier = isOfOpen ? undefined : await findAnsweredApproval(conversationId, callIds, context)
   const runId = earlier ?? open?.runId
   if (!runId) throw new Problem('invalid-argument', NOTHING_WAITS)
-  const { streamTokens, background, maxSteps, clientTools, metadata, callback } = wishes
+  const { streamTokens, background, maxSteps, clientTools, metadata, callback } = options
   try {
     return await answerApproval(
       {
         runId,
         verdicts,
-        followUps: withMessageIds(said.followUps, context),
+        followUps: withMessageIds(parsed.followUps, context),
         reminder: [resumeReminder(context)],
         options: defined({ streamTokens, background, maxSteps, clientTools, metadata, callback }),
       },
@@ -188,10 +191,10 @@ async function answerOpenApproval({ said, sending, wishes }: AnswerRequest, cont
 
 type WaitingApproval = NonNullable<Awaited<ReturnType<typeof findOpenApproval>>>
 
-/** The old form is one word for all that waits; it may name the request, or a call. */
-function verdictsFor({ answerId, calls }: WaitingApproval, { verdicts, wholesale }: AnswerRequest['said']): Verdict[] {
-  if (!wholesale) return verdicts
-  const { approve, reason, requestId } = wholesale
+/** Expands the deprecated form to one verdict for each waiting call; it may name the approval request or a call. */
+function verdictsFor({ answerId, calls }: WaitingApproval, { verdicts, blanket }: AnswerRequest['parsed']): Verdict[] {
+  if (!blanket) return verdicts
+  const { approve, reason, requestId } = blanket
   const known = [approvalRequestId(answerId), answerId, ...calls.map(({ callId }) => callId)]
   if (requestId !== undefined && !known.includes(requestId))
     throw new Problem('invalid-argument', `Invalid tool call IDs. Expected '${known[0]}', but received '${requestId}'.`)
@@ -204,7 +207,7 @@ function verdictsFor({ answerId, calls }: WaitingApproval, { verdicts, wholesale
 const withMessageIds = (inputs: NewInput[], { deps }: ServiceContext): Input[] =>
   inputs.map((input) => ({ ...input, messageId: `message-${deps.randomness.uuid()}` }))
 
-/** What the model is told when an approval is sent again and its results are already there. */
+/** The message to the model when an approval is sent again and its results already exist. */
 function resumeReminder({ deps }: ServiceContext): Input {
   const message =
     'Automated message: the results of your last tool calls are above, and the turn was interrupted after them. Go on from there.'
@@ -212,7 +215,7 @@ function resumeReminder({ deps }: ServiceContext): Input {
   return { messageId: `message-${deps.randomness.uuid()}`, role: 'user', content: [{ type: 'text', text }] }
 }
 
-/** Waits for the end of a run and answers with what this request brought about. */
+/** Waits for the run to end and builds the response. */
 async function waitForResponse(
   { reply, runId, body }: { reply: FastifyReply; runId: RunId; body: SendBody },
   context: ServiceContext,
@@ -222,7 +225,7 @@ async function waitForResponse(
     if (!reply.raw.writableFinished) gone.abort()
   }
   reply.raw.once('close', leave)
-  const run = await waitForRun(runId, context, AbortSignal.any([gone.signal, reply.server.serving.closing]))
+  const run = await waitForRun(runId, context, AbortSignal.any([gone.signal, reply.server.serverContext.closing]))
   reply.raw.off('close', leave)
   if (gone.signal.aborted) {
     if (body.cancel_on_disconnect) await cancelRun(runId, context)
@@ -231,7 +234,7 @@ async function waitForResponse(
   if (!isOver(run)) {
     throw new Problem(
       'unavailable',
-      `The server is stopping. The run goes on when it is back: ask for ${runId}, or send this again.`,
+      `The server is shutting down. ${runId} continues after the restart: retrieve it, or send this request again.`,
     )
   }
   const stopReason = run.stopReason ?? 'error'

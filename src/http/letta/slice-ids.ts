@@ -4,14 +4,17 @@ const PREFIX = 'message-'
 const SLICE_BITS = 7n
 const SLICE_MASK = (1n << SLICE_BITS) - 1n
 
-/** One stored message is told in slices; each is named by the message's uuid with its number in the low seven bits. */
+/**
+ * Clients get a stored message in slices. The otid of a slice is the message's UUID with the slice number in the low
+ * seven bits.
+ */
 export const sliceOtid = (id: MessageId, slice: number): string =>
   uuidOf((numberOf(id) & ~SLICE_MASK) | (BigInt(slice) & SLICE_MASK))
 
-/** The request for approval of an answer's calls is told as a message of its own, one below the answer. */
+/** Clients get an approval request as a separate message, whose id is one below that of the answer. */
 export const approvalRequestId = (answerId: MessageId): MessageId => `${PREFIX}${uuidOf(numberOf(answerId) - 1n)}`
 
-/** The answer a request for approval belongs to. */
+/** The answer that an approval request belongs to. */
 export const answerOfRequest = (requestId: MessageId): MessageId => `${PREFIX}${uuidOf(numberOf(requestId) + 1n)}`
 
 const numberOf = (id: MessageId): bigint => BigInt(`0x${id.slice(PREFIX.length).replaceAll('-', '')}`)

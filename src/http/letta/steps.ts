@@ -49,7 +49,7 @@ const listStepMessages = operation({
 const showStepMetrics = operation({
   route: 'GET /v1/steps/:step_id/metrics',
   scope: 'read',
-  summary: 'Shows how long a step took, and what of it was the model and the tools',
+  summary: 'Shows how long a step took in total, in the model and in tools',
   params: stepPath,
   answer: stepMetricsSchema,
   async handle({ params }, context) {
@@ -61,8 +61,7 @@ const showStepMetrics = operation({
 const showStepTrace = operation({
   route: 'GET /v1/steps/:step_id/trace',
   scope: 'read',
-  summary:
-    'Answers with null: requests to providers are not kept; `runs/{id}/attempts` and `/events` tell what happened',
+  summary: 'Always null: provider requests are not stored. Use `/v1/runs/{id}/attempts` and `/v1/runs/{id}/events`',
   params: stepPath,
   answer: z.null(),
   async handle({ params }, context) {
@@ -74,11 +73,11 @@ const showStepTrace = operation({
 const rateStepOperation = operation({
   route: 'PATCH /v1/steps/:step_id/feedback',
   scope: 'agent',
-  summary: 'Keeps what a person thinks of a step',
+  summary: 'Stores feedback on a step',
   params: stepPath,
   body: z.object({
-    feedback: z.enum(['positive', 'negative']).nullish().describe('What a person thinks of the step.'),
-    tags: z.array(z.string().max(200)).max(100).nullish().describe('Words to find the step by.'),
+    feedback: z.enum(['positive', 'negative']).nullish().describe('Rating of the step.'),
+    tags: z.array(z.string().max(200)).max(100).nullish().describe('Tags to find the step by.'),
   }),
   example: { feedback: 'positive' },
   answer: stepSchema,

@@ -27,14 +27,14 @@ const returned = (id: string): Chunk => ({
   tool_return: { tool_call_id: id, status: 'success', tool_return: `${id} done` },
 })
 
-test('slices are named by their number in the low seven bits, and a request for approval stands one below its answer', () => {
+test('the low seven bits of an otid are the slice number, and an approval request has the id below its answer', () => {
   assert.equal(sliceOtid(ANSWER, 0), '3c6a1fb0-2222-4222-8222-222222222280')
   assert.equal(sliceOtid(ANSWER, 3), '3c6a1fb0-2222-4222-8222-222222222283')
   assert.equal(approvalRequestId(ANSWER), 'message-3c6a1fb0-2222-4222-8222-2222222222fe')
   assert.equal(answerOfRequest(approvalRequestId(ANSWER)), ANSWER)
 })
 
-test('an answer is told with the names its history has, in pieces or whole', () => {
+test('a streamed answer has the same ids as its history, in tokens and in steps', () => {
   const chunks: Chunk[] = [
     thought(' '),
     thought('I '),
@@ -50,7 +50,7 @@ test('an answer is told with the names its history has, in pieces or whole', () 
     },
     { message_type: 'stop_reason', stop_reason: 'end_turn' },
   ]
-  const kept = wireMessages([
+  const stored = wireMessages([
     {
       id: ANSWER,
       runId: RUN,
@@ -83,9 +83,9 @@ test('an answer is told with the names its history has, in pieces or whole', () 
   ])
   const steps = seen(chunks, { detail: 'steps' }).filter(({ isTerminal }) => !isTerminal)
   const plain = (messages: object[]) => messages.map((message) => ({ ...message, seq_id: null }))
-  const readable = kept.filter(({ message_type }) => message_type !== 'hidden_reasoning_message')
+  const readable = stored.filter(({ message_type }) => message_type !== 'hidden_reasoning_message')
   assert.deepEqual(plain(steps.map(({ data }) => data)), plain(readable))
-  assert.equal(new Set(kept.map(({ otid }) => otid)).size, kept.length)
+  assert.equal(new Set(stored.map(({ otid }) => otid)).size, stored.length)
 
   const tokens = seen(chunks).filter(({ isTerminal }) => !isTerminal)
   const otids = [...new Set(tokens.map(({ data }) => data.otid))]
@@ -99,12 +99,12 @@ test('an answer is told with the names its history has, in pieces or whole', () 
   )
 })
 
-test('thought that stays blank is never told and takes no number', () => {
+test('blank reasoning is never sent and takes no slice number', () => {
   const [only] = seen([thought(' '), thought('\n'), text('Hello')])
   assert.equal(only?.data.otid, sliceOtid(ANSWER, 0))
 })
 
-test('results are told together, in the order of their calls, when the last one is there', () => {
+test('results are sent together, in the order of their calls, when the last one arrives', () => {
   const calls = ['a', 'b'].map((id) => ({ tool_call_id: id, name: id, arguments: '{}' }))
   const events = seen([
     { message_type: 'tool_call_message', id: ANSWER, tool_calls: calls },
@@ -133,7 +133,7 @@ test('results are told together, in the order of their calls, when the last one 
   assert.equal(later[0]?.data.step_id, 'step-3c6a1fb0-2222-4222-8222-2222222222ff')
 })
 
-test('an answer that was cut off by its limit is no error', () => {
+test('an answer that was cut off by its token limit is not an error', () => {
   const error: Chunk = { message_type: 'error_message', error_type: 'llm_error', message: 'cut', detail: null }
   assert.deepEqual(seen([{ message_type: 'stop_reason', stop_reason: 'max_tokens_exceeded' }, error]).length, 1)
   assert.equal(seen([{ message_type: 'stop_reason', stop_reason: 'llm_api_error' }, error])[1]?.name, 'error')

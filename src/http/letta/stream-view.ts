@@ -7,10 +7,10 @@ import { type ContentPiece, callsSlice, contentSlice, type Origin, requestSlice,
 import type { WireStreamEvent } from './wire/stream-event.ts'
 import { wireUsage } from './wire/usage.ts'
 
-/** One event for the client. A named one is ours and skipped by it, `error` excepted. */
+/** One event for the client. The official client skips named events, except `error`. */
 export type StreamEvent = {
   seq: number
-  /** What ends a stream is told to whoever asks, also past its end. */
+  /** Terminal events are sent to every reader, also to one that resumes past the end. */
   isTerminal: boolean
   name?: string
   data: WireStreamEvent & Record<string, unknown>
@@ -18,25 +18,25 @@ export type StreamEvent = {
 
 export type ViewOptions = {
   runId: RunId
-  /** `steps` tells whole messages; `tokens` tells pieces as they came. */
+  /** `steps` sends whole messages; `tokens` sends pieces as they arrive. */
   detail: 'tokens' | 'steps'
-  /** The calls a continuing run inherits; their results come without the calls. */
+  /** Calls of the run that this one continues; this stream has only their results. */
   inherited?: { answerId: MessageId; calls: { callId: string; tool: string }[] }
   now(): number
 }
 
-/** The stream of a run in the client's words. It must be shown the stream from its beginning. */
+/** Converts the chunks of a run to events for the client. It must get the chunks from the first one on. */
 export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk): StreamEvent[] | 'done' } {
   const { runId, detail, inherited } = options
   let answerId = inherited?.answerId
   let calls = (inherited?.calls ?? []).map(({ callId, tool }) => ({ callId, tool }))
   let slice = -1
   let kind: ContentPiece['kind'] | undefined
-  /** Thought that is only blank so far: it is told with its first word, or never. */
-  let blank = ''
-  let held: { piece: ContentPiece; seq: number } | undefined
-  /** The first piece of this slice as it was told: the others differ in three words. */
-  let like: ReturnType<typeof contentSlice> | undefined
+  /** Reasoning that is only blank so far: sent with its first visible text, or never. */
+  let blankReasoning = ''
+  let pending: { piece: ContentPiece; seq: number } | undefined
+  /** The first event of this slice, used as a template: the others differ in three fields. */
+  let template: ReturnType<typeof contentSlice> | undefined
   let returns: Extract<Chunk, { message_type: 'tool_return_message' }>[] = []
   let stopReason: string | undefined
 
@@ -53,61 +53,61 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
     ...defined({ name: name || undefined }),
   })
 
-  /** Another answer begins: its slices are counted anew. */
-  function turnTo(id: MessageId): void {
+  /** Starts another answer, whose slices are counted from 0. */
+  function startAnswer(id: MessageId): void {
     if (id === answerId) return
     answerId = id
     calls = []
     slice = -1
     kind = undefined
-    blank = ''
+    blankReasoning = ''
   }
 
-  function release(): StreamEvent[] {
-    if (!held || !answerId) return []
-    const { piece, seq } = held
-    held = undefined
+  function flush(): StreamEvent[] {
+    if (!pending || !answerId) return []
+    const { piece, seq } = pending
+    pending = undefined
     return [event(seq, contentSlice(answerId, { ...piece, slice }, origin(seq)))]
   }
 
   function content(id: MessageId, piece: ContentPiece, seq: number): StreamEvent[] {
-    const before = id === answerId && piece.kind === kind ? [] : release()
-    turnTo(id)
+    const before = id === answerId && piece.kind === kind ? [] : flush()
+    startAnswer(id)
     if (piece.text === '') return before
     if (piece.kind !== kind) {
-      const text = piece.kind === 'reasoning' ? blank + piece.text : piece.text
+      const text = piece.kind === 'reasoning' ? blankReasoning + piece.text : piece.text
       if (piece.kind === 'reasoning' && text.trim() === '') {
-        blank = text
+        blankReasoning = text
         return before
       }
       kind = piece.kind
       slice++
-      like = undefined
-      blank = ''
-      return [...before, ...say({ ...piece, text }, seq)]
+      template = undefined
+      blankReasoning = ''
+      return [...before, ...emit({ ...piece, text }, seq)]
     }
-    return [...before, ...say(piece, seq)]
+    return [...before, ...emit(piece, seq)]
   }
 
-  function say(piece: ContentPiece, seq: number): StreamEvent[] {
+  function emit(piece: ContentPiece, seq: number): StreamEvent[] {
     if (detail === 'tokens') return [event(seq, pieceOf(piece, seq))]
-    held = { piece: { ...piece, text: (held?.piece.text ?? '') + piece.text }, seq }
+    pending = { piece: { ...piece, text: (pending?.piece.text ?? '') + piece.text }, seq }
     return []
   }
 
   function pieceOf(piece: ContentPiece, seq: number): StreamEvent['data'] {
-    like ??= contentSlice(answerId!, { ...piece, slice }, origin(seq))
+    template ??= contentSlice(answerId!, { ...piece, slice }, origin(seq))
     const date = wireDate(options.now())
-    if (like.message_type === 'assistant_message') return { ...like, date, seq_id: seq, content: piece.text }
-    return { ...like, date, seq_id: seq, reasoning: piece.text }
+    if (template.message_type === 'assistant_message') return { ...template, date, seq_id: seq, content: piece.text }
+    return { ...template, date, seq_id: seq, reasoning: piece.text }
   }
 
   function result(chunk: Extract<Chunk, { message_type: 'tool_return_message' }>, seq: number): StreamEvent[] {
     returns.push(chunk)
-    const given = new Map(returns.map((one) => [one.tool_return.tool_call_id, one]))
-    // The results of a step are one message, in the order of its calls; so they are told when the last one is there.
-    if (!calls.every(({ callId }) => given.has(callId))) return []
-    const ordered = calls.length > 0 ? calls.map(({ callId }) => given.get(callId)!) : returns
+    const byCall = new Map(returns.map((one) => [one.tool_return.tool_call_id, one]))
+    // The results of a step are one message in the order of its calls, so they are sent when the last one arrives.
+    if (!calls.every(({ callId }) => byCall.has(callId))) return []
+    const ordered = calls.length > 0 ? calls.map(({ callId }) => byCall.get(callId)!) : returns
     returns = []
     const results = ordered.map(({ name, tool_return: { tool_call_id, status, tool_return } }) => ({
       callId: tool_call_id,
@@ -118,7 +118,7 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
     return [event(seq, returnSlice(chunk.id, results, origin(seq)))]
   }
 
-  function told(chunk: Chunk, seq: number): StreamEvent[] {
+  function toEvents(chunk: Chunk, seq: number): StreamEvent[] {
     switch (chunk.message_type) {
       case 'assistant_message':
         return content(chunk.id, { kind: 'text', text: chunk.content }, seq)
@@ -126,8 +126,8 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
         return content(chunk.id, { kind: 'reasoning', text: chunk.reasoning }, seq)
       case 'tool_call_message':
       case 'approval_request_message': {
-        const before = release()
-        turnTo(chunk.id)
+        const before = flush()
+        startAnswer(chunk.id)
         calls = [...calls, ...chunk.tool_calls.map(({ tool_call_id, name }) => ({ callId: tool_call_id, tool: name }))]
         const wire = chunk.tool_calls.map(({ name, arguments: text, tool_call_id }) => ({
           name,
@@ -141,12 +141,12 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
         return [...before, event(seq, callsSlice(chunk.id, { calls: wire, slice }, origin(seq)))]
       }
       case 'tool_return_message':
-        return [...release(), ...result(chunk, seq)]
+        return [...flush(), ...result(chunk, seq)]
       case 'stop_reason':
         stopReason = chunk.stop_reason
-        return [...release(), { ...event(seq, { ...chunk }), isTerminal: true }]
+        return [...flush(), { ...event(seq, { ...chunk }), isTerminal: true }]
       case 'error_message': {
-        // The answer is there, only not whole: the stop reason says so, and it is no error to the client.
+        // A truncated answer is not an error to the client: the stop reason says that it is incomplete.
         if (stopReason === 'max_tokens_exceeded') return []
         const { message_type, error_type, message, detail: why } = chunk
         const data = { message_type, run_id: runId, error_type, message, detail: why, seq_id: seq }
@@ -157,17 +157,17 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
       case 'summary_message': {
         const otid = sliceOtid(chunk.id, 0)
         const data = { ...chunk, otid, run_id: runId, seq_id: seq, compaction_stats: null }
-        return [...release(), event(seq, data, 'summary_message')]
+        return [...flush(), event(seq, data, 'summary_message')]
       }
       case 'message_reset':
       case 'attempt_failed':
       case 'tool_progress':
       case 'worker_lost':
-        return [...release(), event(seq, { ...chunk, run_id: runId, seq_id: seq }, chunk.message_type)]
+        return [...flush(), event(seq, { ...chunk, run_id: runId, seq_id: seq }, chunk.message_type)]
       case 'done':
-        return release()
+        return flush()
     }
   }
 
-  return { take: ({ number, chunk }) => (chunk.message_type === 'done' ? 'done' : told(chunk, number)) }
+  return { take: ({ number, chunk }) => (chunk.message_type === 'done' ? 'done' : toEvents(chunk, number)) }
 }

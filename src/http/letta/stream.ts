@@ -10,19 +10,19 @@ import { newStreamView, type StreamEvent } from './stream-view.ts'
 import { ofTypes } from './wire/message.ts'
 
 type StreamOptions = {
-  /** The number of the last event the client has. */
+  /** Number of the last event the client has. */
   after?: number
   pings?: boolean
-  /** `chunks` shows the log as it is kept, for readers that know our words; usually it is shown in the client's. */
+  /** `chunks` sends the stored chunks; `client`, the default, sends the events of the official client. */
   view?: 'client' | 'chunks'
   types?: readonly string[]
   compactions?: boolean
   cancelOnDisconnect?: boolean
-  /** When the last byte was handed to the network. */
+  /** Called when the last byte is handed to the network. */
   onSent?(): void
 }
 
-/** Streams a run from where the client is to its end. Refusals come before the first byte. */
+/** Streams a run from the client's position to its end. Errors are thrown before the first byte is sent. */
 export async function streamRun(
   reply: FastifyReply,
   { runId: named, ...options }: StreamOptions & { runId: string },
@@ -37,7 +37,7 @@ export async function streamRun(
     const showing = { opened, options, stream, progress }
     const ending = await (options.view === 'chunks' ? showChunks(showing, context) : showEvents(showing, context))
     if (ending === 'done') await stream.end('data: [DONE]\n\n', options.onSent)
-    // Without `[DONE]` a client knows that there is more, and asks for it.
+    // Without `[DONE]` a client knows that there is more and reconnects.
     else stream.disconnect()
   } catch (fault) {
     context.deps.report(fault, `stream of ${runId}`)
@@ -52,7 +52,7 @@ type StreamSession = {
   opened: OpenedStream
   options: StreamOptions
   stream: EventStream
-  /** The number of the last event that was shown or passed over. */
+  /** Number of the last event that was sent or skipped. */
   progress: { last: number }
 }
 
@@ -70,7 +70,7 @@ async function showEvents(
   })
   const isWanted = ofTypes(options.types)
   if (after === 0) stream.keepAlive()
-  // From the beginning, whatever the client has: the names of slices follow from what came before them.
+  // Always from the first chunk, also for a resumed stream: the ids of slices depend on earlier chunks.
   for await (const numbered of await watchOpened(opened, { after: 0, signal: stream.signal }, context)) {
     const events = view.take(numbered)
     if (events === 'done') return 'done'

@@ -10,11 +10,11 @@ const listTagsOperation = operation({
   summary: 'Lists the tags of agents',
   query: z.object({
     limit: limit(50),
-    after: z.string().optional().describe('The last tag of the page before.'),
-    before: z.string().optional().describe('The first tag of the page behind.'),
-    order: z.enum(['asc', 'desc']).default('asc').describe('By the alphabet, or against it.'),
+    after: z.string().optional().describe('Cursor: last tag of the previous page.'),
+    before: z.string().optional().describe('Cursor: first tag of the next page.'),
+    order: z.enum(['asc', 'desc']).default('asc').describe('Alphabetical order, ascending or descending.'),
     query_text: z.string().optional().describe('Tags that contain this text.'),
-    name: z.string().optional().describe('The older spelling of `query_text`.'),
+    name: z.string().optional().describe('Older form of `query_text`.'),
   }),
   answer: z.array(z.string()),
   handle({ query: { query_text, name, after, before, ...page } }, context) {

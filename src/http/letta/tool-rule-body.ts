@@ -11,7 +11,7 @@ const rule = <T extends string>(type: T, text: string) =>
 
 const children = z.array(z.string()).describe('Names of the tools that follow.')
 
-/** What each kind of rule needs; other fields are kept as they came. */
+/** The required fields of each kind of rule; other fields are stored as sent. */
 export const toolRuleBody = z.discriminatedUnion('type', [
   rule('run_first', 'The turn begins with this tool (or another one with the same rule).'),
   rule('exit_loop', 'The turn ends when this tool has succeeded.'),

@@ -24,17 +24,17 @@ const FIELDS = {
   source_type: z
     .enum(['python', 'typescript', 'json'])
     .nullish()
-    .describe('Language of the source; `python` without it.'),
+    .describe('Language of the source. Default: `python`.'),
   description: z
     .string()
     .nullish()
-    .describe('What the model reads about the tool. Without it, that of the schema or the source.'),
+    .describe('What the model reads about the tool. Default: the description in the schema or the source.'),
   json_schema: record
     .nullish()
-    .describe('Function definition: name, description, parameters. What it leaves out is read from the source.'),
+    .describe('Function definition: name, description, parameters. Missing parts are read from the source.'),
   args_json_schema: record
     .nullish()
-    .describe('JSON Schema of the arguments, in place of the parameters of `json_schema`.'),
+    .describe('JSON Schema of the arguments; replaces the parameters of `json_schema`.'),
   tags: z.array(z.string()).nullish().describe('Labels to find the tool by.'),
   return_char_limit: z
     .number()
@@ -42,7 +42,7 @@ const FIELDS = {
     .min(1)
     .max(1_000_000)
     .nullish()
-    .describe('Most characters of a result that the model reads.'),
+    .describe('Maximum number of characters of a result that the model reads.'),
   default_requires_approval: z
     .boolean()
     .nullish()
@@ -72,8 +72,8 @@ const toolListQuery = listQuery().extend({
 })
 
 const searchBody = z.object({
-  query: z.string().nullish().describe('Words to search for in names and descriptions. All tools without it.'),
-  limit: z.number().int().min(1).max(100).default(50).describe('Most results.'),
+  query: z.string().nullish().describe('Words to search for in names and descriptions. Default: all tools.'),
+  limit: z.number().int().min(1).max(100).default(50).describe('Maximum number of results.'),
   tags: z.array(z.string()).nullish().describe('Tags of which the tool has at least one.'),
   tool_types: z.array(z.string()).nullish().describe('Tool types to search.'),
 })
@@ -92,7 +92,7 @@ const createToolOperation = operation({
 const upsertToolOperation = operation({
   route: 'PUT /v1/tools',
   scope: 'agent',
-  summary: 'Creates a tool, or replaces the one of its name',
+  summary: 'Creates a tool, or replaces the tool with the same name',
   body: newToolBody,
   example: { source_code: 'def double(number: int) -> int:\n    """Doubles a number."""\n    return 2 * number' },
   answer: toolSchema,
@@ -155,7 +155,7 @@ const showTool = operation({
 const changeTool = operation({
   route: 'PATCH /v1/tools/:tool_id',
   scope: 'agent',
-  summary: 'Changes a tool; fields that are left out stay as they are',
+  summary: 'Updates a tool; omitted fields stay unchanged',
   params: toolPath,
   body: toolChangeBody,
   example: { description: 'Doubles a number.' },
@@ -187,7 +187,7 @@ export const toolOperations = [
   removeTool,
 ]
 
-/** What is wrong with a tool's source has always been a 400 here. */
+/** An invalid tool is a 400 on these routes and not a 422, because clients expect that. */
 async function invalidAsArgument<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -224,13 +224,13 @@ type ToolListFilter = Partial<
   >
 >
 
-function isWanted(tool: StoredTool, asked: ToolListFilter): boolean {
-  const words = asked.search?.toLowerCase()
-  if (asked.name !== undefined && tool.name !== asked.name) return false
-  if (asked.names && !asked.names.includes(tool.name)) return false
-  if (asked.tool_ids && !asked.tool_ids.includes(tool.id)) return false
+function isWanted(tool: StoredTool, filter: ToolListFilter): boolean {
+  const words = filter.search?.toLowerCase()
+  if (filter.name !== undefined && tool.name !== filter.name) return false
+  if (filter.names && !filter.names.includes(tool.name)) return false
+  if (filter.tool_ids && !filter.tool_ids.includes(tool.id)) return false
   if (words && !`${tool.name} ${tool.description}`.toLowerCase().includes(words)) return false
-  if (asked.tool_types && !asked.tool_types.includes(tool.toolType)) return false
-  if (asked.exclude_tool_types?.includes(tool.toolType)) return false
-  return !(asked.return_only_letta_tools && tool.toolType === 'custom')
+  if (filter.tool_types && !filter.tool_types.includes(tool.toolType)) return false
+  if (filter.exclude_tool_types?.includes(tool.toolType)) return false
+  return !(filter.return_only_letta_tools && tool.toolType === 'custom')
 }

@@ -13,7 +13,7 @@ export function agents({ server, newAgent }: BehaviorFixture): void {
   const toolNames = async (agentId: string) =>
     (await server().client.agents.tools.list(agentId)).getPaginatedItems().map(({ name }) => name)
 
-  test('agents are found by any or all of their tags, and every tag is listed once (behavior 35)', async () => {
+  test('agents are found by any or all of their tags, and each tag is listed once (client 35)', async () => {
     const { client } = server()
     const [x, y] = [crypto.randomUUID(), crypto.randomUUID()]
     const one = await newAgent({ tags: [x] })
@@ -34,7 +34,7 @@ export function agents({ server, newAgent }: BehaviorFixture): void {
     )
   })
 
-  test('a tool takes its name from its last function, is replaced by name, attached, detached and renamed (behavior 35)', async () => {
+  test('a tool takes its name from its last function, is replaced by name, attached, detached and renamed (client 35)', async () => {
     const { client } = server()
     const name = `weather_${crypto.randomUUID().slice(0, 8)}`
     const made = await client.tools.create({ source_code: sourceOf(name) })
@@ -52,7 +52,7 @@ export function agents({ server, newAgent }: BehaviorFixture): void {
     assert.deepEqual(await toolNames(agentId), [])
   })
 
-  test('a tool whose code cannot run yet tells the model so, and the turn goes on (behavior 35)', async () => {
+  test('a tool whose code cannot run yet reports that to the model, and the turn continues (client 35)', async () => {
     const { client, simulator } = server()
     const name = `later_${crypto.randomUUID().slice(0, 8)}`
     const { id } = await client.tools.create({ source_code: sourceOf(name) })
@@ -63,7 +63,7 @@ export function agents({ server, newAgent }: BehaviorFixture): void {
     assert.deepEqual([messages[1].status, stopReason], ['error', 'end_turn'])
   })
 
-  test('an agent is made with tools by name and by id, found by name, in its time zone, and changed in part (behavior 36)', async () => {
+  test('an agent is created with tools by name and by id, found by name, has its time zone, and can be updated in part (client 36)', async () => {
     const { client } = server()
     const [dice] = (await client.tools.list({ name: 'roll_dice' })).getPaginatedItems()
     const name = `ada ${crypto.randomUUID()}`
@@ -77,7 +77,7 @@ export function agents({ server, newAgent }: BehaviorFixture): void {
     await assert.rejects(client.agents.retrieve(agentId), { status: 404 })
   })
 
-  test('an agent can be made with what was said before (behavior 36)', async () => {
+  test('an agent can be created with an initial message history (client 36)', async () => {
     const { client, simulator } = server()
     const initial_message_sequence = [
       { role: 'user', content: 'My name is Bo.' },
@@ -86,11 +86,11 @@ export function agents({ server, newAgent }: BehaviorFixture): void {
     const agentId = await newAgent({ initial_message_sequence })
     assert.deepEqual(typesIn(await history(client, agentId)), ['user_message', 'assistant_message'])
     await sendIn('blocking', client, { agentId, body: hello() })
-    const asked = JSON.stringify(simulator.requests[0]?.body)
-    assert.ok(asked.includes('My name is Bo.') && asked.includes('Hello, Bo.'))
+    const request = JSON.stringify(simulator.requests[0]?.body)
+    assert.ok(request.includes('My name is Bo.') && request.includes('Hello, Bo.'))
   })
 
-  test('a tool that is attached twice is attached once, with its rules once (behavior 36)', async () => {
+  test('attaching a tool twice attaches it and its rules once (client 36)', async () => {
     const { client } = server()
     const agentId = await newAgent({ tools: [] })
     const [card] = (await client.tools.list({ name: 'send_postcard' })).getPaginatedItems()
@@ -100,7 +100,7 @@ export function agents({ server, newAgent }: BehaviorFixture): void {
     assert.equal(tool_rules.filter(({ tool_name }: WireValue) => tool_name === 'send_postcard').length, 1)
   })
 
-  test('a reset clears what was said from the context and begins anew (behavior 36)', async () => {
+  test('a reset clears the messages from the context and starts a new one (client 36)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     await client.agents.messages.create(agentId, { input: 'Remember the harbor.' })
@@ -110,7 +110,7 @@ export function agents({ server, newAgent }: BehaviorFixture): void {
     assert.ok(!JSON.stringify(simulator.requests.at(-1)?.body).includes('harbor'))
   })
 
-  test('an agent is written to a file and made again from it, with its memory, its tools and what was said (behavior 36)', async () => {
+  test('an agent is exported to a file and imported from it with its memory, tools and messages (client 36)', async () => {
     const { client, simulator } = server()
     const name = `ada ${crypto.randomUUID()}`
     const agentId = await newAgent({ name, memory_blocks: [{ label: 'human', value: 'Name: Bo.' }], tags: ['kept'] })

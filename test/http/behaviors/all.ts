@@ -12,7 +12,7 @@ import { records } from './records.ts'
 import { requests } from './requests.ts'
 import { streams } from './streams.ts'
 
-/** In every mode and on both databases; `npm run test:http` tries them. */
+/** All behaviors, run in every mode and on both databases by `npm run test:http`. */
 export const ALL: readonly Behaviors[] = [
   messaging,
   requests,

@@ -5,7 +5,7 @@ import { history, MODES, readStream, sendIn, typesIn, type WireValue, waitUntilS
 import type { BehaviorFixture } from './fixture-behaviors.ts'
 import { approvalMessage, approveCall, denyCall, hello, NEVER, POSTCARD } from './sample-messages.ts'
 
-/** Calls a person has to allow. */
+/** Tool calls that need approval. */
 export function approvals({ server, newAgent }: BehaviorFixture): void {
   const pending = (agentId: string) =>
     server().client.agents.retrieve(agentId, { include: ['agent.pending_approval'] }) as Promise<WireValue>
@@ -13,24 +13,24 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     assert.equal((await server().fetch(`/v1/agents/${agentId}/context`)).status, 200)
 
   for (const mode of MODES) {
-    test(`${mode}: a guarded call is asked for, seen to wait, and no longer when it is answered (behavior 15)`, async () => {
+    test(`${mode}: a guarded call is sent as an approval request and shown as pending until it is answered (client 15)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       simulator.script({ when: { attempt: 1 }, answer: { text: 'I ask.', calls: [POSTCARD] } })
-      const asked = await sendIn(mode, client, { agentId, body: hello() })
-      assert.deepEqual(typesIn(asked.messages), ['assistant_message', 'approval_request_message'])
-      assert.equal(asked.stopReason, 'requires_approval')
-      if (asked.events.length > 0) {
+      const requested = await sendIn(mode, client, { agentId, body: hello() })
+      assert.deepEqual(typesIn(requested.messages), ['assistant_message', 'approval_request_message'])
+      assert.equal(requested.stopReason, 'requires_approval')
+      if (requested.events.length > 0) {
         const end = ['approval_request_message', 'stop_reason', 'usage_statistics']
-        assert.deepEqual(typesIn(asked.events).slice(-3), end)
+        assert.deepEqual(typesIn(requested.events).slice(-3), end)
       }
-      const request = asked.messages[1]
+      const request = requested.messages[1]
       assert.equal(request.tool_call.tool_call_id, 'call-card')
       assert.equal(request.tool_calls.length, 1)
       assert.deepEqual(JSON.parse(request.tool_call.arguments), POSTCARD.arguments)
-      assert.notEqual(request.id, asked.messages[0].id)
+      assert.notEqual(request.id, requested.messages[0].id)
       assert.equal(request.otid, request.id.slice('message-'.length))
-      const run = await waitUntilSettled(client, asked.runId)
+      const run = await waitUntilSettled(client, requested.runId)
       assert.deepEqual([run.status, run.stop_reason], ['completed', 'requires_approval'])
       const waiting = await pending(agentId)
       assert.equal(waiting.last_stop_reason, 'requires_approval')
@@ -40,19 +40,19 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       assert.deepEqual([after.pending_approval, after.last_stop_reason], [null, 'end_turn'])
     })
 
-    test(`${mode}: what is approved runs, its result comes first, and the turn goes on; the history tells it in order (behaviors 17, 18)`, async () => {
+    test(`${mode}: an approved call runs, its result comes first, the turn continues, and the history has them in order (client 17, 18)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       const ask = { reasoning: { text: 'I may not.' }, text: 'I ask.', calls: [POSTCARD] }
       simulator.script({ when: { attempt: 1 }, answer: ask }, { answer: { text: 'Sent.' } })
-      const asked = await sendIn(mode, client, { agentId, body: hello() })
-      const request = asked.messages.at(-1)
+      const requested = await sendIn(mode, client, { agentId, body: hello() })
+      const request = requested.messages.at(-1)
       const answered = await sendIn(mode, client, { agentId, body: approvalMessage(approveCall('call-card')) })
       assert.deepEqual(typesIn(answered.messages), ['tool_return_message', 'assistant_message'])
       const [result] = answered.messages
       assert.deepEqual([result.tool_call_id, result.status], ['call-card', 'success'])
       assert.equal(result.step_id, request.step_id)
-      assert.notEqual(answered.runId, asked.runId)
+      assert.notEqual(answered.runId, requested.runId)
 
       const kept = await history(client, agentId)
       assert.deepEqual(typesIn(kept), [
@@ -69,38 +69,38 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       assert.equal((await client.messages.retrieve(request.id)).length, 3)
       assert.deepEqual(await history(client, agentId, { after: request.id, limit: 1 }), [kept[4]])
 
-      // The same word once more: it was given, and nothing happens twice.
+      // The same approval again: nothing happens twice.
       const again = await sendIn(mode, client, { agentId, body: approvalMessage(approveCall('call-card')) })
       assert.equal(again.runId, answered.runId)
       assert.equal((await history(client, agentId)).length, kept.length)
     })
 
-    test(`${mode}: allowed and guarded calls of one answer are settled together by one word, then what was said with it (behaviors 19, 20)`, async () => {
+    test(`${mode}: allowed and guarded calls of one answer are settled by one approval message, and a message sent with it follows (client 19, 20)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       const cards = ['a', 'b', 'c'].map((id) => ({ ...POSTCARD, id: `card-${id}` }))
       const calls = [{ id: 'dice', name: 'roll_dice', arguments: {} }, ...cards]
       simulator.script({ when: { attempt: 1 }, answer: { calls } }, { answer: { text: 'Settled.' } })
-      const asked = await sendIn(mode, client, { agentId, body: hello() })
-      assert.deepEqual(typesIn(asked.messages), ['tool_call_message', 'approval_request_message'])
-      assert.deepEqual([asked.messages[0].tool_calls.length, asked.messages[1].tool_calls.length], [1, 3])
+      const requested = await sendIn(mode, client, { agentId, body: hello() })
+      assert.deepEqual(typesIn(requested.messages), ['tool_call_message', 'approval_request_message'])
+      assert.deepEqual([requested.messages[0].tool_calls.length, requested.messages[1].tool_calls.length], [1, 3])
 
       const parts = [{ type: 'text', text: 'done at home' }]
       const result = { type: 'tool', tool_call_id: 'card-c', tool_return: parts, status: 'success' }
-      const said = approvalMessage(result, denyCall('card-b', 'no'), approveCall('card-a'))
-      const body = { messages: [...said.messages, { role: 'user', content: 'And now?' }] }
+      const approval = approvalMessage(result, denyCall('card-b', 'no'), approveCall('card-a'))
+      const body = { messages: [...approval.messages, { role: 'user', content: 'And now?' }] }
       const reply = await sendIn(mode, client, { agentId, body })
       assert.deepEqual(typesIn(reply.messages), ['tool_return_message', 'assistant_message'])
-      const told = reply.messages[0].tool_returns.map(
+      const statuses = reply.messages[0].tool_returns.map(
         ({ tool_call_id, status }: WireValue) => `${tool_call_id} ${status}`,
       )
-      assert.deepEqual(told, ['dice success', 'card-a success', 'card-b error', 'card-c success'])
+      assert.deepEqual(statuses, ['dice success', 'card-a success', 'card-b error', 'card-c success'])
       assert.equal(reply.messages[0].tool_returns[3].tool_return, 'done at home')
       const kept = typesIn(await history(client, agentId))
       assert.deepEqual(kept.slice(-3), ['tool_return_message', 'user_message', 'assistant_message'])
     })
 
-    test(`${mode}: an approval whose turn was cancelled can be sent again: its tool does not run again, the model goes on (behavior 23)`, async () => {
+    test(`${mode}: an approval whose turn was cancelled can be sent again: its tool does not run again, and the model continues (client 23)`, async () => {
       const { client, simulator, home } = server()
       const agentId = await newAgent()
       const to = crypto.randomUUID()
@@ -126,7 +126,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     })
   }
 
-  test('an approval that was cancelled can be sent again after everything was summarized (behavior 23)', async () => {
+  test('a cancelled approval can be sent again after compaction of the whole conversation (client 23)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: { calls: [POSTCARD] } }, { answer: NEVER })
@@ -145,7 +145,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     await contextWorks(agentId)
   })
 
-  test('a denial is told to the model with its reason, and the turn goes on (behavior 17)', async () => {
+  test('a denial is reported to the model with its reason, and the turn continues (client 17)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: { calls: [POSTCARD] } }, { answer: { text: 'Then not.' } })
@@ -161,7 +161,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     assert.ok(JSON.stringify(simulator.requests.at(-1)?.body).includes('too dear'))
   })
 
-  test('a result the client computed itself is the result (behavior 17)', async () => {
+  test('a result that the client sends becomes the result of the call (client 17)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: { calls: [POSTCARD] } }, { answer: { text: 'Good.' } })
@@ -171,15 +171,15 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     assert.deepEqual([messages[0].tool_return, messages[0].status], ['sent by hand', 'success'])
   })
 
-  test('wrong words are refused in the phrases clients look for, and what waits goes on waiting (behavior 16)', async () => {
+  test('wrong approvals are refused with the texts that clients match, and the calls keep waiting (client 16)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     const refused = async (body: object): Promise<{ status: number; text: string; headers: Headers }> => {
       try {
         await client.agents.messages.create(agentId, body as never)
       } catch (error) {
-        const { status, error: told, headers } = error as { status: number; error: unknown; headers: Headers }
-        return { status, text: JSON.stringify(told), headers }
+        const { status, error: answer, headers } = error as { status: number; error: unknown; headers: Headers }
+        return { status, text: JSON.stringify(answer), headers }
       }
       throw new Error('it was not refused')
     }
@@ -188,7 +188,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     assert.ok(none.text.includes('No tool call is currently awaiting approval'))
 
     simulator.script({ when: { attempt: 1 }, answer: { calls: [POSTCARD] } }, { answer: { text: 'Done.' } })
-    const asked = await sendIn('blocking', client, { agentId, body: hello() })
+    const requested = await sendIn('blocking', client, { agentId, body: hello() })
     const wrong = await refused(approvalMessage(approveCall('call-other')))
     assert.equal(wrong.status, 400)
     assert.match(wrong.text, /invalid tool call ids/i)
@@ -198,16 +198,16 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       assert.equal(waiting.status, 409)
       assert.match(waiting.text, /waiting for approval/)
       assert.match(waiting.text, /Please approve or deny the pending request before continuing/)
-      assert.match(waiting.text, new RegExp(asked.messages[0].id))
+      assert.match(waiting.text, new RegExp(requested.messages[0].id))
       assert.match(waiting.text, /call-card/)
       assert.equal(waiting.headers.get('x-should-retry'), 'false')
     }
-    const { id } = asked.messages[0]
+    const { id } = requested.messages[0]
     const old = { messages: [{ type: 'approval', approve: true, approval_request_id: id }] }
     assert.equal((await sendIn('blocking', client, { agentId, body: old })).stopReason, 'end_turn')
   })
 
-  test('an error between an approval and its answer does not brick the agent (behavior 20)', async () => {
+  test('an error between an approval and its answer leaves the agent usable (client 20)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: { calls: [POSTCARD] } }, { answer: { error: 'invalid-request' } })
@@ -223,7 +223,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     assert.equal((await pending(agentId)).pending_approval, null)
   })
 
-  test('the context of an agent can be looked at in every state of an approval (behavior 21)', async () => {
+  test('the context of an agent can be read in every state of an approval (client 21)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     await contextWorks(agentId)
@@ -247,7 +247,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
     await contextWorks(agentId)
   })
 
-  test('a tool that is told not to ask any more runs without asking, and asks when told to (behavior 22)', async () => {
+  test('a tool runs without approval once approval is switched off, and needs it again once it is switched on (client 22)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     const asks = (body_requires_approval: boolean) =>
@@ -264,7 +264,7 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
   })
 
   for (const mode of MODES) {
-    test(`${mode}: a client's own tool waits for its result, and goes before ours of the same name for that request only (behavior 24)`, async () => {
+    test(`${mode}: a client tool waits for the client's result and takes precedence over a server tool with the same name, for that request only (client 24)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       const parameters = { $schema: 'x', type: 'object', properties: {} }
@@ -275,9 +275,9 @@ export function approvals({ server, newAgent }: BehaviorFixture): void {
       ] as const) {
         const call = { id, name: 'roll_dice', arguments: { any: 'thing' } }
         simulator.script({ when: { attempt: 1 }, answer: { calls: [call] } }, { answer: { text: 'Seven.' } })
-        const asked = await sendIn(mode, client, { agentId, body: { ...hello(), client_tools } })
-        assert.deepEqual(typesIn(asked.messages), ['approval_request_message'])
-        assert.equal(asked.stopReason, 'requires_approval')
+        const requested = await sendIn(mode, client, { agentId, body: { ...hello(), client_tools } })
+        assert.deepEqual(typesIn(requested.messages), ['approval_request_message'])
+        assert.equal(requested.stopReason, 'requires_approval')
         assert.ok(JSON.stringify(simulator.requests.at(-1)?.body).includes('Mine'))
         const result = { type: 'tool', tool_call_id: id, tool_return: `seven ${status}`, status }
         const messages =

@@ -7,11 +7,11 @@ import { typesIn, type WireValue } from '../send-modes.ts'
 import type { BehaviorFixture } from './fixture-behaviors.ts'
 import { approvalMessage, approveCall, hello, NEVER, POSTCARD } from './sample-messages.ts'
 
-/** Who asked to be called back when a run is over. */
+/** Webhooks that are called when a run ends. */
 export function callbacks({ server, newAgent }: BehaviorFixture): void {
   const send = sendTo(server)
 
-  test('who asked to be called back is called once, with the run and what came of it (behavior 9)', async (context) => {
+  test('a webhook is called once, with the run and its result (client 9)', async (context) => {
     const { client } = server()
     const listener = await startListener(context)
     const callback_url = `${listener.url}/done?for=me`
@@ -33,7 +33,7 @@ export function callbacks({ server, newAgent }: BehaviorFixture): void {
     assert.equal(listener.calls.length, 1)
   })
 
-  test('a failed, a cancelled and a waiting run call back, too; the one that goes on has a callback of its own', async (context) => {
+  test('failed, cancelled and waiting runs call their webhooks, too, and a continuing run has its own webhook', async (context) => {
     const { client, simulator } = server()
     const listener = await startListener(context)
     const of = (runId: string): WireValue => listener.calls.find(({ body }) => body.run_id === runId)?.body
@@ -66,7 +66,7 @@ export function callbacks({ server, newAgent }: BehaviorFixture): void {
     assert.equal(listener.calls.length, 4)
   })
 
-  test('where a callback is redirected is judged again: nothing of this machine, and nothing that drops the body', async (context) => {
+  test('the redirect of a webhook is checked again: not to this machine, and not with a status that drops the body', async (context) => {
     const { client } = server()
     const inside = await startListener(context)
     const outside = await startListener(context, (response) => {
@@ -99,7 +99,7 @@ export function callbacks({ server, newAgent }: BehaviorFixture): void {
     assert.equal(dropping.calls.length, 1)
   })
 
-  test('an address that cannot be one is refused before anything happens', async () => {
+  test('an invalid webhook URL is refused before a run is created', async () => {
     const { client } = server()
     const agentId = await newAgent()
     const bad = [
@@ -122,7 +122,7 @@ export function callbacks({ server, newAgent }: BehaviorFixture): void {
     assert.deepEqual((await client.runs.list({ agent_id: agentId })).getPaginatedItems(), [])
   })
 
-  test('an ordinary key has nothing called that is not on the public internet', async (context) => {
+  test('a key that is not an operator key can use webhooks on the public internet only', async (context) => {
     const listener = await startListener(context)
     const { port } = new URL(listener.url)
     const made = await server().fetch('/v1/keys', {
@@ -161,7 +161,7 @@ export function callbacks({ server, newAgent }: BehaviorFixture): void {
       )
     await assert.rejects(send(agentId, 'http://example.com/', { client }), /must be called over https/)
 
-    // A name says nothing by itself: it is judged by where it leads, when it is called.
+    // A host name is checked by the address it resolves to, when the webhook is called.
     const name = await findLocalHostname()
     if (!name) return context.diagnostic('no name leads to this machine')
     const { id } = await send(agentId, `https://${name}:${port}/`, { client })
@@ -171,11 +171,11 @@ export function callbacks({ server, newAgent }: BehaviorFixture): void {
   })
 }
 
-/** The same for those who are not there at first: it takes some seconds. */
+/** Webhooks that fail at first; the retries take some seconds. */
 export function laterCallbacks({ server, newAgent }: BehaviorFixture): void {
   const send = sendTo(server)
 
-  test('a callback that fails is tried again later, as the same delivery', async (context) => {
+  test('a failed webhook call is retried later as the same delivery', async (context) => {
     const { client } = server()
     const listener = await startListener(context, (response, count) => {
       response.statusCode = count === 1 ? 500 : 204

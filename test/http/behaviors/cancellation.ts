@@ -4,16 +4,16 @@ import { history, MODES, readStream, sendIn, typesIn, type WireValue, waitUntilS
 import type { BehaviorFixture } from './fixture-behaviors.ts'
 import { approvalMessage, approveCall, DICE, hello, NEVER, POSTCARD } from './sample-messages.ts'
 
-/** A count that outlasts every test, and stops when it is told to. */
+/** A count that runs longer than every test and stops when it is cancelled. */
 const COUNT = { id: 'call-count', name: 'slow_count', arguments: { to: 100, pauseSeconds: 5 } }
 const CARDS = ['a', 'b', 'c'].map((id) => ({ ...POSTCARD, id: `card-${id}` }))
 
-/** What is left of a run that was cancelled, at every point of it. */
+/** The state a cancelled run leaves behind, for a cancel at every point. */
 export function cancellation({ server, newAgent }: BehaviorFixture): void {
   const agentNow = (agentId: string) =>
     server().client.agents.retrieve(agentId, { include: ['agent.pending_approval'] }) as Promise<WireValue>
 
-  /** Whatever the history shows is in the context of the agent, and whatever is in the context can be read. */
+  /** All messages of the history are in the context of the agent, and all messages of the context can be read. */
   async function inStep(agentId: string): Promise<void> {
     const [system, ...inContext] = (await agentNow(agentId)).message_ids as string[]
     assert.ok(system)
@@ -67,7 +67,7 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
       await inStep(agentId)
     })
 
-    test(`${mode}: an agent goes on after a cancelled run, and the messages of both runs are in its context`, async () => {
+    test(`${mode}: an agent answers after a cancelled run, and the messages of both runs are in its context`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       simulator.script({ answer: NEVER })
@@ -84,7 +84,7 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
       await inStep(agentId)
     })
 
-    test(`${mode}: a cancel while an approval is asked for leaves no message outside the context and nothing waiting`, async () => {
+    test(`${mode}: a cancel while an approval is pending leaves no message outside the context and no pending approval`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       simulator.script({ when: { attempt: 1 }, answer: { text: 'I ask.', calls: [POSTCARD] } })
@@ -101,7 +101,7 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
     })
   }
 
-  test('a cancel in the middle of streamed words tells one end, and keeps the words that were told', async () => {
+  test('a cancel during a token stream ends it once, and the streamed text is kept', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ answer: NEVER })
@@ -116,14 +116,16 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
       events.filter(({ message_type }) => message_type === 'stop_reason').map(({ stop_reason }) => stop_reason),
       ['cancelled'],
     )
-    const told = events.flatMap(({ message_type, content }) => (message_type === 'assistant_message' ? [content] : []))
+    const streamed = events.flatMap(({ message_type, content }) =>
+      message_type === 'assistant_message' ? [content] : [],
+    )
     const answer = (await history(client, agentId)).at(-1)
     assert.equal(answer.message_type, 'assistant_message')
-    assert.ok(answer.content.startsWith(told.join('')))
+    assert.ok(answer.content.startsWith(streamed.join('')))
     await inStep(agentId)
   })
 
-  test('step streaming tells finished steps whole, whatever is cancelled after them', async () => {
+  test('a step stream sends finished steps whole, also when the run is cancelled after them', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: DICE }, { answer: { calls: [COUNT] } })
@@ -137,7 +139,7 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
     assert.equal(stopReason, 'cancelled')
   })
 
-  test('a run that is cancelled before it began ends as cancelled and never asks a model', async () => {
+  test('a run that is cancelled before it starts ends as cancelled and never calls a model', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ answer: NEVER })
@@ -154,7 +156,7 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
     await inStep(agentId)
   })
 
-  test('nothing of a cancelled run is told again by the next one', async () => {
+  test('the next run repeats nothing of a cancelled one', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: DICE }, { answer: NEVER })
@@ -167,7 +169,7 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
     assert.equal(messages[0].content, 'Fresh.')
   })
 
-  test('an approval that comes after its run was cancelled runs nothing', async () => {
+  test('an approval that arrives after its run was cancelled runs no tool', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: { calls: [POSTCARD] } }, { answer: { text: 'As you wish.' } })
@@ -200,14 +202,14 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
     assert.equal(next.stopReason, 'end_turn')
   })
 
-  test('every one of several calls that waited is denied when they are cancelled, each with the reason', async () => {
+  test('a cancel denies every pending call, each with the reason', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: { calls: CARDS } }, { answer: { text: 'Fine.' } })
-    const asked = await sendIn('blocking', client, { agentId, body: hello() })
-    assert.equal(asked.messages.at(-1).tool_calls.length, 3)
+    const waiting = await sendIn('blocking', client, { agentId, body: hello() })
+    assert.equal(waiting.messages.at(-1).tool_calls.length, 3)
     await assert.rejects(sendIn('blocking', client, { agentId, body: hello() }), { status: 409 })
-    await client.agents.messages.cancel(agentId, { run_ids: [asked.runId] })
+    await client.agents.messages.cancel(agentId, { run_ids: [waiting.runId] })
     const kept = await history(client, agentId)
     const { tool_returns } = kept.at(-1)
     assert.equal(tool_returns.length, 3)
@@ -219,12 +221,12 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
       kept.at(-2).approvals.map(({ approve }: WireValue) => approve),
       [false, false, false],
     )
-    assert.equal((await client.runs.retrieve(asked.runId)).status, 'cancelled')
+    assert.equal((await client.runs.retrieve(waiting.runId)).status, 'cancelled')
     await inStep(agentId)
     assert.equal((await sendIn('blocking', client, { agentId, body: hello() })).stopReason, 'end_turn')
   })
 
-  test('a cancel at the last allowed step gives one of the two ends and nothing else', async () => {
+  test('a cancel at the last allowed step ends the run as cancelled or at its step limit, never otherwise', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ answer: { ...DICE, pace: { beforeFirstChunkMs: 30 } } })
@@ -252,7 +254,7 @@ export function cancellation({ server, newAgent }: BehaviorFixture): void {
     await inStep(agentId)
   })
 
-  test('a run is cancelled by its id alone, and stays in the list once it is over', async () => {
+  test('a run can be cancelled by its id alone and stays in the list after its end', async () => {
     const { client, simulator, fetch } = server()
     const agentId = await newAgent()
     simulator.script({ answer: NEVER })

@@ -6,7 +6,7 @@ import { approvalMessage, approveCall, hello, NEVER, POSTCARD } from './sample-m
 
 const idsIn = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id)
 
-/** Conversations of one agent beside each other. */
+/** Several conversations of one agent. */
 export function conversations({ server, newAgent }: BehaviorFixture): void {
   const client = () => server().client
   const say = async (conversationId: string, text: string, more: object = {}) =>
@@ -16,7 +16,7 @@ export function conversations({ server, newAgent }: BehaviorFixture): void {
   const systemOf = (request: WireValue): string =>
     request.body.messages.find(({ role }: WireValue) => role === 'system' || role === 'developer').content
 
-  test('conversations are made, read, listed by what was said last, changed, and gone when deleted (behavior 25)', async () => {
+  test('conversations are created, read, listed by last message, updated, and gone after deletion (client 25)', async () => {
     const agent_id = await newAgent()
     const one = await client().conversations.create({ agent_id, summary: 'About whales' })
     const two = await client().conversations.create({ agent_id })
@@ -33,7 +33,7 @@ export function conversations({ server, newAgent }: BehaviorFixture): void {
     assert.ok(!idsIn(await client().conversations.list({ agent_id })).includes(one.id))
   })
 
-  test('a conversation begins with a system message that names the agent and the conversation (behavior 26)', async () => {
+  test('the first message of a conversation is a system message that names the agent and the conversation (client 26)', async () => {
     const agent_id = await newAgent()
     const { id } = await client().conversations.create({ agent_id })
     await say(id, 'Hello')
@@ -47,7 +47,7 @@ export function conversations({ server, newAgent }: BehaviorFixture): void {
     assert.match(own.content, /CONVERSATION_ID: default/)
   })
 
-  test('conversations hear nothing of each other; a fork has the same messages and from then on its own (behavior 27)', async () => {
+  test('conversations are isolated from each other; a fork starts with the same messages and then diverges (client 27)', async () => {
     const { simulator } = server()
     const agent_id = await newAgent()
     const one = await client().conversations.create({ agent_id })
@@ -73,7 +73,7 @@ export function conversations({ server, newAgent }: BehaviorFixture): void {
     await assert.rejects(client().conversations.fork('nonsense'), { status: 422 })
   })
 
-  test('messages of a conversation come in both orders, from both ends, and never twice (behavior 28)', async () => {
+  test('messages of a conversation can be paged in both orders and from both ends without repetition (client 28)', async () => {
     const agent_id = await newAgent()
     const { id } = await client().conversations.create({ agent_id })
     for (const text of ['one', 'two', 'three']) await say(id, text)
@@ -97,7 +97,7 @@ export function conversations({ server, newAgent }: BehaviorFixture): void {
     )
   })
 
-  test('a busy conversation takes one thing at a time and says so; what is sent again is the same run (behavior 29)', async () => {
+  test('a busy conversation refuses another message with 409; a repeat with the same otid attaches to the same run (client 29)', async () => {
     const { simulator } = server()
     const agent_id = await newAgent()
     const { id } = await client().conversations.create({ agent_id })
@@ -134,7 +134,7 @@ export function conversations({ server, newAgent }: BehaviorFixture): void {
     assert.equal((await say(id, 'Free after an error')).stopReason, 'end_turn')
   })
 
-  test('of two sends at once to a conversation one goes through and one is told that it is busy (behavior 29)', async () => {
+  test('of two simultaneous sends to a conversation one succeeds and one gets 409 (client 29)', async () => {
     const { simulator } = server()
     const agent_id = await newAgent()
     const { id } = await client().conversations.create({ agent_id })
@@ -148,7 +148,7 @@ export function conversations({ server, newAgent }: BehaviorFixture): void {
     assert.equal(simulator.requests.length, 1)
   })
 
-  test('default with an agent, and the id of an agent, mean the conversation every agent has (behavior 30)', async () => {
+  test('`default` with an agent, and the id of an agent, mean the default conversation (client 30)', async () => {
     const { simulator } = server()
     const agent_id = await newAgent({ memory_blocks: [{ label: 'human', value: 'Bo' }] })
     for (const [name, more] of [
@@ -175,7 +175,7 @@ export function conversations({ server, newAgent }: BehaviorFixture): void {
     await assert.rejects(messagesOf('default'), (fault: WireValue) => [404, 422].includes(fault.status))
   })
 
-  test('recompiling a conversation tells its new prompt; trying it, or editing a block, changes nothing (behavior 31)', async () => {
+  test('recompiling a conversation returns and stores its new prompt; a dry run or a block edit stores nothing (client 31)', async () => {
     const agent_id = await newAgent({ memory_blocks: [{ label: 'human', value: 'Name: Bo.' }] })
     const { id } = await client().conversations.create({ agent_id })
     const first = async () => (await messagesOf(id, { order: 'asc' }))[0].content as string
@@ -188,7 +188,7 @@ export function conversations({ server, newAgent }: BehaviorFixture): void {
     assert.match(await first(), /Name: Cy\./)
   })
 
-  test('a conversation is summarized for itself alone, and one made after an edit sees it (behavior 32)', async () => {
+  test('compacting a conversation leaves others alone, and a conversation created after a block edit has the new memory (client 32)', async () => {
     const { simulator } = server()
     const agent_id = await newAgent({ memory_blocks: [{ label: 'human', value: 'Name: Bo.' }] })
     const { id } = await client().conversations.create({ agent_id })
@@ -211,7 +211,7 @@ export function conversations({ server, newAgent }: BehaviorFixture): void {
     assert.match(systemOf(simulator.requests.at(-1)), /Name: Cy\./)
   })
 
-  test('instructions and skills for one request are told to the model in that request alone (behavior 33)', async () => {
+  test('a system prompt and skills for one request reach the model in that request only (client 33)', async () => {
     const { simulator } = server()
     const agent_id = await newAgent({ memory_blocks: [{ label: 'human', value: 'Name: Bo.' }] })
     const { id } = await client().conversations.create({ agent_id })
@@ -221,8 +221,8 @@ export function conversations({ server, newAgent }: BehaviorFixture): void {
     assert.doesNotMatch(systemOf(simulator.requests.at(-1)), /whale/)
     const client_skills = [{ name: 'knots', description: 'How to tie knots', location: '/skills/knots' }]
     await say(id, 'Hello', { client_skills })
-    const asked = systemOf(simulator.requests.at(-1))
-    assert.ok(asked.includes('knots') && asked.includes('How to tie knots') && asked.includes('/skills/knots'))
+    const system = systemOf(simulator.requests.at(-1))
+    assert.ok(system.includes('knots') && system.includes('How to tie knots') && system.includes('/skills/knots'))
     await say(id, 'Hello')
     assert.doesNotMatch(systemOf(simulator.requests.at(-1)), /knots/)
     const kept = await messagesOf(id, { order: 'asc' })
@@ -230,22 +230,22 @@ export function conversations({ server, newAgent }: BehaviorFixture): void {
     assert.doesNotMatch(kept[0].content, /whale|knots/)
   })
 
-  test('cancelling a conversation denies what waits in it, and it takes messages again', async () => {
+  test('cancelling a conversation denies its pending calls, and it accepts messages again', async () => {
     const { simulator } = server()
     const agent_id = await newAgent()
     const { id } = await client().conversations.create({ agent_id })
     simulator.script({ when: { attempt: 1 }, answer: { calls: [POSTCARD] } }, { answer: { text: 'Fine.' } })
-    const asked = await say(id, 'Send it')
-    assert.equal(asked.stopReason, 'requires_approval')
+    const waiting = await say(id, 'Send it')
+    assert.equal(waiting.stopReason, 'requires_approval')
     const shown: WireValue = await client().conversations.retrieve(id)
-    assert.ok(shown.in_context_message_ids.includes(asked.messages[0].id))
-    assert.deepEqual(await client().conversations.cancel(id), { [asked.runId]: 'cancelled' })
+    assert.ok(shown.in_context_message_ids.includes(waiting.messages[0].id))
+    assert.deepEqual(await client().conversations.cancel(id), { [waiting.runId]: 'cancelled' })
     const types = typesIn(await messagesOf(id, { order: 'asc' }))
     assert.deepEqual(types.slice(-2), ['approval_response_message', 'tool_return_message'])
     assert.equal((await say(id, 'And now?')).stopReason, 'end_turn')
   })
 
-  test('an approval is given in the conversation that asked', async () => {
+  test('an approval is answered in the conversation that asked for it', async () => {
     const { simulator } = server()
     const agent_id = await newAgent()
     const { id } = await client().conversations.create({ agent_id })

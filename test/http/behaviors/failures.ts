@@ -4,7 +4,9 @@ import { history, MODES, sendIn, type WireValue, waitUntilSettled } from '../sen
 import type { BehaviorFixture } from './fixture-behaviors.ts'
 import { hello } from './sample-messages.ts'
 
-/** Providers of the server's configuration that fail in ways of their own, so that no other test feels it. */
+/**
+ * Providers that fail, each in its own way. They are separate providers, so that their cooldowns affect no other test.
+ */
 const KINDS = [
   { model: 'slow/model', answer: { line: 'silent' }, type: 'llm_timeout', status: 504 },
   { model: 'limited/model', answer: { error: 'rate-limit' }, type: 'llm_rate_limit', status: 429 },
@@ -12,10 +14,10 @@ const KINDS = [
   { model: 'broken/model', answer: { error: 'server-error' }, type: 'llm_error', status: 502 },
 ] as const
 
-/** What a run that failed tells about it, however it was asked for. */
+/** What a failed run reports, in every mode. */
 export function failures({ server, newAgent }: BehaviorFixture): void {
   for (const { model, answer, type, status } of KINDS) {
-    test(`a run that failed keeps what went wrong in its metadata as ${type}, in every mode`, async () => {
+    test(`a failed run has its error in its metadata as ${type}, in every mode`, async () => {
       const { client, simulator } = server()
       simulator.script({ when: { path: `/${model.split('/')[0]}/` }, answer })
       const outcomes = MODES.map(async (mode) => {

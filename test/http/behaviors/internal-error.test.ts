@@ -4,14 +4,14 @@ import type { Store } from '../../../src/ports/store.ts'
 import { serveFixture } from '../fixture-resource-server.ts'
 import { history, MODES, sendIn, type WireValue, waitUntilSettled } from '../send-modes.ts'
 
-/** A bug in the middle of every turn. */
+/** A store with a bug that every turn runs into. */
 const buggy = (store: Store): Store => ({
   ...store,
   messages: { ...store.messages, context: () => Promise.reject(new Error('a bug of ours')) },
 })
 
-test('a bug of ours ends a run as internal_error in every mode and is kept in its metadata', async (context) => {
-  const { client, house } = await serveFixture(context, { wrapStore: buggy })
+test('an internal bug ends a run with internal_error in every mode, and its metadata has the error', async (context) => {
+  const { client, fixture } = await serveFixture(context, { wrapStore: buggy })
   for (const mode of MODES) {
     const { id: agentId } = await client.agents.create({ model: 'test/model', include_base_tools: false })
     const fault = await sendIn(mode, client, { agentId, body: { input: 'hi' } }).catch((error) => error)
@@ -24,5 +24,5 @@ test('a bug of ours ends a run as internal_error in every mode and is kept in it
     assert.deepEqual(await history(client, agentId), [])
     assert.equal((await client.agents.retrieve(agentId)).last_stop_reason, 'error')
   }
-  assert.ok(house.faults.length >= MODES.length, 'and whoever runs the server is told')
+  assert.ok(fixture.faults.length >= MODES.length, 'the error is reported to the operator')
 })

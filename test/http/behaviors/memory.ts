@@ -8,7 +8,7 @@ const insert = (label: string, new_string: string) => ({
   calls: [{ id: `call-${label}`, name: 'memory_insert', arguments: { label, new_string } }],
 })
 
-/** Blocks, and the prompt they become a part of. */
+/** Memory blocks and the system prompt that contains them. */
 export function memory({ server, newAgent }: BehaviorFixture): void {
   const ask = (agentId: string) => sendIn('blocking', server().client, { agentId, body: hello() })
   const systemOf = (request: WireValue): string =>
@@ -16,7 +16,7 @@ export function memory({ server, newAgent }: BehaviorFixture): void {
   const value = async (agentId: string, label: string) =>
     (await server().client.agents.blocks.retrieve(label, { agent_id: agentId })).value
 
-  test('blocks have a limit and hold to it, are found by label, relabeled, and keep their order on an agent (behavior 34)', async () => {
+  test('blocks keep to their limit, are found by label, can be relabeled, and keep their order on an agent (client 34)', async () => {
     const { client } = server()
     const mark = crypto.randomUUID()
     const block = await client.blocks.create({ label: mark, value: 'kept' })
@@ -43,7 +43,7 @@ export function memory({ server, newAgent }: BehaviorFixture): void {
     })
   })
 
-  test('a block two agents share is edited once and seen by both, and belongs to whom it is attached to (behavior 34)', async () => {
+  test('an edit of a block that two agents share is visible to both, as long as it is attached to them (client 34)', async () => {
     const { client } = server()
     const shared = await client.blocks.create({ label: 'shared', value: 'old' })
     const one = await newAgent({ block_ids: [shared.id] })
@@ -56,7 +56,7 @@ export function memory({ server, newAgent }: BehaviorFixture): void {
     assert.equal(await value(one, 'shared'), 'new')
   })
 
-  test('an agent edits its memory with its tools, and cannot edit what is read-only (behavior 34)', async () => {
+  test('an agent edits its memory with its tools, except read-only blocks (client 34)', async () => {
     const { simulator } = server()
     const memory_blocks = [
       { label: 'open', value: 'was' },
@@ -77,7 +77,7 @@ export function memory({ server, newAgent }: BehaviorFixture): void {
     assert.deepEqual([await value(agentId, 'open'), await value(agentId, 'locked')], ['was\nadded', 'stays'])
   })
 
-  test('the system prompt stays the same to the last byte over turns and edits, and changes after a reset (behavior 38)', async () => {
+  test('the system prompt stays byte-identical across turns and edits, and changes after a reset (client 38)', async () => {
     const { client, simulator } = server()
     const memory_blocks = [{ label: 'human', value: 'Name: Bo.' }]
     const agentId = await newAgent({ include_base_tools: true, memory_blocks })
@@ -94,7 +94,7 @@ export function memory({ server, newAgent }: BehaviorFixture): void {
     assert.match(systemOf(simulator.requests.at(-1)), /Name: Cy\./)
   })
 
-  test('recompiling tells the new prompt, and only a real one is kept (behavior 31)', async () => {
+  test('recompiling returns the new prompt, and a dry run does not store it (client 31)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent({ memory_blocks: [{ label: 'human', value: 'Name: Bo.' }] })
     await ask(agentId)
@@ -109,7 +109,7 @@ export function memory({ server, newAgent }: BehaviorFixture): void {
     assert.match((await stored()).content, /Name: Cy\./)
   })
 
-  test('a block edit, a passage and the tools are there after kill -9', async () => {
+  test('a block edit, a passage and the tools survive kill -9', async () => {
     const { client, simulator, kill, start } = server()
     const memory_blocks = [{ label: 'human', value: 'Name: Bo.' }]
     const agentId = await newAgent({ include_base_tools: true, memory_blocks })

@@ -7,10 +7,10 @@ import { DICE, hello, NEVER } from './sample-messages.ts'
 const THREE = ['a', 'b', 'c'].map((name) => ({ id: `call-${name}`, name: 'roll_dice', arguments: {} }))
 const isContent = ({ message_type }: WireValue) => message_type.endsWith('_message')
 
-/** Sending, in each of the five ways. */
+/** Sending in each of the five modes. */
 export function messaging({ server, newAgent }: BehaviorFixture): void {
   for (const mode of MODES) {
-    test(`${mode}: a greeting is answered, told with its end and its tokens, and kept under the client's otid (behavior 1)`, async () => {
+    test(`${mode}: a greeting is answered with a stop reason and usage, and stored under the client's otid (client 1)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       const cursor = await lastMessage(agentId)
@@ -34,7 +34,7 @@ export function messaging({ server, newAgent }: BehaviorFixture): void {
       assert.deepEqual(await history(client, agentId, { after: kept.at(-1).id }), [])
     })
 
-    test(`${mode}: the slices of a message are numbered by the last digit of their otids, in each step anew (behavior 2)`, async () => {
+    test(`${mode}: the slices of a message are numbered by the last digit of their otids, from 0 in each step (client 2)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       const thought = { reasoning: { text: 'I think.' }, text: 'I roll.' }
@@ -47,7 +47,7 @@ export function messaging({ server, newAgent }: BehaviorFixture): void {
       assert.deepEqual((await history(client, agentId)).slice(1).map(named), messages.map(named))
     })
 
-    test(`${mode}: a tool call, its result and the answer come in this order, in the reply as in the history (behavior 3)`, async () => {
+    test(`${mode}: a tool call, its result and the answer come in this order, in the reply and in the history (client 3)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       simulator.script({ when: { attempt: 1 }, answer: DICE }, { answer: { text: 'Rolled.' } })
@@ -64,7 +64,7 @@ export function messaging({ server, newAgent }: BehaviorFixture): void {
       assert.deepEqual(kept[1].tool_returns, returned.tool_returns)
     })
 
-    test(`${mode}: messages name their run, which is completed and found in the lists of runs (behavior 4)`, async () => {
+    test(`${mode}: messages name their run, which is completed and listed (client 4)`, async () => {
       const { client } = server()
       const agentId = await newAgent()
       const { messages, runId } = await sendIn(mode, client, { agentId, body: hello() })
@@ -79,7 +79,7 @@ export function messaging({ server, newAgent }: BehaviorFixture): void {
       }
     })
 
-    test(`${mode}: the stream of a run can be read again from anywhere, also past its end (behavior 6)`, async () => {
+    test(`${mode}: the stream of a run can be resumed from any position, also past its end (client 6)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       const answer = { text: 'Rolled it, and here is what I think of it.' }
@@ -100,7 +100,7 @@ export function messaging({ server, newAgent }: BehaviorFixture): void {
       assert.deepEqual(typesIn(past.events), ['stop_reason', 'usage_statistics'])
     })
 
-    test(`${mode}: calls side by side are one message with all of them, and so are their results (behavior 7)`, async () => {
+    test(`${mode}: parallel calls are one message, and so are their results (client 7)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       simulator.script({ when: { attempt: 1 }, answer: { calls: THREE } }, { answer: { text: 'Rolled.' } })
@@ -116,7 +116,7 @@ export function messaging({ server, newAgent }: BehaviorFixture): void {
       }
     })
 
-    test(`${mode}: a cancelled run ends once, as cancelled, and the agent goes on (behavior 8)`, async () => {
+    test(`${mode}: a cancelled run ends exactly once, as cancelled, and the agent stays usable (client 8)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       simulator.script({ answer: NEVER })
@@ -135,7 +135,7 @@ export function messaging({ server, newAgent }: BehaviorFixture): void {
     })
   }
 
-  test('an async run is polled to its end, and its messages are those of a reply after what was said (behavior 5)', async () => {
+  test('an async run can be polled to its end, and its messages are the input followed by the reply (client 5)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: DICE }, { answer: { text: 'Rolled.' } })

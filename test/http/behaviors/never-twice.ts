@@ -6,10 +6,10 @@ import { history, MODES, readStream, sendIn, type WireValue, waitUntilSettled } 
 import type { BehaviorFixture } from './fixture-behaviors.ts'
 import { NEVER, SLOW } from './sample-messages.ts'
 
-/** What was sent once happens once, however often it is sent. */
+/** Idempotency: a message that is sent several times is run once. */
 export function neverTwice({ server, newAgent }: BehaviorFixture): void {
   for (const mode of MODES) {
-    test(`${mode}: what was sent under an otid is run once, however often and in whichever mode it is sent again`, async () => {
+    test(`${mode}: a message with an otid is run once, however often and in whichever mode it is sent again`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       simulator.script({ answer: SLOW })
@@ -30,7 +30,7 @@ export function neverTwice({ server, newAgent }: BehaviorFixture): void {
     })
   }
 
-  test('an otid is remembered across kill -9, and its repeat gets the answer', async () => {
+  test('an otid is remembered across kill -9, and a repeat gets the answer', async () => {
     const { client, simulator, kill, start } = server()
     const agentId = await newAgent()
     simulator.script({ answer: SLOW })
@@ -47,11 +47,11 @@ export function neverTwice({ server, newAgent }: BehaviorFixture): void {
     assert.equal((await client.runs.list({ agent_id: agentId })).getPaginatedItems().length, 1)
   })
 
-  test('the retry of a client that lost its connection finds the run it had started', async () => {
+  test('the retry of a client that lost its connection attaches to the run it had started', async () => {
     const { simulator, url, client } = server()
     const agentId = await newAgent()
     simulator.script({ answer: SLOW })
-    // The client gives up after a moment, as it does after a minute, and tries again by itself.
+    // The client times out after a moment (usually a minute) and retries by itself.
     const hasty = new Letta({ baseURL: url(), apiKey: KEY, timeout: 300, maxRetries: 10 })
     const response: WireValue = await hasty.agents.messages.create(agentId, { input: 'Once' })
     assert.equal(response.messages[0].content, SLOW.text)
@@ -59,7 +59,7 @@ export function neverTwice({ server, newAgent }: BehaviorFixture): void {
     assert.equal(simulator.requests.length, 1)
   })
 
-  test('a client that a stopping server sent away finds its run again, although it named nothing', async () => {
+  test('a client that got a 503 from a stopping server finds its run again, also without an otid', async () => {
     const { simulator, url, client, stop, start } = server()
     const agentId = await newAgent()
     simulator.script({ answer: SLOW })
@@ -74,12 +74,12 @@ export function neverTwice({ server, newAgent }: BehaviorFixture): void {
     assert.equal((await history(client, agentId)).length, 2)
   })
 
-  test('the same words are said twice by somebody who says them twice', async () => {
+  test('the same text sent as two requests is run twice', async () => {
     const { client, fetch } = server()
     const agentId = await newAgent()
     await client.agents.messages.create(agentId, { input: 'Hello' })
     await client.agents.messages.create(agentId, { input: 'Hello' })
-    // A retry header does not make a repeat of what was answered to its end.
+    // A retry header does not attach to a request that was completely answered.
     const init = {
       method: 'POST',
       body: JSON.stringify({ input: 'Hello' }),
@@ -87,12 +87,12 @@ export function neverTwice({ server, newAgent }: BehaviorFixture): void {
     }
     const runs = async () => (await client.runs.list({ agent_id: agentId })).getPaginatedItems().length
     assert.equal(await runs(), 2)
-    // The server writes down that it sent a whole answer a moment after the client has it; until then this is a retry.
+    // The server records that the whole answer was sent a moment after the client has it; until then this is a retry.
     while ((await runs()) < 3) assert.equal((await fetch(`/v1/agents/${agentId}/messages`, init)).status, 200)
     assert.equal(await runs(), 3)
   })
 
-  test('what is sent while a turn runs waits its turn, up to a bound that is told', async () => {
+  test('messages sent during a turn are queued up to a limit, and the next one gets 429', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ answer: NEVER })

@@ -4,9 +4,9 @@ import { history, isSystemPrompt, sendIn, typesIn, type WireValue } from '../sen
 import type { BehaviorFixture } from './fixture-behaviors.ts'
 import { DICE, hello } from './sample-messages.ts'
 
-/** Looking back: runs, steps, messages and what they took. */
+/** Records: runs, steps, messages and their tokens. */
 export function records({ server, newAgent }: BehaviorFixture): void {
-  test('a run tells its steps, its tokens and its messages (behavior 37)', async () => {
+  test('a run has its steps, tokens and messages (client 37)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     const usage = { input: 100, output: 7, cached: 30 }
@@ -61,7 +61,7 @@ export function records({ server, newAgent }: BehaviorFixture): void {
     await assert.rejects(all({ after: `run-${crypto.randomUUID()}` }), { status: 404 })
   })
 
-  test('history is chronological whichever end is asked for, and pages neither repeat nor leave out', async () => {
+  test('history is chronological from either end, and pages neither repeat nor skip messages', async () => {
     const { client } = server()
     const agentId = await newAgent()
     for (const text of ['one', 'two', 'three']) await client.agents.messages.create(agentId, { input: text })
@@ -78,7 +78,7 @@ export function records({ server, newAgent }: BehaviorFixture): void {
     await assert.rejects(history(client, agentId, { after: `message-${crypto.randomUUID()}` }), { status: 404 })
   })
 
-  test('conversations are summarized and forgotten on demand', async () => {
+  test('conversations are compacted and reset on demand', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     await assert.rejects(client.agents.messages.compact(agentId), { status: 400 })

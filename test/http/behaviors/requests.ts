@@ -12,9 +12,9 @@ const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 const IMAGE = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } }
 const LOOK = { type: 'text', text: 'What is this?' }
 
-/** What one request may ask for. */
+/** Options of a single request. */
 export function requests({ server, newAgent }: BehaviorFixture): void {
-  test('a plain input is a message in every way of sending; both or neither of the two is refused (behavior 10)', async () => {
+  test('`input` is a message in every mode; both or neither of `input` and `messages` is refused (client 10)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     for (const mode of MODES)
@@ -26,15 +26,15 @@ export function requests({ server, newAgent }: BehaviorFixture): void {
       users.map(({ content }) => content),
       Array.from({ length: 6 }, () => 'Plainly'),
     )
-    const asked = simulator.requests.length
+    const before = simulator.requests.length
     for (const mode of MODES)
       for (const body of [{ input: 'x', ...hello() }, {}, { messages: [] }])
         await assert.rejects(sendIn(mode, client, { agentId, body }), { status: 422 }, mode)
-    assert.equal(simulator.requests.length, asked)
+    assert.equal(simulator.requests.length, before)
   })
 
   for (const mode of MODES) {
-    test(`${mode}: a model that fails for good is an error to the client, and leaves nothing in the history (behavior 11)`, async () => {
+    test(`${mode}: a permanent model failure is an error to the client and leaves nothing in the history (client 11)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       simulator.script({ answer: { error: 'invalid-request' } })
@@ -46,14 +46,14 @@ export function requests({ server, newAgent }: BehaviorFixture): void {
       const [run] = (await client.runs.list({ agent_id: agentId })).getPaginatedItems()
       assert.deepEqual([run?.status, run?.stop_reason], ['failed', 'llm_api_error'])
       assert.equal((run?.metadata as WireValue)?.error?.error_type, 'llm_error')
-      assert.equal(simulator.requests.length, 1, 'and the client does not repeat it')
+      assert.equal(simulator.requests.length, 1, 'the client does not retry')
 
-      // The same words under the same name, by a person who tries again.
+      // The same text under the same otid, sent again by a person.
       simulator.script({ answer: { text: 'Now it works.' } })
       assert.equal((await sendIn(mode, client, { agentId, body: hello(otid) })).stopReason, 'end_turn')
     })
 
-    test(`${mode}: a filter of types holds for what comes back, and never for what ends a stream (behavior 12)`, async () => {
+    test(`${mode}: a filter by message type applies to messages and never to the events that end a stream (client 12)`, async () => {
       const { client, simulator } = server()
       const agentId = await newAgent()
       simulator.script({ when: { attempt: 1 }, answer: DICE }, { answer: { text: 'Done.' } })
@@ -66,7 +66,7 @@ export function requests({ server, newAgent }: BehaviorFixture): void {
     })
   }
 
-  test('another model serves one request, and an unknown one is refused before anything happens (behavior 12)', async () => {
+  test('override_model applies to one request, and an unknown model is refused before a run is created (client 12)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     const send = (override_model?: string) =>
@@ -86,7 +86,7 @@ export function requests({ server, newAgent }: BehaviorFixture): void {
     assert.equal((await client.runs.list({ agent_id: agentId })).getPaginatedItems().length, 2)
   })
 
-  test('a system message is taken and shown to the model (behavior 13)', async () => {
+  test('a system message is accepted and sent to the model (client 13)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     const messages = [{ role: 'system', content: 'Speak plainly.' }, ...hello().messages]
@@ -95,7 +95,7 @@ export function requests({ server, newAgent }: BehaviorFixture): void {
     assert.deepEqual(typesIn(await history(client, agentId)), ['system_message', 'user_message', 'assistant_message'])
   })
 
-  test('what a tool says beyond its limit is cut with a note, and a tool that throws gives the model an error (behavior 13)', async () => {
+  test('a tool result over its limit is truncated with a note, and a tool that throws returns an error to the model (client 13)', async () => {
     const { client, simulator, home } = server()
     const agentId = await newAgent({ tools: ['write_note', 'read_notes'] })
     const notes = Array.from({ length: 14 }, (_, index) => ({
@@ -124,7 +124,7 @@ export function requests({ server, newAgent }: BehaviorFixture): void {
     assert.equal(reply.stopReason, 'end_turn')
   })
 
-  test('images of both kinds are kept and shown to the model, in what people say and in what tools return (behavior 14)', async () => {
+  test('images as base64 and as URL are stored and sent to the model, in messages and in tool results (client 14)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     const url = 'https://example.com/cat.png'
@@ -133,8 +133,8 @@ export function requests({ server, newAgent }: BehaviorFixture): void {
       client.agents.messages.create(agentId, { messages: [{ role: 'user', content }] } as never)
     await send([LOOK, IMAGE])
     await send([LOOK, linked])
-    const asked = simulator.requests.map(({ body }) => JSON.stringify(body))
-    assert.ok(asked[0]!.includes(PIXEL) && asked[1]!.includes(url))
+    const bodies = simulator.requests.map(({ body }) => JSON.stringify(body))
+    assert.ok(bodies[0]!.includes(PIXEL) && bodies[1]!.includes(url))
     const kept = await history(client, agentId, { include_return_message_types: ['user_message'] })
     assert.equal(kept[0].content[1].source.data, PIXEL)
     assert.equal(kept[1].content[1].source.url, url)
@@ -156,7 +156,7 @@ export function requests({ server, newAgent }: BehaviorFixture): void {
     assert.ok(JSON.stringify(simulator.requests.at(-1)?.body).includes(PIXEL))
   })
 
-  test('a model that does not take images is told in words that there was one (behavior 14)', async () => {
+  test('a model without vision gets a text placeholder for an image (client 14)', async () => {
     const { client, simulator } = server()
     const agentId = await newAgent()
     simulator.script({ when: { hasImages: true }, answer: { error: 'image-corrupt' } }, { answer: { text: 'I see.' } })

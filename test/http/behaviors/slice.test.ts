@@ -4,5 +4,5 @@ import { cancellation } from './cancellation.ts'
 import { testOnServer } from './fixture-behaviors.ts'
 import { messaging } from './messaging.ts'
 
-// The part of the behaviors that every run of the tests tries; `npm run test:http` tries all, on both databases.
+// The behaviors that `npm test` runs; `npm run test:http` runs all of them on both databases.
 testOnServer({ name: 'a server on SQLite' }, [messaging, approvals, cancellation, callbacks])

@@ -7,9 +7,9 @@ import { hello, SLOW } from './sample-messages.ts'
 const isContent = ({ message_type }: WireValue) => message_type.endsWith('_message')
 const STREAMING = ['step stream', 'token stream', 'background'] as const
 
-/** Streams, and what becomes of them when readers and servers come and go. */
+/** Streams while readers disconnect and servers restart. */
 export function streams({ server, newAgent }: BehaviorFixture): void {
-  test('a stream begins with a ping that names the run and numbers everything it says', async () => {
+  test('a stream starts with a ping that names the run, and numbers its events', async () => {
     const { client } = server()
     const agentId = await newAgent()
     const { events, runId } = await sendIn('token stream', client, { agentId, body: hello() })
@@ -20,7 +20,7 @@ export function streams({ server, newAgent }: BehaviorFixture): void {
     assert.ok(events.filter(isContent).every((event) => event.run_id === runId && event.step_id.startsWith('step-')))
   })
 
-  test('what fails on the way is told to those who listen for it, and the official client does not stumble', async () => {
+  test('a failed attempt is sent as a named event, which the official client skips', async () => {
     const { client, simulator, fetch } = server()
     const agentId = await newAgent()
     simulator.script({ when: { attempt: 1 }, answer: { error: 'server-error' } }, { answer: { text: 'Better.' } })
@@ -36,7 +36,7 @@ export function streams({ server, newAgent }: BehaviorFixture): void {
     )
   })
 
-  test('an error ends a stream after its stop reason, with the run it belongs to', async () => {
+  test('a failed run ends its stream with a stop reason and then an error that names the run', async () => {
     const { simulator, fetch } = server()
     const agentId = await newAgent()
     simulator.script({ answer: { error: 'invalid-request' } })
@@ -53,7 +53,7 @@ export function streams({ server, newAgent }: BehaviorFixture): void {
     assert.equal(events[3], 'data: [DONE]')
   })
 
-  test('a reader that leaves stops nothing, unless it asked for that', async () => {
+  test('a reader that disconnects does not stop the run, unless it asked for that', async () => {
     const { client, simulator } = server()
     for (const [cancel_on_disconnect, status] of [
       [false, 'completed'],
@@ -73,7 +73,7 @@ export function streams({ server, newAgent }: BehaviorFixture): void {
   })
 
   for (const mode of STREAMING) {
-    test(`${mode}: after kill -9 in mid-answer the client goes on where it was, on the restarted server`, async () => {
+    test(`${mode}: after kill -9 during an answer the client resumes where it was on the restarted server`, async () => {
       const { client, simulator, kill, start } = server()
       const agentId = await newAgent()
       simulator.script({ answer: SLOW })
@@ -107,7 +107,7 @@ export function streams({ server, newAgent }: BehaviorFixture): void {
     })
   }
 
-  test('a server that is asked to stop ends its streams without an end, and goes on after its next start', async () => {
+  test('a server that shuts down ends its streams without [DONE], and the runs continue after the next start', async () => {
     const { simulator, client, stop, start, fetch } = server()
     const agentId = await newAgent()
     simulator.script({ answer: SLOW })

@@ -3,12 +3,12 @@ import type { RecordedRequest } from './request.ts'
 
 export type Recorded = { request: string; answer: RecordedAnswer }
 
-/** How a recording names a request; its body is in the corpus. */
+/** The name of a request in a recording; its body is in the corpus. */
 export function titleOf({ method, path, key }: RecordedRequest): string {
   return `${method} ${path}${key ? ` (key: ${key})` : ''}`
 }
 
-/** A text for each request whose answer is another one now. */
+/** Describes each request whose answer has changed. */
 export function differencesOf(
   before: readonly Recorded[],
   after: readonly Recorded[],
@@ -38,12 +38,12 @@ function changeOf(then: Recorded | undefined, now: Recorded): string {
     .join('\n')
 }
 
-/** Ids are numbered as they are first seen, so one that is new gives those after it other numbers. */
+/** Ids are numbered in the order of their first use, so a new id changes the numbers after it. */
 const withoutNumbers = (recorded: Recorded): string => JSON.stringify(recorded).replaceAll(/\b([a-z_]+)-\d+\b/g, '$1')
 
 type LeafDifference = { at: string; one: unknown; other: unknown }
 
-/** Where two values differ, as deep as possible. */
+/** The innermost differences between two values. */
 function leafDifferences(one: unknown, other: unknown, at: string): LeafDifference[] {
   if (JSON.stringify(one) === JSON.stringify(other)) return []
   if (!isBranch(one) || !isBranch(other) || Array.isArray(one) !== Array.isArray(other))

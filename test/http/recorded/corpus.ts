@@ -9,7 +9,7 @@ import { SERVER_STORY } from './story/server.ts'
 
 export const GENERATED = new URL('generated.json', import.meta.url)
 
-/** The requests that make what the others ask about. */
+/** The requests that create the resources which the others use. */
 export const STORY: readonly RecordedRequest[] = [
   ...PEOPLE,
   ...AGENT_STORY,
@@ -20,7 +20,7 @@ export const STORY: readonly RecordedRequest[] = [
   ...SERVER_STORY,
 ]
 
-/** Every route, in good ways and bad, in the order in which it is played. */
+/** Valid and invalid requests for every route, in the order they are sent. */
 export function corpus(): RecordedRequest[] {
   const generated: RecordedRequest[] = JSON.parse(readFileSync(GENERATED, 'utf8'))
   return [...STORY, ...generated, ...WORKSPACE_LEAVES, ...DELETIONS, ...PEOPLE_LEAVE]

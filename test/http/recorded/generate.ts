@@ -33,7 +33,7 @@ function routeOf(method: string, path: string, { parameters, requestBody }: Oper
   return { method, path, query, ...defined({ body }) }
 }
 
-/** What stands for each id of a path. What a good request takes away is a spare one. */
+/** The value of each path parameter. Requests that delete a resource use a spare one. */
 const IDS: Record<string, string> = {
   agent_id: '{{spare}}',
   block_id: '{{block}}',
@@ -63,7 +63,7 @@ const filled = (path: string, id: (name: string) => string): string =>
 
 const goodPath = ({ path }: Route): string => filled(path, (name) => IDS[name]!)
 
-/** Of lists of whole agents one is enough. */
+/** One item is enough in lists of agents, which are large. */
 function goodQuery({ method, path, query }: Route): Record<string, string> {
   return defined({
     limit: query.limit && method === 'GET' ? '1' : undefined,
@@ -79,7 +79,7 @@ const address = (path: string, query: Record<string, string>, more: string[] = [
   return pairs.length === 0 ? path : `${path}?${pairs.join('&')}`
 }
 
-/** No two of their answers are the same. */
+/** Their answers differ each time. */
 const MEASUREMENTS = new Set(['/metrics', '/v1/cache'])
 
 function badQueries(route: Route): RecordedRequest[] {
@@ -88,8 +88,8 @@ function badQueries(route: Route): RecordedRequest[] {
   const good = goodQuery(route)
   const json = method === 'GET' ? {} : { json: goodBody(route) }
   const whole = (more: string[]): RecordedRequest => {
-    const said = new Set(more.map((pair) => pair.split('=')[0]))
-    const rest = Object.fromEntries(Object.entries(good).filter(([name]) => !said.has(name)))
+    const replaced = new Set(more.map((pair) => pair.split('=')[0]))
+    const rest = Object.fromEntries(Object.entries(good).filter(([name]) => !replaced.has(name)))
     return { method, path: address(goodPath(route), rest, more), ...json }
   }
   const each = Object.entries(query).flatMap(([name, schema]) =>
@@ -123,14 +123,14 @@ function badPaths(route: Route): RecordedRequest[] {
   const each = names.flatMap((name) => {
     const missing = missingId(name)
     const wrong = [missing, 'nonsense', missing.toUpperCase(), '%00', '{{long:201}}']
-    // A label, a tool or a process may have any name.
+    // Labels, tools and processes can have any name.
     return (missing === 'nothing' ? [...wrong, '%2F', '%E4'] : wrong).map((id) => withId(name, id))
   })
   if (names.length === 0) return []
   return [...each, { method, path: address(goodPath(route), query), key: 'other-admin', ...json }]
 }
 
-/** Of two mistakes one is told; which one is part of the answer. */
+/** A request with two mistakes: which of them is reported is part of the contract. */
 function twoMistakes(route: Route): RecordedRequest[] {
   const { method, path, body } = route
   const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!)
@@ -154,7 +154,7 @@ function allWrong({ properties = {} }: Schema): Record<string, unknown> {
 
 const KEYS = ['none', 'reader', 'worker', 'other-admin']
 
-/** With ids of nothing and next to no body: what is not refused for its key does nothing. */
+/** Requests for missing ids with almost no body: they do nothing, even if the key is not refused. */
 function refusedKeys({ method, path }: Route): RecordedRequest[] {
   const only = MEASUREMENTS.has(path) ? { only: 'status' as const } : {}
   const query = path === '/v1/audit' ? '?after=audit-0' : method === 'GET' ? '?limit=1' : ''
@@ -200,11 +200,11 @@ function badFields(route: Route): RecordedRequest[] {
   return [...required.map((name) => ({ method, path, json: without(name) })), ...each, ...together]
 }
 
-/** `input` and `messages` say the same and exclude one another. */
+/** `input` and `messages` exclude each other. */
 const beside = (name: string, whole: Record<string, unknown>): Record<string, unknown> =>
   name === 'input' ? Object.fromEntries(Object.entries(whole).filter(([other]) => other !== 'messages')) : whole
 
-/** What is allowed beside a wrong field. Where that would start a turn, its model does not exist. */
+/** The valid fields beside a wrong one. Where they would start a turn, the model does not exist. */
 function goodBody({ method, path, body }: Route): Record<string, unknown> {
   const name = `${method} ${path}`
   if (/\/messages(\/async|\/stream)?$/.test(path) && method === 'POST' && !path.startsWith('/v1/holdfast'))
@@ -231,8 +231,8 @@ const GOOD_BODIES: Record<string, Record<string, unknown>> = {
 }
 
 /**
- * Writes `generated.json`: the bad requests that can be made from what a server says of its routes. They are kept as data,
- * so that a server that describes itself in other words is still asked the same.
+ * Writes `generated.json`: invalid requests derived from the OpenAPI document of a server. They are stored as data, so
+ * that a server with another document still gets the same requests.
  */
 const { values } = parseArgs({
   options: { command: { type: 'string', default: fileURLToPath(new URL('../../../src/main.ts', import.meta.url)) } },

@@ -1,6 +1,6 @@
 import type { Answer } from './play.ts'
 
-/** An answer without what differs from run to run. */
+/** An answer without the values that differ from run to run. */
 export type RecordedAnswer = { status: number; headers: Record<string, string>; body?: unknown }
 
 /** Headers that are part of the contract. */
@@ -21,23 +21,23 @@ const HEADERS = [
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const ID = new RegExp(`\\b([a-z_]+)-(${UUID})\\b`, 'g')
 const BARE_UUID = new RegExp(`(?<![\\w-])(?!00000000)${UUID}\\b`, 'g')
-/** Ids the corpus itself made up, and those every home has. */
+/** Ids that the corpus itself contains, and those that every home has. */
 const FIXED = '00000000-'
 const MOMENT = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?/g
 const SPELLED_MOMENT = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [AP]M UTC[+-]?\d*/g
 const KEY = /\bhfk-[0-9a-f]{12}(-[0-9a-f]{64})?/g
 const DIGEST = /\b[0-9a-f]{64}\b/g
-/** Names that are made from a few digits of chance. */
+/** Generated names with random digits. */
 const SHORT_ID = /\b(agent|process)-[0-9a-f]{8}\b(?!-)/g
 const SECONDS = /\b(after|for) \d+(\.\d+)? s\b/g
 const LONG = /x{100,}/g
 const DAY_MS = 86_400_000
 const NANOSECONDS_PER_MILLISECOND = 1_000_000
-/** How long something took, and how much memory it has. */
+/** Measurements of time and memory. */
 const MEASURED = /(_ns|_ms|Ms|_seconds)$|^(memory_bytes|disk_bytes)$/
 
-/** `places` are texts of this machine and the names that stand for them. */
-export function newNormalizer(places: readonly (readonly [text: string, name: string])[]) {
+/** `placeholders` maps texts of this machine to placeholders. */
+export function newNormalizer(placeholders: readonly (readonly [text: string, name: string])[]) {
   const names = new Map<string, string>()
   const counts = new Map<string, number>()
 
@@ -53,7 +53,7 @@ export function newNormalizer(places: readonly (readonly [text: string, name: st
 
   function textOf(text: string): string {
     let plain = text
-    for (const [place, name] of places) plain = plain.replaceAll(place, name)
+    for (const [place, name] of placeholders) plain = plain.replaceAll(place, name)
     return plain
       .replaceAll(KEY, (_, secret) => (secret ? '<key>' : '<key prefix>'))
       .replaceAll(ID, (id, prefix: string, uuid: string) => (uuid.startsWith(FIXED) ? id : nameOf(id, prefix)))
@@ -66,7 +66,7 @@ export function newNormalizer(places: readonly (readonly [text: string, name: st
       .replaceAll(LONG, (run) => `<x repeated ${run.length} times>`)
   }
 
-  /** Fields are walked in the order of their names, so that names of ids do not depend on how a body is laid out. */
+  /** Fields are visited in alphabetical order, so that the numbers of ids do not depend on the order of fields. */
   function normalized(value: unknown, field = ''): unknown {
     if (typeof value === 'string') return textOf(value)
     if (typeof value === 'number') return numberOf(value, field)
@@ -78,8 +78,8 @@ export function newNormalizer(places: readonly (readonly [text: string, name: st
 
   return ({ status, headers, body }: Answer, only?: 'status'): RecordedAnswer => {
     const shown = HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, textOf(headers[name])]]))
-    const told = { status, headers: Object.fromEntries(shown) }
-    return only === 'status' ? told : { ...told, body: normalized(body) }
+    const recorded = { status, headers: Object.fromEntries(shown) }
+    return only === 'status' ? recorded : { ...recorded, body: normalized(body) }
   }
 }
 
@@ -88,7 +88,7 @@ function numberOf(value: number, field: string): unknown {
   return MEASURED.test(field) ? '<measured>' : value
 }
 
-/** Of today, or of the weeks to come: approvals and keys expire then. */
+/** Dates of today or of the next weeks, when approvals and keys expire. */
 function isNow(time: number): boolean {
   const ahead = time - Date.now()
   return ahead > -DAY_MS && ahead < 30 * DAY_MS

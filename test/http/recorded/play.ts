@@ -3,10 +3,10 @@ import { defined } from '../../../src/core/defined.ts'
 import type { RecordedRequest } from './request.ts'
 import { eventsIn } from './stream-events.ts'
 
-/** What came back, as it came: a stream is the list of its events. */
+/** The raw answer; a stream is the list of its events. */
 export type Answer = { status: number; headers: Record<string, string>; body: unknown }
 
-/** What references stand for. */
+/** The values of references. */
 export type Values = Map<string, string>
 
 export type Player = { play(request: RecordedRequest): Promise<Answer>; close(): void }
@@ -15,9 +15,9 @@ const POLL_MS = 20
 const TIMEOUT_MS = 20_000
 const BOUNDARY = 'recorded-form-boundary'
 
-/** Sends requests one after another and keeps what later ones refer to. */
+/** Sends requests one after another and stores the values that later ones refer to. */
 export function newPlayer(port: number, values: Values): Player {
-  // One connection would tell more than it should: a refused body closes it.
+  // A new connection for each request: a refused body closes its connection, which would affect the next answer.
   const agent = new Agent({ keepAlive: true })
 
   async function play(request: RecordedRequest): Promise<Answer> {
@@ -90,7 +90,7 @@ export function newPlayer(port: number, values: Values): Player {
     return text.replaceAll(/\{\{([\w:-]+)\}\}/g, (_, name: string) => {
       const length = /^long:(\d+)$/.exec(name)?.[1]
       const value = length ? 'x'.repeat(Number(length)) : values.get(name)
-      if (value === undefined) throw new Error(`no answer was asked to keep {{${name}}}`)
+      if (value === undefined) throw new Error(`no earlier request stores {{${name}}}`)
       return value
     })
   }

@@ -5,8 +5,8 @@ import { corpus } from './corpus.ts'
 import { readRecording, recordAnswers, writeRecording } from './recording.ts'
 
 /**
- * Records what the server answers to the corpus, or compares it with what was recorded before.
- * `--command` names the program of another checkout: its `src/main.ts`, or a built `main.js`.
+ * Records the answers of the server to the corpus, or compares them with a recording. `--command` names the program of
+ * another checkout: its `src/main.ts`, or a built `main.js`.
  */
 const { values, positionals } = parseArgs({
   options: {

@@ -7,7 +7,7 @@ import { readRecording, recordAnswers } from './recording.ts'
 
 const COMMAND = process.env.HOLDFAST_COMMAND ?? fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
 
-/** What is meant to change is recorded anew: `npm exec -- node test/http/recorded/record.ts test/http/recorded/answers.json`. */
+/** Record intended changes with `npm exec -- node test/http/recorded/record.ts test/http/recorded/answers.json`. */
 test('every route answers every request of the corpus as it was recorded', async () => {
   const requests = corpus()
   const before = readRecording(new URL('answers.json', import.meta.url))

@@ -6,7 +6,7 @@ import { newPlayer, type Values } from './play.ts'
 import { get, type RecordedRequest } from './request.ts'
 import { HOME_KEY, startServerProcess } from './server-process.ts'
 
-/** Plays the requests in their order against a new server and tells what it answered. */
+/** Sends the requests in order to a new server and returns its answers. */
 export async function recordAnswers(command: string, requests: readonly RecordedRequest[]): Promise<Recorded[]> {
   const mcp = await startMcpServer([
     { name: 'greet', description: 'Says hello.', run: ({ name }) => text(`Hello, ${name}.`) },
@@ -44,7 +44,7 @@ export async function recordAnswers(command: string, requests: readonly Recorded
   }
 }
 
-/** A line for each answer, so that a changed one is a changed line. */
+/** One line for each answer, for readable diffs. */
 export function writeRecording(file: string, answers: readonly Recorded[]): void {
   writeFileSync(file, `[\n${answers.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`)
 }

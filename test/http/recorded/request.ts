@@ -1,25 +1,25 @@
 /**
- * One request of the corpus. Texts may hold references: `{{ada}}` is a value an earlier answer was asked for with `keep`,
- * `{{long:500}}` a text of that length.
+ * One request of the corpus. Texts may contain references: `{{ada}}` is a value that an earlier request stored with
+ * `keep`, `{{long:500}}` is a text of that length.
  */
 export type RecordedRequest = {
   method: string
   path: string
-  /** The name of a kept key; the key of the home if absent, no key for `none`. */
+  /** The name of a stored key. Default: the key of the home. `none`: no key. */
   key?: string
   json?: unknown
-  /** A body as it is, instead of `json`; the content type is then up to `headers`. */
+  /** A raw body in place of `json`; `headers` sets its content type. */
   raw?: string
-  /** A body in base64, for bytes that are no text. */
+  /** A body in base64, for bytes that are not text. */
   bytes?: string
-  /** A form, whose field `file` becomes a file. */
+  /** A form; its field `file` is sent as a file. */
   form?: Record<string, string>
   headers?: Record<string, string>
-  /** Names for values of the answer, each by its path in it: `body.id`, `headers.x-run-id`. */
+  /** Names under which values of the answer are stored, by path: `body.id`, `headers.x-run-id`. */
   keep?: Record<string, string>
-  /** The request is sent again until the value at `at` is none of `not`; only the last answer is recorded. */
+  /** Polls until the value at `at` is not in `not`; only the last answer is recorded. */
   until?: { at: string; not: unknown[] }
-  /** For answers whose body is described elsewhere, or differs from run to run. */
+  /** Leaves out a body that is described elsewhere or differs from run to run. */
   only?: 'status'
 }
 
@@ -42,5 +42,5 @@ function withBody(method: string, path: string, json: unknown, options: Options)
   return json === undefined ? { method, path, ...options } : { method, path, json, ...options }
 }
 
-/** Well-formed ids that belong to nothing. The recording leaves them as they are. */
+/** Well-formed ids of missing resources. The recording does not normalize them. */
 export const MISSING_UUID = '00000000-0000-4000-8000-00000000dead'

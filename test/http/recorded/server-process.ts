@@ -7,7 +7,7 @@ export const HOME_KEY = 'test-key-that-is-long-enough-for-anybody'
 
 export type ServerProcess = { home: string; port: number; stop(): Promise<void> }
 
-/** `holdfast serve` of any checkout, on a home of its own. Nothing of the caller's environment reaches it but the path. */
+/** `holdfast serve` of any checkout on a new home. Of the environment it gets only PATH. */
 export async function startServerProcess(command: string): Promise<ServerProcess> {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-recorded-'))
   const child = spawn(process.execPath, [command, 'serve', '--port', '0'], {
@@ -17,7 +17,7 @@ export async function startServerProcess(command: string): Promise<ServerProcess
       TZ: 'UTC',
       HOLDFAST_HOME: home,
       HOLDFAST_API_KEY: HOME_KEY,
-      // The machine may have bubblewrap or not; without a sandbox every machine answers the same.
+      // Without a sandbox, so that machines with and without bubblewrap give the same answers.
       HOLDFAST_SANDBOX: 'local',
       HOLDFAST_LIMIT_BODY_BYTES: '100000',
       HOLDFAST_LIMIT_REFUSALS_PER_MINUTE: '1000000',

@@ -3,13 +3,13 @@ export type StreamEvent = { event?: string; data: unknown } | { comment: string 
 
 type Fields = Record<string, unknown>
 
-/** Pieces of a text: how a text is cut into pieces is up to timing, what it says is not. */
+/** Fields with pieces of a text: timing decides how a text is split, but not what it says. */
 const PIECES = new Set(['content', 'reasoning', 'arguments'])
-/** Where a piece stands, and when it came. */
+/** The position and time of a piece. */
 const POSITION_FIELDS = new Set(['seq_id', 'number', 'date'])
 const STREAMED = new Set(['assistant_message', 'reasoning_message', 'tool_call_message', 'approval_request_message'])
 
-/** The events of a server-sent stream. Adjacent pieces of one text are one event; numbers of pieces are left out. */
+/** Parses a server-sent stream. Adjacent pieces of one text become one event without the numbers of pieces. */
 export function eventsIn(text: string): StreamEvent[] {
   const joined: StreamEvent[] = []
   for (const frame of text.split('\n\n').filter((part) => part !== '')) {
@@ -41,7 +41,7 @@ function isStreamed(data: unknown): boolean {
   return STREAMED.has(String(fields.message_type))
 }
 
-/** Both as one, if they differ in nothing but a piece of text and its place. */
+/** Merges two events if they differ only in a piece of text and its position. */
 function merged(one: unknown, other: unknown): unknown {
   if (one === other) return one
   if (Array.isArray(one) && Array.isArray(other)) {

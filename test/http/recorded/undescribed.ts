@@ -11,7 +11,7 @@ const list: Record<string, Schema> = {
 }
 const agent = { agent_id: text }
 
-/** Queries that routes read and the description of the API does not show. */
+/** Query parameters that routes read and the OpenAPI document does not describe. */
 export const UNDESCRIBED_QUERIES: Record<string, Record<string, Schema>> = {
   'GET /v1/agents/{agent_id}/archival-memory': { ...list, search: text },
   'GET /v1/agents/{agent_id}/core-memory/blocks': list,
@@ -29,7 +29,7 @@ export const UNDESCRIBED_QUERIES: Record<string, Record<string, Schema>> = {
   'POST /v1/conversations/{conversation_id}/recompile': agent,
 }
 
-/** Bodies likewise. */
+/** Bodies that routes read and the OpenAPI document does not describe. */
 export const UNDESCRIBED_BODIES: Record<string, Schema> = {
   'POST /v1/conversations/{conversation_id}/compact': {
     type: 'object',

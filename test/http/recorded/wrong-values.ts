@@ -1,4 +1,4 @@
-/** A JSON schema, as far as the server's own description uses it. */
+/** The part of JSON Schema that the OpenAPI document of the server uses. */
 export type Schema = {
   type?: string | string[]
   const?: unknown
@@ -20,19 +20,19 @@ export type Schema = {
   default?: unknown
 }
 
-/** A few values of each kind: what is wrong in one field is said in the same way in the next. */
+/** A few values of each kind: the same mistake is reported in the same way for every field. */
 const MOST_VALUES = 5
 const LONGEST = 5_000
 const MOST_ITEMS = 200
 const MOST_DEPTH = 3
 
-/** Values that a schema does not allow, or just about allows. */
+/** Values that a schema does not allow, and values at its limits. */
 export function wrongValues(schema: Schema, depth = 0): unknown[] {
   const different = new Map(candidates(schema, depth).map((value) => [JSON.stringify(value), value]))
   return [...different.values()].slice(0, MOST_VALUES)
 }
 
-/** A value a schema allows, as small as possible. */
+/** A minimal value that a schema allows. */
 export function rightValue(schema: Schema): unknown {
   if ('const' in schema) return schema.const
   if (schema.enum) return schema.enum[0]
@@ -116,14 +116,14 @@ function wrongObjects(schema: Schema, depth: number): unknown[] {
   return ['text', [], ...without, ...withWrong, ...inside.map((value) => ({ key: value }))]
 }
 
-/** What a value may be, apart from null. */
+/** The alternatives of a schema, without null. */
 function choicesOf({ anyOf, oneOf, allOf }: Schema): Schema[] {
   return (anyOf ?? oneOf ?? allOf?.slice(-1) ?? []).filter(({ type }) => type !== 'null')
 }
 
 const typeOf = ({ type }: Schema): string | undefined => [type].flat().find((one) => one !== 'null')
 
-/** The first of each, then the second of each: a long choice does not hide the next one. */
+/** Interleaves lists, so that a long list does not push out the others. */
 function interleaved(lists: unknown[][]): unknown[] {
   const longest = Math.max(...lists.map(({ length }) => length))
   return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat()

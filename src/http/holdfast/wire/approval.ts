@@ -5,11 +5,11 @@ import { dateSchema, wireDate } from '../../wire-date.ts'
 export const approvalSchema = z.lazy(() =>
   z
     .object({
-      run_id: z.string().describe('Run that waits; its calls are answered with POST /v1/approvals/{run_id}.'),
+      run_id: z.string().describe('Run that waits. Answer its calls with POST /v1/approvals/{run_id}.'),
       agent_id: z.string(),
       conversation_id: z.string(),
       asked_at: dateSchema,
-      expires_at: dateSchema.nullable().describe('When the calls are denied without an answer; null for never.'),
+      expires_at: dateSchema.nullable().describe('When calls without an answer are denied; null for never.'),
       tool_calls: z.array(
         z.object({
           tool_call_id: z.string(),
@@ -19,7 +19,7 @@ export const approvalSchema = z.lazy(() =>
         }),
       ),
     })
-    .meta({ id: 'Approval', description: 'A run whose tool calls wait for a person.' }),
+    .meta({ id: 'Approval', description: 'A run whose tool calls wait for approval.' }),
 )
 
 type WireApproval = z.output<typeof approvalSchema>
@@ -39,5 +39,5 @@ export const wireApproval = ({ run, calls }: PendingApproval): WireApproval => (
 })
 
 export const answeredSchema = z.lazy(() =>
-  z.object({ run_id: z.string().describe('Run that carries the answer out.') }),
+  z.object({ run_id: z.string().describe('Run that continues with the answer.') }),
 )

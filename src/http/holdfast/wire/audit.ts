@@ -12,14 +12,14 @@ export const auditEntrySchema = z.lazy(() =>
       organization_id: z.string(),
       from: z.string().nullable().describe('Address the request came from.'),
       verb: z.string().describe('What was done, such as `key.create`, or a method and a route.'),
-      object: z.string().nullable().describe('Id of what it was done to.'),
+      object: z.string().nullable().describe('Id of the object of the action.'),
       outcome: z
         .enum(['done', 'refused', 'failed'])
-        .describe('`refused` was not allowed; `failed` was, and went wrong.'),
+        .describe('`refused`: the caller was not allowed. `failed`: the action was allowed and ended with an error.'),
       status: z.int().nullable().describe('HTTP status of the answer.'),
       request_id: z.string().nullable().describe('Id of the request in the access log.'),
     })
-    .meta({ id: 'AuditEntry', description: 'One action that the audit log keeps.' }),
+    .meta({ id: 'AuditEntry', description: 'One entry of the audit log.' }),
 )
 
 export const wireAuditEntry = (entry: AuditEntry): z.output<typeof auditEntrySchema> => ({

@@ -3,7 +3,6 @@ import type { ServiceContext } from '../../../service/service-context.ts'
 
 const count = z.int()
 
-/** A process without a cache answers with `conversations` alone. */
 export const cacheSchema = z.lazy(() =>
   z
     .object({

@@ -4,7 +4,7 @@ export const chunkSchema = z.lazy(() =>
   z
     .object({
       number: z.int().describe('Number of the chunk in the stream, for `starting_after`.'),
-      event: z.int().describe('Event of the log that the chunk shows; 0 for chunks that show none.'),
+      event: z.int().describe('Number of the event that the chunk belongs to; 0 for none.'),
       chunk: z.looseObject({ message_type: z.string() }),
     })
     .meta({ id: 'Chunk', description: 'One piece of the stream of a run as it is stored.' }),

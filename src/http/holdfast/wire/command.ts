@@ -6,7 +6,7 @@ export const sentSchema = z.lazy(() =>
   z.object({
     type: z
       .enum(['opened', 'steered', 'repeated'])
-      .describe('`opened` made a run, `steered` joined one that runs, `repeated` was sent before.'),
+      .describe('`opened` created a run, `steered` joined a running one, `repeated` was sent before.'),
     run_id: z.string().describe('Run that reads the message.'),
   }),
 )

@@ -13,7 +13,7 @@ export const keySchema = z
     organization_id: z.string(),
     user_id: z.string().nullable().describe('User the key belongs to; null for none.'),
     created_at: dateSchema,
-    expires_at: dateSchema.nullable().describe('When the key ends by itself; null for never.'),
+    expires_at: dateSchema.nullable().describe('When the key expires; null for never.'),
     revoked_at: dateSchema.nullable().describe('When the key was revoked; null while it is not.'),
   })
   .meta({ id: 'Key', description: 'An API key, without its secret.' })
@@ -33,8 +33,8 @@ export const wireKey = (key: ApiKey): WireKey => ({
 })
 
 export const newKeySchema = keySchema
-  .extend({ key: z.string().describe('The key itself. No other answer holds it.') })
-  .meta({ id: 'NewKey', description: 'An API key that was just made, with its secret.' })
+  .extend({ key: z.string().describe('The key itself. No other response contains it.') })
+  .meta({ id: 'NewKey', description: 'A new API key with its secret.' })
 
 export const wireNewKey = (key: ApiKey, secret: string): z.output<typeof newKeySchema> => ({
   ...wireKey(key),

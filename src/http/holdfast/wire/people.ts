@@ -5,7 +5,7 @@ import { dateSchema, wireDate } from '../../wire-date.ts'
 export const organizationSchema = z.lazy(() =>
   z
     .object({ id: z.string(), name: z.string(), created_at: dateSchema })
-    .meta({ id: 'Organization', description: 'An owner of agents; other organizations see nothing of it.' }),
+    .meta({ id: 'Organization', description: 'A tenant that owns agents; other organizations cannot see its data.' }),
 )
 
 export const wireOrganization = ({ id, name, createdAt }: Organization): z.output<typeof organizationSchema> => ({
@@ -17,7 +17,7 @@ export const wireOrganization = ({ id, name, createdAt }: Organization): z.outpu
 export const userSchema = z.lazy(() =>
   z
     .object({ id: z.string(), name: z.string(), organization_id: z.string(), created_at: dateSchema })
-    .meta({ id: 'User', description: 'A person of an organization, to whom keys can belong.' }),
+    .meta({ id: 'User', description: 'A person in an organization, who can own API keys.' }),
 )
 
 export const wireUser = ({ id, organizationId, name, createdAt }: User): z.output<typeof userSchema> => ({

@@ -22,7 +22,7 @@ const endingSchema = z.lazy(() =>
     z
       .object({ type: z.literal('over-limit'), limit: z.enum(['processes', 'memory', 'disk']) })
       .describe('The process went over the quota of its workspace.'),
-    z.object({ type: z.literal('lost') }).describe('The machine or the sandbox ended under the process.'),
+    z.object({ type: z.literal('lost') }).describe('The machine or the sandbox stopped while the process was running.'),
   ]),
 )
 
@@ -31,11 +31,11 @@ export const processSchema = z
     id: z.string(),
     command: z.string(),
     run_id: z.string().describe('Run that started the process.'),
-    background: z.boolean().describe('Whether the agent goes on without waiting for the process.'),
+    background: z.boolean().describe('Whether the agent continues without waiting for the process.'),
     started_at: dateSchema,
     ended_at: dateSchema.nullable().describe('When the process ended; null while it runs.'),
     ending: endingSchema.nullable().describe('How the process ended; null while it runs.'),
-    output_bytes: z.int().describe('Bytes of standard output and error that are kept.'),
+    output_bytes: z.int().describe('Bytes of standard output and standard error that are stored.'),
   })
   .meta({ id: 'Process', description: 'A command in a workspace.' })
 
@@ -57,8 +57,8 @@ export const outputSchema = z.lazy(() =>
     text: z.string(),
     from: z.int().describe('First byte of the page.'),
     next: z.int().describe('Where the next page begins.'),
-    total: z.int().describe('Bytes that are kept in all.'),
-    dropped: z.int().describe('Bytes the process wrote beyond what is kept; they are lost.'),
+    total: z.int().describe('Bytes that are stored in total.'),
+    dropped: z.int().describe('Bytes that the process wrote and that are no longer stored.'),
   }),
 )
 
@@ -92,10 +92,10 @@ export const workspaceSchema = z.lazy(() =>
       organization_id: z.string(),
       is_default: z.boolean().describe('Whether it belongs to the default conversation of the agent.'),
       status: z.enum(['awake', 'asleep']).describe('`asleep` runs nothing and wakes when it is used.'),
-      containment: z.enum(['bubblewrap', 'local']).describe('What isolates it; `local` is no isolation.'),
+      containment: z.enum(['bubblewrap', 'local']).describe('What isolates the workspace; `local` means no isolation.'),
       created_at: dateSchema,
       folder: z.string().optional().describe('Folder on the machine; shown to operators only.'),
-      quota: amountsSchema.describe('Most that the workspace can use.'),
+      quota: amountsSchema.describe('Limits of the workspace.'),
       usage: amountsSchema.nullable().describe('What the workspace uses; null while it is asleep.'),
       processes: z.array(processSchema).nullable().describe('Processes of the workspace; null while it is asleep.'),
     })
@@ -116,7 +116,7 @@ export const wireWorkspace = (
   status: state.status,
   containment: state.containment,
   created_at: wireDate(state.createdAt),
-  // A path on the machine is of use to operators, and tells others more than they need.
+  // Only operators see paths on the machine.
   ...defined({ folder: isOperator(context.caller) ? state.folder : undefined }),
   quota: wireAmounts(state.quota),
   // Listing does not wake a workspace that is asleep.

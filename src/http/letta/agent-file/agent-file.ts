@@ -14,7 +14,7 @@ import { requireModel } from '../model-handle.ts'
 import { newBlockBody, newBlockFrom } from '../wire/block.ts'
 import { type FileMessage, fileMessage, type ReadMessage, readMessages } from './messages.ts'
 
-/** What whoever imports a file may say about it. */
+/** What an import request can override. */
 export type ImportOverrides = {
   name?: string
   model?: string
@@ -24,14 +24,15 @@ export type ImportOverrides = {
   secrets: Record<string, string>
 }
 
-/** The agents a file tells of, in our words; a 400 that says what is wrong with it and where. */
+/** Parses the agents of a file; throws a 400 that says what is wrong and where. */
 export function readAgentFile(bytes: Buffer, overrides: ImportOverrides, context: ServiceContext): AgentImport[] {
-  const file = asInvalidFile('this is not an agent file that can be read here', () =>
-    parsed(agentFile, parseDocument(bytes), 'body'),
-  )
-  if (file.agents.length === 0) throw new Problem('invalid-argument', 'there is no agent in this file')
+  const file = asInvalidFile('this is not a valid agent file', () => parsed(agentFile, parseDocument(bytes), 'body'))
+  if (file.agents.length === 0) throw new Problem('invalid-argument', 'the file contains no agents')
   if (overrides.name && file.agents.length > 1)
-    throw new Problem('invalid-argument', `there are ${file.agents.length} agents in this file, and one name for them`)
+    throw new Problem(
+      'invalid-argument',
+      `\`name\` can be given only for a file with one agent (this one has ${file.agents.length})`,
+    )
   return file.agents.map((agent, index) =>
     asInvalidFile(`agents.${index}`, () => readAgent(agent, file, overrides, context)),
   )
@@ -39,13 +40,13 @@ export function readAgentFile(bytes: Buffer, overrides: ImportOverrides, context
 
 const MAX_DEPTH = 200
 
-/** Some files are the document encoded once more. */
+/** Some files contain the document as a JSON string. */
 function parseDocument(bytes: Buffer): unknown {
   const document = readJson(bytes, MAX_DEPTH)
   return typeof document === 'string' ? readJson(Buffer.from(document), MAX_DEPTH) : document
 }
 
-/** A file that breaks a rule is an argument that cannot be used: the request itself is well formed. */
+/** An invalid file is a 400 and not a 422: the request itself is well formed. */
 function asInvalidFile<T>(what: string, read: () => T): T {
   try {
     return read()
@@ -70,7 +71,7 @@ const fileTool = z.looseObject({
   enable_parallel_execution: z.boolean().nullish(),
 })
 
-/** In a file, ids are names that hold only inside it. */
+/** Ids in a file are local to it. */
 const fileAgent = newAgentBody.extend({
   id: z.string(),
   tool_ids: z.array(z.string()).max(1000).nullish(),
@@ -136,7 +137,7 @@ function readAgent(
 function requireById<T extends { id: string }>(items: readonly T[], id: string): T {
   const item = items.find((one) => one.id === id)
   if (item) return item
-  throw new Problem('invalid', `it has ${id}, which is not in the file`)
+  throw new Problem('invalid', `it refers to ${id}, which is not in the file`)
 }
 
 type FileTool = z.output<typeof fileTool>
@@ -167,7 +168,7 @@ function sourceOf(tool: FileTool): NewTool {
   }
 }
 
-/** What the model is no longer shown stands before what it is; what it was told first is compiled anew. */
+/** Messages outside the context come before those in it; the system prompt is not imported but recompiled. */
 function importedHistory(agent: FileAgent): { messages: ReadMessage[]; contextStart: number } {
   const all = agent.messages ?? []
   const shown = agent.in_context_message_ids ?? all.flatMap(({ id }) => id ?? [])
@@ -184,7 +185,7 @@ function importedHistory(agent: FileAgent): { messages: ReadMessage[]; contextSt
   return { messages, contextStart: earlier.length }
 }
 
-/** Told on the agent, so that nobody looks for it in vain. */
+/** The parts of the file that are not imported, for the metadata of the agent. */
 function unsupportedParts(file: AgentFile): string[] {
   return (['groups', 'files', 'sources', 'mcp_servers', 'skills'] as const).flatMap((kind) => {
     const count = file[kind]?.length ?? 0

@@ -6,7 +6,7 @@ import { wireBlock } from '../wire/block.ts'
 import { wireTool } from '../wire/tool.ts'
 import { encodeMessage } from './messages.ts'
 
-/** An agent as a file tells it, with ids that mean something only in it. */
+/** Encodes an agent as a file. Ids are local to the file. */
 export async function encodeAgentFile(exported: ExportedAgent, context: ServiceContext) {
   const { blocks, tools } = exported
   return {
@@ -54,7 +54,7 @@ async function encodeAgent(exported: ExportedAgent, context: ServiceContext) {
     tools: [],
     initial_message_sequence: null,
     include_base_tools: false,
-    // Their names only: a file travels.
+    // Names only: files are shared, so they contain no secret values.
     tool_exec_environment_variables: Object.fromEntries(state.secrets.map(({ key }) => [key, ''])),
     secrets: null,
     source_ids: [],
@@ -72,7 +72,7 @@ async function encodeAgent(exported: ExportedAgent, context: ServiceContext) {
   }
 }
 
-/** What the model is told first is the first message. */
+/** The system prompt is the first message of the context. */
 function exportedHistory({ agent, prompt, messages, contextStart }: ExportedAgent) {
   const { createdAt } = agent
   const first = {

@@ -14,7 +14,7 @@ import {
 import { type Decision, settle, type ToolCall, type ToolOutcome } from '../../../core/tool-call.ts'
 import { json } from '../../field.ts'
 
-/** A message as agent files tell it. What is not known of it is left alone. */
+/** A message in an agent file. Unknown fields are ignored. */
 export const fileMessage = z.looseObject({
   id: z.string().nullish(),
   role: z.enum(['system', 'user', 'assistant', 'tool', 'approval', 'summary', 'function']),
@@ -37,8 +37,8 @@ export type FileMessage = z.output<typeof fileMessage>
 export type ReadMessage = { body: MessageBody; createdAt?: number }
 
 /**
- * Messages of a file as a history that every model accepts: each call is followed by its results, and results whose call
- * is not in the file are told as what they were.
+ * Converts the messages of a file to a history that every model accepts: each call is followed by its results, and
+ * results whose call is not in the file become system messages.
  */
 export function readMessages(messages: readonly FileMessage[]): ReadMessage[] {
   const read: ReadMessage[] = []
@@ -59,7 +59,7 @@ export function readMessages(messages: readonly FileMessage[]): ReadMessage[] {
     } else if (body.role === 'approval') {
       if (open && body.decisions.length > 0) read.push({ body, ...at })
     } else {
-      // A request for approval is told behind the calls that needed none: together they are one answer.
+      // An approval request follows the calls that needed no approval: together they are one answer.
       const isRequest = message.role === 'approval' && body.role === 'assistant'
       if (isRequest && open && open.outcomes.length === 0) open.answer.calls.push(...body.calls)
       else {
@@ -135,7 +135,7 @@ function imageOf(part: FilePart): ImagePart[] {
   return typeof source.url === 'string' ? [{ type: 'image', source: { url: source.url } }] : []
 }
 
-/** Thought is kept as text: what a vendor signed is worth nothing to another server. */
+/** Reasoning is imported as text: a vendor signature is not valid on another server. */
 const answerParts = (message: FileMessage): AnswerPart[] =>
   partsIn(message).flatMap((part): AnswerPart[] => {
     if (part.type === 'reasoning')
@@ -159,7 +159,7 @@ function inputOf(text: string): Json {
   try {
     return JSON.parse(text) as Json
   } catch {
-    // Models sometimes wrote what no parser takes; it is kept as they wrote it.
+    // Models sometimes write invalid JSON; it is kept as text.
     return { arguments: text }
   }
 }
@@ -186,7 +186,7 @@ function outcomesOf(message: FileMessage): ToolOutcome[] {
   })
 }
 
-/** The retired server packed results and summaries into JSON with a time; what counts is the message in it. */
+/** The original server wrapped results and summaries in JSON with a time; this returns the message in it. */
 function unpackMessage(text: string): string {
   if (!text.startsWith('{')) return text
   try {
@@ -208,36 +208,36 @@ const decisionsOf = ({ approvals }: FileMessage): Decision[] =>
     return [{ callId, verdict: 'result', status, output: textOrEmpty(one.tool_return) }]
   })
 
-/** The same the other way round. */
+/** Encodes a message for an agent file. */
 export function encodeMessage(message: Pick<Message, 'body' | 'createdAt'>, id: string) {
   const { body, createdAt } = message
   const fields = { type: 'message', id, agent_id: null, model: null, name: null, otid: null, sender_id: null }
   const rest = { group_id: null, batch_item_id: null, created_at: new Date(createdAt).toISOString() }
   const none = { tool_calls: null, tool_call_id: null, tool_returns: [], approvals: [] }
-  const told = { ...fields, ...none, ...rest, approve: null, approval_request_id: null, denial_reason: null }
+  const base = { ...fields, ...none, ...rest, approve: null, approval_request_id: null, denial_reason: null }
   switch (body.role) {
     case 'user':
     case 'system':
-      return { ...told, ...encodeInput(body) }
+      return { ...base, ...encodeInput(body) }
     case 'assistant':
       return {
-        ...told,
+        ...base,
         role: 'assistant',
         content: body.content.flatMap(encodeAnswerPart),
         tool_calls: body.calls.length > 0 ? body.calls.map(encodeCall) : null,
       }
     case 'tool':
       return {
-        ...told,
+        ...base,
         role: 'tool',
         content: [{ type: 'text', text: body.outcomes[0]?.output ?? '', signature: null }],
         tool_call_id: body.outcomes[0]?.callId ?? null,
         tool_returns: body.outcomes.map(encodeOutcome),
       }
     case 'approval':
-      return { ...told, role: 'approval', content: [], approvals: body.decisions.map(encodeDecision) }
+      return { ...base, role: 'approval', content: [], approvals: body.decisions.map(encodeDecision) }
     case 'summary':
-      return { ...told, role: 'summary', content: [{ type: 'text', text: body.text, signature: null }] }
+      return { ...base, role: 'summary', content: [{ type: 'text', text: body.text, signature: null }] }
   }
 }
 

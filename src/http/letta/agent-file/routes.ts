@@ -20,15 +20,15 @@ const exportAgentFile = operation({
     conversation_id: z
       .string()
       .optional()
-      .describe('The conversation whose messages are exported; usually the default one.'),
-    scrub_messages: flag.optional().describe('Leaves the messages out.'),
-    use_legacy_format: flag.optional().describe('Refused: the legacy format is not written any more.'),
+      .describe('Conversation whose messages are exported. Default: the default conversation.'),
+    scrub_messages: flag.optional().describe('Whether to leave out the messages.'),
+    use_legacy_format: flag.optional().describe('Not supported: true is answered with 400.'),
   }),
   answer: agentFileSchema,
   async handle({ params, query }, context) {
     const agent = await requireAgent(params.agent_id, context)
     if (query.use_legacy_format)
-      throw new Problem('invalid-argument', 'the legacy format is not written any more; leave use_legacy_format out')
+      throw new Problem('invalid-argument', 'the legacy format is not supported; omit use_legacy_format')
     const exported = await exportAgent(
       agent,
       await requireAgentConversation(agent, query.conversation_id, context),
@@ -44,17 +44,17 @@ const importForm = z.object({
   file: z
     .instanceof(Blob, { error: 'the agent file is missing' })
     .meta({ type: 'string', format: 'binary', description: 'The agent file.' }),
-  append_copy_suffix: flag.optional().describe('Whether `_copy` is added to the name; usually it is.'),
-  override_existing_tools: flag.optional().describe('Whether tools of the same name are replaced; usually they are.'),
-  strip_messages: flag.optional().describe('Leaves the messages out.'),
-  name: formText.describe('A name for the agent, where the file has one agent.'),
-  override_name: formText.describe('The older spelling of `name`.'),
-  model: formText.describe('A model in place of the one in the file, as provider/model.'),
-  override_model_handle: formText.describe('The older spelling of `model`.'),
-  embedding: formText.describe('An embedding model in place of the one in the file.'),
-  override_embedding_handle: formText.describe('The older spelling of `embedding`.'),
-  secrets: formText.describe('A JSON object of secrets by name.'),
-  env_vars_json: formText.describe('The older spelling of `secrets`.'),
+  append_copy_suffix: flag.optional().describe('Whether `_copy` is added to the name. Default: true.'),
+  override_existing_tools: flag.optional().describe('Whether tools with the same name are replaced. Default: true.'),
+  strip_messages: flag.optional().describe('Whether to leave out the messages.'),
+  name: formText.describe('Name of the agent, for a file with one agent.'),
+  override_name: formText.describe('Older form of `name`.'),
+  model: formText.describe('Model that replaces the one in the file, as provider/model.'),
+  override_model_handle: formText.describe('Older form of `model`.'),
+  embedding: formText.describe('Embedding model that replaces the one in the file.'),
+  override_embedding_handle: formText.describe('Older form of `embedding`.'),
+  secrets: formText.describe('Secrets by name, as a JSON object.'),
+  env_vars_json: formText.describe('Older form of `secrets`.'),
 })
 
 type Form = z.output<typeof importForm>
@@ -62,20 +62,20 @@ type Form = z.output<typeof importForm>
 const importAgentFile = operation({
   route: 'POST /v1/agents/import',
   scope: 'agent',
-  summary: 'Creates the agents of a file',
+  summary: 'Imports the agents of a file',
   consumes: 'multipart/form-data',
   body: importForm,
   answer: importedSchema,
   async handle({ body, request }, context) {
     const bytes = Buffer.from(await body.file.arrayBuffer())
-    const wishes = readAgentFile(bytes, toImportOverrides(body, request.headers), context)
-    return { agent_ids: await importAll(wishes, body, context) }
+    const agents = readAgentFile(bytes, toImportOverrides(body, request.headers), context)
+    return { agent_ids: await importAll(agents, body, context) }
   },
 })
 
 export const agentFileOperations = [exportAgentFile, importAgentFile]
 
-/** A file of which no agent can be made is an argument that cannot be used. */
+/** A file that cannot be imported is a 400. */
 async function importAll(agents: readonly AgentImport[], form: Form, context: ServiceContext): Promise<string[]> {
   const sameTool = (form.override_existing_tools ?? true) ? 'replace' : 'keep'
   try {
@@ -107,7 +107,7 @@ function parseSecrets(text: string | undefined): Record<string, string> {
   if (text === undefined) return {}
   const read = z.record(z.string(), z.string()).safeParse(parseJson(text))
   if (read.success) return read.data
-  throw new Problem('invalid-argument', 'secrets must be a JSON object of texts')
+  throw new Problem('invalid-argument', 'secrets must be a JSON object with string values')
 }
 
 function parseJson(text: string): unknown {

@@ -18,8 +18,8 @@ export const agentFileSchema = z
         }),
       )
       .describe('One agent with its settings, messages and passages. Secrets are named without their values.'),
-    blocks: z.array(blockSchema).describe('Blocks of the agent, with ids that hold within the file.'),
-    tools: z.array(toolSchema).describe('Tools of the agent, with ids that hold within the file.'),
+    blocks: z.array(blockSchema).describe('Blocks of the agent, with ids that are local to the file.'),
+    tools: z.array(toolSchema).describe('Tools of the agent, with ids that are local to the file.'),
     groups: alwaysEmpty,
     files: alwaysEmpty,
     sources: alwaysEmpty,
@@ -31,6 +31,6 @@ export const agentFileSchema = z
 
 export const importedSchema = z.lazy(() =>
   z.object({
-    agent_ids: z.array(z.string()).describe('Agents that were made from the file.'),
+    agent_ids: z.array(z.string()).describe('Ids of the imported agents.'),
   }),
 )

@@ -69,7 +69,7 @@ export const agentSchema = z.lazy(() =>
       id: z.string(),
       name: z.string(),
       system: z.string().describe('Instructions that begin the system prompt; memory is added to them.'),
-      agent_type: z.string().describe('Kind of the agent; it decides how blocks are written into the prompt.'),
+      agent_type: z.string().describe('Type of the agent. It decides how the prompt shows blocks.'),
       description: z.string().nullable(),
       metadata: storedObject
         .nullable()
@@ -109,7 +109,7 @@ export const agentSchema = z.lazy(() =>
       last_run_completion: dateSchema.nullable().describe('When the last run of the agent ended.'),
       last_run_duration_ms: z.number().nullable().describe('How long the last run of the agent took.'),
       timezone: z.string().describe('Time zone as it was sent, or UTC.'),
-      hidden: z.boolean().nullable().describe('Mark of the application; lists show hidden agents, too.'),
+      hidden: z.boolean().nullable().describe('Flag of the application; lists include hidden agents.'),
       message_buffer_autoclear: storedJson.describe('The value that was sent, or false.'),
       enable_sleeptime: storedJson.describe('The value that was sent, or null.'),
       max_files_open: storedJson.describe('The value that was sent, or null.'),

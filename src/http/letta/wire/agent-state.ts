@@ -42,7 +42,7 @@ const INCLUDE =
 
 export const includeQuery = z.object({
   include: texts.optional().describe(INCLUDE),
-  include_relationships: texts.optional().describe('Older spelling of `include`, such as `blocks` or `tools`.'),
+  include_relationships: texts.optional().describe('Older form of `include`, such as `blocks` or `tools`.'),
 })
 
 export const isSdk = (headers: IncomingHttpHeaders): boolean => headers['x-stainless-package-version'] !== undefined
@@ -141,13 +141,13 @@ const wireSecrets = (agent: Agent, secrets: Secrets, serviceContext: ServiceCont
     last_updated_by_id: null,
   }))
 
-/** One read of the default conversation, so that a pending approval is also among the message ids. */
+/** One read of the default conversation, so that a pending approval is also in the message ids. */
 async function defaultConversationState(agent: Agent, serviceContext: ServiceContext) {
   const conversation = await requireConversation(agent, undefined, serviceContext)
   return { conversation, standing: await readConversationState(conversation.id, serviceContext) }
 }
 
-/** The metadata also names what the request asked for and the agent does not have. */
+/** The metadata also names what was requested and the agent does not have. */
 function metadataOf({ settings }: Agent, areSecretsUnreadable: boolean): JsonObject | null {
   const { metadata, missingTools: tools = [], notImported: left = [] } = settings ?? {}
   if (tools.length + left.length === 0 && !areSecretsUnreadable) return metadata ?? null
@@ -163,11 +163,11 @@ function metadataOf({ settings }: Agent, areSecretsUnreadable: boolean): JsonObj
 
 /** A tool that needs approval is listed as a rule, whether the agent or the tool itself requires it. */
 function toolRules({ tools, settings }: Agent, serviceContext: ServiceContext): JsonObject[] {
-  const given = (settings?.wire?.tool_rules ?? []) as JsonObject[]
+  const storedRules = (settings?.wire?.tool_rules ?? []) as JsonObject[]
   const approvals = settings?.approvals ?? {}
   const asking = tools.filter((name) => approvals[name] ?? serviceContext.deps.tools.find(name)?.needsApproval ?? false)
   const rules = asking.map((tool_name) => ({ tool_name, type: 'requires_approval', prompt_template: null }))
-  return [...given, ...rules]
+  return [...storedRules, ...rules]
 }
 
 function llmConfig(agent: Agent, serviceContext: ServiceContext): WireLlmConfig {
@@ -202,7 +202,7 @@ function llmConfig(agent: Agent, serviceContext: ServiceContext): WireLlmConfig 
 }
 
 function modelSettings({ model, settings }: Agent): JsonObject {
-  const given = (settings?.wire?.model_settings ?? {}) as JsonObject
+  const stored = (settings?.wire?.model_settings ?? {}) as JsonObject
   const provider_type = endpointType(parseTarget(model)?.provider ?? '')
-  return { provider_type, parallel_tool_calls: settings?.wire?.parallel_tool_calls ?? true, ...given }
+  return { provider_type, parallel_tool_calls: settings?.wire?.parallel_tool_calls ?? true, ...stored }
 }

@@ -6,10 +6,10 @@ import { cachedTokensSchema } from './usage.ts'
 const failureSchema = z.lazy(() =>
   z.object({
     kind: z.string().describe('Kind of the failure, such as rate-limited.'),
-    detail: z.string().describe('What the provider or the network said.'),
+    detail: z.string().describe('What the provider or the network reported.'),
     remedy: z.string().describe('What Holdfast did about it, such as wait or next-target.'),
     wait_ms: z.number().nullable().describe('Milliseconds Holdfast waited before the next attempt.'),
-    next_target: z.string().nullable().describe('Model that is asked next, where the remedy changes it.'),
+    next_target: z.string().nullable().describe('Model of the next attempt, where the remedy changes it.'),
     http_status: z.int().nullable().describe('HTTP status of the provider.'),
     code: z.string().nullable().describe('Error code of the provider.'),
     request_id: z.string().nullable().describe('Id of the request at the provider, for its support.'),
@@ -17,12 +17,12 @@ const failureSchema = z.lazy(() =>
     may_have_cost: z.boolean().describe('Whether the provider may charge for the attempt although it failed.'),
     cooldown: z
       .object({
-        of: z.enum(['credential', 'endpoint']).describe('What rests.'),
+        of: z.enum(['credential', 'endpoint']).describe('What is in cooldown.'),
         until: dateSchema,
         reason: z.string().describe('Kind of the failure that caused it.'),
       })
       .nullable()
-      .describe('A credential or an endpoint that rests because of this failure.'),
+      .describe('Cooldown of a credential or an endpoint that this failure caused.'),
   }),
 )
 
@@ -30,7 +30,7 @@ export const attemptSchema = z.lazy(() =>
   z
     .object({
       date: dateSchema.describe('When the attempt ended.'),
-      target: z.string().describe('Model that was asked, as provider/model.'),
+      target: z.string().describe('Model of the attempt, as provider/model.'),
       purpose: z.enum(['answer', 'summary']).describe('`summary` is an attempt of compaction.'),
       outcome: z.enum(['answered', 'failed']),
       failure: failureSchema.nullable().describe('Why the attempt failed; null when it was answered.'),
@@ -40,7 +40,7 @@ export const attemptSchema = z.lazy(() =>
       ...cachedTokensSchema,
       cost_usd: z.number().nullable().describe('Cost in US dollars; null when no price is known.'),
     })
-    .meta({ id: 'Attempt', description: 'One request to one model, and what came of it.' }),
+    .meta({ id: 'Attempt', description: 'One request to one model, and its outcome.' }),
 )
 
 type WireAttempt = z.output<typeof attemptSchema>

@@ -11,13 +11,13 @@ export const blockSchema = z.lazy(() =>
     .object({
       id: z.string(),
       value: z.string().describe('Text of the block, as the prompt shows it.'),
-      limit: z.int().describe('Most characters the value can have.'),
+      limit: z.int().describe('Maximum number of characters of the value.'),
       label: z.string().describe('Name of the block in the prompt and in the memory tools.'),
       description: z.string().nullable().describe('What the block is for; the prompt shows it to the model.'),
-      read_only: z.boolean().describe('Whether the memory tools of agents are refused to change the block.'),
+      read_only: z.boolean().describe('Whether the memory tools of agents cannot change the block.'),
       metadata: storedObject.describe('Data of the application, stored as it was sent.'),
       tags: z.array(z.string()).describe('Labels to find the block by.'),
-      hidden: z.boolean().nullable().describe('Mark of the application; Holdfast lists hidden blocks, too.'),
+      hidden: z.boolean().nullable().describe('Flag of the application; lists include hidden blocks.'),
       is_template: z.boolean().describe('Whether the block is marked as a template, for `templates_only`.'),
       template_name: z.string().nullable().describe('Name of the template, for the filter `name`.'),
       template_id: alwaysNull,
@@ -60,15 +60,12 @@ const LABEL = 'Name of the block in the prompt and in the memory tools; unique w
 const VALUE = 'Text of the block, as the prompt shows it. At most `limit` characters.'
 
 const FIELDS = {
-  limit: z.number().int().min(1).max(10_000_000).nullish().describe('Most characters the value can have.'),
+  limit: z.number().int().min(1).max(10_000_000).nullish().describe('Maximum number of characters of the value.'),
   description: z.string().nullish().describe('What the block is for; the prompt shows it to the model.'),
-  read_only: z.boolean().nullish().describe('Whether the memory tools of agents are refused to change the block.'),
+  read_only: z.boolean().nullish().describe('Whether the memory tools of agents cannot change the block.'),
   tags: z.array(z.string()).max(100).nullish().describe('Labels to find the block by.'),
   metadata: record.nullish().describe('Data of the application, stored as it is sent.'),
-  hidden: z
-    .boolean()
-    .nullish()
-    .describe('Mark of the application, stored and returned; lists show hidden blocks, too.'),
+  hidden: z.boolean().nullish().describe('Flag of the application, stored and returned; lists include hidden blocks.'),
   template_name: z.string().nullish().describe('Name of the template, for the filter `name` of lists.'),
   is_template: z.boolean().nullish().describe('Marks the block as a template, for the filter `templates_only`.'),
 }
@@ -100,9 +97,9 @@ export function newBlockFrom(body: z.output<typeof newBlockBody>): NewBlock {
   } as NewBlock
 }
 
-/** A null means "leave it", except for a description, which it takes away. */
+/** Null leaves a field unchanged, except for the description, which it removes. */
 export function changeFrom(body: Fields): BlockChange {
-  const said: [keyof BlockChange, unknown][] = [
+  const sent: [keyof BlockChange, unknown][] = [
     ['label', body.label],
     ['value', body.value],
     ['limit', body.limit],
@@ -113,6 +110,6 @@ export function changeFrom(body: Fields): BlockChange {
     ['templateName', body.template_name],
     ['isTemplate', body.is_template],
   ]
-  const change = Object.fromEntries(said.filter(([, value]) => value !== null && value !== undefined)) as BlockChange
+  const change = Object.fromEntries(sent.filter(([, value]) => value !== null && value !== undefined)) as BlockChange
   return body.description === undefined ? change : { ...change, description: body.description }
 }

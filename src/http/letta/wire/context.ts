@@ -29,7 +29,7 @@ export const contextSchema = z.lazy(() =>
       context_window_size_current: z.int().describe('Estimated tokens in use: the sum of all `num_tokens` fields.'),
       num_messages: z.int().describe('Messages in the context, the system prompt included.'),
       num_archival_memory: z.int().describe('Passages in the archival memory of the agent.'),
-      num_recall_memory: z.int().describe('Messages that the conversation has stored in all.'),
+      num_recall_memory: z.int().describe('Messages that the conversation has stored in total.'),
       ...countsSchema.shape,
       external_memory_summary: always(''),
       system_prompt: z.string().describe('The system prompt, memory included.'),

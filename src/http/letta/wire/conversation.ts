@@ -68,7 +68,7 @@ export function wireConversation(
 
 const dateOf = (at: number | undefined): string | null => (at === undefined ? null : wireDate(at))
 
-/** The context by the ids that clients know. To them a request for approval is a message, and they look for it here. */
+/** The context by the ids that clients know. Clients treat an approval request as a message and look for it here. */
 export function shownIds(
   { id }: Pick<Conversation, 'id'>,
   { context, isWaiting }: { context: ConversationState['context']; isWaiting: boolean },

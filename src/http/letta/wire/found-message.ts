@@ -13,11 +13,11 @@ const foundMessageSchema = z.lazy(() =>
       agent_id: z.string(),
       conversation_id: z.string(),
       embedded_text: z.string().describe('The same as `content`.'),
-      fts_rank: z.int().nullable().describe('Place in the ranking by words, from 1 on; null when it is not there.'),
+      fts_rank: z.int().nullable().describe('Rank by words, from 1; null without a rank.'),
       vector_rank: z
         .int()
         .nullable()
-        .describe('Place in the ranking by meaning, from 1 on; null when it is not there or meaning was not searched.'),
+        .describe('Rank by meaning, from 1; null without a rank, or if the search did not use meaning.'),
       rrf_score: z.number().describe('Both ranks as one score; higher is better.'),
     })
     .meta({ id: 'FoundMessage', description: 'A message that a search found, with its ranks.' }),

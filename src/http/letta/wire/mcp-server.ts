@@ -7,8 +7,8 @@ const contactSchema = z.lazy(() =>
   z.object({
     state: z
       .enum(['reached', 'failed', 'not_asked', 'waits_for_sandbox'])
-      .describe('What the last attempt to read the tools of the server came to.'),
-    checked_at: dateSchema.nullable().describe('When the server was last asked.'),
+      .describe('Result of the last attempt to read the tools of the server.'),
+    checked_at: dateSchema.nullable().describe('When the server was last called.'),
     detail: z.string().nullable().describe('What went wrong, or what to do next.'),
   }),
 )
@@ -27,11 +27,11 @@ const stdioServerSchema = z.lazy(() =>
       ...identity,
       mcp_server_type: z.literal('stdio'),
       connection,
-      command: z.string().describe('Program that is the server.'),
-      args: z.array(z.string()).describe('Arguments of the program.'),
+      command: z.string().describe('Command that starts the server.'),
+      args: z.array(z.string()).describe('Arguments of the command.'),
       env: masked.describe('Environment variables; values show their last characters only.'),
     })
-    .meta({ id: 'StdioMcpServer', description: 'An MCP server that is a program.' }),
+    .meta({ id: 'StdioMcpServer', description: 'An MCP server that is a local program (stdio).' }),
 )
 
 const remoteServerSchema = z.lazy(() =>
@@ -91,14 +91,18 @@ function wireContact(contact: ShownMcpServer['contact']): z.output<typeof contac
     case 'failed':
       return { state: 'failed', checked_at: new Date(contact.at).toISOString(), detail: contact.detail }
     case 'not-asked':
-      return { state: 'not_asked', checked_at: null, detail: 'It was changed since its tools were read. Refresh it.' }
+      return {
+        state: 'not_asked',
+        checked_at: null,
+        detail: 'The server has changed since its tools were read. Refresh it.',
+      }
     case 'waits-for-sandbox':
       return { state: 'waits_for_sandbox', checked_at: null, detail: NO_SANDBOX_YET }
   }
 }
 
 export const NO_SANDBOX_YET =
-  'A stdio server is a program. This server keeps its description and starts it once there is a sandbox for it.'
+  'Holdfast stores stdio MCP servers but cannot start them yet: they need a sandbox. Use a server with a URL.'
 
 const toolNames = z.lazy(() => z.array(z.string()))
 

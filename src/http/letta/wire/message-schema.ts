@@ -69,7 +69,7 @@ const userMessageSchema = z.lazy(() =>
       message_type: z.literal('user_message'),
       content: contentSchema.describe('Text, or a list of parts when there are images or several texts.'),
     })
-    .meta({ id: 'UserMessage', description: 'What a person or an application said to the agent.' }),
+    .meta({ id: 'UserMessage', description: 'What a person or an application sent to the agent.' }),
 )
 
 const systemMessageSchema = z.lazy(() =>
@@ -188,7 +188,7 @@ const summaryMessageSchema = z.lazy(() =>
     .object({
       ...common.shape,
       message_type: z.literal('summary_message'),
-      summary: z.string().describe('Text that stands for the earlier messages in the context of the model.'),
+      summary: z.string().describe('Text that replaces the earlier messages in the context of the model.'),
       compaction_stats: alwaysNull,
     })
     .meta({ id: 'SummaryMessage', description: 'The summary that compaction wrote in place of earlier messages.' }),

@@ -94,7 +94,7 @@ function wireContent(content: readonly InputPart[]): WireContent {
   })
 }
 
-/** An answer in pieces of one kind. Hidden reasoning comes first and has the last numbers. */
+/** The slices of an answer, each of one kind. Hidden reasoning comes first and has the last slice numbers. */
 function answerSlices(id: MessageId, { content, calls }: AssistantBody, origin: Origin): WireMessage[] {
   const pieces: ContentPiece[] = []
   let hidden = 0
@@ -110,12 +110,12 @@ function answerSlices(id: MessageId, { content, calls }: AssistantBody, origin: 
     else pieces.push({ kind: part.type, text: part.text })
     if (signature) pieces.at(-1)!.signature = signature
   }
-  const told = pieces.filter(({ kind, text }) => (kind === 'text' ? text !== '' : text.trim() !== ''))
+  const visible = pieces.filter(({ kind, text }) => (kind === 'text' ? text !== '' : text.trim() !== ''))
   const free = calls.filter((call) => !call.needsApproval)
   const guarded = calls.filter((call) => call.needsApproval)
   const slices: WireMessage[] = [
-    ...told.map((piece, slice) => contentSlice(id, { ...piece, slice }, origin)),
-    ...(free.length > 0 ? [callsSlice(id, { calls: free.map(wireCall), slice: told.length }, origin)] : []),
+    ...visible.map((piece, slice) => contentSlice(id, { ...piece, slice }, origin)),
+    ...(free.length > 0 ? [callsSlice(id, { calls: free.map(wireCall), slice: visible.length }, origin)] : []),
   ]
   const concealed = Array.from({ length: hidden }, (_, index) => hiddenSlice(id, slices.length + index, origin))
   const request = guarded.length > 0 ? [requestSlice(id, guarded.map(wireCall), origin)] : []
@@ -210,7 +210,7 @@ const wireReturn = (result: WireResult): WireReturn => ({
 
 const wireStatus = ({ status }: WireResult) => (status === 'success' ? 'success' : 'error')
 
-/** Text, unless there are images: then all of it in parts. */
+/** Text, or a list of parts if there are images. */
 const wireOutput = (output: string, images: readonly ImagePart[] = []): WireContent =>
   images.length === 0 ? output : wireContent([{ type: 'text', text: output }, ...images])
 
@@ -257,7 +257,7 @@ const summarySlice = (id: MessageId, { text }: Pick<SummaryBody, 'text'>, origin
   compaction_stats: null,
 })
 
-/** The request for approval a waiting answer makes, as `pending_approval` of an agent tells it. */
+/** The approval request of a waiting answer, for `pending_approval` of an agent. */
 export const pendingRequest = (message: Message): OfType<'approval_request_message'> | undefined =>
   wireMessages([message]).find((slice) => slice.message_type === 'approval_request_message')
 

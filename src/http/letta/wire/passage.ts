@@ -50,7 +50,7 @@ export const wirePassage = ({ id, text, tags, createdAt, agentId }: Passage): Wi
 const noticeSchema = z
   .string()
   .optional()
-  .describe('Why the search went by words only although an embedding model is configured.')
+  .describe('Why the search used words only, although an embedding model is configured.')
 
 /** The answer of a search in the passages of one agent. */
 export const passageSearchSchema = z.lazy(() =>
@@ -59,7 +59,7 @@ export const passageSearchSchema = z.lazy(() =>
       z.object({ id: z.string(), content: z.string(), timestamp: dateSchema, tags: z.array(z.string()) }),
     ),
     count: z.int().describe('Number of `results`.'),
-    search_mode: z.enum(['fts', 'hybrid']).describe('`fts` went by words, `hybrid` by words and meaning.'),
+    search_mode: z.enum(['fts', 'hybrid']).describe('`fts` searched by words, `hybrid` by words and meaning.'),
     notice: noticeSchema,
   }),
 )
@@ -89,11 +89,8 @@ const foundPassageSchema = z.lazy(() =>
     passage: passageSchema,
     score: z.number().describe('How well the passage matches; higher is better.'),
     metadata: z.object({
-      fts_rank: z.int().nullable().describe('Place in the ranking by words, from 1 on; null when it is not there.'),
-      vector_rank: z
-        .int()
-        .nullable()
-        .describe('Place in the ranking by meaning, from 1 on; null when it is not there.'),
+      fts_rank: z.int().nullable().describe('Rank by words, from 1; null without a rank.'),
+      vector_rank: z.int().nullable().describe('Rank by meaning, from 1; null without a rank.'),
       notice: noticeSchema,
     }),
   }),

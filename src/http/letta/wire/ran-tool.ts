@@ -12,7 +12,7 @@ export const ranToolSchema = z.lazy(() =>
       agent_state: alwaysNull,
       sandbox_config_fingerprint: alwaysNull,
     })
-    .meta({ id: 'RanTool', description: 'The result of a tool that was run by hand.' }),
+    .meta({ id: 'RanTool', description: 'The result of a tool that was run directly, without a model.' }),
 )
 
 export const wireRan = ({ status, output }: RunToolResult): z.output<typeof ranToolSchema> => ({

@@ -21,21 +21,21 @@ export const responseSchema = z.lazy(() =>
       logprobs: alwaysNull,
       turns: alwaysNull,
     })
-    .meta({ id: 'Response', description: 'What a run brought about.' }),
+    .meta({ id: 'Response', description: 'The result of a run.' }),
 )
 
 type WireResponse = z.output<typeof responseSchema>
 
-/** The answer for a client that waited for the run: everything but what the client itself sent. */
+/** The response to a client that waited for the run: all messages except those the client sent. */
 export function runResponse({ run, messages, steps, events }: RunDetails, types: string[] | undefined): WireResponse {
   const accepted = events.flatMap(({ event }) =>
     'inputs' in event ? event.inputs.map((input) => input.messageId) : [],
   )
-  const told = messages.filter(
+  const produced = messages.filter(
     ({ id, body: { role } }) => role !== 'user' && role !== 'system' && role !== 'approval' && !accepted.includes(id),
   )
   return {
-    messages: wireMessages(told).filter(ofTypes(types)),
+    messages: wireMessages(produced).filter(ofTypes(types)),
     stop_reason: { message_type: 'stop_reason', stop_reason: run.stopReason ?? 'error' },
     usage: usageOf(steps, run.id),
     logprobs: null,

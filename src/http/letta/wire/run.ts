@@ -79,7 +79,7 @@ const wireError = (runId: Run['id'], { errorType, message, detail }: NonNullable
   detail: detail ?? null,
 })
 
-/** The message types that the request of the run asked for, by which its messages are filtered again. */
+/** The message types that the request of the run asked for; its messages are filtered by them. */
 export function typesOf({ metadata }: Run): string[] | undefined {
   const types = (metadata as Record<string, unknown> | null)?.include_return_message_types
   return Array.isArray(types) ? types.map(String) : undefined

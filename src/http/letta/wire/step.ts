@@ -26,7 +26,7 @@ export const stepSchema = z.lazy(() =>
       total_tokens: z.int().describe('`prompt_tokens` and `completion_tokens` together.'),
       ...cachedTokensSchema,
       ...tokenDetailsSchema.shape,
-      stop_reason: stopReasonSchema.nullable().describe('Why the run ended with this step; null when it went on.'),
+      stop_reason: stopReasonSchema.nullable().describe('Why the run ended with this step; null when it continued.'),
       tags: z.array(z.string()).describe('Tags that were sent as feedback.'),
       tid: alwaysNull,
       trace_id: alwaysNull,
@@ -98,11 +98,11 @@ export const stepMetricsSchema = z.lazy(() =>
       llm_request_start_ns: z
         .number()
         .nullable()
-        .describe('When the model was first asked, in nanoseconds since 1970.'),
+        .describe('When the model was first called, in nanoseconds since 1970.'),
       llm_request_ns: z
         .number()
         .nullable()
-        .describe('Nanoseconds until the answer was there, failed attempts included.'),
+        .describe('Nanoseconds until the answer was complete, failed attempts included.'),
       tool_execution_ns: z.number().nullable().describe('Nanoseconds of the tool calls; null when no tool ran.'),
       step_ns: z.number().nullable().describe('Nanoseconds of the whole step.'),
       base_template_id: alwaysNull,

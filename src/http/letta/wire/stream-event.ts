@@ -23,7 +23,7 @@ const errorEventSchema = z.lazy(() =>
       run_id: z.string(),
       error_type: z.string().describe('Kind of the error, such as llm_timeout.'),
       message: z.string(),
-      detail: z.string().nullable().describe('What the provider said, where it said something.'),
+      detail: z.string().nullable().describe('What the provider reported, if anything.'),
       seq_id: position.seq_id,
     })
     .meta({ id: 'ErrorEvent', description: 'Why the run failed. Sent as the named event `error`.' }),
@@ -34,7 +34,7 @@ const summaryEventSchema = z.lazy(() =>
     .object({
       message_type: z.literal('summary_message'),
       id: z.string(),
-      summary: z.string().describe('Text that stands for the earlier messages from now on.'),
+      summary: z.string().describe('Text that replaces the earlier messages from now on.'),
       otid: z.string(),
       ...position,
       compaction_stats: alwaysNull,
@@ -59,7 +59,7 @@ const pingSchema = z.lazy(() =>
       seq_id: z.int().describe('Number of the last chunk before the ping.'),
       run_id: z.string(),
     })
-    .meta({ id: 'Ping', description: 'The connection is alive and the run goes on.' }),
+    .meta({ id: 'Ping', description: 'Keep-alive: the connection is open and the run continues.' }),
 )
 
 const messageResetSchema = z.lazy(() =>
@@ -80,14 +80,14 @@ const attemptFailedSchema = z.lazy(() =>
   z
     .object({
       message_type: z.literal('attempt_failed'),
-      target: z.string().describe('Model that was asked, as provider/model.'),
+      target: z.string().describe('Model of the attempt, as provider/model.'),
       kind: z.string().describe('Kind of the failure, such as rate-limited.'),
       detail: z.string(),
       remedy: z.string().describe('What Holdfast does about it, such as wait or next-target.'),
-      next_target: z.string().optional().describe('Model that is asked next, where that changes.'),
+      next_target: z.string().optional().describe('Model of the next attempt, where it changes.'),
       ...position,
     })
-    .meta({ id: 'AttemptFailedEvent', description: 'A request to a model failed and the run goes on. A named event.' }),
+    .meta({ id: 'AttemptFailedEvent', description: 'A model attempt failed and the run continues. A named event.' }),
 )
 
 const toolProgressSchema = z.lazy(() =>
@@ -108,7 +108,10 @@ const workerLostSchema = z.lazy(() =>
       deaths: z.int().describe('Workers that died at this step.'),
       ...position,
     })
-    .meta({ id: 'WorkerLostEvent', description: 'The process of the run died and another goes on. A named event.' }),
+    .meta({
+      id: 'WorkerLostEvent',
+      description: 'The worker of the run died and another worker continues. A named event.',
+    }),
 )
 
 export const streamEventSchema = z.lazy(() =>

@@ -15,7 +15,7 @@ export const toolSchema = z.lazy(() =>
       json_schema: storedObject.describe('Function definition that the model reads: name, description, parameters.'),
       args_json_schema: storedObject.nullable().describe('JSON Schema of the arguments, where it was sent apart.'),
       tags: z.array(z.string()),
-      return_char_limit: z.int().describe('Most characters of a result that the model reads.'),
+      return_char_limit: z.int().describe('Maximum number of characters of a result that the model reads.'),
       default_requires_approval: z.boolean().describe('Whether calls need approval, unless the agent says otherwise.'),
       enable_parallel_execution: z.boolean().describe('Whether calls of one step can run at the same time.'),
       pip_requirements: storedJson.describe('Python packages as they were sent; null when none were.'),
@@ -25,7 +25,7 @@ export const toolSchema = z.lazy(() =>
       created_by_id: alwaysNull,
       last_updated_by_id: alwaysNull,
     })
-    .meta({ id: 'Tool', description: 'A tool that agents can be given.' }),
+    .meta({ id: 'Tool', description: 'A tool that agents can use.' }),
 )
 
 type WireTool = z.output<typeof toolSchema>
@@ -56,7 +56,7 @@ const foundToolSchema = z.lazy(() =>
     tool: toolSchema,
     combined_score: z.number().describe('1 for the best tool, 1/2 for the second, and so on.'),
     embedded_text: alwaysNull,
-    fts_rank: z.int().describe('Place in the ranking by words, from 1 on.'),
+    fts_rank: z.int().describe('Rank by words, from 1.'),
     vector_rank: alwaysNull,
   }),
 )

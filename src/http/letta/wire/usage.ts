@@ -87,7 +87,7 @@ export const tokenDetails = ({
   completion_tokens_details: reasoningTokens === undefined ? null : { reasoning_tokens: reasoningTokens },
 })
 
-/** The tokens of a run, as a stream tells them at its end. */
+/** The tokens of a run, as a stream reports them at its end. */
 export function usageOf(steps: readonly NewStep[], runId: RunId): WireUsage {
   const total = sumOf(steps)
   return wireUsage(

@@ -1,6 +1,6 @@
 import { get, MISSING_UUID, patch, post, put, type RecordedRequest } from '../request.ts'
 
-/** A header of the official client: it is answered in less words than others are. */
+/** A header of the official client, which gets shorter answers than other clients. */
 export const SDK = { 'x-stainless-package-version': '1.0.0' }
 
 const GREETING =

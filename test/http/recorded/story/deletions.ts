@@ -2,7 +2,7 @@ import { get, type RecordedRequest, remove } from '../request.ts'
 
 const twice = (path: string): RecordedRequest[] => [remove(path), remove(path)]
 
-/** The good deletes. They come last, because the rest of the corpus needs what they take away. */
+/** The valid deletes. They come last, because the rest of the corpus needs the resources. */
 export const DELETIONS: readonly RecordedRequest[] = [
   ...twice('/v1/agents/{{agent}}/archival-memory/{{spare-passage}}'),
   ...twice('/v1/blocks/{{spare-block}}'),

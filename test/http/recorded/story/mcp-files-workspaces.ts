@@ -3,7 +3,7 @@ import { get, MISSING_UUID, patch, post, type RecordedRequest, remove } from '..
 
 const SERVER = '/v1/mcp-servers/{{mcp-server}}'
 
-/** MCP servers by each transport, with one that answers. */
+/** MCP servers of each transport, one of which answers. */
 export const MCP_SERVERS: readonly RecordedRequest[] = [
   get('/v1/mcp-servers'),
   post(
@@ -68,7 +68,7 @@ const imported = (form: Record<string, string>, more: Partial<RecordedRequest> =
   ...more,
 })
 
-/** Agents to files and back. */
+/** Export and import of agents. */
 export const AGENT_FILES: readonly RecordedRequest[] = [
   get('/v1/agents/{{agent}}/export?scrub_messages=true'),
   get('/v1/agents/{{spare}}/export'),
@@ -105,7 +105,7 @@ export const AGENT_FILES: readonly RecordedRequest[] = [
   { method: 'POST', path: '/v1/agents', form: { file: '{}' } },
 ]
 
-/** A workspace with a process that ended and one that is ended. */
+/** A workspace with a process that has exited and one that is killed. */
 export const WORKSPACES: readonly RecordedRequest[] = [
   get('/v1/workspaces'),
   get('/v1/workspaces/{{conversation}}'),
@@ -138,7 +138,7 @@ export const WORKSPACES: readonly RecordedRequest[] = [
   get('/v1/workspaces/{{workshop}}/processes/nothing'),
 ]
 
-/** The good deletes of a workspace. */
+/** The valid deletes of a workspace. */
 export const WORKSPACE_LEAVES: readonly RecordedRequest[] = [
   remove('/v1/workspaces/{{workshop}}/processes/nothing'),
   remove('/v1/workspaces/{{workshop}}/processes/{{process}}'),
@@ -147,7 +147,7 @@ export const WORKSPACE_LEAVES: readonly RecordedRequest[] = [
   remove('/v1/workspaces/{{workshop}}'),
 ]
 
-/** Without a sandbox every command waits for a person. */
+/** Without a sandbox every command waits for approval. */
 function approved(order: string): RecordedRequest[] {
   return [
     post('/v1/agents/{{smith}}/messages', { input: order }),

@@ -1,6 +1,6 @@
 import { get, MISSING_UUID, patch, post, type RecordedRequest } from '../request.ts'
 
-/** The scripted model answers this one in a sentence. */
+/** The scripted model answers this text with one sentence. */
 const ATLANTIS = 'what time is it in Atlantis'
 const FAILING = 'fail with bad request'
 const UNDER_WAY = ['created', 'running']
@@ -10,7 +10,7 @@ const settled = (run: string): RecordedRequest =>
 
 const user = (content: unknown, more: object = {}) => ({ messages: [{ role: 'user', content, ...more }] })
 
-/** Every way to send, with an answer, a tool, a thought and a failure. */
+/** Every send mode, with an answer, a tool call, reasoning and a failure. */
 const SENDING: readonly RecordedRequest[] = [
   post('/v1/agents/{{agent}}/messages', { input: ATLANTIS }, { keep: { run: 'headers.x-run-id' } }),
   post(
@@ -288,7 +288,9 @@ const CONVERSATIONS: readonly RecordedRequest[] = [
     },
   ),
   settled('command-run'),
-  post('/v1/holdfast/conversations/{{conversation}}/messages', { text: FAILING, otid: 'from the command line' }), // A run that is cancelled, by each way to do it.
+  post('/v1/holdfast/conversations/{{conversation}}/messages', { text: FAILING, otid: 'from the command line' }),
+
+  // Runs that are cancelled, one through each route.
   post('/v1/conversations/{{conversation}}/messages', {
     input: 'tell me a story',
     background: true,

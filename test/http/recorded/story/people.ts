@@ -42,7 +42,7 @@ export const PEOPLE: readonly RecordedRequest[] = [
   remove(`/v1/keys/key-${MISSING_UUID}`),
   remove(`/v1/users/user-${MISSING_UUID}`),
 
-  // Administrators of another organization see it alone.
+  // Administrators of another organization see only their own.
   get('/v1/organizations', { key: 'other-admin' }),
   get('/v1/users', { key: 'other-admin' }),
   get('/v1/keys', { key: 'other-admin' }),
@@ -64,7 +64,7 @@ export const PEOPLE: readonly RecordedRequest[] = [
   get(`/v1/audit?organization_id=${DEFAULT_ORGANIZATION}`, { key: 'other-admin' }),
 ]
 
-/** What cannot be done twice comes last. */
+/** Requests that cannot be repeated come last. */
 export const PEOPLE_LEAVE: readonly RecordedRequest[] = [
   remove('/v1/keys/{{spare-key-id}}', { key: 'admin' }),
   get('/v1/keys/{{spare-key-id}}'),
@@ -74,7 +74,7 @@ export const PEOPLE_LEAVE: readonly RecordedRequest[] = [
   get('/v1/agents', { key: 'admin' }),
 ]
 
-/** The secret is kept under the name, the id of the key under the name and `-id`. */
+/** Stores the secret under the name, and the id of the key under the name with `-id`. */
 function key(name: string, wish: object): RecordedRequest {
   return post('/v1/keys', { name, ...wish }, { keep: { [name]: 'body.key', [`${name}-id`]: 'body.id' } })
 }

@@ -1,6 +1,6 @@
 import { get, patch, post, put, type RecordedRequest, remove } from '../request.ts'
 
-/** What belongs to no resource: health, names, methods, bodies no route can read. */
+/** Requests without a resource: health, host names, methods, and bodies that cannot be parsed. */
 export const SERVER_STORY: readonly RecordedRequest[] = [
   get('/v1/health', { key: 'none' }),
   get('/v1/health/', { key: 'none' }),
@@ -26,7 +26,7 @@ export const SERVER_STORY: readonly RecordedRequest[] = [
   ...['/v1', '/v1/', '/v2/agents', '/v1/nothing', '/nothing', '/v1//agents', '/v1/Agents', '/v1/agents/%zz'].map(
     (path) => get(path),
   ),
-  // The router refuses these before anything else looks at them.
+  // The router refuses these before any hook runs.
   ...['/v1/agents/{{long:201}}', '/v1/agents/%E4', '/nothing/%E4'].flatMap((path) => [
     get(path, { key: 'none' }),
     get(path, { headers: { host: 'evil.example' } }),
