@@ -18,7 +18,7 @@ const view = [
 ]
 const options = { settings: { ...DEFAULT_COMPACTION, mode: 'all' as const }, window: 100_000, fixedTokens: 5_000 }
 
-test('a summary nobody asked for is not made for next to nothing; one that was asked for is, of all there is', () => {
+test('an automatic compaction needs a minimum gain; a requested one summarizes everything', () => {
   assert.equal(planCompaction(view, { ...options, hasNewerInput: true }), undefined)
   const plan = planCompaction(view, { ...options, hasNewerInput: true, isRequested: true })
   assert.deepEqual([plan?.replaced.length, plan?.contextStart], [4, 4])

@@ -112,18 +112,18 @@ const ROWS: Row[] = [
 ]
 
 for (const { rule, rules, called, allowed, must = false } of ROWS)
-  test(`rules leave what they say: ${rule}`, () => {
+  test(`rules allow the right tools: ${rule}`, () => {
     assert.deepEqual(allowedTools(NAMES, rules, called), allowed)
     assert.equal(mustCall(allowed, rules, called), must)
   })
 
-test('what is required is required until it was called', () => {
+test('a required tool is required until it is called', () => {
   const rules: ToolRule[] = [{ type: 'required', tool: 'write' }]
   assert.deepEqual(stillRequired(rules, after('plan')), ['write'])
   assert.deepEqual(stillRequired(rules, after('plan', 'write', 'read')), [])
 })
 
-test('rules of the wire are read, and what is no rule is left out', () => {
+test('rules in the wire format are parsed, and invalid ones are left out', () => {
   const settings = {
     wire: {
       tool_rules: [

@@ -10,12 +10,12 @@ import { success } from '../../src/tools/define-tool.ts'
 import { type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
-// What `holdfast doctor` relies on: nothing wrong in a sound store, and what is wrong is found.
+// `holdfast doctor` relies on this: a sound store has no violation, and damage is found.
 
 const bash = () => tool('bash', () => success('ran'), { needsApproval: true })
 const asking = scriptOf({ calls: [{ tool: 'bash', input: {}, callId: 'c1' }] }, { text: 'done' })
 
-/** Another program that does what nobody should. */
+/** Another program changes the database directly. */
 function tamper(house: HomeFixture, statement: string): void {
   const database = new DatabaseSync(join(house.home, 'holdfast.db'))
   try {
@@ -42,7 +42,7 @@ test('a store with finished, approved, waiting and cancelled runs is sound', asy
   assert.equal(report.messages, (await house.messages()).length)
 })
 
-test('a run that goes on while it is checked is no finding', async (context) => {
+test('a run that continues while it is checked is not a violation', async (context) => {
   const mayEnd = gate()
   const house = await openHomeFixture(context, {
     tools: [tool('slow', () => mayEnd.promise.then(() => success('ran')))],
@@ -55,7 +55,7 @@ test('a run that goes on while it is checked is no finding', async (context) => 
   assert.deepEqual(report.violations, [])
 })
 
-test('a message that was changed behind our back is found, and named', async (context) => {
+test('a message changed by another program is found and named', async (context) => {
   const house = await openHomeFixture(context, { script: scriptOf({ text: 'well' }) })
   const run = await house.ask('hi')
   tamper(house, `update messages set body = replace(body, 'well', 'ill') where role = 'assistant'`)
@@ -65,7 +65,7 @@ test('a message that was changed behind our back is found, and named', async (co
   assert.deepEqual(others, [])
 })
 
-test('a message that vanished is found in its run and in its conversation', async (context) => {
+test('a deleted message is reported for its run and its conversation', async (context) => {
   const house = await openHomeFixture(context, { script: scriptOf({ text: 'well' }) })
   await house.ask('hi')
   tamper(house, `delete from messages where role = 'user'`)
@@ -73,7 +73,7 @@ test('a message that vanished is found in its run and in its conversation', asyn
   assert.deepEqual([...new Set(found)].sort(), ['I5', 'I6', 'I7'])
 })
 
-test('a run whose worker is gone is a notice when nobody is there to take it over', async (context) => {
+test('a run whose worker is gone is a notice if no process can take it over', async (context) => {
   const started = gate()
   const house = await openHomeFixture(context, {
     tools: [

@@ -11,9 +11,9 @@ import { success } from '../../src/tools/define-tool.ts'
 import { openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
-// Each of these was found by an invariant; each is one promise that was broken once.
+// Regression tests of faults that an invariant found.
 
-test('a cancel that comes while a lost call is being verified is not followed by a start', async (context) => {
+test('after a cancel while a lost call is verified the call is not started', async (context) => {
   const isVerifying = gate()
   const mayTell = gate()
   const started = gate()
@@ -51,7 +51,7 @@ test('a cancel that comes while a lost call is being verified is not followed by
   assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
-test('a message steered in before an approval is asked is read after it, and the results stay with their calls', async (context) => {
+test('a message steered in before an approval request is read after it, and the results stay with their calls', async (context) => {
   const house = await openHomeFixture(context, {
     tools: [tool('bash', () => success('ran'), { needsApproval: true })],
     script: scriptOf(
@@ -70,7 +70,7 @@ test('a message steered in before an approval is asked is read after it, and the
   assert.deepEqual(roles, ['user', 'assistant', 'approval', 'tool', 'user', 'assistant'])
 })
 
-test('thoughts that were seen before a cancel and are not kept are taken back', async (context) => {
+test('streamed reasoning that is not kept after a cancel is reset', async (context) => {
   const house = await openHomeFixture(context, {
     script: scriptOf({ reasoning: 'let me think about this for a while', stall: true, after: 1 }),
   })
@@ -107,7 +107,7 @@ test('a stream whose beginning was lost begins again with a reset', () => {
   assert.equal(written[0]?.message_type, 'message_reset')
 })
 
-test('text left by a dead worker is taken back although an answer before it was told whole', () => {
+test('partial text of a dead worker is reset although an earlier answer was streamed whole', () => {
   const settings = {
     targets: ['a/1' as const],
     maxSteps: 9,

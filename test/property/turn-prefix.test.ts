@@ -24,13 +24,13 @@ import {
 
 const CASES = Number(process.env.PROPERTY_CASES ?? caseCount(5_000))
 
-test('every prefix of every turn is sound, and whichever commit we crash after, the turn reaches a legal end', () => {
+test('every prefix of every turn is sound, and after a crash at any commit the turn reaches a legal end', () => {
   const reached = new Map<string, number>()
   const property = fc.property(scripts(), (script) => {
     const states = [firstState(script), ...driveToEnd(firstState(script), script)]
     for (const state of states) assertSound(state)
     assertOver(states.at(-1)!)
-    // What the first life went through was checked above; each cut begins a second one.
+    // The first life was checked above; each cut starts a second one.
     for (const state of states) {
       const rest = driveToEnd(afterDeath(state), script)
       for (const later of rest) assertSound(later)
@@ -40,7 +40,7 @@ test('every prefix of every turn is sound, and whichever commit we crash after, 
     }
   })
   fc.assert(property, { numRuns: CASES, ...defined({ seed: process.env.SEED ? Number(process.env.SEED) : undefined }) })
-  // A generator that never gets there proves nothing.
+  // A generator that never reaches a situation proves nothing about it.
   for (const situation of Object.keys(SITUATIONS))
     assert.ok((reached.get(situation) ?? 0) > 0, `no case reached: ${situation}`)
 })

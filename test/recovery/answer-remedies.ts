@@ -6,11 +6,11 @@ import type { RemedyScenario } from './remedy-scenario.ts'
 
 const LONG = 'Many words. '.repeat(600)
 
-/** Remedies for answers that are none, and for conversations that do not fit. */
+/** Remedies for unusable answers and for conversations that exceed the context window. */
 export const ANSWER_REMEDIES: RemedyScenario[] = [
   {
     remedy: 'raise-output-cap',
-    promise: 'a call that was cut off is asked for again with more room, and runs once and whole',
+    promise: 'a truncated call is requested again with a higher output limit, and runs once and complete',
     async play(context) {
       const inputs: unknown[] = []
       const write = tool('write', (input) => {
@@ -38,7 +38,7 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'nudge',
-    promise: 'an empty answer is asked for again in words that are in no history',
+    promise: 'after an empty answer the model is prompted again, and the prompt is not in the history',
     async play(context) {
       const place = await openRecoveryFixture(context, {
         script: [{ times: 1, answer: {} }, { answer: { text: 'Here I am.' } }],
@@ -57,7 +57,7 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'continue',
-    promise: 'text that reached the limit is continued and becomes one message with its rest',
+    promise: 'text that reached the output limit is continued and becomes one message with its rest',
     async play(context) {
       const place = await openRecoveryFixture(context, {
         chain: ['custom/m'],
@@ -79,7 +79,7 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'adopt-window',
-    promise: 'a window the provider states is believed at once, in the next turn and after a restart',
+    promise: 'a context window the provider states is used at once, in the next turn and after a restart',
     async play(context) {
       const place = await openRecoveryFixture(context, {
         chain: ['custom/m'],
@@ -97,13 +97,13 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
       assertAnswered(await exchange(place, 'two'), LONG, [])
       const third = await exchange(place, 'three')
       assertAnswered(third, LONG, ['context-overflow → compact'])
-      assert.match(third.failures[0]!.failure.detail, /nobody was asked/)
+      assert.match(third.failures[0]!.failure.detail, /no request was sent/)
       assert.match(third.failures[0]!.failure.detail, /window of 4000/)
     },
   },
   {
     remedy: 'compact',
-    promise: 'a conversation the provider finds too long is summarized, stays readable, and the question is answered',
+    promise: 'a conversation too long for the provider is summarized, stays stored, and the question is answered',
     async play(context) {
       const place = await openRecoveryFixture(context, {
         script: [

@@ -17,21 +17,21 @@ import { tool } from '../harness/tools.ts'
 import { allMessages, openRecoveryFixture } from './fixture-recovery.ts'
 import { assertWithinLadder } from './ladder-bounds.ts'
 
-// Any sequence of failures of any kinds ends in an answer or in a named stop reason: in time, with one answer to a step,
-// with nothing in the history that was not said, and with nothing said that is not in it.
+// Any sequence of failures ends with an answer or a stop reason: in time, with one answer to a step, and with a
+// history that equals what the model said.
 
 const CASES = Number(process.env.RECOVERY_CASES ?? caseCount(1_500))
 const CASES_OVER_HTTP = Number(process.env.RECOVERY_HTTP_CASES ?? caseCount(60))
 const seeded = process.env.SEED ? { seed: Number(process.env.SEED) } : {}
 const KEYS = { ONE_API_KEY: 'key-1,key-2', TWO_API_KEY: 'key-3,key-4' }
 
-/** What the next request is met with, whoever makes it. */
+/** The outcome of the next request, at any target. */
 type AttemptFate =
   | { type: 'failure'; failure: Failure; hasSpoken: boolean }
   | { type: 'answer'; finish: 'stop' | 'length'; hasText: boolean; hasThought: boolean }
   | { type: 'call'; finish: 'tool-calls' | 'length' }
 
-test('whatever two targets with two keys each do, a turn ends in an answer or with a reason', async (context) => {
+test('a turn over two targets with two keys each always ends with an answer or a stop reason', async (context) => {
   let fates: AttemptFate[] = []
   let asked = 0
   const spoken: { text: string; isWhole: boolean }[] = []
@@ -67,7 +67,7 @@ test('whatever two targets with two keys each do, a turn ends in an answer or wi
   assert.ok(reached.size > 3, `few endings were reached: ${JSON.stringify([...reached])}`)
 })
 
-test('the same over HTTP, with the errors of real vendors and lines that break', async (context) => {
+test('the same holds over HTTP, with the errors of real vendors and broken connections', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/m', 'anthropic/claude-sonnet-4-5'],
     environment: { OPENAI_API_KEY: 'key-1,key-2', ANTHROPIC_API_KEY: 'key-3,key-4' },
@@ -81,7 +81,7 @@ test('the same over HTTP, with the errors of real vendors and lines that break',
       answer: spokenAs({ text: '' }, '[last]', whole),
     })
     await clearCooldowns({}, house.context)
-    // The last answer may be given several times, but never twice to one step.
+    // The last answer may occur several times, but never twice in one step.
     await assertSound(house, (text) => whole.get(text) ?? false)
   })
   await fc.assert(property, { numRuns: CASES_OVER_HTTP, ...seeded })
@@ -89,7 +89,7 @@ test('the same over HTTP, with the errors of real vendors and lines that break',
   assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
-/** One turn of a new agent; `isWhole` tells what was said to its end. Answers with its stop reason. */
+/** Runs one turn of a new agent and returns its stop reason; `isWhole` is true for texts that were not cut off. */
 async function assertSound(house: WiredFixture, isWhole: (text: string) => boolean): Promise<string> {
   const { agent: model } = house
   const agent = await createAgent(
@@ -119,7 +119,7 @@ async function assertSound(house: WiredFixture, isWhole: (text: string) => boole
   assert.deepEqual(
     screenOf(await house.chunks(run.id)),
     said.filter((text) => text !== ''),
-    'watchers saw the same',
+    'subscribers saw the same',
   )
   return run.stopReason ?? 'none'
 }
@@ -195,14 +195,14 @@ const answers = (): fc.Arbitrary<Answer> =>
     },
   )
 
-/** The same with a word of its own in it, and a note on whether it is said to its end. */
+/** The same answer with its own word in it; records whether the answer is complete. */
 function spokenAs(answer: Answer, word: string, whole: Map<string, boolean>): Answer {
   if (!('text' in answer)) return answer
   whole.set(word, answer.breaks === undefined)
   return { ...answer, text: word }
 }
 
-/** What somebody who watched has on the screen at the end. */
+/** The texts on a subscriber's screen at the end. */
 function screenOf(chunks: Chunk[]): string[] {
   const texts = new Map<string, string>()
   for (const chunk of chunks) {

@@ -4,14 +4,14 @@ import type { Reply } from '../../src/simulator/script.ts'
 import { signIn } from './connection-remedies.ts'
 import { assertAnswered, exchange, keysOf, modelsOf, openRecoveryFixture } from './fixture-recovery.ts'
 
-// A credential that is refused although it was renewed is left for the next provider, once; without a chain the error
-// says what to do about it.
+// A credential that is rejected although it was refreshed fails over to the next provider, once; without a chain the
+// error says what to do about it.
 
 const HELLO: Reply = { text: 'Hello.' }
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
 
 for (const error of ['invalid-key', 'revoked', 'forbidden'] as const)
-  test(`${error}: a refusal that survives its refresh moves on to the fallback in the same turn`, async (context) => {
+  test(`${error}: a rejection after a refresh fails over to the fallback in the same turn`, async (context) => {
     const place = await openRecoveryFixture(context, {
       chain: ['openai/first', CLAUDE],
       environment: { OPENAI_API_KEY: '' },
@@ -32,7 +32,7 @@ for (const error of ['invalid-key', 'revoked', 'forbidden'] as const)
     assert.deepEqual(await place.house.cooldowns(), [], 'the last credential is never passed over without a stated end')
   })
 
-test('the same refusal is met once a turn: the next turn asks the primary, and moves on again', async (context) => {
+test('the next turn tries the primary again, is rejected once and fails over again', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     script: [{ when: { model: 'first' }, answer: { error: 'invalid-key' } }, { answer: HELLO }],
@@ -45,7 +45,7 @@ test('the same refusal is met once a turn: the next turn asks the primary, and m
   }
 })
 
-test('a refresh the vendor refuses for good moves on without asking the model again', async (context) => {
+test('a refresh that the vendor rejects permanently fails over without calling the model again', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: '' },
@@ -58,7 +58,7 @@ test('a refresh the vendor refuses for good moves on without asking the model ag
   assert.deepEqual(modelsOf(first.sent), ['first', '', 'claude-sonnet-4-5'])
 })
 
-test('without a chain a refused key ends the turn, and the error says what to do for that provider', async (context) => {
+test('without a chain a rejected key ends the turn, and the error says what to do for that provider', async (context) => {
   const place = await openRecoveryFixture(context, {
     script: [{ answer: { error: 'invalid-key' } }],
     environment: { OPENAI_API_KEY: 'key-1' },
@@ -76,14 +76,14 @@ for (const [chain, words] of [
   ['openrouter/some/model', /OpenRouter/],
   ['nous/m', /Nous|holdfast auth/],
 ] as const)
-  test(`without a chain the advice for ${chain} names its own place`, async (context) => {
+  test(`without a chain the advice for ${chain} names where its key is configured`, async (context) => {
     const place = await openRecoveryFixture(context, { chain: [chain], script: [{ answer: { error: 'forbidden' } }] })
     const { run } = await exchange(place, 'one')
     assert.equal(run.status, 'failed')
     assert.match(run.error?.detail ?? '', words)
   })
 
-test('a server error is no refusal of a key: nothing is renewed and no failover of that kind happens', async (context) => {
+test('a server error is not a rejected key: no credential is refreshed and no auth failover happens', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: '' },
@@ -96,7 +96,7 @@ test('a server error is no refusal of a key: nothing is renewed and no failover 
   assert.ok(first.sent.every(({ protocol }) => protocol !== 'oauth'))
 })
 
-test('a summary whose key is refused moves on too, and the answers stay where they are', async (context) => {
+test('a summary whose key is rejected fails over too, and answers stay at their target', async (context) => {
   const long = 'Many words. '.repeat(600)
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
@@ -119,7 +119,7 @@ test('a summary whose key is refused moves on too, and the answers stay where th
   assert.deepEqual(modelsOf(second.sent), ['first', 'first', 'first', 'claude-sonnet-4-5', 'first'])
 })
 
-test('every member of a pool gets its own refresh, also where the first one turns out to be dead', async (context) => {
+test('every credential of a pool gets its own refresh, also if the first one is dead', async (context) => {
   const place = await openRecoveryFixture(context, {
     environment: { OPENAI_API_KEY: '' },
     script: [
@@ -139,7 +139,7 @@ test('every member of a pool gets its own refresh, also where the first one turn
   )
 })
 
-test('a primary without any key is passed over without being asked, and the run says so', async (context) => {
+test('a primary without a key is skipped without a request, and the run records it', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: '' },

@@ -16,11 +16,11 @@ import type { RemedyScenario } from './remedy-scenario.ts'
 
 const HELLO: Reply = { text: 'Hello.' }
 
-/** Remedies that ask the same thing again: later, on another line, with another key, or somebody else. */
+/** Remedies that repeat the request: later, on another connection, with another key, or at another target. */
 export const CONNECTION_REMEDIES: RemedyScenario[] = [
   {
     remedy: 'wait',
-    promise: 'a server error is waited out with the same request, and the next turn waits for nothing',
+    promise: 'after a server error the same request is retried with backoff, and the next turn does not wait',
     async play(context) {
       const place = await openRecoveryFixture(context, {
         script: [{ times: 1, answer: { error: 'server-error' } }, { answer: HELLO }],
@@ -37,7 +37,7 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'retry-credential',
-    promise: 'a key that is limited once is tried once more before it is given up, and its sibling is left alone',
+    promise: 'a key that is rate limited once is tried again before its sibling is used',
     async play(context) {
       const place = await openRecoveryFixture(context, {
         script: [{ times: 1, answer: { error: 'rate-limit' } }, { answer: HELLO }],
@@ -53,7 +53,7 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'next-credential',
-    promise: 'a key without credit is set aside for its sibling, now and for the next turn',
+    promise: 'a key without credit is replaced by its sibling, now and in the next turn',
     async play(context) {
       const place = await openRecoveryFixture(context, {
         script: [{ answer: HELLO }],
@@ -74,7 +74,7 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'refresh-credential',
-    promise: 'a token that has expired is renewed once and the same question asked with the new one',
+    promise: 'an expired token is refreshed once, and the same request is sent with the new one',
     async play(context) {
       const place = await openRecoveryFixture(context, {
         environment: { OPENAI_API_KEY: '' },
@@ -101,7 +101,7 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'refresh-entitlement',
-    promise: 'an account that was paid for meanwhile is asked about, and its token renewed',
+    promise: 'after a payment the entitlement is checked again and the token is refreshed',
     async play(context) {
       const flows: NonNullable<RecoveryFixtureOptions['flows']> = { nous: {} }
       const place = await openRecoveryFixture(context, { chain: ['nous/m'], flows, environment: { NOUS_API_KEY: '' } })
@@ -126,7 +126,7 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'rebuild-transport',
-    promise: 'a line that stays silent twice is given up with every connection of its provider, and new ones are made',
+    promise: 'after two timeouts every connection of the provider is closed and new ones are opened',
     async play(context) {
       const simulator = await simulatorFixture(context)
       const relay = await relayTo(simulator.port, context)
@@ -150,7 +150,7 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'next-target',
-    promise: 'a model that does not exist is answered for by the next in the chain, and asked first by the next turn',
+    promise: 'for an unknown model the turn fails over to the next target, and the next turn tries the primary first',
     async play(context) {
       const place = await openRecoveryFixture(context, {
         chain: ['openai/gone', 'anthropic/claude-sonnet-4-5'],
@@ -186,7 +186,7 @@ export async function signIn(
   })
 }
 
-/** Leaves so many idle connections behind. */
+/** Opens this many connections and leaves them idle. */
 async function warmUp({ house, simulator }: RecoveryFixture, count: number): Promise<void> {
   simulator.script({ answer: { text: 'warm', pace: { beforeFirstChunkMs: 60 } } })
   const provider = house.context.deps.models.find('custom')!

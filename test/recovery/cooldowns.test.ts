@@ -10,8 +10,8 @@ import { openSqliteStore } from '../../src/storage/sqlite.ts'
 import type { WiredFixture } from '../harness/fixture-wired.ts'
 import { assertAnswered, exchange, keysOf, modelsOf, openRecoveryFixture } from './fixture-recovery.ts'
 
-// What may outlive a turn is a cooldown: a row with its reason and its end. It is written for an end the provider stated,
-// or for a credential that has siblings; everybody obeys it, the run says so, and success ends it.
+// Only a cooldown outlives a turn: a row with its reason and its end. It is written if the provider states an end, or
+// for a credential with siblings; every process obeys it, the run records it, and success clears it.
 
 const HELLO: Reply = { text: 'Hello.' }
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
@@ -19,7 +19,7 @@ const FIRST = 'credential-env-OPENAI_API_KEY'
 const HOUR_MS = 3_600_000
 
 for (const error of ['rate-limit', 'server-error', 'forbidden', 'payment-required'] as const)
-  test(`${error} without a stated end: the last credential rests for nobody, and the next turn asks it first`, async (context) => {
+  test(`${error} without a stated end: the last credential gets no cooldown, and the next turn uses it first`, async (context) => {
     const place = await openRecoveryFixture(context, {
       chain: ['openai/first', CLAUDE],
       environment: { OPENAI_API_KEY: 'key-1' },
@@ -30,7 +30,7 @@ for (const error of ['rate-limit', 'server-error', 'forbidden', 'payment-require
     assert.equal(modelsOf((await exchange(place, 'two')).sent)[0], 'first')
   })
 
-test('a stated end is obeyed by the next turn, which names who was passed over and until when', async (context) => {
+test('the next turn obeys a stated end and names the skipped provider and the time', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: 'key-1' },
@@ -90,7 +90,7 @@ test('a cooldown is obeyed after a restart and by another process on the same ho
   assert.equal(choice.type, 'cooling')
 })
 
-test('success ends a cooldown on record', async (context) => {
+test('success clears a stored cooldown', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: 'key-1' },
@@ -108,7 +108,7 @@ test('success ends a cooldown on record', async (context) => {
   assert.deepEqual(await recorded(place.house), [])
 })
 
-test('a person can clear a cooldown, and the next turn asks the primary', async (context) => {
+test('an operator can clear a cooldown, and the next turn uses the primary', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: 'key-1' },
@@ -122,7 +122,7 @@ test('a person can clear a cooldown, and the next turn asks the primary', async 
   assertAnswered(await exchange(place, 'two'), 'Hello.', [])
 })
 
-test('a limited key with siblings rests for an hour, and its sibling serves the turns of that hour', async (context) => {
+test('a rate-limited key with siblings cools down for an hour, and its sibling serves the turns of that hour', async (context) => {
   const place = await openRecoveryFixture(context, {
     environment: { OPENAI_API_KEY: 'key-1,key-2' },
     script: [{ when: { key: 'key-1' }, times: 2, answer: { error: 'rate-limit' } }, { answer: HELLO }],
@@ -137,7 +137,7 @@ test('a limited key with siblings rests for an hour, and its sibling serves the 
   assert.deepEqual(await recorded(place.house), [], 'its success ended it')
 })
 
-test('without a chain a turn waits for the stated end if that is soon, and says so if it is not', async (context) => {
+test('without a chain a turn waits for a stated end that is soon, and fails with the time otherwise', async (context) => {
   const place = await openRecoveryFixture(context, {
     environment: { OPENAI_API_KEY: 'key-1' },
     script: [
@@ -212,7 +212,7 @@ test('the waits of a summary count with those of the answer it makes room for', 
   assert.ok(waited <= 30_000, `${waited}`)
 })
 
-test('each step of a turn has its own patience', async (context) => {
+test('each step of a turn has its own wait budget', async (context) => {
   const { tool } = await import('../harness/tools.ts')
   const limited = { error: 'rate-limit', retryAfterSeconds: 20 } as const
   const place = await openRecoveryFixture(context, {
@@ -227,7 +227,7 @@ test('each step of a turn has its own patience', async (context) => {
   assertAnswered(await exchange(place, 'one'), 'Hello.', ['rate-limited → wait', 'rate-limited → wait'])
 })
 
-/** Ended ones too. */
+/** Includes expired cooldowns. */
 const recorded = async (house: WiredFixture) =>
   (await house.context.deps.store.credentials.pool(DEFAULT_ORGANIZATION, 'openai')).cooldowns
 

@@ -14,8 +14,8 @@ import {
   type RecoveryFixtureOptions,
 } from './fixture-recovery.ts'
 
-// A process that dies between any two attempts is followed by one that goes on: what was spent stays spent, so the
-// provider is asked for exactly what it would have been asked for without the death, and answers once.
+// When a process dies between any two attempts, the next one continues: spent remedies stay spent, so the provider gets
+// exactly the requests it would have got without the death, and one answer is stored.
 
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
 const LONG = 'Many words. '.repeat(600)
@@ -110,7 +110,7 @@ const ROWS: Row[] = [
 ]
 
 for (const row of ROWS)
-  test(`${row.name}: whichever commit the process dies after, nothing is spent twice and one answer is right`, async (context) => {
+  test(`${row.name}: after a death at any commit no remedy is spent twice and there is one correct answer`, async (context) => {
     const whole = await play(context, row)
     assert.deepEqual(whole.story, row.story)
     assert.ok(whole.commits > row.story.length)
@@ -122,7 +122,7 @@ for (const row of ROWS)
     }
   })
 
-test('a process that dies while it is being answered asks that once more, and nothing else changes', async (context) => {
+test('a process that dies during an answer repeats that request, and nothing else changes', async (context) => {
   const row: Row = {
     ...ROWS[1]!,
     script: ROWS[1]!.script.map(({ times: _, ...rule }) => ({
@@ -148,7 +148,7 @@ test('a process that dies while it is being answered asks that once more, and no
 
 type Played = { story: string[]; asked: unknown[]; roles: string[]; commits: number }
 
-/** Plays the row, with a death right after this commit if one is named. */
+/** Plays the row, with a death right after the given commit. */
 async function play(context: TestContext, row: Row, dieAfter?: number): Promise<Played> {
   let commits = 0
   let isCounting = false
@@ -188,7 +188,7 @@ async function play(context: TestContext, row: Row, dieAfter?: number): Promise<
   return played
 }
 
-/** What makes a request the same as another; ids of calls are drawn anew. */
+/** The parts of a request to compare; ids of calls are random. */
 const asAsked = ({ path, key, model, body }: RequestRecord) => ({
   path,
   key,

@@ -5,7 +5,7 @@ import type { Answer, Reply } from '../../src/simulator/script.ts'
 import { signIn } from './connection-remedies.ts'
 import { assertAnswered, exchange, keysOf, modelsOf, openRecoveryFixture } from './fixture-recovery.ts'
 
-// When a turn leaves a target, for whom, and when it does not.
+// When a turn fails over, to which target, and when it does not.
 
 const HELLO: Reply = { text: 'Hello.' }
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
@@ -22,7 +22,7 @@ const AT_ONCE: [string, string, Answer][] = [
 ]
 
 for (const [name, kind, answer] of AT_ONCE)
-  test(`${name} moves on at once`, async (context) => {
+  test(`${name} fails over at once`, async (context) => {
     const place = await openRecoveryFixture(context, {
       chain: ['openrouter/first', CLAUDE],
       environment: { OPENROUTER_API_KEY: 'key-1' },
@@ -33,7 +33,7 @@ for (const [name, kind, answer] of AT_ONCE)
     assert.deepEqual(modelsOf(first.sent), ['first', 'claude-sonnet-4-5'])
   })
 
-test('a refusal nobody else can answer for is recorded as one', async (context) => {
+test('a refusal without another target ends the run as a refusal', async (context) => {
   const place = await openRecoveryFixture(context, { script: [{ answer: { refusal: 'I would rather not.' } }] })
   const { run, story, after } = await exchange(place, 'one')
   assert.deepEqual(story, ['content-refused → give-up'])
@@ -41,7 +41,7 @@ test('a refusal nobody else can answer for is recorded as one', async (context) 
   assert.deepEqual(after, [])
 })
 
-test("a caller's mistake is not taken elsewhere: it would be the same mistake there", async (context) => {
+test('an invalid request does not fail over: it would be invalid at every target', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     script: [{ answer: { error: 'invalid-request' } }],
@@ -53,7 +53,7 @@ test("a caller's mistake is not taken elsewhere: it would be the same mistake th
 })
 
 for (const error of ['overloaded', 'overloaded-as-429', 'gateway-timeout'] as const)
-  test(`${error} is given a second chance before somebody else is asked`, async (context) => {
+  test(`${error} is retried once before the turn fails over`, async (context) => {
     const place = await openRecoveryFixture(context, {
       chain: ['openrouter/first', CLAUDE],
       script: [{ when: { model: 'first' }, answer: { error } }, { answer: HELLO }],
@@ -66,7 +66,7 @@ for (const error of ['overloaded', 'overloaded-as-429', 'gateway-timeout'] as co
     )
   })
 
-test('a limited key with a sibling does not move the turn: it is tried once more, then its sibling', async (context) => {
+test('a rate-limited key with a sibling does not fail over: it is retried once, then its sibling is used', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: 'key-1,key-2' },
@@ -77,7 +77,7 @@ test('a limited key with a sibling does not move the turn: it is tried once more
   assert.deepEqual(keysOf(first.sent), ['key-1', 'key-1', 'key-2'])
 })
 
-test('each key has its own second chance: the guard begins anew when the key is changed', async (context) => {
+test('each key has its own retry: the count restarts when the key changes', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: 'key-1,key-2,key-3' },
@@ -89,7 +89,7 @@ test('each key has its own second chance: the guard begins anew when the key is 
   assert.equal(first.story.at(-1), 'rate-limited → next-target')
 })
 
-test('a key that failed in this step is not asked again in it, although its rest is over', async (context) => {
+test('a key that failed in this step is not used again in it, although its cooldown is over', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: 'key-1,key-2' },
@@ -104,7 +104,7 @@ test('a key that failed in this step is not asked again in it, although its rest
   assert.deepEqual(keysOf(first.sent), ['key-1', 'key-2', 'key-2', 'key-of-anthropic'])
 })
 
-test('a failure is charged to the credential that made the request', async (context) => {
+test('a failure counts for the credential that made the request', async (context) => {
   const place = await openRecoveryFixture(context, {
     environment: { OPENAI_API_KEY: 'key-1,key-2' },
     keys: { 'key-1': 'out-of-credit', 'key-2': 'valid' },
@@ -117,7 +117,7 @@ test('a failure is charged to the credential that made the request', async (cont
   assert.equal(answer.credentialId, 'credential-env-OPENAI_API_KEY-2')
 })
 
-test('an account without credit: its other models are passed over', async (context) => {
+test('an account without credit: its other models are skipped', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', 'openai/second', CLAUDE],
     script: [{ when: { protocol: 'openai-chat' }, answer: { error: 'payment-required' } }, { answer: HELLO }],
@@ -128,7 +128,7 @@ test('an account without credit: its other models are passed over', async (conte
   assert.equal(first.failures[0]?.nextTarget, 2)
 })
 
-test('an address that cannot be reached: whoever else lives there is passed over', async (context) => {
+test('an unreachable endpoint: other targets at the same endpoint are skipped', async (context) => {
   const nowhere = 'http://127.0.0.1:9/v1'
   const place = await openRecoveryFixture(context, {
     chain: ['custom/first', 'ollama/second', CLAUDE],
@@ -140,7 +140,7 @@ test('an address that cannot be reached: whoever else lives there is passed over
   assert.equal(first.failures.at(-1)?.nextTarget, 2)
 })
 
-test('a deployment that fails: its twin is passed over, another model at the same address is not', async (context) => {
+test('a failing deployment: a target with the same deployment is skipped, another model at the same endpoint is not', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['custom/first', 'ollama/first', 'ollama/second'],
     script: [{ when: { model: 'first' }, answer: { error: 'server-error' } }, { answer: HELLO }],
@@ -151,7 +151,7 @@ test('a deployment that fails: its twin is passed over, another model at the sam
   assert.equal(first.failures.at(-1)?.nextTarget, 2)
 })
 
-test('where all that is left shares what failed, the turn ends with the reason', async (context) => {
+test('if every remaining target shares the failed part, the turn ends with the reason', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', 'openai/second'],
     script: [{ answer: { error: 'payment-required' } }],
@@ -162,7 +162,7 @@ test('where all that is left shares what failed, the turn ends with the reason',
   assert.match(run.error?.detail ?? '', /What to do: /)
 })
 
-test('a token that was renewed and then has no credit is renewed again by its entitlement', async (context) => {
+test('a refreshed token without credit is refreshed again by the entitlement check', async (context) => {
   const flows: Record<string, object> = { nous: {} }
   const place = await openRecoveryFixture(context, {
     chain: ['nous/m'],
@@ -185,7 +185,7 @@ test('a token that was renewed and then has no credit is renewed again by its en
   )
 })
 
-test('connections are renewed once, and not again when the key is changed later', async (context) => {
+test('connections are rebuilt once, and not again when the key changes later', async (context) => {
   const failures = ['unreachable', 'unreachable', 'rate-limited', 'rate-limited'] as const
   let asked = 0
   let renewals = 0

@@ -21,7 +21,7 @@ export type RecoveryFixture = { house: WiredFixture; simulator: Simulator }
 
 export type RecoveryFixtureOptions = Partial<WiredFixtureOptions> & { script?: Script; keys?: SimulatorOptions['keys'] }
 
-/** One simulator that plays every provider that is named, each below the path its protocol has. */
+/** One simulator that serves every provider in the options, each below the path of its protocol. */
 export async function openRecoveryFixture(
   context: TestContext,
   options: RecoveryFixtureOptions = {},
@@ -35,7 +35,7 @@ export async function openRecoveryFixture(
   return { house, simulator }
 }
 
-/** Whoever needs a key has one, unless the test says otherwise. */
+/** Sets a key for a provider that needs one, unless the test sets its own. */
 function giveKey(name: string, environment: NonNullable<RecoveryFixtureOptions['environment']>): void {
   const { needsKey, keyVariables } = findVendor(name)!
   const [variable] = keyVariables
@@ -44,12 +44,12 @@ function giveKey(name: string, environment: NonNullable<RecoveryFixtureOptions['
 
 const pathOf = (provider: string): string => (provider === 'anthropic' || provider === 'gemini' ? '' : '/v1')
 
-/** One turn and all that it left behind. */
+/** One turn with everything it stored and sent. */
 export type ExchangeResult = {
   run: Run
   story: string[]
   failures: AttemptFailed[]
-  /** What the simulator was asked for meanwhile, models and all. */
+  /** The requests that the simulator received during the turn. */
   sent: RequestRecord[]
   before: Message[]
   after: Message[]
@@ -76,7 +76,7 @@ export async function exchange(
 export const allMessages = ({ conversationId, context: serviceContext }: WiredFixture): Promise<Message[]> =>
   listMessages(conversationId, { take: 'newest', limit: 200 }, serviceContext)
 
-/** It was answered with these words, after these failures, and nothing that was said before has changed. */
+/** Asserts the answer's text, the failures before it, and that earlier messages are unchanged. */
 export function assertAnswered(
   { run, story, before, after }: ExchangeResult,
   text: string,
@@ -93,7 +93,7 @@ export function assertAnswered(
   )
 }
 
-/** One question and one answer were added, and nothing else. */
+/** Asserts that exactly one question and one answer were added. */
 export function assertOneExchange({ before, after }: ExchangeResult): void {
   assert.deepEqual(
     after.slice(before.length).map(({ body }) => body.role),

@@ -19,11 +19,11 @@ import type { RemedyScenario } from './remedy-scenario.ts'
 const HELLO: Reply = { text: 'Hello.' }
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
 
-/** Remedies that send another copy of the same request. What is stored is sent again as it was by the next turn. */
+/** Remedies that send a changed copy of the request. The next turn sends the stored messages unchanged again. */
 export const REQUEST_REMEDIES: RemedyScenario[] = [
   {
     remedy: 'strip-signatures',
-    promise: 'thoughts whose signature is refused are left out of the copy, and are sent again by the next turn',
+    promise: 'reasoning with a rejected signature is left out of the copy, and the next turn sends it again',
     play: (context) =>
       playThought(context, {
         chain: [CLAUDE],
@@ -35,7 +35,7 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'drop-encrypted-reasoning',
-    promise: 'encrypted reasoning that cannot be read is left out of the copy, and is sent again by the next turn',
+    promise: 'encrypted reasoning that the provider rejects is left out of the copy, and the next turn sends it again',
     play: (context) =>
       playThought(context, {
         chain: ['openai-responses/gpt-5'],
@@ -47,7 +47,7 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'shrink-images',
-    promise: 'an image over the stated size is sent smaller, and is stored as large as it came',
+    promise: 'an image over the stated size is scaled down in the copy and stored unchanged',
     async play(context) {
       const image = await largeImage(2_400, 1_200)
       const place = await openRecoveryFixture(context, {
@@ -66,7 +66,7 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'strip-images',
-    promise: 'an image nobody can read is left out of the copy with a note in its place',
+    promise: 'a rejected image is left out of the copy, with a note in its place',
     async play(context) {
       const image = await largeImage(40, 20)
       const place = await openRecoveryFixture(context, {
@@ -86,7 +86,7 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'text-only-results',
-    promise: 'a model that takes no images in results gets text, also in the next turn and after a restart',
+    promise: 'a model without images in tool results gets text, also in the next turn and after a restart',
     async play(context) {
       const image = await largeImage(40, 20)
       const camera = tool('camera', () => ({ status: 'success', output: 'A picture.', images: [image] }))
@@ -114,7 +114,8 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'drop-long-context-beta',
-    promise: 'an account without the long context is asked without the beta, and with it again by the next turn',
+    promise:
+      'an account without the long context gets a request without the beta header, and the next turn sends it again',
     async play(context) {
       const beta = (request: RequestRecord) => String(request.headers['anthropic-beta'] ?? '').includes('context-1m')
       const place = await openRecoveryFixture(context, {
@@ -135,7 +136,7 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'relax-schemas',
-    promise: 'a server whose grammar cannot express a schema gets a looser copy of it',
+    promise: 'a server that cannot express a schema as a grammar gets a relaxed copy of it',
     async play(context) {
       const inputSchema = { type: 'object', properties: { code: { type: 'string', pattern: '^[A-Z]{3}$' } } }
       const strict = (request: RequestRecord) => bodyText(request).includes('^[A-Z]{3}$')
@@ -155,7 +156,7 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'cap-output',
-    promise: 'where the provider says how many tokens are left, so many are asked for',
+    promise: 'the output cap is lowered to the tokens that the provider says are left',
     async play(context) {
       const place = await openRecoveryFixture(context, {
         chain: [CLAUDE],
@@ -206,7 +207,7 @@ async function playThought(context: Parameters<RemedyScenario['play']>[0], plot:
   assert.deepEqual(third.sent.map(plot.has), [true], 'the thought is still in the history')
 }
 
-/** Noise, so that it cannot be packed: about three bytes a pixel. */
+/** Noise, so that it cannot be compressed: about three bytes a pixel. */
 async function largeImage(width: number, height: number): Promise<ImagePart> {
   const noise = { type: 'gaussian' as const, mean: 128, sigma: 30 }
   const data = await sharp({ create: { width, height, channels: 3, background: '#888', noise } })

@@ -7,12 +7,12 @@ import type { Reply } from '../../src/simulator/script.ts'
 import type { RecoveryFixture } from './fixture-recovery.ts'
 import { exchange, openRecoveryFixture } from './fixture-recovery.ts'
 
-// A secret goes into its request and nowhere else, whatever the provider says back.
+// A secret is in its request and nowhere else, even if the provider repeats it.
 
 const HELLO: Reply = { text: 'Hello.' }
 const KEYS = ['sk-proj-Abcdefghijklmnopqrstuvwx0123456789', 'a plain word of ours'.replaceAll(' ', '-')]
 
-/** Providers that repeat the key in what they say. */
+/** Errors in which a provider repeats the key. */
 const ECHOES = [
   (key: string) => ({ error: 'invalid-key' as const, message: `Incorrect API key provided: ${key}.` }),
   (key: string) => ({ error: 'rate-limit' as const, message: `Rate limit reached for key ${key}.` }),
@@ -47,7 +47,7 @@ for (const [at, key] of KEYS.entries())
       assertNotOnDisk(place, key)
     })
 
-test('a token and its refresh token are in no file of the home in clear', async (context) => {
+test('no file of the home contains a token or refresh token in plain text', async (context) => {
   const place = await openRecoveryFixture(context, {
     environment: { OPENAI_API_KEY: '' },
     script: [{ when: { key: 'access-1' }, answer: { error: 'expired' } }, { answer: HELLO }],

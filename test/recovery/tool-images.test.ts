@@ -8,7 +8,7 @@ const DOT = {
   source: { mediaType: 'image/gif', data: 'R0lGODlhAQABAAAAACw=' },
 }
 
-test('images of a tool reach the model, also beside an output that is too long to be shown whole', async (context) => {
+test('images of a tool result reach the model, also beside a truncated output', async (context) => {
   const camera = tool('camera', () => ({ status: 'success', output: 'a long description', images: [DOT] }), {
     outputLimit: 6,
   })

@@ -6,14 +6,14 @@ import type { Reply } from '../../src/simulator/script.ts'
 import { simulatorFixture } from '../simulator/fixture-simulator.ts'
 import { assertAnswered, bodyText, exchange, modelsOf, openRecoveryFixture } from './fixture-recovery.ts'
 
-// Fallback lasts for a turn. Nothing of it is on the agent or in a client, so there is nothing to restore: the next turn
-// asks the primary with the whole chain, its own window, limits, headers and caching policy.
+// Failover lasts for one turn. It changes neither the agent nor a client, so there is nothing to restore: the next turn
+// calls the primary with the whole chain, its own window, limits, headers and caching policy.
 
 const HELLO: Reply = { text: 'Hello.' }
 const LONG = 'Many words. '.repeat(600)
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
 
-test('a run keeps the chain it was accepted with, primary first, whatever becomes of it', async (context) => {
+test('a run keeps the chain it was accepted with, primary first, after any failover', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE, 'custom/third'],
     script: [{ when: { model: 'first' }, answer: { error: 'model-not-found' } }, { answer: HELLO }],
@@ -26,7 +26,7 @@ test('a run keeps the chain it was accepted with, primary first, whatever become
   assert.deepEqual(agent, place.house.agent, 'nothing on the agent changed')
 })
 
-test('a turn without a fallback leaves the next one just as it was', async (context) => {
+test('a turn without failover does not change the next one', async (context) => {
   const place = await openRecoveryFixture(context, { chain: ['openai/first', CLAUDE], script: [{ answer: HELLO }] })
   const first = await exchange(place, 'one')
   const second = await exchange(place, 'one')
@@ -35,7 +35,7 @@ test('a turn without a fallback leaves the next one just as it was', async (cont
   assert.deepEqual(modelsOf([...first.sent, ...second.sent]), ['first', 'first'])
 })
 
-test('the next turn asks the model and the provider of the primary again', async (context) => {
+test('the next turn calls the model and provider of the primary again', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     script: [{ when: { model: 'first' }, times: 1, answer: { error: 'payment-required' } }, { answer: HELLO }],
@@ -50,7 +50,7 @@ test('the next turn asks the model and the provider of the primary again', async
   )
 })
 
-test('the next turn has the whole chain before it, however far the last one went', async (context) => {
+test('the next turn has the whole chain again, however far the last one failed over', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE, 'custom/third'],
     script: [
@@ -106,7 +106,7 @@ test('the next turn has the caching policy and the headers of the primary, and t
   assert.deepEqual(sent.map(versioned), [true, false, true])
 })
 
-test('a fallback no provider serves is a failed attempt, and the one after it answers', async (context) => {
+test('a fallback without a provider is a failed attempt, and the next target answers', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', 'nobody/model', CLAUDE],
     script: [{ when: { model: 'first' }, answer: { error: 'model-not-found' } }, { answer: HELLO }],
@@ -115,7 +115,7 @@ test('a fallback no provider serves is a failed attempt, and the one after it an
   assert.deepEqual(place.house.faults, [])
 })
 
-test('a fallback whose address is no address is a failed attempt, and the one after it answers', async (context) => {
+test('a fallback with an invalid URL is a failed attempt, and the next target answers', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['openai/first', 'custom/second', CLAUDE],
     providers: { custom: { base_url: 'not an address' } },
@@ -127,7 +127,7 @@ test('a fallback whose address is no address is a failed attempt, and the one af
   assert.deepEqual(place.house.faults, [])
 })
 
-test('a primary whose address is no address does not stop its chain, in this turn or in the next', async (context) => {
+test('a primary with an invalid URL fails over, in this turn and in the next', async (context) => {
   const place = await openRecoveryFixture(context, {
     chain: ['custom/first', CLAUDE],
     providers: { custom: { base_url: 'not an address' } },
@@ -139,7 +139,7 @@ test('a primary whose address is no address does not stop its chain, in this tur
   }
 })
 
-test('a client that throws where it should stream has failed its attempt, not the run', async (context) => {
+test('a provider client that throws fails the attempt, not the run', async (context) => {
   const broken: ModelProvider = {
     stream() {
       throw new Error('the client could not be built')
@@ -156,7 +156,7 @@ test('a client that throws where it should stream has failed its attempt, not th
   assert.deepEqual(place.house.faults, [])
 })
 
-test('the full cycle: a primary that dies in mid-stream is answered for by its fallback, and asked first by the next turn', async (context) => {
+test('the full cycle: a primary that dies in mid-stream fails over to its fallback, and the next turn calls it first', async (context) => {
   const dying: Reply = {
     text: 'Half of an answer that',
     pace: { charactersPerChunk: 4 },

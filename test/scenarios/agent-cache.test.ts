@@ -7,7 +7,7 @@ import { success } from '../../src/tools/define-tool.ts'
 import { type HomeFixtureOptions, openHomeFixture } from '../harness/fixture-home.ts'
 import { tool } from '../harness/tools.ts'
 
-// What is kept between turns saves reading and nothing else: whatever is kept or not, a model is told the very same.
+// The cache between turns only saves reads: a request is the same with a cache hit and with a miss.
 
 const SCRIPT = scriptOf({ calls: [{ tool: 'look', input: {} }] }, { text: 'A tree.' })
 
@@ -28,7 +28,7 @@ async function openFixtureWith(context: TestContext, options: HomeFixtureOptions
   return { house, reads: () => reads }
 }
 
-test('the second turn of a warm conversation reads nothing of its history again', async (context) => {
+test('the second turn of a cached conversation does not read its history again', async (context) => {
   const { house, reads } = await openFixtureWith(context)
   await house.ask('one')
   const before = reads()
@@ -42,7 +42,7 @@ test('the second turn of a warm conversation reads nothing of its history again'
   )
 })
 
-test('with room for none, one or all conversations every request is the same, byte for byte', async (context) => {
+test('every request is the same, byte for byte, with room for no, one or all conversations in the cache', async (context) => {
   const requests: string[] = []
   for (const cacheEntries of [0, 1, 128]) {
     const { house } = await openFixtureWith(context, { cacheEntries })
@@ -53,7 +53,7 @@ test('with room for none, one or all conversations every request is the same, by
   assert.equal(requests[2], requests[0])
 })
 
-test('a conversation that comes back after a crash is told what a warm one would have been', async (context) => {
+test('after a crash a conversation sends the same request as a cached one', async (context) => {
   const { house, reads } = await openFixtureWith(context)
   await house.ask('one')
   await house.crash()
@@ -67,7 +67,7 @@ test('a conversation that comes back after a crash is told what a warm one would
   assert.deepEqual(later.messages.slice(0, first.messages.length), first.messages)
 })
 
-test('a conversation that was begun anew is not told its past, however warm it was', async (context) => {
+test('after a reset a cached conversation sends no earlier messages', async (context) => {
   const { house } = await openFixtureWith(context)
   await house.ask('one')
   const { agent, conversationId } = house
@@ -77,7 +77,7 @@ test('a conversation that was begun anew is not told its past, however warm it w
   assert.ok(!told.includes('"one"') && told.includes('"two"'), told)
 })
 
-test('a turn that failed leaves nothing warm behind', async (context) => {
+test('a failed turn leaves no cache entry', async (context) => {
   let isBroken = true
   const script = () => (isBroken ? scriptOf({ fail: { kind: 'auth-rejected', detail: 'no' } }) : SCRIPT)
   const { house } = await openFixtureWith(context, { script })

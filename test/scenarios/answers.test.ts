@@ -10,11 +10,11 @@ import { calls, fails, nothing, queueModel, says, thinks } from '../harness/queu
 import { tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
-// What a model says may be half, empty, or not to be carried out. None of it is invented, doubled or run.
+// An answer may be truncated, empty or impossible to run. No text is invented or doubled, and no such call runs.
 
 type Cast = HomeFixtureOptions & { other?: Part[][] }
 
-/** `other`: what the fallback says. */
+/** `other`: the answers of the fallback. */
 async function openFixtureWith(context: TestContext, answers: Part[][], { other, ...options }: Cast = {}) {
   const clock = newVirtualClock()
   const model = queueModel(answers)
@@ -30,7 +30,7 @@ async function openFixtureWith(context: TestContext, answers: Part[][], { other,
 const assistantTexts = (messages: readonly { body: MessageBody }[]): string[] =>
   messages.flatMap(({ body }) => (body.role === 'assistant' ? [textOf(body.content)] : []))
 
-/** What somebody who watched has on the screen at the end. */
+/** The texts on a subscriber's screen at the end. */
 function screenOf(chunks: Chunk[]): string[] {
   const texts = new Map<string, string>()
   for (const chunk of chunks) {
@@ -40,7 +40,7 @@ function screenOf(chunks: Chunk[]): string[] {
   return [...texts.values()]
 }
 
-test('text that reaches the output limit is continued and is one message with its rest', async (context) => {
+test('text that reaches the output limit is continued and becomes one message with its rest', async (context) => {
   const { house, model, ask } = await openFixtureWith(context, [
     says('One, two, ', { finish: 'length' }),
     says('three, ', { finish: 'length' }),
@@ -57,7 +57,7 @@ test('text that reaches the output limit is continued and is one message with it
   assertValidHistory(await house.messages())
 })
 
-test('text that is still not whole after three continuations is kept, and the run says so', async (context) => {
+test('text that is still truncated after three continuations is kept, and the run reports it', async (context) => {
   const { house, model, ask } = await openFixtureWith(context, [says('and ', { finish: 'length' })])
   const run = await ask('go on for ever')
   assert.equal(run.stopReason, 'max_tokens_exceeded')
@@ -65,14 +65,14 @@ test('text that is still not whole after three continuations is kept, and the ru
   assert.deepEqual(assistantTexts(await house.messages()), ['and and and and '])
 })
 
-test('a process that dies between two continuations goes on with what was said, told once', async (context) => {
+test('after a death between two continuations the text continues and is streamed once', async (context) => {
   const { house, model, clock } = await openFixtureWith(context, [
     says('One, ', { finish: 'length' }),
     fails('overloaded'),
     says('two.'),
   ])
   const runId = await house.send('count')
-  // It waits after the second attempt, on a clock that stands still.
+  // It waits after the second attempt, on a stopped clock.
   while (model.requests.length < 2) await clock.settle()
   await clock.settle()
   await house.crash()
@@ -83,14 +83,14 @@ test('a process that dies between two continuations goes on with what was said, 
   assert.deepEqual(screenOf(await house.chunks(runId)), ['One, two.'])
 })
 
-test('when a continuation fails for good, what was said before it stays', async (context) => {
+test('when a continuation fails finally, the text before it stays', async (context) => {
   const { house, ask } = await openFixtureWith(context, [says('One, ', { finish: 'length' }), fails('invalid-request')])
   const run = await ask('count')
   assert.equal(run.status, 'failed')
   assert.deepEqual(assistantTexts(await house.messages()), ['One, '])
 })
 
-test('another model does not continue the text of the one that failed: it begins anew', async (context) => {
+test('after a failover the next model does not continue the text but starts a new answer', async (context) => {
   const { house, ask } = await openFixtureWith(
     context,
     [says('Half an ', { finish: 'length' }), fails('quota-exhausted')],
@@ -103,7 +103,7 @@ test('another model does not continue the text of the one that failed: it begins
   assert.deepEqual(screenOf(await house.chunks(run.id)), ['A whole answer.'])
 })
 
-test('a tool call that reaches the output limit is asked for again with more room, and never run', async (context) => {
+test('a tool call that reaches the output limit is requested again with a higher limit, and never run', async (context) => {
   const ran: unknown[] = []
   const erase = tool('erase', (input) => {
     ran.push(input)
@@ -120,7 +120,7 @@ test('a tool call that reaches the output limit is asked for again with more roo
   assert.ok(model.requests[1]!.outputCap! > (model.requests[0]!.outputCap ?? 0))
 })
 
-test('an empty answer is asked for again in words that are in no history', async (context) => {
+test('after an empty answer the model is prompted again, and the prompt is not in the history', async (context) => {
   const { house, model, ask } = await openFixtureWith(context, [nothing, says('Here I am.')])
   const run = await ask('hello')
   assert.equal(run.stopReason, 'end_turn')
@@ -129,7 +129,7 @@ test('an empty answer is asked for again in words that are in no history', async
   assert.deepEqual(texts, ['hello', 'Here I am.'])
 })
 
-test('a model that only thinks is asked again and in the end given up, with no invented text', async (context) => {
+test('a model that sends only reasoning is prompted again and then given up, without invented text', async (context) => {
   const { house, ask } = await openFixtureWith(context, [thinks('hm')])
   const run = await ask('hello')
   assert.equal(run.stopReason, 'invalid_llm_response')
@@ -137,7 +137,7 @@ test('a model that only thinks is asked again and in the end given up, with no i
   assert.deepEqual(await house.messages(), [])
 })
 
-test('three answers in a row with calls that cannot run end the turn; the model was told each time', async (context) => {
+test('three answers in a row with calls that cannot run end the turn; each time the model gets the reason', async (context) => {
   const { house, model, ask } = await openFixtureWith(context, [calls('no_such_tool', '{}')])
   const run = await ask('go')
   assert.equal(run.stopReason, 'invalid_tool_call')
@@ -159,7 +159,7 @@ test('a call that can run between two that cannot clears the count', async (cont
   assert.equal((await ask('go')).stopReason, 'end_turn')
 })
 
-test('a refusal is recorded and another model is asked', async (context) => {
+test('a refusal is recorded and the turn fails over', async (context) => {
   const { house, ask } = await openFixtureWith(context, [fails('content-refused')], { other: [says('Of course.')] })
   const run = await ask('help me')
   assert.equal(run.stopReason, 'end_turn')
@@ -167,7 +167,7 @@ test('a refusal is recorded and another model is asked', async (context) => {
   assert.ok(failed?.type === 'attempt-failed' && failed.failure.kind === 'content-refused')
 })
 
-/** One answer with several calls, as a server may number and name them. */
+/** One answer with several calls, with ids as the server sends them. */
 const rawCalls = (...raw: { callId: string; json: string }[]): Part[] => [
   ...raw.flatMap(({ callId, json }, index): Part[] => [
     { type: 'call-start', index, callId, tool: 'note' },
@@ -212,7 +212,7 @@ const ECHOES: [what: string, calls: { callId: string; json: string }[], runs: nu
 ]
 
 for (const [what, sent, runs] of ECHOES)
-  test(`${what}, whatever the server makes of ids`, async (context) => {
+  test(`${what}, with any ids from the server`, async (context) => {
     const ran: unknown[] = []
     const note = tool('note', (input) => {
       ran.push(input)

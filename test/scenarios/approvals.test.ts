@@ -11,7 +11,7 @@ import { assertValidHistory, type HomeFixture, openHomeFixture } from '../harnes
 import { gate, tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
-// A person is asked once, for one exact call, for as long as it takes; nothing waits in memory.
+// An approval is requested once, for one exact call, without a time limit in memory: a waiting run is only stored.
 
 const ran: string[] = []
 const remember =
@@ -54,7 +54,7 @@ const statuses = async (house: HomeFixture) =>
     body.role === 'tool' ? body.outcomes.map(({ callId, status }) => `${callId} ${status}`) : [],
   )
 
-test('several pending calls: the approved and the unguarded run in order, the denied one is told why', async (context) => {
+test('several pending calls: approved and unguarded ones run in order, the denied one has the reason as result', async (context) => {
   const { house, run } = await waitingHouse(context)
   const next = await answer(house, run.id, [
     { callId: 'c', verdict: 'deny', reason: 'too dangerous' },
@@ -99,7 +99,7 @@ test('a partial answer, an unknown call and other arguments are refused and chan
   assert.deepEqual(ran, [])
 })
 
-test('a message while an approval is open is refused with the pending ids', async (context) => {
+test('a message while an approval is pending is refused with the pending ids', async (context) => {
   const { house, run } = await waitingHouse(context)
   for (const policy of ['reject', 'enqueue', 'interrupt', 'steer'] as const)
     await assert.rejects(house.send('hello', { policy }), (problem: Problem) => {
@@ -111,7 +111,7 @@ test('a message while an approval is open is refused with the pending ids', asyn
     })
 })
 
-test('a pending approval survives a crash, is listed, and nothing is asked of a person twice', async (context) => {
+test('a pending approval survives a crash, is listed, and is not requested twice', async (context) => {
   const { house, run } = await waitingHouse(context)
   await house.restart()
   const [pending] = await listApprovals(house.context)
@@ -129,7 +129,7 @@ test('a pending approval survives a crash, is listed, and nothing is asked of a 
   assert.equal(house.requests.length, 2, 'the model was not asked again for what it had said')
 })
 
-test('a crash right after the answer was accepted: the next process carries it out, once', async (context) => {
+test('after a crash right after the answer was accepted the next process runs the call once', async (context) => {
   const reached = gate()
   let attempts = 0
   const bash = tool(
@@ -168,7 +168,7 @@ test('a repeated answer attaches to the run the first one opened', async (contex
   assert.deepEqual(ran, ['bash a', 'print b', 'bash c'])
 })
 
-test('an answer repeated after its run was cancelled lets the model go on and runs no tool again', async (context) => {
+test('an answer repeated after its run was cancelled lets the model continue and runs no tool again', async (context) => {
   const started = gate()
   let runs = 0
   const bash = tool(
@@ -197,7 +197,7 @@ test('an answer repeated after its run was cancelled lets the model go on and ru
   assertValidHistory(await house.messages())
 })
 
-test('an approval nobody answers expires: every call is denied and the conversation is usable', async (context) => {
+test('an approval without an answer expires: every call is denied and the conversation is usable', async (context) => {
   const clock = newVirtualClock()
   const { house, run } = await waitingHouse(context, {
     clock,
@@ -217,7 +217,7 @@ test('an approval nobody answers expires: every call is denied and the conversat
   assert.deepEqual(ran, [])
 })
 
-test('an unattended run never waits: guarded calls are denied and the turn goes on', async (context) => {
+test('an unattended run never waits: calls that need approval are denied and the turn continues', async (context) => {
   ran.length = 0
   const house = await openHomeFixture(context, { tools: [guarded(), free()], script: MIXED })
   const run = await house.ask('do three things', { onGuarded: 'deny' })
@@ -226,7 +226,7 @@ test('an unattended run never waits: guarded calls are denied and the turn goes 
   assert.deepEqual(await statuses(house), ['a denied', 'b success', 'c denied'])
 })
 
-test('a result a client computed itself is recorded as given', async (context) => {
+test('a result computed by the client is recorded unchanged', async (context) => {
   const { house, run } = await waitingHouse(context)
   const next = await answer(house, run.id, [
     { callId: 'a', verdict: 'result', status: 'success', output: 'from the client' },
@@ -237,7 +237,7 @@ test('a result a client computed itself is recorded as given', async (context) =
   assert.deepEqual(await statuses(house), ['a success', 'b success', 'c error'])
 })
 
-test('the run that carries out an approval goes before messages that were already waiting', async (context) => {
+test('the run that continues after an approval goes before messages that were already queued', async (context) => {
   const mayAnswer = gate()
   const house = await openHomeFixture(context, {
     tools: [guarded(), free(), tool('hold', () => mayAnswer.promise.then(() => success('held')))],

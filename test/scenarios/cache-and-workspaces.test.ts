@@ -18,7 +18,7 @@ import { openTurns, processIn } from '../workspaces/fixture-turns.ts'
 import { openWorkspaceApp, type WorkspaceApp } from '../workspaces/fixture-workspace-app.ts'
 import { until } from '../workspaces/fixture-workspaces.ts'
 
-// What a warm agent is let go of for (room, hours) is nothing to the workspace of its conversation; what ends the
+// Evicting a conversation from the cache (limit, idle time) does not touch its workspace; deleting or resetting the
 // conversation ends both.
 
 const skip = missingProgram('bwrap')
@@ -26,7 +26,7 @@ const skip = missingProgram('bwrap')
 const PLACE = 'mkdir -p deep/er; cd deep/er; export WORD=kept'
 const WORK = 'echo began; while :; do echo on; sleep 0.05; done'
 
-/** An agent with a workspace in which something runs, whose warm past can be let go of as after hours of silence. */
+/** An agent whose workspace has a running process, and whose cache entry can be evicted as after hours of silence. */
 async function leftAlone(context: TestContext) {
   const time = { ahead: 0 }
   const clock = { ...realClock, monotonic: () => realClock.monotonic() + time.ahead }
@@ -39,16 +39,16 @@ async function leftAlone(context: TestContext) {
     time.ahead = 3_600_001
     assert.equal(warm.sweep(), 1)
     assert.equal(warm.state().entries, 0)
-    // Only for the sweep: to the engine an hour without a heartbeat is a dead worker.
+    // Only for the sweep: the engine would treat an hour without a heartbeat as a dead worker.
     time.ahead = 0
   }
   const folder = (await turns.workspaces.peek(turns.house.conversationId))!.folder
-  /** Who keeps the workspace: the first process of its sandbox. */
+  /** The first process of the workspace's sandbox. */
   const keeper = () => readFileSync(join(folder, 'supervisor.json'), 'utf8')
   return { turns, workspace, processId, evict, warm, keeper }
 }
 
-test('letting go of a warm agent ends no process: it works on while nobody keeps its agent', {
+test('an eviction ends no process: it keeps running without a cache entry', {
   skip,
 }, async (context) => {
   const { workspace, processId, evict, keeper } = await leftAlone(context)
@@ -63,7 +63,7 @@ test('letting go of a warm agent ends no process: it works on while nobody keeps
   assert.equal(keeper(), before)
 })
 
-test('letting go of a warm agent touches no terminal: folder, environment and files are as they were', {
+test('an eviction does not change the terminal: folder, environment and files stay', {
   skip,
 }, async (context) => {
   const { turns, evict } = await leftAlone(context)
@@ -72,7 +72,7 @@ test('letting go of a warm agent touches no terminal: folder, environment and fi
   assert.match((await turns.shell('pwd; echo $WORD; cat file')).output, /^\/workspace\/deep\/er\nkept\ntext\n/)
 })
 
-test('after hours of silence the same conversation finds its words, its terminal and its process; only its warmth is new', {
+test('after hours of silence a conversation has its history, terminal and process; only the cache entry is new', {
   skip,
 }, async (context) => {
   const { turns, processId, evict, warm, keeper } = await leftAlone(context)
@@ -97,7 +97,7 @@ test('after hours of silence the same conversation finds its words, its terminal
   assert.deepEqual([warm.state().misses.absent, keeper()], [misses + 1, before])
 })
 
-test('a conversation holds no connection to its provider: many share those of one, and none is left with the last', async (context) => {
+test('conversations share the connections of a provider, and none is left after the last', async (context) => {
   const { house } = await openRecoveryFixture(context)
   const open = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
   const none = open()
@@ -111,7 +111,7 @@ test('a conversation holds no connection to its provider: many share those of on
   assert.equal(open(), one)
   await house.context.deps.models.find('openai')!.renewConnections!()
   await until(() => open() <= one - 1)
-  // Whoever is warm was let go of nothing it needs: the next turn has a new one.
+  // A cached conversation needs no open connection: its next turn opens a new one.
   assert.equal((await house.ask('two')).stopReason, 'end_turn')
 })
 
@@ -132,7 +132,7 @@ async function anotherIn({ agent, app, wait, outcomes }: WorkspaceApp): Promise<
   }
 }
 
-test('room for one agent only ends nothing; deleting a conversation ends its processes and removes its workspace', {
+test('an eviction at the limit ends no process; deleting a conversation ends its processes and removes its workspace', {
   skip,
 }, async (context) => {
   const opened = await openWorkspaceApp(context, { environment: { HOLDFAST_CACHE_ENTRIES: '1' } })
@@ -152,7 +152,7 @@ test('room for one agent only ends nothing; deleting a conversation ends its pro
   assert.equal((await (await workspaces.find(soft.conversationId))!.process(left))?.ending, undefined)
 })
 
-test('a conversation that begins anew has its processes ended and keeps its files; others keep both', {
+test('a reset ends the processes of its conversation and keeps its files; other conversations keep both', {
   skip,
 }, async (context) => {
   const opened = await openWorkspaceApp(context)

@@ -15,7 +15,7 @@ import { exchange, openRecoveryFixture } from '../recovery/fixture-recovery.ts'
 
 const SCRIPT = scriptOf({ calls: [{ tool: 'look', input: {} }] }, { text: 'A tree.' })
 
-/** A house that counts how often a conversation is read, whose clock can be moved, and that has many conversations. */
+/** A fixture with many conversations that counts history reads and whose clock can be moved. */
 async function cacheHouse(context: TestContext, options: HomeFixtureOptions = {}) {
   let reads = 0
   const wrapStore = (store: Store): Store => ({
@@ -33,7 +33,7 @@ async function cacheHouse(context: TestContext, options: HomeFixtureOptions = {}
   const tools = [tool('look', () => success('a tree')), tool('listen', () => success('a bird'))]
   const house = await openHomeFixture(context, { script: SCRIPT, tools, wrapStore, clock, ...options })
   const state = () => house.context.deps.historyCache!.state()
-  /** Whether the turn had to read what was said before. */
+  /** Whether the turn had to read the history. */
   async function isCold(more: Parameters<typeof house.ask>[1] = {}): Promise<boolean> {
     const before = reads
     assert.equal((await house.ask('again', more)).stopReason, 'end_turn')
@@ -47,7 +47,7 @@ async function cacheHouse(context: TestContext, options: HomeFixtureOptions = {}
   return { house, state, isCold, conversations, time }
 }
 
-test('another model, another provider or another toolset is met with nothing that was kept, once', async (context) => {
+test('another model, provider or toolset is a cache miss, once', async (context) => {
   const other = newScriptedProvider({ clock: { sleep: async () => {} }, scriptFor: () => SCRIPT })
   const { house, isCold, state } = await cacheHouse(context, { providers: () => ({ other }) })
   await house.ask('one')
@@ -67,7 +67,7 @@ test('another model, another provider or another toolset is met with nothing tha
   assert.equal(state().misses.stale, changes.length)
 })
 
-test('what is wished for one turn alone, and whoever watches it, leaves the conversation warm', async (context) => {
+test('settings for one turn and subscribers do not invalidate the cache entry', async (context) => {
   const { house, isCold } = await cacheHouse(context)
   await house.ask('one')
   const { system } = house.requests[0]!
@@ -82,7 +82,7 @@ test('what is wished for one turn alone, and whoever watches it, leaves the conv
   assert.equal(house.requests.at(-1)!.system, system)
 })
 
-test('a key that is exchanged for one with the same beginning is used, whole, with the next request', async (context) => {
+test('a key replaced by one with the same prefix is used with the next request', async (context) => {
   const environment: Record<string, string> = { OPENAI_API_KEY: 'eyJhbGci.token-for-account-a' }
   const { house, simulator } = await openRecoveryFixture(context, { environment })
   const first = await exchange({ house, simulator }, 'one')
@@ -91,11 +91,11 @@ test('a key that is exchanged for one with the same beginning is used, whole, wi
   const keysIn = ({ sent }: typeof first) => sent.map(({ key }) => key)
   assert.deepEqual(keysIn(first), ['eyJhbGci.token-for-account-a'])
   assert.deepEqual(keysIn(second), ['eyJhbGci.token-for-account-b'])
-  // What was kept is what was said: no key is in it, so it is of use with the new one.
+  // The cache holds messages and no key, so its entry is valid with the new key.
   assert.equal(house.context.deps.historyCache!.state().hits, 1)
 })
 
-test('a conversation that begins anew takes no other with it', async (context) => {
+test('a reset conversation does not evict others', async (context) => {
   const { house, isCold, conversations } = await cacheHouse(context)
   const [one, other] = (await conversations(2)) as [ConversationId, ConversationId]
   for (const conversationId of [one, other]) await house.ask('first', { conversationId })
@@ -104,7 +104,7 @@ test('a conversation that begins anew takes no other with it', async (context) =
   assert.equal(await isCold({ conversationId: one }), true)
 })
 
-test('one more than there is room for sends the oldest away, who comes back to the same answers', async (context) => {
+test('one conversation above the limit evicts the least recently used, which later gets the same answers', async (context) => {
   const { house, state, isCold, conversations } = await cacheHouse(context, { cacheEntries: 8 })
   const all = await conversations(9)
   for (const conversationId of all) await house.ask(`I am ${conversationId}`, { conversationId })
@@ -116,7 +116,7 @@ test('one more than there is room for sends the oldest away, who comes back to t
   assert.equal(await isCold({ conversationId: all[0]! }), false)
 })
 
-test('conversations in a turn are let go of by nothing: neither by others, nor by the hours', async (context) => {
+test('conversations in a turn are not evicted, neither by the limit nor by idle time', async (context) => {
   const held = gate()
   let waiting = 0
   const wait = tool('look', async () => {
@@ -139,14 +139,14 @@ test('conversations in a turn are let go of by nothing: neither by others, nor b
   assert.deepEqual([state().entries, state().active.toSorted()], [5, busy.toSorted()])
   time.ahead = 2 * 3_600_000
   assert.equal(house.context.deps.historyCache!.sweep(), 1)
-  // Only for the sweep: to the engine hours without a heartbeat are a dead worker.
+  // Only for the sweep: the engine would treat hours without a heartbeat as a dead worker.
   time.ahead = 0
   held.open()
   for (const runId of runs) assert.equal((await house.wait(runId)).stopReason, 'end_turn')
   assert.deepEqual([state().entries, state().active], [4, []])
 })
 
-test('many turns at once settle at exactly what there is room for, and each has its own answer', async (context) => {
+test('many concurrent turns end with exactly the limit of entries, and each has its own answer', async (context) => {
   const { house, state, conversations } = await cacheHouse(context, { cacheEntries: 8, maxRunning: 16 })
   const all = await conversations(40)
   const runs = await Promise.all(all.map((conversationId) => house.ask(`I am ${conversationId}`, { conversationId })))
@@ -159,7 +159,7 @@ test('many turns at once settle at exactly what there is room for, and each has 
     assert.equal(messages.filter(({ role }) => role === 'user').length, 1, 'nobody was told what another said')
 })
 
-test('what nobody spoke to for an hour goes, and is the same when it comes back', async (context) => {
+test('a conversation idle for an hour is evicted and gets the same answers afterwards', async (context) => {
   const { house, state, isCold, time } = await cacheHouse(context)
   await house.ask('one')
   const told = house.requests.at(-1)!

@@ -12,7 +12,7 @@ import { assertValidHistory, type HomeFixture, openHomeFixture } from '../harnes
 import { gate, tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
-// The engine's half of seed 004: cancel at any point gives one terminal state and a conversation that is usable at once.
+// A cancel at any point leads to one terminal state and a conversation that is usable at once.
 
 const outcomesOf = (messages: Message[]) => messages.flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
 
@@ -22,7 +22,7 @@ async function assertUsable(house: HomeFixture) {
   assertValidHistory(await house.messages())
 }
 
-/** Resolves with the text so far once `count` text chunks were seen. */
+/** Resolves with the text so far after `count` text chunks. */
 async function watchText(house: HomeFixture, runId: RunId, count: number): Promise<string> {
   let text = ''
   let seen = 0
@@ -84,7 +84,7 @@ test('text streamed before a cancel is kept as a cut answer, and the run is canc
   assert.equal(kinds.filter((kind) => kind === 'stop_reason').length, 1)
 })
 
-test('without token streaming nobody has read the text of a cancelled answer, so it is dropped and the input stays', async (context) => {
+test('without token streaming the unread text of a cancelled answer is dropped and the input stays', async (context) => {
   const started = gate()
   const house = await openHomeFixture(context, {
     script: () => {
@@ -130,7 +130,7 @@ test('a cancel between steps keeps every completed step and starts nothing more'
   assert.equal(house.requests.length, 1)
 })
 
-test('a cancel during several tools: the running one is told to stop, the ones behind it are denied', async (context) => {
+test('a cancel during several tools aborts the running one and denies the ones behind it', async (context) => {
   const running = gate()
   const aborted = gate()
   const slow = tool('slow', async (_, { signal }) => {
@@ -162,7 +162,7 @@ test('a cancel during several tools: the running one is told to stop, the ones b
   assertValidHistory(await house.messages())
 })
 
-test('a tool that ignores the abort is given up after five seconds, and is never called denied', async (context) => {
+test('a tool that ignores the abort is given up after five seconds, and is never recorded as denied', async (context) => {
   const clock = newVirtualClock()
   const running = gate()
   const deaf = tool('deaf', () => {
@@ -187,7 +187,7 @@ test('a tool that ignores the abort is given up after five seconds, and is never
   assert.match(outcome.output, /cancelled while this call was running/)
 })
 
-test('an abort reaches the provider at once, also one that is deaf to it', async (context) => {
+test('an abort takes effect at once, also with a provider that ignores it', async (context) => {
   const called = gate()
   const deafProvider = {
     stream: async function* () {
@@ -205,7 +205,7 @@ test('an abort reaches the provider at once, also one that is deaf to it', async
 
 const guardedTool = (name: string, work?: () => ReturnType<typeof success>) => tool(name, work, { needsApproval: true })
 
-test('cancelling while an approval is open denies every call, guarded or not, without asking the model', async (context) => {
+test('a cancel while an approval is open denies every call, guarded or not, without calling the model', async (context) => {
   let runs = 0
   const count = () => {
     runs++
@@ -274,7 +274,7 @@ test('after a cancelled approval the agent is not stuck waiting: other tools run
   assertValidHistory(await house.messages())
 })
 
-test('every message of a cancelled run is in the conversation, and the conversation has no other', async (context) => {
+test('the conversation has every message of a cancelled run, and no other', async (context) => {
   const house = await openHomeFixture(context, {
     tools: [guardedTool('bash')],
     script: scriptOf({ calls: [{ tool: 'bash', input: {} }] }),
@@ -317,7 +317,7 @@ test('a cancel after the end leaves the completed run as it is', async (context)
   assert.equal(run.stopReason, 'end_turn')
 })
 
-test('a cancel together with the step limit ends cancelled: the cancel wins', async (context) => {
+test('a cancel at the step limit takes precedence: the run is cancelled', async (context) => {
   const print = tool('print', async () => {
     await cancelRun(runId, house.context)
     return success('printed')
@@ -330,7 +330,7 @@ test('a cancel together with the step limit ends cancelled: the cancel wins', as
   assert.equal((await house.wait(runId)).stopReason, 'cancelled')
 })
 
-test('a cancel and an approval at the same moment: exactly one of them wins, whichever', async (context) => {
+test('of a cancel and an approval at the same moment exactly one takes effect', async (context) => {
   let runs = 0
   const bash = guardedTool('bash', () => {
     runs++
@@ -361,7 +361,7 @@ test('a cancel and an approval at the same moment: exactly one of them wins, whi
   }
 })
 
-test('a cancel accepted while the process dies is honored by the next one', async (context) => {
+test('a cancel accepted while the process dies is completed by the next one', async (context) => {
   const stalled = gate()
   const house = await openHomeFixture(context, {
     script: () => {
@@ -378,7 +378,7 @@ test('a cancel accepted while the process dies is honored by the next one', asyn
   assert.equal(run.stopReason, 'cancelled')
 })
 
-test('a cancel accepted just before a clean stop is carried out by the process that leaves', async (context) => {
+test('a cancel accepted just before a graceful shutdown is completed by the process that stops', async (context) => {
   const stalled = gate()
   const house = await openHomeFixture(context, {
     script: () => {
@@ -397,7 +397,7 @@ test('a cancel accepted just before a clean stop is carried out by the process t
   assert.ok(!events.some((event) => event.type === 'worker-lost'))
 })
 
-test('a cancel that comes while the history is read is followed by no model call', async (context) => {
+test('after a cancel while the history is read there is no model call', async (context) => {
   const reading = gate()
   const mayRead = gate()
   const house = await openHomeFixture(context, { script: scriptOf({ text: 'too late' }) })
@@ -412,7 +412,7 @@ test('a cancel that comes while the history is read is followed by no model call
   const runId = await house.send('hello')
   await reading.promise
   await cancelRun(runId, house.context)
-  // The nudge has aborted the attempt when the log was read again; only then may the history arrive.
+  // The wake-up signal has aborted the attempt when the log is read again; only then may the history arrive.
   await new Promise((resolve) => setTimeout(resolve, 0))
   await house.context.deps.store.events.read(runId, 0)
   mayRead.open()

@@ -12,8 +12,8 @@ import { calls, fails, queueModel, says } from '../harness/queue-model.ts'
 import { tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
-// When a window fills, room is made between steps. Nothing is lost by it, no call is torn from its results, and a summary
-// that fails leaves the transcript as it was.
+// When the context window fills, the conversation is compacted between steps. No message is lost, no call is separated
+// from its results, and a failed summary leaves the context unchanged.
 
 type Cast = HomeFixtureOptions & { facts?: ModelFacts; other?: Part[][] }
 
@@ -40,7 +40,7 @@ const told = (messages: readonly MessageBody[]): string[] =>
 
 const LONG = 'x'.repeat(4_000)
 
-test('a window that has filled up is made room in before the model is asked again', async (context) => {
+test('a full context window is compacted before the next model call', async (context) => {
   const { house, model, ask } = await houseWith(
     context,
     [says(`first ${LONG}`), says(`second ${LONG}`), says('A summary.'), says('third')],
@@ -63,7 +63,7 @@ test('a window that has filled up is made room in before the model is asked agai
   assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
-test('a provider that says the context is too long is asked again with a summary', async (context) => {
+test('after a context overflow the request is sent again with a summary', async (context) => {
   const { model, ask } = await houseWith(context, [
     says(`first ${LONG}`),
     fails('context-overflow'),
@@ -76,7 +76,7 @@ test('a provider that says the context is too long is asked again with a summary
   assert.deepEqual(told(model.requests.at(-1)!.messages), ['summary', 'two'])
 })
 
-test('a summarizer that fails keeps the transcript, and the provider decides', async (context) => {
+test('a failed summary leaves the context unchanged, and the provider decides', async (context) => {
   const { house, model, ask } = await houseWith(context, [
     says(`first ${LONG}`),
     fails('context-overflow'),
@@ -90,7 +90,7 @@ test('a summarizer that fails keeps the transcript, and the provider decides', a
   assert.equal((await house.messages()).length, 4)
 })
 
-test('a summary has its own place in the chain: its fallback does not move the answers', async (context) => {
+test('a summary has its own target in the chain: its failover does not move the answers', async (context) => {
   const { model, second, ask } = await houseWith(
     context,
     [says(`first ${LONG}`), fails('context-overflow'), fails('quota-exhausted'), says('second')],
@@ -103,7 +103,7 @@ test('a summary has its own place in the chain: its fallback does not move the a
   assert.ok(summary?.role === 'summary' && summary.text.includes('A summary by another.'))
 })
 
-test('one long exchange loses its older steps, no call loses its results, and its question is quoted', async (context) => {
+test('in one long exchange older steps are summarized, no call loses its results, and the question is quoted', async (context) => {
   const look = tool('look', () => success(LONG))
   const steps = Array.from({ length: 4 }, () => calls('look', '{}'))
   const { house, model, ask } = await houseWith(
@@ -119,7 +119,7 @@ test('one long exchange loses its older steps, no call loses its results, and it
   assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
-test('compacting for no gain is not done again and again', async (context) => {
+test('a compaction without gain is not repeated', async (context) => {
   const { model, ask } = await houseWith(context, [fails('context-overflow')])
   const run = await ask('hello')
   assert.equal(run.status, 'failed')
@@ -127,7 +127,7 @@ test('compacting for no gain is not done again and again', async (context) => {
   assert.equal(model.requests.length, 1, 'there is nothing to summarize')
 })
 
-test('a process that dies while the summary is written makes it once more, and the history has one', async (context) => {
+test('after a death during the summary it is requested again, and the history has one summary', async (context) => {
   const { house, model, ask } = await houseWith(context, [
     says(`first ${LONG}`),
     fails('context-overflow'),
@@ -143,7 +143,7 @@ test('a process that dies while the summary is written makes it once more, and t
   assert.equal((await house.messages()).filter(({ body }) => body.role === 'summary').length, 1)
 })
 
-test('an explicit compaction takes the conversation as a run does and says what it replaced', async (context) => {
+test('a requested compaction is a run of the conversation and reports what it replaced', async (context) => {
   const { house, change, ask } = await houseWith(context, [says(`first ${LONG}`), says('second'), says('A summary.')])
   await ask('one')
   await ask('two')
@@ -154,7 +154,7 @@ test('an explicit compaction takes the conversation as a run does and says what 
   assert.deepEqual(told((await house.messages()).map(({ body }) => body)), ['two', 'second', 'summary'])
 })
 
-test('a reset shows the model nothing of what was said, and people all of it', async (context) => {
+test('after a reset the model gets no earlier message, and users still see all of them', async (context) => {
   const { house, model, change, ask } = await houseWith(context, [says('first'), says('second')])
   await ask('one')
   assert.equal((await change('reset')).stopReason, 'end_turn')

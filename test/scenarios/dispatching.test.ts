@@ -12,9 +12,9 @@ import { assertValidHistory, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
-// One run at a time per conversation; what a second message does is the sender's choice and never a surprise.
+// One run at a time per conversation; the sender chooses the admission policy of a second message.
 
-/** A house whose first run holds the conversation until the gate opens. */
+/** A fixture whose first run holds the conversation until the gate opens. */
 async function busyHouse(context: Parameters<typeof openHomeFixture>[0]) {
   const mayGoOn = gate()
   const holding = gate()
@@ -41,7 +41,7 @@ async function busyHouse(context: Parameters<typeof openHomeFixture>[0]) {
   return { house, first, mayGoOn, heard }
 }
 
-test('reject: a busy conversation refuses with the run that holds it, and leaves no trace', async (context) => {
+test('reject: a busy conversation refuses the message with the id of its run, and stores nothing', async (context) => {
   const { house, first, mayGoOn } = await busyHouse(context)
   await assert.rejects(house.send('second', { policy: 'reject' }), (problem: Problem) => {
     assert.equal(problem.kind, 'busy')
@@ -54,7 +54,7 @@ test('reject: a busy conversation refuses with the run that holds it, and leaves
   assert.equal(runs.length, 1)
 })
 
-test('enqueue: further inputs wait in order, up to a bound', async (context) => {
+test('enqueue: further inputs wait in order, up to a limit', async (context) => {
   const { house, mayGoOn, heard } = await busyHouse(context)
   const waiting: RunId[] = []
   for (let index = 0; index < MAX_QUEUED_INPUTS; index++) waiting.push(await house.send(`queued ${index}`))
@@ -66,7 +66,7 @@ test('enqueue: further inputs wait in order, up to a bound', async (context) => 
   assertValidHistory(await house.messages())
 })
 
-test('interrupt: the first run is terminal before the second starts', async (context) => {
+test('interrupt: the first run ends before the second starts', async (context) => {
   const { house, first } = await busyHouse(context)
   const second = await house.send('second', { policy: 'interrupt' })
   assert.equal((await house.wait(second)).stopReason, 'end_turn')
@@ -114,7 +114,7 @@ test('a steer with nothing running is an ordinary message', async (context) => {
   assert.equal((await house.ask('hello', { policy: 'steer' })).stopReason, 'end_turn')
 })
 
-test('the same idempotency key is one run; another message under it is a conflict', async (context) => {
+test('the same idempotency key gives one run; another message with it is a conflict', async (context) => {
   const house = await openHomeFixture(context, { script: scriptOf({ text: 'ok' }) })
   const [first, second] = await Promise.all([
     house.send('hello', { idempotencyKey: 'k' }),
@@ -127,7 +127,7 @@ test('the same idempotency key is one run; another message under it is a conflic
   assert.equal((await house.messages()).length, 2)
 })
 
-test('an otid is one run however it is sent, also after the end; another message under it is a conflict', async (context) => {
+test('an otid gives one run in every mode, also after the end; another message with it is a conflict', async (context) => {
   const house = await openHomeFixture(context, { script: scriptOf({ text: 'ok' }) })
   const [first, second] = await Promise.all([house.send('hello', { otid: 'o' }), house.send('hello', { otid: 'o' })])
   assert.equal(first, second)
@@ -139,13 +139,13 @@ test('an otid is one run however it is sent, also after the end; another message
   assert.equal((await house.messages()).length, 2)
 })
 
-test('an empty message is refused and leaves nothing behind', async (context) => {
+test('an empty message is refused and stores nothing', async (context) => {
   const house = await openHomeFixture(context, { script: scriptOf({ text: 'ok' }) })
   await assert.rejects(house.send('   '), { kind: 'invalid' })
   assert.deepEqual(await house.context.deps.store.runs.list(house.context.organizationId, {}, { limit: 10 }), [])
 })
 
-test('no more turns run at once than the process allows, and all of them are served', async (context) => {
+test('no more turns run at once than the limit of the process, and all of them are served', async (context) => {
   let running = 0
   let most = 0
   const threeRun = gate()
@@ -171,7 +171,7 @@ test('no more turns run at once than the process allows, and all of them are ser
   assert.equal(most, 3)
 })
 
-test('a message that arrives while the store is asked for work is not forgotten', async (context) => {
+test('a message that arrives while the dispatcher claims runs is not missed', async (context) => {
   const clock = newVirtualClock()
   const house = await openHomeFixture(context, { clock, maxRunning: 1, script: scriptOf({ text: 'ok' }) })
   await clock.settle()
@@ -181,13 +181,13 @@ test('a message that arrives while the store is asked for work is not forgotten'
   let calls = 0
   const slowClaim: typeof claimNext = async (workerId) => {
     const answer = await claimNext(workerId)
-    // The only place is taken by this very claim, so the message goes to the queue, and says so.
+    // This claim has the only slot, so the message is queued and sends a wake-up signal.
     if (calls++ === 0) arrived.open(await house.send('just now'))
     return answer
   }
   deps.store = { ...deps.store, runs: { ...deps.store.runs, claimNext: slowClaim } }
   house.context.engine!.dispatcher.wake('queue')
-  // No virtual time passes: no heartbeat comes to the rescue.
+  // No virtual time passes, so no heartbeat can find it.
   const run = await house.wait(await arrived.promise)
   assert.equal(run.stopReason, 'end_turn')
 })

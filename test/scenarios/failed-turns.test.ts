@@ -9,7 +9,7 @@ import { assertValidHistory, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
-// Why a run failed is on the run, by one table; what stays in the history follows one rule.
+// A failed run has a stop reason and error type by one table, and one rule decides what stays in the history.
 
 const TABLE: [FailureKind, StopReason, ErrorType][] = [
   ['timeout', 'llm_api_error', 'llm_timeout'],
@@ -46,7 +46,7 @@ for (const [kind, stopReason, errorType] of TABLE) {
   })
 }
 
-test('a fault of our own ends the run error / internal_error and is reported, never left running', async (context) => {
+test('an internal fault ends the run with error / internal_error and is logged; the run is never left running', async (context) => {
   const broken = {
     name: 'broken',
     description: '',
@@ -78,7 +78,7 @@ test('a fault of our own ends the run error / internal_error and is reported, ne
   assertValidHistory(await house.messages())
 })
 
-test('a resent message after a failed turn does not double it', async (context) => {
+test('a message sent again after a failed turn is stored once', async (context) => {
   let attempts = 0
   const house = await openHomeFixture(context, {
     script: () =>
@@ -109,7 +109,7 @@ test('a turn that fails after its first answer keeps everything committed', asyn
   assertValidHistory(await house.messages())
 })
 
-test('text of a failed attempt is followed by a reset and never reaches the history', async (context) => {
+test('text of a failed attempt is reset in the stream and is not in the history', async (context) => {
   const clock = newVirtualClock()
   const house = await openHomeFixture(context, {
     clock,
@@ -142,7 +142,7 @@ test('text of a failed attempt is followed by a reset and never reaches the hist
   assert.deepEqual(answer.body.role === 'assistant' && answer.body.content, [{ type: 'text', text: 'the whole' }])
 })
 
-test('a lost primary is answered by the fallback in the same turn, and the next turn asks the primary first', async (context) => {
+test('a failing primary fails over in the same turn, and the next turn calls the primary first', async (context) => {
   const asked: string[] = []
   const house = await openHomeFixture(context, {
     fallback: ['test/second'],
@@ -177,7 +177,7 @@ test('the step limit ends the turn after the last allowed step, with its results
   assertValidHistory(await house.messages())
 })
 
-test('the time limit stops a model that never ends, and says so', async (context) => {
+test('the time limit stops a model that never ends, and the run reports it', async (context) => {
   const clock = newVirtualClock()
   const house = await openHomeFixture(context, {
     clock,
@@ -193,7 +193,7 @@ test('the time limit stops a model that never ends, and says so', async (context
   assert.equal(run.error?.errorType, 'time_limit')
 })
 
-test('an unknown tool and bad arguments become error results that tell the model what is available', async (context) => {
+test('an unknown tool and bad arguments become error results that name the available tools', async (context) => {
   let runs = 0
   const strict = tool('strict', () => success(`${++runs}`), {
     inputSchema: { type: 'object', properties: { count: { type: 'integer' } }, required: ['count'] },
@@ -225,7 +225,7 @@ test('an unknown tool and bad arguments become error results that tell the model
   assert.equal(runs, 1)
 })
 
-test('repeated and missing call ids still give every call an outcome of its own', async (context) => {
+test('with repeated and missing call ids every call still has its own outcome', async (context) => {
   const house = await openHomeFixture(context, {
     tools: [tool('print')],
     script: scriptOf(
@@ -239,7 +239,7 @@ test('repeated and missing call ids still give every call an outcome of its own'
   assertValidHistory(await house.messages())
 })
 
-test('an output over the limit is cut for the model and kept whole in a file', async (context) => {
+test('an output over the limit is truncated for the model and stored whole in a file', async (context) => {
   const { readFileSync } = await import('node:fs')
   const talkative = tool('talk', () => success('x'.repeat(500)), { outputLimit: 100 })
   const house = await openHomeFixture(context, {
@@ -252,7 +252,7 @@ test('an output over the limit is cut for the model and kept whole in a file', a
   assert.equal(readFileSync(outcome!.spill!, 'utf8').length, 500)
 })
 
-test('a tool over its timeout is told to stop and its answer, if it gives one, is recorded', async (context) => {
+test('a tool over its timeout is aborted, and an answer it still gives is recorded', async (context) => {
   const clock = newVirtualClock()
   const started = gate()
   const slow = tool(

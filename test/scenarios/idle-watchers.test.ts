@@ -13,7 +13,7 @@ import { newVirtualClock } from '../harness/virtual-clock.ts'
 const RUN: RunId = 'run-00000000-0000-4000-8000-000000000001'
 const done: Chunk = { message_type: 'done' }
 
-/** Two processes on one chunk log: one that is watched at, and one that writes. */
+/** Two processes on one chunk log: one with subscribers, and one that writes. */
 async function openLog(context: TestContext) {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-idle-'))
   const clock = newVirtualClock()
@@ -40,7 +40,7 @@ async function openLog(context: TestContext) {
   return { clock, asked, faults, here: newStreams({ chunks, clock, report }), there: opened.chunks }
 }
 
-test('many who watch a silent run ask the store as little as one of them', async (context) => {
+test('many subscribers of a silent run cause no more store reads than one', async (context) => {
   const { clock, asked, faults, here, there } = await openLog(context)
   await there.open(RUN, 1)
   const watching = Array.from({ length: 200 }, async () => {
@@ -55,7 +55,7 @@ test('many who watch a silent run ask the store as little as one of them', async
   assert.ok(asked.heads - before.heads <= 600, `${asked.heads - before.heads} heads in a minute`)
   assert.equal(asked.reads, before.reads)
 
-  // Another process writes: everybody hears of it, and of the end.
+  // Another process writes: every subscriber gets the chunks and the end.
   await there.append([
     { runId: RUN, fence: 1, floor: 0, at: 0, ended: true, chunks: [{ event: 0, body: JSON.stringify(done) }] },
   ])

@@ -8,9 +8,9 @@ import { success } from '../../src/tools/define-tool.ts'
 import { assertValidHistory, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
-// The promises of seed 003: what a tool did, and that it was asked to, is on disk before the next thing happens.
+// Each tool call and each result is on disk before the next step starts.
 
-/** What is committed right now, as another process would see it. */
+/** The committed state, as another process sees it. */
 function onDisk(home: string) {
   const database = new DatabaseSync(join(home, 'holdfast.db'), { readOnly: true })
   try {
@@ -49,7 +49,7 @@ test('the answer with its tool calls is on disk before any tool starts', async (
   assertValidHistory(await house.messages())
 })
 
-test('in order, each result is on disk before the next call starts, and no later call is marked started', async (context) => {
+test('with sequential calls each result is on disk before the next call starts, and no later call is marked as started', async (context) => {
   const seen: { call: string; ended: string[]; started: string[] }[] = []
   const search = tool('search', (_, { callId }) => {
     const { events } = onDisk(house.home)

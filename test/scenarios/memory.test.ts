@@ -24,7 +24,7 @@ const modelHouse = (answers: Parameters<typeof queueModel>[0]) => {
   return { model, options: { providers: () => ({ test: model }) } }
 }
 
-test('memory tools edit blocks, and the prompt the model is told stays the same to the byte', async (context) => {
+test('memory tools edit blocks, and the system prompt stays the same to the byte', async (context) => {
   const { model, options } = modelHouse([
     edit('memory_insert', { label: 'human', new_string: 'Likes boats.' }),
     edit('memory_replace', { label: 'human', old_string: 'Likes', new_string: 'Loves' }),
@@ -56,7 +56,7 @@ test('memory tools edit blocks, and the prompt the model is told stays the same 
   assert.deepEqual((await checkStore(house.context)).violations, [])
 })
 
-test('a read-only block, a full one, one that is not there and a text that is not unique are refused in words', async (context) => {
+test('edits of a read-only, full or missing block and of an ambiguous text are refused with the reason', async (context) => {
   const { options } = modelHouse([
     edit('memory_insert', { label: 'locked', new_string: 'x' }),
     edit('memory_insert', { label: 'small', new_string: 'too much for it' }),
@@ -79,7 +79,7 @@ test('a read-only block, a full one, one that is not there and a text that is no
   assert.deepEqual([(await house.block('locked')).value, (await house.block('small')).value], ['v', 'a a'])
 })
 
-test('an edit that somebody else came before is an error for the model, and overwrites nothing', async (context) => {
+test('an edit based on a stale version is an error for the model and overwrites nothing', async (context) => {
   const { options } = modelHouse([
     edit('memory_insert', { label: 'human', new_string: 'from the model' }),
     edit('memory_insert', { label: 'human', new_string: 'from the model' }),
@@ -113,7 +113,7 @@ test('an edit that somebody else came before is an error for the model, and over
 })
 
 for (const moment of ['before', 'after'] as const)
-  test(`a process that dies ${moment} the commit of a memory tool has edited the block exactly once in the end`, async (context) => {
+  test(`after a death ${moment} the commit of a memory tool the block is edited exactly once`, async (context) => {
     const { options } = modelHouse([
       edit('memory_insert', { label: 'human', new_string: 'once' }),
       edit('archival_memory_insert', { content: 'put away once' }),
@@ -153,7 +153,7 @@ for (const moment of ['before', 'after'] as const)
     assert.deepEqual((await checkStore(house.context)).violations, [])
   })
 
-test('what was put away and what was said is found by its words', async (context) => {
+test('archival passages and messages are found by their words', async (context) => {
   const { options } = modelHouse([
     edit('archival_memory_search', { query: 'harbor', tags: ['trip'], top_k: 1 }),
     edit('conversation_search', { query: 'lighthouse', roles: ['user'] }),
@@ -171,14 +171,14 @@ test('what was put away and what was said is found by its words', async (context
   assert.match(unreadable!.output, /ISO 8601/)
 })
 
-test('an agent without memory is told its instructions and nothing else', async (context) => {
+test('an agent without memory has its instructions alone as prompt', async (context) => {
   const { model, options } = modelHouse([says('Hello.')])
   const house = await openMemoryFixture(context, options)
   await house.ask('hello')
   assert.equal(model.requests[0]!.system, house.agent.system)
 })
 
-test('an agent can be told to ask before a tool that does not ask by itself, and no longer to', async (context) => {
+test('an agent can require approval for a tool that does not need it by default, and undo that', async (context) => {
   const { options } = modelHouse([edit('memory_insert', { label: 'human', new_string: 'x' }), says('Done.')])
   const house = await openMemoryFixture(context, options)
   await house.remember({ label: 'human', value: 'v' })

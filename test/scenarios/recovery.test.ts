@@ -9,7 +9,7 @@ import { success } from '../../src/tools/define-tool.ts'
 import { assertValidHistory, type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
-// Any crash is recovered without a person, and what a second execution would mean is decided by the tool's own word.
+// Every crash is recovered automatically, and the tool's declared effects decide whether a call is repeated.
 
 const outcomes = async (house: HomeFixture) =>
   (await house.messages()).flatMap(({ body }) =>
@@ -50,7 +50,7 @@ async function crashIn(
   return house
 }
 
-test('a started call without effects simply runs again', async (context) => {
+test('a started call without effects runs again', async (context) => {
   const interrupted = interruptedOnce('none')
   assert.deepEqual(await outcomes(await crashIn(context, interrupted)), ['a success'])
   assert.equal(interrupted.keys.length, 2)
@@ -63,7 +63,7 @@ test('a started idempotent call runs again with the same key', async (context) =
   assert.equal(interrupted.keys[0], interrupted.keys[1])
 })
 
-test('a started once call is never run again: its outcome is unknown and the model is told', async (context) => {
+test('a started call with effects once never runs again: its outcome is unknown, and the model gets that result', async (context) => {
   const interrupted = interruptedOnce('once')
   assert.deepEqual(await outcomes(await crashIn(context, interrupted)), ['a unknown'])
   assert.equal(interrupted.keys.length, 1)
@@ -75,14 +75,14 @@ const VERIFICATIONS: [string, Verification, string, number][] = [
   ['cannot be known', { type: 'unknown' }, 'a unknown', 1],
 ]
 for (const [what, verification, outcome, executions] of VERIFICATIONS) {
-  test(`a started verifiable call is asked first: what ${what} ends as "${outcome}" after ${executions} execution(s)`, async (context) => {
+  test(`a started verifiable call is verified first: one that ${what} ends as "${outcome}" after ${executions} execution(s)`, async (context) => {
     const interrupted = interruptedOnce('verifiable', { verify: async () => verification })
     assert.deepEqual(await outcomes(await crashIn(context, interrupted)), [outcome])
     assert.equal(interrupted.keys.length, executions)
   })
 }
 
-test('a crash during the model call repeats the call, resets the text that was seen, and the input is there once', async (context) => {
+test('after a crash during the model call the call is repeated, the streamed text is reset, and the input is stored once', async (context) => {
   const streaming = gate()
   let calls = 0
   const house = await openHomeFixture(context, {
@@ -113,7 +113,7 @@ test('a crash during the model call repeats the call, resets the text that was s
   assert.deepEqual(kinds.slice(-3), ['stop_reason', 'usage_statistics', 'done'])
 })
 
-test('a run that kills its worker three times at one step ends worker_lost, it does not loop', async (context) => {
+test('a run that kills its worker three times at one step ends with worker_lost and does not loop', async (context) => {
   let deaths = 0
   let dying = gate()
   const deadly = tool(
@@ -143,7 +143,7 @@ test('a run that kills its worker three times at one step ends worker_lost, it d
   assertValidHistory(await house.messages())
 })
 
-test('a step that ends well clears the count of deaths', async (context) => {
+test('a successful step clears the count of deaths', async (context) => {
   let dying = gate()
   const interruptions = new Set<string>()
   const flaky = tool(
@@ -168,7 +168,7 @@ test('a step that ends well clears the count of deaths', async (context) => {
   assert.equal((await house.wait(runId)).stopReason, 'end_turn')
 })
 
-test('a clean stop hands the run back without a death, and the next process goes on', async (context) => {
+test('a graceful shutdown hands the run back without counting a death, and the next process continues', async (context) => {
   const stalled = gate()
   let calls = 0
   const house = await openHomeFixture(context, {
@@ -186,7 +186,7 @@ test('a clean stop hands the run back without a death, and the next process goes
   assert.equal((await house.events(runId)).filter((event) => event.type === 'worker-lost').length, 0)
 })
 
-test('runs that waited in the queue when the process died are run in order by the next one', async (context) => {
+test('runs that were queued when the process died are run in order by the next one', async (context) => {
   const stalled = gate()
   const order: string[] = []
   let calls = 0
@@ -207,7 +207,7 @@ test('runs that waited in the queue when the process died are run in order by th
   assertValidHistory(await house.messages())
 })
 
-test('a call the model repeats in a later answer, id and arguments and all, is another call with another key', async (context) => {
+test('a call that the model repeats in a later answer, with the same id and arguments, is another call with another idempotency key', async (context) => {
   const keys: string[] = []
   const write = tool(
     'write',
@@ -224,7 +224,7 @@ test('a call the model repeats in a later answer, id and arguments and all, is a
   assert.notEqual(keys[0], keys[1])
 })
 
-test('a process whose store is away when it stops says so, and stops', async (context) => {
+test('a process whose store is unavailable at shutdown logs it and stops', async (context) => {
   const away: (store: Store) => Store = (store) => ({
     ...store,
     workers: {

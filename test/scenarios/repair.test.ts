@@ -15,7 +15,7 @@ import { success } from '../../src/tools/define-tool.ts'
 import { type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { tool } from '../harness/tools.ts'
 
-// Each test damages a real database in one way. What the log explains is mended; what nobody can know is left alone.
+// Each test damages a real database in one way. Damage that the log explains is repaired; other damage is left alone.
 
 const guarded = () => tool('guarded', () => success('ran'), { needsApproval: true })
 const plain = scriptOf({ calls: [{ tool: 'look', input: {}, callId: 'c1' }] }, { text: 'well' })
@@ -67,7 +67,7 @@ const invariantsOf = (report: StoreReport): string[] => [
   ...new Set(report.violations.map(({ invariant }) => invariant)),
 ]
 
-/** The damage is named, mended, told in one line each, and gone. */
+/** Asserts that each damage is reported, repaired with one line each, and gone afterwards. */
 async function assertMended(house: HomeFixture, named: string[], did: RegExp): Promise<void> {
   assert.deepEqual(invariantsOf(await examine(house)).sort(), named)
   const repairs = await repair(house)
@@ -78,7 +78,7 @@ async function assertMended(house: HomeFixture, named: string[], did: RegExp): P
   assert.deepEqual(await repair(house), [], 'a second repair has nothing to do')
 }
 
-/** The damage is named, and not a byte changes. */
+/** Asserts that the damage is reported and not a byte changes. */
 async function assertLeftAlone(house: HomeFixture, named: string[]): Promise<void> {
   const before = contentsOf(house)
   assert.deepEqual(invariantsOf(await examine(house)).sort(), named)
@@ -92,12 +92,12 @@ function contentsOf(house: HomeFixture): string {
   const tables = ['runs', 'events', 'messages', 'conversations', 'steps']
   const rows = tables.flatMap((table) => database.prepare(`select * from ${table}`).all())
   database.close()
-  // In any order: a row that comes back lies at the end of the file.
+  // In any order: a restored row is stored at the end of the file.
   const lines = rows.map((row) => JSON.stringify(row))
   return lines.sort().join('\n')
 }
 
-test('a sound home has nothing to mend', async (context) => {
+test('a sound home has nothing to repair', async (context) => {
   const { house } = await quietHouse(context)
   const before = contentsOf(house)
   assert.deepEqual(await repair(house), [])
@@ -126,7 +126,7 @@ test('a stream without an end gets one', async (context) => {
   assert.equal(endings.length, 2)
 })
 
-test('a finished run whose row says failed is completed again', async (context) => {
+test('a completed run whose row says failed is repaired to completed', async (context) => {
   const { house, first } = await quietHouse(context)
   tamper(
     house,
@@ -136,21 +136,21 @@ test('a finished run whose row says failed is completed again', async (context) 
   await assertMended(house, ['I12', 'I5'], /status was "failed", is "completed".*deaths was 2, is 0/)
 })
 
-test('a finished run whose row says running is finished again, and nobody runs it a second time', async (context) => {
+test('a completed run whose row says running is repaired to completed and does not run a second time', async (context) => {
   const { house, second } = await quietHouse(context)
   tamper(
     house,
     `update runs set status = 'running', stop_reason = null, completed_at = null, lease_owner = 'worker-gone'
       where id = '${second.id}'`,
   )
-  await assertMended(house, ['I12', 'I5'], /status was "running", is "completed".*is held by nobody/)
+  await assertMended(house, ['I12', 'I5'], /status was "running", is "completed".*is held by no worker/)
   const asked = house.requests.length
   await house.restart()
   assert.equal((await house.wait(second.id)).status, 'completed')
   assert.equal(house.requests.length, asked)
 })
 
-test('an expiry that was changed is what the log says again, and a lost wait is waited for', async (context) => {
+test('a changed expiry time and a lost waiting state are restored from the log', async (context) => {
   const { house, run } = await waitingHouse(context)
   tamper(house, `update runs set expires_at = expires_at + 1`)
   await assertMended(house, ['I5'], /expires_at was \d+, is \d+/)
@@ -162,7 +162,7 @@ test('an expiry that was changed is what the log says again, and a lost wait is 
   assert.equal(next.stopReason, 'end_turn')
 })
 
-test('a run is not made to wait again after others have spoken', async (context) => {
+test('the waiting state is not restored after later runs of the conversation', async (context) => {
   const house = await openHomeFixture(context, { tools: [guarded()], script: asking })
   const run = await house.ask('may I')
   await house.stop()
@@ -176,13 +176,13 @@ test('a run is not made to wait again after others have spoken', async (context)
   assert.equal(contentsOf(house), before)
 })
 
-test('a counter of events that fell behind is raised', async (context) => {
+test('an event counter that is too low is raised', async (context) => {
   const { house, first } = await quietHouse(context)
   tamper(house, `update runs set next_seq = next_seq - 2 where id = '${first.id}'`)
   await assertMended(house, ['I6'], /next_seq was \d+, is \d+/)
 })
 
-test('a counter of positions that fell behind is raised', async (context) => {
+test('a position counter that is too low is raised', async (context) => {
   const { house } = await quietHouse(context)
   tamper(house, `update conversations set next_position = 3`)
   await assertMended(house, ['I6'], /next_position was 3, is 8/)
@@ -194,7 +194,7 @@ for (const [what, position] of [
   ['a result', 6],
   ['the last message', 7],
 ] as const)
-  test(`${what} comes back to its place, as the log has it`, async (context) => {
+  test(`${what} is restored at its position from the log`, async (context) => {
     const { house } = await quietHouse(context)
     const before = contentsOf(house)
     tamper(house, `delete from messages where position = ${position}`)
@@ -206,26 +206,26 @@ for (const [what, position] of [
     assert.equal(contentsOf(house), before)
   })
 
-test('two lost messages are reported and not guessed at', async (context) => {
+test('two lost messages are reported and not restored', async (context) => {
   const { house } = await quietHouse(context)
   tamper(house, `delete from messages where position in (1, 2)`)
   await assertLeftAlone(house, ['I5', 'I6'])
 })
 
-test('a message that was changed is reported and left as it is: somebody may have seen it', async (context) => {
+test('a changed message is reported and left as it is: a client may have read it', async (context) => {
   const { house } = await quietHouse(context)
   tamper(house, `update messages set body = replace(body, 'well', 'ill') where position = 3`)
   await assertLeftAlone(house, ['I5'])
 })
 
-test('two lost messages are not brought back to one free place', async (context) => {
+test('two lost messages are not restored to one free position', async (context) => {
   const { house } = await quietHouse(context)
   tamper(house, `delete from messages where position in (6, 7)`)
   tamper(house, `update conversations set next_position = 7`)
   await assertLeftAlone(house, ['I1', 'I5', 'I6'])
 })
 
-test('a log with a hole is reported, and no row is made to follow it', async (context) => {
+test('a log with a gap is reported, and its row is left alone', async (context) => {
   const { house, second } = await quietHouse(context)
   tamper(
     house,
@@ -234,20 +234,20 @@ test('a log with a hole is reported, and no row is made to follow it', async (co
   await assertLeftAlone(house, ['I5', 'I6'])
 })
 
-test('a log that contradicts itself is reported, and no row is made to follow it', async (context) => {
+test('a log that contradicts itself is reported, and its row is left alone', async (context) => {
   const { house, second } = await quietHouse(context)
   tamper(house, `update events set body = replace(body, '"fence":1', '"fence":9') where type = 'tool-started'`)
   tamper(house, `update runs set deaths = 1 where id = '${second.id}'`)
   await assertLeftAlone(house, ['I11', 'I5'])
 })
 
-test('a lapsed approval of a run that is not understood is left alone', async (context) => {
+test('an expired approval of a run with an unreadable log is left alone', async (context) => {
   const { house } = await waitingHouse(context, 1)
   tamper(house, `update messages set body = replace(body, 'may I', 'must I')`)
   await assertLeftAlone(house, ['I5'])
 })
 
-test('an event that is no JSON is a finding about its run, and the rest is still checked', async (context) => {
+test('an event that is not valid JSON is a violation of its run, and the rest is still checked', async (context) => {
   const { house, first } = await quietHouse(context)
   tamper(
     house,
@@ -257,7 +257,7 @@ test('an event that is no JSON is a finding about its run, and the rest is still
   await assertLeftAlone(house, ['I2', 'I5'])
 })
 
-test('a lapsed approval of a home nobody owns is ended, with a denial for its call', async (context) => {
+test('an expired approval of a home without a server is ended, with a denial for its call', async (context) => {
   const { house, run } = await waitingHouse(context, 1)
   assert.match((await examine(house)).notices.map(({ detail }) => detail).join(), /its approval has lapsed/)
   assert.match((await repair(house)).join(), /its approval had lapsed; it is cancelled/)
@@ -271,7 +271,7 @@ test('a lapsed approval of a home nobody owns is ended, with a denial for its ca
   )
 })
 
-test('nothing is mended while a server runs in the home', async (context) => {
+test('nothing is repaired while a server runs in the home', async (context) => {
   const house = await openHomeFixture(context, { script: plain, tools: [tool('look')] })
   await assert.rejects(repair(house), (fault) => fault instanceof StorageError && fault.fault === 'owned')
 })

@@ -12,7 +12,7 @@ import { success } from '../../src/tools/define-tool.ts'
 import { type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
-// Every run has a stream: dense numbers from 1, exactly the rest after any number, one terminal chunk, last.
+// Every run has a stream with dense numbers from 1. It can be resumed after any number and has one terminal chunk.
 
 async function readAll(house: HomeFixture, runId: RunId, after = 0): Promise<NumberedChunk[]> {
   const seen: NumberedChunk[] = []
@@ -46,7 +46,7 @@ test('numbers are dense from 1, and resuming after any number gives exactly the 
   assert.deepEqual(await readAll(house, run.id, 5), whole.slice(5))
 })
 
-test('there is exactly one terminal chunk, last, and it says why the run ended', async (context) => {
+test('there is exactly one terminal chunk, it is the last, and the stop reason comes before it', async (context) => {
   const house = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
   const run = await house.ask('print')
   const kinds = (await readAll(house, run.id)).map(({ chunk }) => chunk.message_type)
@@ -54,7 +54,7 @@ test('there is exactly one terminal chunk, last, and it says why the run ended',
   assert.equal(kinds.at(-1), 'done')
 })
 
-test('the text a watcher read is the text in the history, under the same ids', async (context) => {
+test('the text a subscriber reads is the text in the history, with the same ids', async (context) => {
   const house = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
   const run = await house.ask('print')
   const streamed = new Map<string, string>()
@@ -69,7 +69,7 @@ test('the text a watcher read is the text in the history, under the same ids', a
   assert.deepEqual([...streamed], stored)
 })
 
-test('without token streaming, whole messages are streamed, and the numbers are as dense', async (context) => {
+test('without token streaming whole messages are streamed, with dense numbers', async (context) => {
   const house = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
   const run = await house.ask('print', { streamTokens: false })
   const kinds = (await readAll(house, run.id)).map(({ chunk }) => chunk.message_type)
@@ -85,7 +85,7 @@ test('without token streaming, whole messages are streamed, and the numbers are 
   ])
 })
 
-test('a watcher that comes in the middle sees what was and what comes, with nothing between', async (context) => {
+test('a subscriber that joins in the middle gets the earlier and the later chunks without a gap', async (context) => {
   const inTool = gate()
   const mayGoOn = gate()
   const print = tool('print', async (_, { progress }) => {
@@ -106,7 +106,7 @@ test('a watcher that comes in the middle sees what was and what comes, with noth
   assert.ok(first!.some(({ chunk }) => chunk.message_type === 'tool_progress' && chunk.text === 'half way'))
 })
 
-test('a reader that stops reading is dropped at a bound, slows nobody, and can resume', async (context) => {
+test('a subscriber that stops reading is dropped at a limit, does not slow down others, and can resume', async (context) => {
   const mayGoOn = gate()
   const house = await openHomeFixture(context, {
     tools: [tool('hold', () => mayGoOn.promise.then(() => success('held')))],
@@ -138,9 +138,9 @@ test('a reader that stops reading is dropped at a bound, slows nobody, and can r
   assert.equal(rest.at(-1)?.chunk.message_type, 'done')
 })
 
-test('a run whose writer died between its last commit and its last chunk still ends its stream', async (context) => {
+test('the stream of a run whose writer died between its last commit and its last chunk is ended', async (context) => {
   const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
-  // The truth goes on, the chunk log does not: what a kill between the two writes leaves behind.
+  // The event log is written and the chunk log is not, as after a kill between the two writes.
   const { streams } = house.context.deps
   house.context.deps.streams = {
     ...streams,
@@ -157,7 +157,7 @@ test('a run whose writer died between its last commit and its last chunk still e
   assert.deepEqual(kinds, ['assistant_message', 'stop_reason', 'usage_statistics', 'done'])
 })
 
-test('numbering goes on from the bound when it is reached: a long stream stays dense', async (context) => {
+test('a long stream stays dense beyond its first number bound', async (context) => {
   const house = await openHomeFixture(context, {
     script: scriptOf({ text: 'y'.repeat(10_500), pace: { chunkSize: 1, delayMs: 0 } }),
   })
@@ -170,7 +170,7 @@ test('numbering goes on from the bound when it is reached: a long stream stays d
   assert.ok((await house.get(run.id)).chunkBound > whole.length)
 })
 
-test('two who finish the same stream at the same moment give it one end', async (context) => {
+test('two writers that finish the same stream at the same moment give it one end', async (context) => {
   const mayGoOn = gate()
   const house = await openHomeFixture(context, {
     tools: [tool('hold', () => mayGoOn.promise.then(() => success('held')))],
@@ -188,7 +188,7 @@ test('two who finish the same stream at the same moment give it one end', async 
   mayGoOn.open()
 })
 
-test('an answer nobody watched and whose chunks died with the process is told whole, once, by the next one', async (context) => {
+test('an answer without subscribers whose chunks were lost with the process is streamed whole, once, by the next one', async (context) => {
   const inTool = gate()
   let runs = 0
   const hang = tool(
@@ -222,7 +222,7 @@ test('an answer nobody watched and whose chunks died with the process is told wh
   assert.deepEqual([...told.values()], ['I will do it now.', 'It is done.'])
 })
 
-test('a run whose worker died with all its chunks is found, and its stream ended, though nobody asks for it', async (context) => {
+test('a run whose worker died with all its chunks is found and its stream is ended, without a subscriber', async (context) => {
   const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
   const { streams } = house.context.deps
   house.context.deps.streams = {
@@ -245,7 +245,7 @@ test('a run whose worker died with all its chunks is found, and its stream ended
   }
 })
 
-test('the end of a run is written only after its stream can be found: a writer that dies then is finished by the sweep', async (context) => {
+test('the end of a run is committed only after its stream has a head, so the sweep can finish the stream of a dead writer', async (context) => {
   const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
   const database = new DatabaseSync(join(house.home, 'chunks.db'), { readOnly: true })
   context.after(() => database.close())
@@ -262,7 +262,7 @@ test('the end of a run is written only after its stream can be found: a writer t
   assert.deepEqual(foundAtTheEnd, [true])
 })
 
-test('a process that is asked to stop writes what nobody has watched yet', async (context) => {
+test('a graceful shutdown writes the buffered chunks of streams without subscribers', async (context) => {
   const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
   const run = await house.ask('hello')
   await house.stop()
