@@ -34,7 +34,7 @@ export function resolveVerdicts(
       continue
     }
     if (verdict.digest !== undefined && verdict.digest !== call.digest)
-      return { refusal: `The approval of ${call.callId} was given for other arguments than the call has.` }
+      return { refusal: `The arguments of ${call.callId} differ from those the approval was given for.` }
     decisions.push({ callId: call.callId, verdict: 'approve', digest: call.digest })
   }
   return { decisions }

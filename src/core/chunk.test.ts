@@ -97,7 +97,7 @@ test('an unattended run sends no approval request', () => {
 })
 
 test('a result has the id of its results message, and every status but success is an error on the wire', () => {
-  const told = (status: 'success' | 'error' | 'denied' | 'unknown') =>
+  const resultOf = (status: 'success' | 'error' | 'denied' | 'unknown') =>
     render([accepted(), answer([call('c1')])], {
       type: 'tool-ended',
       v: 1,
@@ -111,8 +111,8 @@ test('a result has the id of its results message, and every status but success i
       tool_return: { tool_call_id: 'c1', status, tool_return: 'done' },
     },
   ]
-  assert.deepEqual(told('success'), result('success'))
-  for (const status of ['error', 'denied', 'unknown'] as const) assert.deepEqual(told(status), result('error'))
+  assert.deepEqual(resultOf('success'), result('success'))
+  for (const status of ['error', 'denied', 'unknown'] as const) assert.deepEqual(resultOf(status), result('error'))
 })
 
 test('a failed attempt is streamed with its target, failure and remedy', () => {

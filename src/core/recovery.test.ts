@@ -120,7 +120,7 @@ test('every failure kind ends its ladder, and its end is a failed run', () => {
     let at: RecoveryContext = { ...withPool, canRefresh: true, canRebuild: true, canCompact: true }
     let attempts = 0
     for (; ; attempts++) {
-      assert.ok(attempts < 30, `${kind} goes on for ever`)
+      assert.ok(attempts < 30, `${kind} never ends`)
       const recovery = recover(failure(kind, { statedWindow: 9, availableOutput: 99 }), spent, at)
       if (recovery.remedy === 'give-up') break
       spent = recovery.remedy === 'next-target' ? [] : [...spent, recovery.remedy]

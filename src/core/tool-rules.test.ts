@@ -88,7 +88,7 @@ const ROWS: Row[] = [
     rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, otherwise: 'finish', isStrict: false }],
   },
   {
-    rule: 'an answer nobody foresaw',
+    rule: 'an output without a mapping',
     called: { tools: ['search'], lastAnswer: 'x' },
     allowed: [],
     rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, isStrict: true }],

@@ -112,8 +112,8 @@ function oneCommit(state: State, script: Script): State | undefined {
   if (disturbance === 'death-before') return afterDeath(state)
   if (disturbance === 'three-deaths-before') return afterDeath(afterDeath(afterDeath(state)))
   const action = nextAction(current.turn, current.run.fence)
-  const asks = action.type === 'call-model' || action.type === 'compact'
-  const move = asks ? (take(script.model, state, 'model') ?? lastAnswer) : undefined
+  const callsModel = action.type === 'call-model' || action.type === 'compact'
+  const move = callsModel ? (take(script.model, state, 'model') ?? lastAnswer) : undefined
   const met: PerformedBatch = { facts: [{ type: 'fault-met', v: 1, detail: 'a bug' }], intents: [] }
   const { facts, intents } = disturbance === 'fault' ? met : perform(action, current, { state, script, move })
   const foreign = move?.type === 'answer-under-cancel' || move?.type === 'cut-by-cancel' ? 'cancel-first' : disturbance
@@ -141,7 +141,7 @@ function perform(action: Action, current: RunState, { state, script, move }: Dri
     case 'compact':
       return compaction(move!, current.turn, state)
     case 'reset':
-      throw new Error('no script asks for a reset')
+      throw new Error('no script has a reset')
     case 'run-tools': {
       const { which, status } = take(script.tools, state, 'tools') ?? quickTool
       const { callId } = action.calls[which % action.calls.length]!
@@ -163,7 +163,7 @@ const quickTool: ToolMove = { which: 0, status: 'success', verified: 'done' }
 
 function attempt(move: ModelMove, turn: Turn, state: State): TurnEvent[] {
   const { target } = turn.attempts.answer
-  const place = { target, inputsRead: turn.pending.length, streamedTo: 0 }
+  const position = { target, inputsRead: turn.pending.length, streamedTo: 0 }
   const content = [{ type: 'text' as const, text: 'well' }]
   switch (move.type) {
     case 'failure': {
@@ -171,7 +171,9 @@ function attempt(move: ModelMove, turn: Turn, state: State): TurnEvent[] {
     }
     case 'cut-by-cancel':
       if (!move.hasText) return []
-      return [{ type: 'answer-cut', v: 1, stepId: `step-${newId(state)}`, answerId: newId(state), content, ...place }]
+      return [
+        { type: 'answer-cut', v: 1, stepId: `step-${newId(state)}`, answerId: newId(state), content, ...position },
+      ]
     case 'answer':
     case 'answer-under-cancel': {
       const calls = move.calls.map((call, index) => scriptedCall(call, `call-${index}`))
@@ -179,7 +181,7 @@ function attempt(move: ModelMove, turn: Turn, state: State): TurnEvent[] {
       const finish = hasCalls ? 'tool-calls' : move.type === 'answer' ? move.finish : 'stop'
       const ids = { stepId: `step-${newId(state)}` as const, answerId: newId(state), resultsId: newId(state) }
       const usage = { promptTokens: 1, completionTokens: 1 }
-      return [{ type: 'answer-received', v: 1, ...ids, content, calls, finish, usage, ...place }]
+      return [{ type: 'answer-received', v: 1, ...ids, content, calls, finish, usage, ...position }]
     }
   }
 }

@@ -62,8 +62,8 @@ function recordsOf({ runs, messages }: State): Parameters<typeof check>[0] {
     messages: messages.filter((message) => message.runId === run.id),
   }))
   const { organizationId, agentId, conversationId: id } = runs[0]!.run
-  const place = { createdAt: 0, contextStart: 0, nextPosition: messages.length }
-  const conversation = { id, organizationId, agentId, isDefault: true, ...place }
+  const position = { createdAt: 0, contextStart: 0, nextPosition: messages.length }
+  const conversation = { id, organizationId, agentId, isDefault: true, ...position }
   return { runs: records, conversations: [{ conversation, messages }] }
 }
 
@@ -91,7 +91,7 @@ const SITUATIONS: Record<string, (turn: Turn, types: string[]) => boolean> = {
   'a run cancelled in the queue': ({ cancel, step, steps }) =>
     cancel !== undefined && step !== undefined && steps === 0,
   'a fallback': ({ attempts, steps }) => attempts.answer.target > 0 && steps > 0,
-  'a provider given up': ({ gaveUp }) => gaveUp !== undefined,
+  'an exhausted ladder': ({ gaveUp }) => gaveUp !== undefined,
   'the limit of steps': ({ ended }) => ended?.stopReason === 'max_steps',
   'the output limit': ({ ended }) => ended?.stopReason === 'max_tokens_exceeded',
   'an input that was steered in': (_, types) => types.includes('input-steered'),

@@ -19,12 +19,12 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
       })
       const whole = { calls: [{ id: 'c1', name: 'write', arguments: { text: 'all of it' } }] }
       const cut = { calls: [{ id: 'c1', name: 'write', json: '{"text":"all o' }], finish: 'length' as const }
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         chain: ['custom/m'],
         tools: [write],
         script: [{ times: 1, answer: cut }, { times: 1, answer: whole }, { answer: { text: 'Done.' } }],
       })
-      const first = await exchange(place, 'write it')
+      const first = await exchange(setup, 'write it')
       assertAnswered(first, 'Done.', ['call-truncated → raise-output-cap'])
       assert.deepEqual(inputs, [{ text: 'all of it' }])
       assert.deepEqual(first.sent.map(maxTokens), [undefined, 8_192, undefined], 'the next step starts clean')
@@ -32,7 +32,7 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
         first.after.map(({ body }) => body.role),
         ['user', 'assistant', 'tool', 'assistant'],
       )
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Done.', [])
     },
   },
@@ -40,17 +40,17 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
     remedy: 'nudge',
     promise: 'after an empty answer the model is prompted again, and the prompt is not in the history',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         script: [{ times: 1, answer: {} }, { answer: { text: 'Here I am.' } }],
       })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, 'Here I am.', ['empty-answer → nudge'])
       assertOneExchange(first)
       assert.deepEqual(
         first.sent.map((request) => bodyText(request).includes('Answer the conversation above')),
         [false, true],
       )
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Here I am.', [])
       assert.ok(!bodyText(second.sent[0]).includes('Answer the conversation above'))
     },
@@ -59,7 +59,7 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
     remedy: 'continue',
     promise: 'text that reached the output limit is continued and becomes one message with its rest',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         chain: ['custom/m'],
         script: [
           { times: 1, answer: { text: 'One, two, ', finish: 'length' } },
@@ -67,12 +67,12 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
           { answer: { text: 'Well.' } },
         ],
       })
-      const first = await exchange(place, 'count')
+      const first = await exchange(setup, 'count')
       assertAnswered(first, 'One, two, three.', ['text-truncated → continue'])
       assertOneExchange(first)
-      assert.ok(bodyText(first.sent[1]).includes('One, two, '), 'it is shown what it has said')
+      assert.ok(bodyText(first.sent[1]).includes('One, two, '), 'the request has the text so far')
       assert.deepEqual(first.sent.map(maxTokens), [undefined, 8_192])
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Well.', [])
       assert.deepEqual(second.sent.map(maxTokens), [undefined])
     },
@@ -81,7 +81,7 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
     remedy: 'adopt-window',
     promise: 'a context window the provider states is used at once, in the next turn and after a restart',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         chain: ['custom/m'],
         script: [
           { times: 1, answer: { error: 'context-overflow-with-window', limit: 4_000 } },
@@ -89,13 +89,13 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
           { answer: { text: LONG, usage: 'none' } },
         ],
       })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, LONG, ['context-overflow → adopt-window'])
       assertOneExchange(first)
       assert.equal(first.failures[0]?.window, 4_000)
-      await place.house.restart()
-      assertAnswered(await exchange(place, 'two'), LONG, [])
-      const third = await exchange(place, 'three')
+      await setup.fixture.restart()
+      assertAnswered(await exchange(setup, 'two'), LONG, [])
+      const third = await exchange(setup, 'three')
       assertAnswered(third, LONG, ['context-overflow → compact'])
       assert.match(third.failures[0]!.failure.detail, /no request was sent/)
       assert.match(third.failures[0]!.failure.detail, /window of 4000/)
@@ -105,7 +105,7 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
     remedy: 'compact',
     promise: 'a conversation too long for the provider is summarized, stays stored, and the question is answered',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         script: [
           { when: { contains: 'Summarize the conversation' }, answer: { text: 'A summary.' } },
           { when: { lastContains: 'two', messagesAbove: 3 }, answer: { error: 'context-overflow' } },
@@ -113,8 +113,8 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
           { answer: { text: LONG } },
         ],
       })
-      assertAnswered(await exchange(place, 'one'), LONG, [])
-      const second = await exchange(place, 'two')
+      assertAnswered(await exchange(setup, 'one'), LONG, [])
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Short.', ['context-overflow → compact'])
       assert.equal(second.sent.length, 3)
       assert.ok(bodyText(second.sent[2]).includes('A summary.') && !bodyText(second.sent[2]).includes(LONG))
@@ -122,7 +122,7 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
         second.after.map(({ body }) => body.role),
         ['user', 'assistant', 'summary', 'user', 'assistant'],
       )
-      assertAnswered(await exchange(place, 'three'), LONG, [])
+      assertAnswered(await exchange(setup, 'three'), LONG, [])
     },
   },
 ]

@@ -46,7 +46,7 @@ test('a turn over two targets with two keys each always ends with an answer or a
     },
     async renewConnections() {},
   })
-  const { house } = await openRecoveryFixture(context, {
+  const { fixture } = await openRecoveryFixture(context, {
     chain: ['one/m', 'two/m'],
     providers: { one: { base_url: 'http://one.test/v1' }, two: { base_url: 'http://two.test/v1' } },
     others: () => ({ one: provider('one'), two: provider('two') }),
@@ -57,68 +57,68 @@ test('a turn over two targets with two keys each always ends with an answer or a
   const property = fc.asyncProperty(fc.array(fateOf(), { maxLength: 14 }), async (row) => {
     fates = [...row]
     spoken.length = 0
-    await clearCooldowns({}, house.context)
-    const stopReason = await assertSound(house, (text) => spoken.find((one) => one.text === text)?.isWhole ?? false)
+    await clearCooldowns({}, fixture.context)
+    const stopReason = await assertSound(fixture, (text) => spoken.find((one) => one.text === text)?.isWhole ?? false)
     reached.set(stopReason, (reached.get(stopReason) ?? 0) + 1)
   })
   await fc.assert(property, { numRuns: CASES, ...seeded })
-  assert.deepEqual(house.faults, [])
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual(fixture.faults, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
   assert.ok(reached.size > 3, `few endings were reached: ${JSON.stringify([...reached])}`)
 })
 
 test('the same holds over HTTP, with the errors of real vendors and broken connections', async (context) => {
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['openai/m', 'anthropic/claude-sonnet-4-5'],
     environment: { OPENAI_API_KEY: 'key-1,key-2', ANTHROPIC_API_KEY: 'key-3,key-4' },
     tools: [tool('look')],
   })
-  const { house, simulator } = place
+  const { fixture, simulator } = setup
   const property = fc.asyncProperty(fc.array(answers(), { maxLength: 8 }), async (row) => {
     let asked = 0
     const whole = new Map<string, boolean>()
     simulator.script(...row.map((answer) => ({ times: 1, answer: spokenAs(answer, `[${++asked}]`, whole) })), {
       answer: spokenAs({ text: '' }, '[last]', whole),
     })
-    await clearCooldowns({}, house.context)
+    await clearCooldowns({}, fixture.context)
     // The last answer may occur several times, but never twice in one step.
-    await assertSound(house, (text) => whole.get(text) ?? false)
+    await assertSound(fixture, (text) => whole.get(text) ?? false)
   })
   await fc.assert(property, { numRuns: CASES_OVER_HTTP, ...seeded })
-  assert.deepEqual(house.faults, [])
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual(fixture.faults, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
 /** Runs one turn of a new agent and returns its stop reason; `isWhole` is true for texts that were not cut off. */
-async function assertSound(house: WiredFixture, isWhole: (text: string) => boolean): Promise<string> {
-  const { agent: model } = house
+async function assertSound(fixture: WiredFixture, isWhole: (text: string) => boolean): Promise<string> {
+  const { agent: model } = fixture
   const agent = await createAgent(
     { name: 'fresh', model: model.model, fallback: model.fallback, tools: ['look'] },
-    house.context,
+    fixture.context,
   )
-  const conversation = await house.context.deps.store.conversations.defaultOf(agent.organizationId, agent.id)
+  const conversation = await fixture.context.deps.store.conversations.defaultOf(agent.organizationId, agent.id)
   const conversationId = conversation!.id
-  const before = house.clock.now()
-  const run = await within(20_000, house.ask('the question', { agent, conversationId }))
-  const events = await house.events(run.id)
+  const before = fixture.clock.now()
+  const run = await within(20_000, fixture.ask('the question', { agent, conversationId }))
+  const events = await fixture.events(run.id)
   const steps = events.filter(({ type }) => type === 'answer-received').length
 
   assert.ok(run.status === 'completed' || (run.status === 'failed' && run.error), JSON.stringify(run))
   assert.notEqual(run.error?.errorType, 'internal_error', run.error?.detail)
-  assert.ok(house.clock.now() - before < (steps + 1) * 30_000 + 20_000, 'in time')
+  assert.ok(fixture.clock.now() - before < (steps + 1) * 30_000 + 20_000, 'in time')
   assertWithinLadder(events, { keys: 2 })
 
-  const messages = await allMessages({ ...house, conversationId, context: house.context })
+  const messages = await allMessages({ ...fixture, conversationId, context: fixture.context })
   const bodies = messages.map(({ body }) => body)
-  const said = answersIn(bodies)
-  assert.equal(said.length, steps, 'one answer to a step')
-  const words = said.flatMap((text) => text.match(/\[[^\]]*\]/g) ?? [])
-  assert.deepEqual(words.join(''), said.join(''), 'nothing was invented')
+  const answered = answersIn(bodies)
+  assert.equal(answered.length, steps, 'one answer to a step')
+  const words = answered.flatMap((text) => text.match(/\[[^\]]*\]/g) ?? [])
+  assert.deepEqual(words.join(''), answered.join(''), 'nothing was invented')
   for (const word of words) assert.ok(isWhole(word), `${word} broke off and is in the history all the same`)
   assert.equal(bodies.filter(({ role }) => role === 'user').length, steps > 0 ? 1 : 0)
   assert.deepEqual(
-    screenOf(await house.chunks(run.id)),
-    said.filter((text) => text !== ''),
+    screenOf(await fixture.chunks(run.id)),
+    answered.filter((text) => text !== ''),
     'subscribers saw the same',
   )
   return run.stopReason ?? 'none'

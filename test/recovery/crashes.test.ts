@@ -24,7 +24,7 @@ type Row = {
   name: string
   options: Omit<RecoveryFixtureOptions, 'script'>
   script: Script
-  before?(place: RecoveryFixture): Promise<unknown>
+  before?(setup: RecoveryFixture): Promise<unknown>
   story: string[]
   answer: string
 }
@@ -63,7 +63,7 @@ const ROWS: Row[] = [
   {
     name: 'a token that expires and a model that only thinks',
     options: { chain: ['openai/first', CLAUDE], environment: { OPENAI_API_KEY: '' } },
-    before: (place) => signIn(place, 'openai'),
+    before: (setup) => signIn(setup, 'openai'),
     script: [
       { when: { key: 'access-1' }, answer: { error: 'expired' } },
       { when: { key: 'access-2' }, times: 2, answer: { reasoning: { text: 'Hm.' } } },
@@ -93,9 +93,9 @@ const ROWS: Row[] = [
   {
     name: 'a conversation that is made room in, with a tool before it',
     options: { chain: ['custom/first'], tools: [tool('look', undefined, { effects: 'none' })] },
-    before: async ({ house, simulator }) => {
+    before: async ({ fixture, simulator }) => {
       simulator.script({ answer: { text: LONG } })
-      await house.ask('earlier')
+      await fixture.ask('earlier')
     },
     script: [
       { times: 1, answer: { calls: [{ id: 'c1', name: 'look' }] } },
@@ -132,17 +132,17 @@ test('a process that dies during an answer repeats that request, and nothing els
     })) as Script,
   }
   for (let number = 1; number <= 4; number++) {
-    const place = await openRecoveryFixture(context, { ...row.options, script: row.script })
-    const runId = await place.house.send('go on')
-    await place.simulator.waitForRequests(number)
-    await place.house.crash()
-    await place.house.restart()
-    const run = await place.house.wait(runId)
+    const setup = await openRecoveryFixture(context, { ...row.options, script: row.script })
+    const runId = await setup.fixture.send('go on')
+    await setup.simulator.waitForRequests(number)
+    await setup.fixture.crash()
+    await setup.fixture.restart()
+    const run = await setup.fixture.wait(runId)
     assert.equal(run.stopReason, 'end_turn')
-    assert.deepEqual((await place.house.story(runId)).slice(0, 4), row.story.slice(0, 4))
-    const asked = place.simulator.requests.filter(({ protocol }) => protocol === 'openai-chat').length
-    assert.equal(asked, 5, 'four attempts and the one nobody heard the end of')
-    assert.equal((await place.house.answers()).length, 1)
+    assert.deepEqual((await setup.fixture.story(runId)).slice(0, 4), row.story.slice(0, 4))
+    const asked = setup.simulator.requests.filter(({ protocol }) => protocol === 'openai-chat').length
+    assert.equal(asked, 5, 'four attempts and the interrupted one')
+    assert.equal((await setup.fixture.answers()).length, 1)
   }
 })
 
@@ -159,32 +159,32 @@ async function play(context: TestContext, row: Row, dieAfter?: number): Promise<
       ...store.events,
       async append(append) {
         const result = await store.events.append(append)
-        if (isCounting && ++commits === dieAfter) void place.house.crash().then(die)
+        if (isCounting && ++commits === dieAfter) void setup.fixture.crash().then(die)
         return result
       },
     },
   })
-  const place = await openRecoveryFixture(context, { ...row.options, wrapStore })
-  await row.before?.(place)
-  place.simulator.script(...row.script)
-  const seen = place.simulator.requests.length
+  const setup = await openRecoveryFixture(context, { ...row.options, wrapStore })
+  await row.before?.(setup)
+  setup.simulator.script(...row.script)
+  const seen = setup.simulator.requests.length
   isCounting = true
-  const runId = await place.house.send('go on')
+  const runId = await setup.fixture.send('go on')
   if (dieAfter !== undefined) {
     await death
-    await place.house.restart()
+    await setup.fixture.restart()
   }
-  const run = await place.house.wait(runId)
-  assert.equal(run.stopReason, 'end_turn', (await place.house.story(runId)).join(', '))
-  assert.equal((await place.house.answers()).at(-1), row.answer)
-  assert.deepEqual((await checkStore(place.house.context)).violations, [])
+  const run = await setup.fixture.wait(runId)
+  assert.equal(run.stopReason, 'end_turn', (await setup.fixture.story(runId)).join(', '))
+  assert.equal((await setup.fixture.answers()).at(-1), row.answer)
+  assert.deepEqual((await checkStore(setup.fixture.context)).violations, [])
   const played = {
-    story: await place.house.story(runId),
-    asked: place.simulator.requests.slice(seen).map(asAsked),
-    roles: (await allMessages(place.house)).map(({ body }) => body.role),
+    story: await setup.fixture.story(runId),
+    asked: setup.simulator.requests.slice(seen).map(asAsked),
+    roles: (await allMessages(setup.fixture)).map(({ body }) => body.role),
     commits,
   }
-  await place.house.stop()
+  await setup.fixture.stop()
   return played
 }
 

@@ -17,7 +17,7 @@ import {
 } from '../harness/fixture-wired.ts'
 import { simulatorFixture } from '../simulator/fixture-simulator.ts'
 
-export type RecoveryFixture = { house: WiredFixture; simulator: Simulator }
+export type RecoveryFixture = { fixture: WiredFixture; simulator: Simulator }
 
 export type RecoveryFixtureOptions = Partial<WiredFixtureOptions> & { script?: Script; keys?: SimulatorOptions['keys'] }
 
@@ -29,10 +29,15 @@ export async function openRecoveryFixture(
   const { script = [], keys, chain = ['openai/m'], providers = {}, environment = {}, ...more } = options
   const simulator = await simulatorFixture(context, { script, ...defined({ keys }) })
   const names = chain.map((handle) => handle.split('/')[0]!).filter(findVendor)
-  const wishes = Object.fromEntries(names.map((name) => [name, { base_url: simulator.url + pathOf(name) }]))
+  const baseUrls = Object.fromEntries(names.map((name) => [name, { base_url: simulator.url + pathOf(name) }]))
   for (const name of names) giveKey(name, environment)
-  const house = await openWiredFixture(context, { chain, providers: { ...wishes, ...providers }, environment, ...more })
-  return { house, simulator }
+  const fixture = await openWiredFixture(context, {
+    chain,
+    providers: { ...baseUrls, ...providers },
+    environment,
+    ...more,
+  })
+  return { fixture, simulator }
 }
 
 /** Sets a key for a provider that needs one, unless the test sets its own. */
@@ -56,20 +61,20 @@ export type ExchangeResult = {
 }
 
 export async function exchange(
-  { house, simulator }: RecoveryFixture,
+  { fixture, simulator }: RecoveryFixture,
   text: string,
   more: Partial<SendMessageRequest> = {},
 ): Promise<ExchangeResult> {
-  const before = await allMessages(house)
+  const before = await allMessages(fixture)
   const seen = simulator.requests.length
-  const run = await house.ask(text, more)
+  const run = await fixture.ask(text, more)
   return {
     run,
-    story: await house.story(run.id),
-    failures: await house.failures(run.id),
+    story: await fixture.story(run.id),
+    failures: await fixture.failures(run.id),
     sent: simulator.requests.slice(seen),
     before,
-    after: await allMessages(house),
+    after: await allMessages(fixture),
   }
 }
 
@@ -84,7 +89,7 @@ export function assertAnswered(
 ): void {
   assert.equal(run.stopReason, 'end_turn', `${story.join(', ')}; ${JSON.stringify(run.error)}`)
   assert.deepEqual(story, expected)
-  assert.deepEqual(after.slice(0, before.length), before, 'what was said before is as it was')
+  assert.deepEqual(after.slice(0, before.length), before, 'earlier messages are unchanged')
   const last = after.at(-1)?.body
   assert.ok(last?.role === 'assistant')
   assert.deepEqual(

@@ -12,7 +12,7 @@ test('images of a tool result reach the model, also beside a truncated output', 
   const camera = tool('camera', () => ({ status: 'success', output: 'a long description', images: [DOT] }), {
     outputLimit: 6,
   })
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['anthropic/claude-sonnet-4-5'],
     tools: [camera],
     script: [
@@ -20,7 +20,7 @@ test('images of a tool result reach the model, also beside a truncated output', 
       { answer: { calls: [{ id: 'c1', name: 'camera' }] } },
     ],
   })
-  const turn = await exchange(place, 'look')
+  const turn = await exchange(setup, 'look')
   assertAnswered(turn, 'I see it.', [])
   assert.ok(bodyText(turn.sent[1]).includes(DOT.source.data))
 })

@@ -35,14 +35,14 @@ async function failingWith(
 ) {
   const { name = 'custom', deadlines, ...more } = options
   const script = [{ when: { model: 'first' }, answer }, { answer: HELLO }]
-  const place = await openRecoveryFixture(context, { chain: [`${name}/first`, CLAUDE], script, ...more })
-  const base_url = `${place.simulator.url}/v1`
+  const setup = await openRecoveryFixture(context, { chain: [`${name}/first`, CLAUDE], script, ...more })
+  const base_url = `${setup.simulator.url}/v1`
   const here = await openRecoveryFixture(context, {
     chain: [`${name}/first`, CLAUDE],
-    providers: { [name]: { base_url, ...deadlines }, anthropic: { base_url: place.simulator.url } },
+    providers: { [name]: { base_url, ...deadlines }, anthropic: { base_url: setup.simulator.url } },
     ...more,
   })
-  return exchange({ house: here.house, simulator: place.simulator }, 'one')
+  return exchange({ fixture: here.fixture, simulator: setup.simulator }, 'one')
 }
 
 const LINES: [string, string, Answer, ProviderOverrides?][] = [
@@ -62,13 +62,13 @@ for (const [name, kind, answer, deadlines] of LINES)
   })
 
 test('a closed port: the connections are rebuilt once before the failover', async (context) => {
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['custom/first', CLAUDE],
     providers: { custom: { base_url: `http://127.0.0.1:${await closedPort()}/v1` } },
     script: [{ answer: HELLO }],
   })
   const story = ['unreachable → wait', 'unreachable → rebuild-transport', 'unreachable → next-target']
-  assertAnswered(await exchange(place, 'one'), 'Hello.', story)
+  assertAnswered(await exchange(setup, 'one'), 'Hello.', story)
 })
 
 test('a connect timeout: the connections are rebuilt once before the failover', async (context) => {
@@ -84,12 +84,12 @@ test('a connect timeout: the connections are rebuilt once before the failover', 
     deadlines: { connectMs: 60 },
     baseUrl: `https://127.0.0.1:${(silent.address() as AddressInfo).port}/v1`,
   })
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['slow/first', CLAUDE],
     others: () => ({ slow }),
     script: [{ answer: HELLO }],
   })
-  const first = await exchange(place, 'one')
+  const first = await exchange(setup, 'one')
   assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport', 'timeout → next-target'])
   assert.equal(first.failures[0]?.failure.code, 'connect')
 })
@@ -97,12 +97,12 @@ test('a connect timeout: the connections are rebuilt once before the failover', 
 /** Our pools are unbounded; a client with a bounded pool reports a connect timeout. */
 test('no free connection in time: the pool is rebuilt once before the failover', async (context) => {
   const { provider, renewals } = pretender({ kind: 'timeout', code: 'connect', detail: 'no free connection in time' })
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['pooled/first', CLAUDE],
     others: () => ({ pooled: provider }),
     script: [{ answer: HELLO }],
   })
-  const first = await exchange(place, 'one')
+  const first = await exchange(setup, 'one')
   assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport', 'timeout → next-target'])
   assert.equal(renewals(), 1)
 })
@@ -124,16 +124,16 @@ for (const name of ['ollama', 'openai', 'vllm'])
   })
 
 test('anthropic is reached directly and its connections are rebuilt', async (context) => {
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: [CLAUDE, 'openai/second'],
     script: [{ when: { protocol: 'anthropic' }, answer: { line: 'reset' } }, { answer: HELLO }],
   })
   const story = ['unreachable → wait', 'unreachable → rebuild-transport', 'unreachable → next-target']
-  assertAnswered(await exchange(place, 'one'), 'Hello.', story)
+  assertAnswered(await exchange(setup, 'one'), 'Hello.', story)
 })
 
 test('connections of a fallback are not rebuilt', async (context) => {
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['openai/gone', 'custom/first', CLAUDE],
     script: [
       { when: { model: 'gone' }, answer: { error: 'model-not-found' } },
@@ -144,12 +144,12 @@ test('connections of a fallback are not rebuilt', async (context) => {
   const wired = await openRecoveryFixture(context, {
     chain: ['openai/gone', 'custom/first', CLAUDE],
     providers: {
-      openai: { base_url: `${place.simulator.url}/v1` },
-      custom: { base_url: `${place.simulator.url}/other/v1` },
-      anthropic: { base_url: place.simulator.url },
+      openai: { base_url: `${setup.simulator.url}/v1` },
+      custom: { base_url: `${setup.simulator.url}/other/v1` },
+      anthropic: { base_url: setup.simulator.url },
     },
   })
-  const first = await exchange({ house: wired.house, simulator: place.simulator }, 'one')
+  const first = await exchange({ fixture: wired.fixture, simulator: setup.simulator }, 'one')
   assertAnswered(first, 'Hello.', ['model-unknown → next-target', 'unreachable → wait', 'unreachable → next-target'])
 })
 
@@ -163,7 +163,7 @@ for (const error of ['server-error', 'overloaded', 'html-502'] as const)
   })
 
 test('the pause before new connections grows with the retries before it', async (context) => {
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['custom/first'],
     script: [
       { times: 3, answer: { error: 'server-error' } },
@@ -171,7 +171,7 @@ test('the pause before new connections grows with the retries before it', async 
       { answer: HELLO },
     ],
   })
-  const first = await exchange(place, 'one')
+  const first = await exchange(setup, 'one')
   assertAnswered(first, 'Hello.', [
     'server-error → wait',
     'server-error → wait',
@@ -191,23 +191,23 @@ test('the pause before new connections is never longer than eight seconds', () =
 test('connections that cannot be rebuilt are one more failed attempt and do not end the run', async (context) => {
   const { provider } = pretender({ kind: 'unreachable', detail: 'connection refused' })
   provider.renewConnections = () => Promise.reject(new Error('socket error'))
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['pooled/first', CLAUDE],
     others: () => ({ pooled: provider }),
     script: [{ answer: HELLO }],
   })
-  const { run, story, sent } = await exchange(place, 'one')
+  const { run, story, sent } = await exchange(setup, 'one')
   assert.equal(run.stopReason, 'end_turn', `${story.join(', ')}; ${JSON.stringify(run.error)}`)
   assert.deepEqual(modelsOf(sent), ['claude-sonnet-4-5'])
-  assert.deepEqual(place.house.faults, [])
+  assert.deepEqual(setup.fixture.faults, [])
 })
 
 test('a recovered connection answers in the same turn without failover', async (context) => {
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['custom/first', CLAUDE],
     script: [{ when: { model: 'first' }, times: 2, answer: { line: 'reset' } }, { answer: HELLO }],
   })
-  const first = await exchange(place, 'one')
+  const first = await exchange(setup, 'one')
   assertAnswered(first, 'Hello.', ['unreachable → wait', 'unreachable → rebuild-transport'])
   assert.deepEqual(new Set(modelsOf(first.sent)), new Set(['first']))
 })

@@ -76,8 +76,8 @@ test('after hours of silence a conversation has its history, terminal and proces
   skip,
 }, async (context) => {
   const { turns, processId, evict, warm, keeper } = await leftAlone(context)
-  const { house } = turns
-  const told = house.requests.at(-1)!
+  const { house: fixture } = turns
+  const earlier = fixture.requests.at(-1)!
   const [before, misses] = [keeper(), warm.state().misses.absent]
   evict()
   const { output } = await turns.call(
@@ -87,32 +87,32 @@ test('after hours of silence a conversation has its history, terminal and proces
     { tool: 'process', input: { action: 'kill', process_id: processId } },
   )
   assert.match(output, /ended on request/)
-  const later = house.requests.at(-1)!
-  assert.deepEqual([later.system, later.tools], [told.system, told.tools])
-  assert.deepEqual(later.messages.slice(0, told.messages.length), told.messages)
-  const said = JSON.stringify(later.messages.slice(told.messages.length))
-  assert.match(said, new RegExp(`${processId}[\\s\\S]*running`))
-  assert.match(said, /\/workspace\/deep\/er\\nkept/)
-  assert.match(said, /began\\non/)
+  const later = fixture.requests.at(-1)!
+  assert.deepEqual([later.system, later.tools], [earlier.system, earlier.tools])
+  assert.deepEqual(later.messages.slice(0, earlier.messages.length), earlier.messages)
+  const added = JSON.stringify(later.messages.slice(earlier.messages.length))
+  assert.match(added, new RegExp(`${processId}[\\s\\S]*running`))
+  assert.match(added, /\/workspace\/deep\/er\\nkept/)
+  assert.match(added, /began\\non/)
   assert.deepEqual([warm.state().misses.absent, keeper()], [misses + 1, before])
 })
 
 test('conversations share the connections of a provider, and none is left after the last', async (context) => {
-  const { house } = await openRecoveryFixture(context)
+  const { fixture } = await openRecoveryFixture(context)
   const open = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
   const none = open()
-  await house.ask('one')
+  await fixture.ask('one')
   const one = open()
   assert.ok(one > none)
   for (let index = 0; index < 20; index++) {
-    const { id: conversationId } = await createConversation(house.agent, house.context)
-    await house.ask('and one more', { conversationId })
+    const { id: conversationId } = await createConversation(fixture.agent, fixture.context)
+    await fixture.ask('and one more', { conversationId })
   }
   assert.equal(open(), one)
-  await house.context.deps.models.find('openai')!.renewConnections!()
+  await fixture.context.deps.models.find('openai')!.renewConnections!()
   await until(() => open() <= one - 1)
   // A cached conversation needs no open connection: its next turn opens a new one.
-  assert.equal((await house.ask('two')).stopReason, 'end_turn')
+  assert.equal((await fixture.ask('two')).stopReason, 'end_turn')
 })
 
 type Terminal = { conversationId: ConversationId; shell(command: string, more?: object): Promise<ToolOutcome> }

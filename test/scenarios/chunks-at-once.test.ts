@@ -83,13 +83,13 @@ test('deltas of a burst share a write', async (context) => {
   await clock.advance(5)
   const texts = Array.from({ length: 20 }, (_, index) => `${index} `)
   for (const text of texts) stream.write([piece(text)], 0)
-  const told: string[] = []
+  const received: string[] = []
   for (const [index] of texts.entries()) {
     const [number, text] = await next()
     assert.equal(number, index + 2)
-    told.push(text)
+    received.push(text)
   }
-  assert.deepEqual(told, texts)
+  assert.deepEqual(received, texts)
   assert.deepEqual(writes, { atOnce: 1, shared: 1 })
 })
 
@@ -121,7 +121,7 @@ test('a writer that takes a stream over continues after the deltas written synch
   assert.equal(add({ last: 3, chunks: bodies('"d"', '"e"') }), true)
   assert.equal((await chunks.head(RUN))?.last, 5)
 
-  assert.equal(add({ last: 3 }), false, 'somebody has written there')
+  assert.equal(add({ last: 3 }), false, 'another writer has written there')
   assert.equal(add({ last: 6 }), false, 'something is missing before it')
   assert.deepEqual(await chunks.open(RUN, 2), { last: 5, lastEvent: 0, ended: false, mayHaveLost: false })
   assert.equal(add({ last: 5 }), false, 'another holds the stream')

@@ -36,5 +36,5 @@ test('a caller that waits for a run of another process is notified of its end', 
   const patience = AbortSignal.timeout(20_000)
   const run = await waitForRun(runId, waiting, patience)
   assert.equal(run.status, 'completed')
-  assert.equal(patience.aborted, false, 'it was seen only because nobody wanted to wait any longer')
+  assert.equal(patience.aborted, false, 'the end was seen only because the wait timed out')
 })

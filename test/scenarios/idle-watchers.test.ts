@@ -63,6 +63,6 @@ test('many subscribers of a silent run cause no more store reads than one', asyn
   for (const seen of await Promise.all(watching)) assert.deepEqual(seen, ['done'])
   const after = asked.heads
   await clock.advance(10_000)
-  assert.equal(asked.heads, after, 'nobody watches any more, and nobody looks')
+  assert.equal(asked.heads, after, 'without subscribers the store is not polled')
   assert.deepEqual(faults, [])
 })

@@ -28,9 +28,9 @@ test('a subscriber whose stream was lost gets it rebuilt and reads it to its end
     await chunks.append([{ runId: RUN, fence: 1, floor: 0, isFirst: true, ended: true, at: 0, chunks: [done] }])
   }
   const watch = streams.watch(RUN, { after: 0, signal: over.signal, whenMissing })
-  const told = watch.next()
+  const next = watch.next()
   for (let round = 0; round < 100 && asked < 2; round++) await clock.advance(100)
   assert.equal(asked, 2)
-  assert.equal(((await told).value as NumberedChunk).chunk.message_type, 'done')
+  assert.equal(((await next).value as NumberedChunk).chunk.message_type, 'done')
   assert.deepEqual(await watch.next(), { done: true, value: 'done' })
 })

@@ -11,8 +11,8 @@ import { gate, tool } from '../harness/tools.ts'
 
 // Every crash is recovered automatically, and the tool's declared effects decide whether a call is repeated.
 
-const outcomes = async (house: HomeFixture) =>
-  (await house.messages()).flatMap(({ body }) =>
+const outcomes = async (fixture: HomeFixture) =>
+  (await fixture.messages()).flatMap(({ body }) =>
     body.role === 'tool' ? body.outcomes.map(({ callId, status }) => `${callId} ${status}`) : [],
   )
 
@@ -36,18 +36,18 @@ async function crashIn(
   context: Parameters<typeof openHomeFixture>[0],
   { work, started }: ReturnType<typeof interruptedOnce>,
 ) {
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [work],
     script: scriptOf({ calls: [{ tool: 'work', input: {}, callId: 'a' }] }, { text: 'done' }),
   })
-  const runId = await house.send('go')
+  const runId = await fixture.send('go')
   await started.promise
-  await house.crash()
-  await house.restart()
-  const run = await house.wait(runId)
+  await fixture.crash()
+  await fixture.restart()
+  const run = await fixture.wait(runId)
   assert.equal(run.stopReason, 'end_turn')
-  assertValidHistory(await house.messages())
-  return house
+  assertValidHistory(await fixture.messages())
+  return fixture
 }
 
 test('a started call without effects runs again', async (context) => {
@@ -85,30 +85,30 @@ for (const [what, verification, outcome, executions] of VERIFICATIONS) {
 test('after a crash during the model call the call is repeated, the streamed text is reset, and the input is stored once', async (context) => {
   const streaming = gate()
   let calls = 0
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     script: () => {
       if (calls++ === 0)
         return scriptOf({ text: 'abandoned text', stall: true, after: 2, pace: { chunkSize: 5, delayMs: 0 } })
       return scriptOf({ text: 'whole' })
     },
   })
-  const runId = await house.send('hello')
+  const runId = await fixture.send('hello')
   const { watchRun } = await import('../../src/service/runs/watch-run.ts')
-  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.context)) {
+  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(10_000) }, fixture.context)) {
     if (chunk.message_type === 'assistant_message') {
       streaming.open()
       break
     }
   }
   await streaming.promise
-  await house.crash()
-  await house.restart()
-  assert.equal((await house.wait(runId)).stopReason, 'end_turn')
+  await fixture.crash()
+  await fixture.restart()
+  assert.equal((await fixture.wait(runId)).stopReason, 'end_turn')
   assert.deepEqual(
-    (await house.messages()).map(({ body }) => body.role),
+    (await fixture.messages()).map(({ body }) => body.role),
     ['user', 'assistant'],
   )
-  const kinds = (await house.chunks(runId)).map((chunk) => chunk.message_type)
+  const kinds = (await fixture.chunks(runId)).map((chunk) => chunk.message_type)
   assert.equal(kinds.filter((kind) => kind === 'message_reset').length, 1)
   assert.deepEqual(kinds.slice(-3), ['stop_reason', 'usage_statistics', 'done'])
 })
@@ -125,22 +125,22 @@ test('a run that kills its worker three times at one step ends with worker_lost 
     },
     { effects: 'none' },
   )
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [deadly],
     script: scriptOf({ calls: [{ tool: 'deadly', input: {} }] }, { text: 'x' }),
   })
-  const runId = await house.send('go')
+  const runId = await fixture.send('go')
   for (let death = 0; death < 3; death++) {
     await dying.promise
     dying = gate()
-    await house.crash()
-    await house.restart()
+    await fixture.crash()
+    await fixture.restart()
   }
-  const run = await house.wait(runId)
+  const run = await fixture.wait(runId)
   assert.equal(run.status, 'failed')
   assert.equal(run.error?.errorType, 'worker_lost')
   assert.equal(deaths, 3)
-  assertValidHistory(await house.messages())
+  assertValidHistory(await fixture.messages())
 })
 
 test('a successful step clears the count of deaths', async (context) => {
@@ -157,54 +157,54 @@ test('a successful step clears the count of deaths', async (context) => {
     { effects: 'none' },
   )
   const steps = ['a', 'b', 'c', 'd'].map((callId) => ({ calls: [{ tool: 'flaky', input: {}, callId }] }))
-  const house = await openHomeFixture(context, { tools: [flaky], script: scriptOf(...steps, { text: 'made it' }) })
-  const runId = await house.send('go')
+  const fixture = await openHomeFixture(context, { tools: [flaky], script: scriptOf(...steps, { text: 'made it' }) })
+  const runId = await fixture.send('go')
   for (let death = 0; death < 4; death++) {
     await dying.promise
     dying = gate()
-    await house.crash()
-    await house.restart()
+    await fixture.crash()
+    await fixture.restart()
   }
-  assert.equal((await house.wait(runId)).stopReason, 'end_turn')
+  assert.equal((await fixture.wait(runId)).stopReason, 'end_turn')
 })
 
 test('a graceful shutdown hands the run back without counting a death, and the next process continues', async (context) => {
   const stalled = gate()
   let calls = 0
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     script: () => {
       stalled.open()
       return calls++ === 0 ? scriptOf({ stall: true }) : scriptOf({ text: 'done' })
     },
   })
-  const runId = await house.send('hello')
+  const runId = await fixture.send('hello')
   await stalled.promise
-  await house.stop()
-  await house.restart()
-  const run = await house.wait(runId)
+  await fixture.stop()
+  await fixture.restart()
+  const run = await fixture.wait(runId)
   assert.equal(run.stopReason, 'end_turn')
-  assert.equal((await house.events(runId)).filter((event) => event.type === 'worker-lost').length, 0)
+  assert.equal((await fixture.events(runId)).filter((event) => event.type === 'worker-lost').length, 0)
 })
 
 test('runs that were queued when the process died are run in order by the next one', async (context) => {
   const stalled = gate()
   const order: string[] = []
   let calls = 0
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     script: (request) => {
       order.push(JSON.stringify(request.messages.at(-1)).match(/number \d/)?.[0] ?? '')
       stalled.open()
       return calls++ === 0 ? scriptOf({ stall: true }) : scriptOf({ text: 'done' })
     },
   })
-  await house.send('number 1')
-  await house.send('number 2')
-  const last = await house.send('number 3')
+  await fixture.send('number 1')
+  await fixture.send('number 2')
+  const last = await fixture.send('number 3')
   await stalled.promise
-  await house.restart()
-  await house.wait(last)
+  await fixture.restart()
+  await fixture.wait(last)
   assert.deepEqual(order, ['number 1', 'number 1', 'number 2', 'number 3'])
-  assertValidHistory(await house.messages())
+  assertValidHistory(await fixture.messages())
 })
 
 test('a call that the model repeats in a later answer, with the same id and arguments, is another call with another idempotency key', async (context) => {
@@ -218,8 +218,8 @@ test('a call that the model repeats in a later answer, with the same id and argu
     { effects: 'idempotent' },
   )
   const same = { calls: [{ tool: 'write', input: { text: 'hello' }, callId: 'call_0' }] }
-  const house = await openHomeFixture(context, { tools: [write], script: scriptOf(same, same, { text: 'done' }) })
-  await house.ask('write it twice')
+  const fixture = await openHomeFixture(context, { tools: [write], script: scriptOf(same, same, { text: 'done' }) })
+  await fixture.ask('write it twice')
   assert.equal(keys.length, 2)
   assert.notEqual(keys[0], keys[1])
 })
@@ -230,12 +230,12 @@ test('a process whose store is unavailable at shutdown logs it and stops', async
     workers: {
       ...store.workers,
       async leave() {
-        throw new StorageError('unreachable', 'nobody there')
+        throw new StorageError('unreachable', 'connection refused')
       },
     },
   })
-  const house = await openHomeFixture(context, { wrapStore: away, script: scriptOf({ text: 'done' }) })
-  await house.ask('hello')
-  await house.stop()
-  assert.equal(house.faults.length, 1)
+  const fixture = await openHomeFixture(context, { wrapStore: away, script: scriptOf({ text: 'done' }) })
+  await fixture.ask('hello')
+  await fixture.stop()
+  assert.equal(fixture.faults.length, 1)
 })

@@ -244,7 +244,7 @@ const BAD_RECORDS: BadRecord[] = [
   bad('I12', 'a run completed that no worker claimed', [accepted(), answer(1), end()], { fence: 0 }),
   {
     invariant: 'I13',
-    flaw: 'nobody alive holds a running run',
+    flaw: 'no live worker holds a running run',
     record: { ...recordOf([accepted()], { leaseOwner: 'worker-1' }), liveWorkers: new Set(['worker-2']) },
   },
   bad('I14', 'a poisoned run continued', [accepted(), ...deaths, answer(1), end()], dead),

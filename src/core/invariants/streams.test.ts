@@ -66,8 +66,8 @@ const reset = (id: `message-${string}` | null): [number, Chunk] => [
 const stop: [number, Chunk] = [3, { message_type: 'stop_reason', stop_reason: 'end_turn' }]
 const done: [number, Chunk] = [3, { message_type: 'done' }]
 
-function streamOf(told: [number, Chunk][], more: Partial<StreamRecord> = {}): StreamRecord {
-  const chunks = told.map(([event, chunk], index) => ({ number: index + 1, event, body: JSON.stringify(chunk) }))
+function streamOf(written: [number, Chunk][], more: Partial<StreamRecord> = {}): StreamRecord {
+  const chunks = written.map(([event, chunk], index) => ({ number: index + 1, event, body: JSON.stringify(chunk) }))
   return { run, events: log.map((event, index) => ({ seq: index + 1, at: 1, event })), chunks, ended: true, ...more }
 }
 
