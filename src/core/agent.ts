@@ -33,7 +33,7 @@ export type AgentSettings = {
   missingTools?: string[]
   /** Contents of the imported file that are not supported here. */
   notImported?: string[]
-  /** Kept and given back as it came: what only clients read. */
+  /** Fields that only clients read; stored and returned unchanged. */
   wire?: JsonObject
 }
 
@@ -44,7 +44,7 @@ export type Conversation = {
   isDefault: boolean
   createdAt: number
   lastMessageAt?: number
-  /** Messages before this position were compacted away from the model's view. */
+  /** Messages before this position are not in the model's context (compacted or reset). */
   contextStart: number
   nextPosition: number
   updatedAt?: number
@@ -61,7 +61,7 @@ export type ConversationDetails = {
   model?: TargetHandle
   /** Copies of blocks that this conversation alone reads and edits. */
   ownBlocks?: BlockId[]
-  /** Kept and given back as it came: what only clients read. */
+  /** Fields that only clients read; stored and returned unchanged. */
   wire?: JsonObject
 }
 

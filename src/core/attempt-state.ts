@@ -41,7 +41,7 @@ export const newAttemptState = (): AttemptState => ({
   adjustments: {},
 })
 
-/** After a good answer: the same target and credential, and nothing else. */
+/** After a good answer only the target and credential stay. */
 export function resetAfterAnswer(state: AttemptState, { credentialId }: { credentialId?: CredentialId }): AttemptState {
   return { ...newAttemptState(), target: state.target, ...defined({ credentialId: credentialId || undefined }) }
 }

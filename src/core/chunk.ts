@@ -41,7 +41,7 @@ export type Chunk =
   | { message_type: 'tool_progress'; tool_call_id: string; text: string }
   /** The worker died and another one continues the run. Calls that may run again are repeated. */
   | { message_type: 'worker_lost'; deaths: number }
-  /** Exactly one, last. */
+  /** The terminal chunk: exactly one, the last. */
   | { message_type: 'done' }
 
 export type WireCall = { tool_call_id: string; name: string; arguments: string }

@@ -86,7 +86,7 @@ export type RecoveryContext = {
   waitBudgetLeftMs: number
   /** In [0, 1): spreads the retries of clients that were rejected at the same time. */
   jitter: number
-  /** The output limit of the failed request, and the highest the model takes. */
+  /** The output limit of the failed request, and the model's maximum. */
   outputCap?: number
   maxOutput?: number
 }
@@ -104,41 +104,41 @@ export type Recovery =
     }
   | { remedy: 'give-up' }
 
-export function recover(failure: Failure, spent: readonly Remedy[], at: RecoveryContext): Recovery {
+export function recover(failure: Failure, spent: readonly Remedy[], context: RecoveryContext): Recovery {
   const ladder = LADDER[failure.kind]
   for (const [index, rung] of ladder.entries()) {
     // The second `wait` of a ladder counts only after the first is used; it does not skip the rungs between them.
     if (count(spent, rung) > count(ladder.slice(0, index), rung)) continue
-    const recovery = tryRung(rung, failure, { spent, at })
+    const recovery = tryRung(rung, failure, { spent, context })
     if (recovery) return recovery
   }
   return { remedy: 'give-up' }
 }
 
-type RungContext = { spent: readonly Remedy[]; at: RecoveryContext }
+type RungContext = { spent: readonly Remedy[]; context: RecoveryContext }
 
 /** The rung with its values, if this failure and context allow it. */
-function tryRung(rung: Remedy, failure: Failure, { spent, at }: RungContext): Recovery | undefined {
+function tryRung(rung: Remedy, failure: Failure, { spent, context }: RungContext): Recovery | undefined {
   switch (rung) {
     case 'wait': {
-      const delayMs = delayFor(failure, spent, at.jitter)
-      return delayMs <= at.waitBudgetLeftMs ? { remedy: rung, delayMs } : undefined
+      const delayMs = delayFor(failure, spent, context.jitter)
+      return delayMs <= context.waitBudgetLeftMs ? { remedy: rung, delayMs } : undefined
     }
     case 'rebuild-transport': {
       const delayMs = Math.min(3 + count(spent, 'wait'), 8) * 1_000
-      return at.canRebuild && delayMs <= at.waitBudgetLeftMs ? { remedy: rung, delayMs } : undefined
+      return context.canRebuild && delayMs <= context.waitBudgetLeftMs ? { remedy: rung, delayMs } : undefined
     }
     case 'next-target':
-      return at.nextTarget === undefined ? undefined : { remedy: rung, nextTarget: at.nextTarget }
+      return context.nextTarget === undefined ? undefined : { remedy: rung, nextTarget: context.nextTarget }
     case 'retry-credential':
       // With a stated retry time this credential is exhausted until then.
-      return at.siblings > 0 && failure.retryAfterMs === undefined ? { remedy: rung } : undefined
+      return context.siblings > 0 && failure.retryAfterMs === undefined ? { remedy: rung } : undefined
     case 'next-credential':
-      return at.siblings > 0 ? { remedy: rung } : undefined
+      return context.siblings > 0 ? { remedy: rung } : undefined
     case 'refresh-credential':
-      return at.canRefresh ? { remedy: rung } : undefined
+      return context.canRefresh ? { remedy: rung } : undefined
     case 'refresh-entitlement':
-      return at.canRefreshEntitlement ? { remedy: rung } : undefined
+      return context.canRefreshEntitlement ? { remedy: rung } : undefined
     case 'adopt-window':
       return failure.statedWindow ? { remedy: rung, window: failure.statedWindow } : undefined
     case 'cap-output':
@@ -147,12 +147,12 @@ function tryRung(rung: Remedy, failure: Failure, { spent, at }: RungContext): Re
         : undefined
     case 'raise-output-cap':
     case 'continue': {
-      const outputCap = raisedCap(at)
-      const isRaised = outputCap > (at.outputCap ?? FIRST_OUTPUT_CAP)
+      const outputCap = raisedCap(context)
+      const isRaised = outputCap > (context.outputCap ?? FIRST_OUTPUT_CAP)
       return rung === 'continue' || isRaised ? { remedy: rung, outputCap } : undefined
     }
     case 'compact':
-      return at.canCompact ? { remedy: rung } : undefined
+      return context.canCompact ? { remedy: rung } : undefined
     case 'strip-signatures':
     case 'drop-encrypted-reasoning':
     case 'shrink-images':

@@ -20,7 +20,7 @@ export type StoredTool = {
   returnCharLimit: number
   needsApproval: boolean
   parallel: boolean
-  /** Kept and given back as it came: requirements and metadata. */
+  /** Requirements and metadata; stored and returned unchanged. */
   wire: JsonObject
   /** Present on tools of an MCP server. */
   mcp?: McpToolLink

@@ -308,7 +308,7 @@ function settleByDecision(call: CallState): ToolOutcome[] {
       return [{ callId: call.callId, status, output, ...defined({ images }) }]
     }
     case 'approve': {
-      // An approval is for one exact call. Other arguments under an old approval never run.
+      // An approval is for one exact call: with other arguments it does not run.
       if (decision.digest === call.digest) return []
       return [settleDenied(call.callId, 'the approval was given for other arguments.')]
     }

@@ -124,8 +124,8 @@ export function newAgentCache<Value>({ limits, clock, dispose, events = {} }: Ca
   return {
     acquire(id, key) {
       const found = entries.get(id)
-      const isFit = found !== undefined && isSame(found.key, key)
-      if (isFit) {
+      const isHit = found !== undefined && isSame(found.key, key)
+      if (isHit) {
         hits++
         keep(id, { ...found, usedAt: clock.monotonic() })
       } else {
@@ -137,7 +137,7 @@ export function newAgentCache<Value>({ limits, clock, dispose, events = {} }: Ca
       /** False: another turn began or the conversation was forgotten, so this turn's value is stale. */
       const endTurn = (): boolean => holders.get(id) === holder && holders.delete(id)
       return {
-        value: isFit ? found.value : undefined,
+        value: isHit ? found.value : undefined,
         release(now, value, size) {
           if (!endTurn()) return dispose(id, value)
           keep(id, { key: now, value, bytes: size, usedAt: clock.monotonic() })

@@ -90,9 +90,9 @@ function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
       position = number
     },
     consumeStale() {
-      const word = isStale
+      const wasStale = isStale
       isStale = false
-      return word
+      return wasStale
     },
     isBehind: () => isBehind,
     ready: (signal) =>

@@ -136,7 +136,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     flushDue().catch((fault) => report(fault, 'chunk log'))
   }
 
-  /** One write at a time; what arrives meanwhile shares the next one, and so do all who ask in the same tick. */
+  /** One write at a time; chunks that arrive meanwhile, or in the same tick, share the next one. */
   function flushDue(): Promise<void> {
     nextFlush ??= (async () => {
       await new Promise<void>((resolve) => clock.soon(resolve))

@@ -87,12 +87,12 @@ const SITUATIONS: Record<string, (turn: Turn, types: string[]) => boolean> = {
   'an approval that expired': ({ cancel }) => cancel?.cause === 'expiry',
   'a time limit': ({ ended }) => ended?.error?.errorType === 'time_limit',
   'three deaths': ({ ended }) => ended?.error?.errorType === 'worker_lost',
-  'a bug of our own': ({ ended }) => ended?.error?.errorType === 'internal_error',
+  'an internal fault': ({ ended }) => ended?.error?.errorType === 'internal_error',
   'a run cancelled in the queue': ({ cancel, step, steps }) =>
     cancel !== undefined && step !== undefined && steps === 0,
   'a fallback': ({ attempts, steps }) => attempts.answer.target > 0 && steps > 0,
   'an exhausted ladder': ({ gaveUp }) => gaveUp !== undefined,
-  'the limit of steps': ({ ended }) => ended?.stopReason === 'max_steps',
+  'the step limit': ({ ended }) => ended?.stopReason === 'max_steps',
   'the output limit': ({ ended }) => ended?.stopReason === 'max_tokens_exceeded',
   'an input that was steered in': (_, types) => types.includes('input-steered'),
 }

@@ -29,11 +29,7 @@ for (const error of ['invalid-key', 'revoked', 'forbidden'] as const)
         ['anthropic', 'key-of-anthropic'],
       ],
     )
-    assert.deepEqual(
-      await setup.fixture.cooldowns(),
-      [],
-      'the last credential is never passed over without a stated end',
-    )
+    assert.deepEqual(await setup.fixture.cooldowns(), [], 'the last credential gets no cooldown without a stated end')
   })
 
 test('the next turn tries the primary again, is rejected once and fails over again', async (context) => {

@@ -143,7 +143,7 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
       assertOneExchange(first)
       const [, rebuilt] = first.failures
       assert.equal(rebuilt?.waitMs, 4_000, 'min(3 + retries, 8) s')
-      assert.ok(relay.carriedBy.at(-1)! > 3, 'connections that were idle and healthy are not trusted')
+      assert.ok(relay.carriedBy.at(-1)! > 3, 'idle connections are closed too')
       await relay.untilOpen(1)
       assertAnswered(await exchange(setup, 'two'), 'Hello.', [])
     },

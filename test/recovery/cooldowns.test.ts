@@ -44,7 +44,7 @@ test('the next turn obeys a stated end and names the skipped provider and the ti
 
   const second = await exchange(setup, 'two')
   assertAnswered(second, 'Hello.', ['cooling-down → next-target'])
-  assert.deepEqual(modelsOf(second.sent), ['claude-sonnet-4-5'], 'the primary is not asked')
+  assert.deepEqual(modelsOf(second.sent), ['claude-sonnet-4-5'], 'the primary gets no request')
   const passed = second.failures[0]!
   const end = new Date(rest!.until).toISOString()
   assert.ok(passed.failure.detail.includes('openai') && passed.failure.detail.includes(end), passed.failure.detail)
@@ -134,7 +134,7 @@ test('a rate-limited key with siblings cools down for an hour, and its sibling s
   assert.deepEqual(keysOf((await exchange(setup, 'two')).sent), ['key-2'])
   setup.fixture.clock.skip(HOUR_MS)
   assert.deepEqual(keysOf((await exchange(setup, 'three')).sent), ['key-1'])
-  assert.deepEqual(await recorded(setup.fixture), [], 'its success ended it')
+  assert.deepEqual(await recorded(setup.fixture), [], 'success clears the cooldown')
 })
 
 test('without a chain a turn waits for a stated end that is soon, and fails with the time otherwise', async (context) => {
@@ -194,7 +194,7 @@ test('all waits of one background step stay within ten minutes', async (context)
   )
 })
 
-test('the waits of a summary count with those of the answer it makes room for', async (context) => {
+test('the waits of a summary count towards the wait budget of its answer', async (context) => {
   const long = 'Many words. '.repeat(600)
   const limited = { error: 'rate-limit', retryAfterSeconds: 20 } as const
   const setup = await openRecoveryFixture(context, {

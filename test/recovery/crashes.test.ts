@@ -31,7 +31,7 @@ type Row = {
 
 const ROWS: Row[] = [
   {
-    name: 'a line that breaks and servers that fail',
+    name: 'broken connections and server errors',
     options: { chain: ['custom/first', CLAUDE] },
     script: [
       { when: { model: 'first' }, times: 2, answer: { line: 'reset' } },
@@ -43,7 +43,7 @@ const ROWS: Row[] = [
     answer: 'From the fallback.',
   },
   {
-    name: 'keys that are limited and refused',
+    name: 'rate-limited and rejected keys',
     options: { chain: ['openai/first', CLAUDE], environment: { OPENAI_API_KEY: 'key-1,key-2' } },
     script: [
       { when: { key: 'key-1' }, answer: { error: 'rate-limit' } },
@@ -61,7 +61,7 @@ const ROWS: Row[] = [
     answer: 'Here.',
   },
   {
-    name: 'a token that expires and a model that only thinks',
+    name: 'an expired token and a model that sends only reasoning',
     options: { chain: ['openai/first', CLAUDE], environment: { OPENAI_API_KEY: '' } },
     before: (setup) => signIn(setup, 'openai'),
     script: [
@@ -79,7 +79,7 @@ const ROWS: Row[] = [
     answer: 'At last.',
   },
   {
-    name: 'a text that is continued through a failure',
+    name: 'a text that is continued after a failure',
     options: { chain: ['custom/first'] },
     script: [
       { times: 1, answer: { text: 'One, ', finish: 'length' } },
@@ -91,7 +91,7 @@ const ROWS: Row[] = [
     answer: 'One, two, three.',
   },
   {
-    name: 'a conversation that is made room in, with a tool before it',
+    name: 'a compaction after a tool call',
     options: { chain: ['custom/first'], tools: [tool('look', undefined, { effects: 'none' })] },
     before: async ({ fixture, simulator }) => {
       simulator.script({ answer: { text: LONG } })
@@ -117,7 +117,7 @@ for (const row of ROWS)
     for (let after = 1; after <= whole.commits; after++) {
       const died = await play(context, row, after)
       assert.deepEqual(died.story, row.story, `after commit ${after}`)
-      assert.deepEqual(died.asked, whole.asked, `after commit ${after}: the provider is asked for the same`)
+      assert.deepEqual(died.asked, whole.asked, `after commit ${after}: the provider gets the same requests`)
       assert.deepEqual(died.roles, whole.roles)
     }
   })

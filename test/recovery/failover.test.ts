@@ -12,11 +12,11 @@ const CLAUDE = 'anthropic/claude-sonnet-4-5'
 
 const AT_ONCE: [string, string, Answer][] = [
   ['a rate limit', 'rate-limited', { error: 'rate-limit' }],
-  ['an empty account', 'quota-exhausted', { error: 'insufficient-quota' }],
-  ['a bill that is due', 'quota-exhausted', { error: 'payment-required' }],
-  ['a limit behind an aggregator', 'upstream-rate-limited', { error: 'upstream-429' }],
+  ['an exhausted quota', 'quota-exhausted', { error: 'insufficient-quota' }],
+  ['an unpaid account', 'quota-exhausted', { error: 'payment-required' }],
+  ['a rate limit behind an aggregator', 'upstream-rate-limited', { error: 'upstream-429' }],
   ['a model that does not exist', 'model-unknown', { error: 'model-not-found' }],
-  ['a policy of the account', 'policy-blocked', { error: 'policy-blocked' }],
+  ['a request blocked by account policy', 'policy-blocked', { error: 'policy-blocked' }],
   ['a content filter', 'content-refused', { error: 'content-policy' }],
   ['a refusal', 'content-refused', { refusal: 'I would rather not.' }],
 ]

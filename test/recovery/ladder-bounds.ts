@@ -33,12 +33,12 @@ export function assertWithinLadder(events: readonly TurnEvent[], bounds: { keys:
     assert.ok(waitedMs <= patienceMs, `${waitedMs} ms of waiting in one step`)
     if (remedy === 'compact') tallies.summary = fresh(0)
     if (remedy === 'next-target') {
-      assert.ok(event.nextTarget! > tally.target, 'the chain is walked forwards')
+      assert.ok(event.nextTarget! > tally.target, 'the target only moves forward in the chain')
       tallies[purpose] = fresh(event.nextTarget!)
       continue
     }
     if (remedy === 'next-credential') {
-      assert.ok(++tally.rotations < keys, 'a pool is walked through once')
+      assert.ok(++tally.rotations < keys, 'each credential of a pool is used once')
       continue
     }
     tally.spent.push({ remedy, ...defined({ credentialId: credentialId || undefined }) })

@@ -58,7 +58,7 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
       assertAnswered(first, 'Hello.', ['image-too-large → shrink-images'])
       assertOneExchange(first)
       assert.deepEqual(await Promise.all(first.sent.map(sizeSent)), ['2400x1200', '2000x1000'])
-      assert.deepEqual(imageIn(first.after.at(-2)), image, 'the history has it as it came')
+      assert.deepEqual(imageIn(first.after.at(-2)), image, 'the history has the original image')
       const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
       assert.equal(await sizeSent(second.sent[0]!), '2400x1200', 'the next turn starts clean')
@@ -103,7 +103,7 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
       assertAnswered(first, 'Hello.', ['tool-images-unsupported → text-only-results'])
       const results = first.after.find(({ body }) => body.role === 'tool')?.body
       assert.ok(results?.role === 'tool')
-      assert.deepEqual(results.outcomes[0]?.images, [image], 'the history has the picture')
+      assert.deepEqual(results.outcomes[0]?.images, [image], 'the history has the image')
       const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
       await setup.fixture.restart()
@@ -204,7 +204,7 @@ async function playThought(context: Parameters<RemedyScenario['play']>[0], plot:
   assert.deepEqual(second.sent.map(plot.has), [true, false])
   const third = await exchange(setup, 'three')
   assertAnswered(third, 'Hello.', [])
-  assert.deepEqual(third.sent.map(plot.has), [true], 'the thought is still in the history')
+  assert.deepEqual(third.sent.map(plot.has), [true], 'the reasoning is still in the history')
 }
 
 /** Noise, so that it cannot be compressed: about three bytes a pixel. */

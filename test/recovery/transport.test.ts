@@ -45,16 +45,16 @@ async function failingWith(
   return exchange({ fixture: here.fixture, simulator: setup.simulator }, 'one')
 }
 
-const LINES: [string, string, Answer, ProviderOverrides?][] = [
-  ['a first byte that never comes', 'timeout', { line: 'silent' }, SHORT_FIRST_BYTE],
+const FAILURES: [string, string, Answer, ProviderOverrides?][] = [
+  ['a missing first byte', 'timeout', { line: 'silent' }, SHORT_FIRST_BYTE],
   ['silence in mid-answer', 'stalled', { ...STORY, breaks: { how: 'stall', afterChunks: 3 } }, SHORT_STALL],
   ['a reset before the answer', 'unreachable', { line: 'reset' }],
   ['a reset in mid-answer', 'cut-off', { ...STORY, breaks: { how: 'reset', afterChunks: 3 } }],
   ['a connection that closes in mid-answer', 'cut-off', { ...STORY, breaks: { how: 'cut', afterChunks: 3 } }],
-  ['a stream that ends without a reason', 'cut-off', { ...STORY, breaks: { how: 'no-finish' } }],
+  ['a stream that ends without a finish reason', 'cut-off', { ...STORY, breaks: { how: 'no-finish' } }],
 ]
 
-for (const [name, kind, answer, deadlines] of LINES)
+for (const [name, kind, answer, deadlines] of FAILURES)
   test(`${name}: the connections of a direct primary are rebuilt once before the failover`, async (context) => {
     const first = await failingWith(context, answer, deadlines ? { deadlines } : {})
     assertAnswered(first, 'Hello.', [`${kind} → wait`, `${kind} → rebuild-transport`, `${kind} → next-target`])

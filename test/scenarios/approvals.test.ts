@@ -42,7 +42,7 @@ async function openWaitingFixture(
   const fixture = await openHomeFixture(context, { tools: [guarded(), free()], script: MIXED, ...more })
   const run = await fixture.ask('do three things')
   assert.equal(run.stopReason, 'requires_approval')
-  assert.deepEqual(ran, [], 'none of an answer runs while one of its calls waits')
+  assert.deepEqual(ran, [], 'no call of an answer runs while one of them waits for approval')
   return { fixture, run }
 }
 

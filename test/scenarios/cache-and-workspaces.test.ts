@@ -27,32 +27,32 @@ const PLACE = 'mkdir -p deep/er; cd deep/er; export WORD=kept'
 const WORK = 'echo began; while :; do echo on; sleep 0.05; done'
 
 /** An agent whose workspace has a running process, and whose cache entry can be evicted as after hours of silence. */
-async function leftAlone(context: TestContext) {
+async function openIdleWorkspace(context: TestContext) {
   const time = { ahead: 0 }
   const clock = { ...realClock, monotonic: () => realClock.monotonic() + time.ahead }
   const turns = await openTurns(context, { clock })
   await turns.shell(PLACE)
   const processId = processIn(await turns.shell(WORK, { background: true }))
   const workspace = await turns.workspace()
-  const warm = turns.house.context.deps.historyCache!
+  const cache = turns.house.context.deps.historyCache!
   function evict(): void {
     time.ahead = 3_600_001
-    assert.equal(warm.sweep(), 1)
-    assert.equal(warm.state().entries, 0)
+    assert.equal(cache.sweep(), 1)
+    assert.equal(cache.state().entries, 0)
     // Only for the sweep: the engine would treat an hour without a heartbeat as a dead worker.
     time.ahead = 0
   }
   const folder = (await turns.workspaces.peek(turns.house.conversationId))!.folder
   /** The first process of the workspace's sandbox. */
-  const keeper = () => readFileSync(join(folder, 'supervisor.json'), 'utf8')
-  return { turns, workspace, processId, evict, warm, keeper }
+  const supervisor = () => readFileSync(join(folder, 'supervisor.json'), 'utf8')
+  return { turns, workspace, processId, evict, cache, supervisor }
 }
 
 test('an eviction ends no process: it keeps running without a cache entry', {
   skip,
 }, async (context) => {
-  const { workspace, processId, evict, keeper } = await leftAlone(context)
-  const before = keeper()
+  const { workspace, processId, evict, supervisor } = await openIdleWorkspace(context)
+  const before = supervisor()
   evict()
   const { outputBytes } = (await workspace.process(processId))!
   const later = await until(async () => {
@@ -60,13 +60,13 @@ test('an eviction ends no process: it keeps running without a cache entry', {
     return state!.outputBytes > outputBytes + 20 && state
   })
   assert.equal(later.ending, undefined)
-  assert.equal(keeper(), before)
+  assert.equal(supervisor(), before)
 })
 
 test('an eviction does not change the terminal: folder, environment and files stay', {
   skip,
 }, async (context) => {
-  const { turns, evict } = await leftAlone(context)
+  const { turns, evict } = await openIdleWorkspace(context)
   await turns.shell('echo text > file')
   evict()
   assert.match((await turns.shell('pwd; echo $WORD; cat file')).output, /^\/workspace\/deep\/er\nkept\ntext\n/)
@@ -75,10 +75,10 @@ test('an eviction does not change the terminal: folder, environment and files st
 test('after hours of silence a conversation has its history, terminal and process; only the cache entry is new', {
   skip,
 }, async (context) => {
-  const { turns, processId, evict, warm, keeper } = await leftAlone(context)
+  const { turns, processId, evict, cache, supervisor } = await openIdleWorkspace(context)
   const { house: fixture } = turns
   const earlier = fixture.requests.at(-1)!
-  const [before, misses] = [keeper(), warm.state().misses.absent]
+  const [before, misses] = [supervisor(), cache.state().misses.absent]
   evict()
   const { output } = await turns.call(
     { tool: 'process', input: { action: 'list' } },
@@ -94,7 +94,7 @@ test('after hours of silence a conversation has its history, terminal and proces
   assert.match(added, new RegExp(`${processId}[\\s\\S]*running`))
   assert.match(added, /\/workspace\/deep\/er\\nkept/)
   assert.match(added, /began\\non/)
-  assert.deepEqual([warm.state().misses.absent, keeper()], [misses + 1, before])
+  assert.deepEqual([cache.state().misses.absent, supervisor()], [misses + 1, before])
 })
 
 test('conversations share the connections of a provider, and none is left after the last', async (context) => {
@@ -143,11 +143,11 @@ test('an eviction at the limit ends no process; deleting a conversation ends its
   assert.equal(app.context.deps.historyCache!.state().evictions.entries, 1)
   const { folder } = (await workspaces.peek(hard.conversationId))!
   const conversation = await requireConversationById(hard.conversationId, app.context)
-  const keeper = JSON.parse(readFileSync(join(folder, 'supervisor.json'), 'utf8')) as { pid: number }
+  const supervisor = JSON.parse(readFileSync(join(folder, 'supervisor.json'), 'utf8')) as { pid: number }
 
   await deleteConversation(conversation, app.context, AbortSignal.timeout(10_000))
   assert.deepEqual([existsSync(folder), await workspaces.find(hard.conversationId)], [false, undefined])
-  await until(() => !existsSync(`/proc/${keeper.pid}`))
+  await until(() => !existsSync(`/proc/${supervisor.pid}`))
   assert.equal(app.context.deps.historyCache!.state().evictions['conversation-over'], 1)
   assert.equal((await (await workspaces.find(soft.conversationId))!.process(left))?.ending, undefined)
 })

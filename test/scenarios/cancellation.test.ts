@@ -61,7 +61,7 @@ test('a run cancelled before it starts ends cancelled, never runs, and leaves th
   )
 })
 
-test('text streamed before a cancel is kept as a cut answer, and the run is cancelled, not ended', async (context) => {
+test('text streamed before a cancel is kept as a cut answer, and the run is cancelled', async (context) => {
   const fixture = await openHomeFixture(context, {
     script: scriptOf({
       text: 'one two three four five six',

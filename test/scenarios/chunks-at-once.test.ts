@@ -122,12 +122,12 @@ test('a writer that takes a stream over continues after the deltas written synch
   assert.equal((await chunks.head(RUN))?.last, 5)
 
   assert.equal(add({ last: 3 }), false, 'another writer has written there')
-  assert.equal(add({ last: 6 }), false, 'something is missing before it')
+  assert.equal(add({ last: 6 }), false, 'a chunk before it is missing')
   assert.deepEqual(await chunks.open(RUN, 2), { last: 5, lastEvent: 0, ended: false, mayHaveLost: false })
-  assert.equal(add({ last: 5 }), false, 'another holds the stream')
+  assert.equal(add({ last: 5 }), false, 'another writer holds the stream')
   assert.equal(add({ last: 5, fence: 2, chunks: bodies('"f"') }), true)
   assert.deepEqual(await chunks.append([{ ...first, fence: 2, last: 6, chunks: bodies('"g"'), ended: true }]), [7])
-  assert.equal(add({ last: 7, fence: 2 }), false, 'it is over')
+  assert.equal(add({ last: 7, fence: 2 }), false, 'the stream has ended')
   assert.deepEqual(
     (await chunks.read(RUN, 0, 10)).map(({ number, body }) => `${number}${body}`),
     ['1"a"', '2"b"', '3"c"', '4"d"', '5"e"', '6"f"', '7"g"'],

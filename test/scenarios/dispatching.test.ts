@@ -16,12 +16,12 @@ import { newVirtualClock } from '../harness/virtual-clock.ts'
 
 /** A fixture whose first run holds the conversation until the gate opens. */
 async function openBusyFixture(context: Parameters<typeof openHomeFixture>[0]) {
-  const mayGoOn = gate()
+  const mayContinue = gate()
   const holding = gate()
   const hold = tool('hold', async (_, { signal }) => {
     holding.open()
     const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-    await Promise.race([mayGoOn.promise, aborted])
+    await Promise.race([mayContinue.promise, aborted])
     return success('held')
   })
   const received: string[][] = []
@@ -38,28 +38,28 @@ async function openBusyFixture(context: Parameters<typeof openHomeFixture>[0]) {
   })
   const first = await fixture.send('first')
   await holding.promise
-  return { fixture, first, mayGoOn, received }
+  return { fixture, first, mayContinue, received }
 }
 
 test('reject: a busy conversation refuses the message with the id of its run, and stores nothing', async (context) => {
-  const { fixture, first, mayGoOn } = await openBusyFixture(context)
+  const { fixture, first, mayContinue } = await openBusyFixture(context)
   await assert.rejects(fixture.send('second', { policy: 'reject' }), (problem: Problem) => {
     assert.equal(problem.kind, 'busy')
     assert.equal(problem.details.runId, first)
     return true
   })
-  mayGoOn.open()
+  mayContinue.open()
   await fixture.wait(first)
   const runs = await fixture.context.deps.store.runs.list(fixture.context.organizationId, {}, { limit: 10 })
   assert.equal(runs.length, 1)
 })
 
 test('enqueue: further inputs wait in order, up to a limit', async (context) => {
-  const { fixture, mayGoOn, received } = await openBusyFixture(context)
+  const { fixture, mayContinue, received } = await openBusyFixture(context)
   const waiting: RunId[] = []
   for (let index = 0; index < MAX_QUEUED_INPUTS; index++) waiting.push(await fixture.send(`queued ${index}`))
   await assert.rejects(fixture.send('one too many'), { kind: 'queue-full' })
-  mayGoOn.open()
+  mayContinue.open()
   for (const runId of waiting) assert.equal((await fixture.wait(runId)).stopReason, 'end_turn')
   const last = received.at(-1)!
   assert.deepEqual(last, ['first', ...waiting.map((_, index) => `queued ${index}`)])
@@ -77,10 +77,10 @@ test('interrupt: the first run ends before the second starts', async (context) =
 })
 
 test('steer: the input enters the running turn before its next model call', async (context) => {
-  const { fixture, first, mayGoOn, received } = await openBusyFixture(context)
+  const { fixture, first, mayContinue, received } = await openBusyFixture(context)
   const steered = await fixture.send('and also this', { policy: 'steer' })
   assert.equal(steered, first)
-  mayGoOn.open()
+  mayContinue.open()
   assert.equal((await fixture.wait(first)).stopReason, 'end_turn')
   assert.deepEqual(received, [['first'], ['first', 'and also this']])
   assert.deepEqual(

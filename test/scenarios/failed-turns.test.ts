@@ -40,7 +40,7 @@ for (const [kind, stopReason, errorType] of TABLE) {
       chunks.slice(-3).map((chunk) => chunk.message_type),
       ['stop_reason', 'error_message', 'done'],
     )
-    assert.deepEqual(await fixture.messages(), [], 'the conversation is as it was')
+    assert.deepEqual(await fixture.messages(), [], 'the conversation is unchanged')
     const [accepted] = await fixture.events(runId)
     assert.ok(accepted?.type === 'input-accepted' && accepted.inputs.length === 1, 'the input stays on the run')
   })
@@ -56,7 +56,7 @@ test('an internal fault ends the run with error / internal_error and is logged; 
     needsApproval: false,
   } as const
   const fixture = await openHomeFixture(context, {
-    // A tool object that breaks the executor itself, not its own work.
+    // A tool object that breaks the executor itself.
     tools: [
       {
         ...broken,
@@ -159,7 +159,7 @@ test('a failing primary fails over in the same turn, and the next turn calls the
   assert.deepEqual(
     steps.map((step) => step.target),
     ['test/second'],
-    'which model answered is on the run',
+    'the run records the model that answered',
   )
   await fixture.ask('again')
   assert.deepEqual(asked, ['model', 'second', 'model', 'second'])

@@ -70,9 +70,9 @@ test('a started call with effects once never runs again: its outcome is unknown,
 })
 
 const VERIFICATIONS: [string, Verification, string, number][] = [
-  ['did happen', { type: 'done', answer: success('it is there') }, 'a success', 1],
-  ['did not happen', { type: 'not-done' }, 'a success', 2],
-  ['cannot be known', { type: 'unknown' }, 'a unknown', 1],
+  ['took effect', { type: 'done', answer: success('it is there') }, 'a success', 1],
+  ['did not take effect', { type: 'not-done' }, 'a success', 2],
+  ['has an unknown effect', { type: 'unknown' }, 'a unknown', 1],
 ]
 for (const [what, verification, outcome, executions] of VERIFICATIONS) {
   test(`a started verifiable call is verified first: one that ${what} ends as "${outcome}" after ${executions} execution(s)`, async (context) => {

@@ -68,7 +68,7 @@ const invariantsOf = (report: StoreReport): string[] => [
 ]
 
 /** Asserts that each damage is reported, repaired with one line each, and gone afterwards. */
-async function assertMended(fixture: HomeFixture, named: string[], did: RegExp): Promise<void> {
+async function assertRepaired(fixture: HomeFixture, named: string[], did: RegExp): Promise<void> {
   assert.deepEqual(invariantsOf(await examine(fixture)).sort(), named)
   const repairs = await repair(fixture)
   assert.equal(repairs.length, 1, repairs.join('\n'))
@@ -133,7 +133,7 @@ test('a completed run whose row says failed is repaired to completed', async (co
     `update runs set status = 'failed', stop_reason = 'error', error = '{"errorType":"internal_error","message":"x"}',
       completed_at = 1, deaths = 2 where id = '${first.id}'`,
   )
-  await assertMended(fixture, ['I12', 'I5'], /status was "failed", is "completed".*deaths was 2, is 0/)
+  await assertRepaired(fixture, ['I12', 'I5'], /status was "failed", is "completed".*deaths was 2, is 0/)
 })
 
 test('a completed run whose row says running is repaired to completed and does not run a second time', async (context) => {
@@ -143,7 +143,7 @@ test('a completed run whose row says running is repaired to completed and does n
     `update runs set status = 'running', stop_reason = null, completed_at = null, lease_owner = 'worker-gone'
       where id = '${second.id}'`,
   )
-  await assertMended(fixture, ['I12', 'I5'], /status was "running", is "completed".*is held by no worker/)
+  await assertRepaired(fixture, ['I12', 'I5'], /status was "running", is "completed".*is held by no worker/)
   const asked = fixture.requests.length
   await fixture.restart()
   assert.equal((await fixture.wait(second.id)).status, 'completed')
@@ -153,9 +153,9 @@ test('a completed run whose row says running is repaired to completed and does n
 test('a changed expiry time and a lost waiting state are restored from the log', async (context) => {
   const { fixture, run } = await openWaitingFixture(context)
   tamper(fixture, `update runs set expires_at = expires_at + 1`)
-  await assertMended(fixture, ['I5'], /expires_at was \d+, is \d+/)
+  await assertRepaired(fixture, ['I5'], /expires_at was \d+, is \d+/)
   tamper(fixture, `update runs set waiting = 0, expires_at = null`)
-  await assertMended(fixture, ['I1', 'I5'], /waiting was false, is true/)
+  await assertRepaired(fixture, ['I1', 'I5'], /waiting was false, is true/)
   await fixture.restart()
   const verdicts = [{ callId: 'c1', verdict: 'approve' as const }]
   const next = await fixture.wait(await answerApproval({ runId: run.id, verdicts }, fixture.context))
@@ -179,13 +179,13 @@ test('the waiting state is not restored after later runs of the conversation', a
 test('an event counter that is too low is raised', async (context) => {
   const { fixture, first } = await openQuietFixture(context)
   tamper(fixture, `update runs set next_seq = next_seq - 2 where id = '${first.id}'`)
-  await assertMended(fixture, ['I6'], /next_seq was \d+, is \d+/)
+  await assertRepaired(fixture, ['I6'], /next_seq was \d+, is \d+/)
 })
 
 test('a position counter that is too low is raised', async (context) => {
   const { fixture } = await openQuietFixture(context)
   tamper(fixture, `update conversations set next_position = 3`)
-  await assertMended(fixture, ['I6'], /next_position was 3, is 8/)
+  await assertRepaired(fixture, ['I6'], /next_position was 3, is 8/)
 })
 
 for (const [what, position] of [
