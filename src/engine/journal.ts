@@ -28,7 +28,7 @@ export type Journal = {
   /** The messages in the model's context, including those of this run. */
   history(): Promise<readonly MessageBody[]>
   /**
-   * Commits facts together with the givenIntents intents and every event that follows from state alone. Resolves when they are
+   * Commits facts together with the given intents and every event that follows from state alone. Resolves when they are
    * durable and the turn has folded them and the events of other writers.
    */
   commit(batch: Batch): Promise<void>
