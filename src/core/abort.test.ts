@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aborted, untilAborted } from './abort.ts'
 
-test('work that ends first gives its answer, or its error', async () => {
+test('work that ends before the abort gives its value or its error', async () => {
   const { signal } = new AbortController()
   assert.equal(await untilAborted(Promise.resolve('done'), signal), 'done')
   await assert.rejects(untilAborted(Promise.reject(new Error('broken')), signal), /broken/)
 })
 
-test('an abort ends the wait for work that never ends, and a later error of it is dropped', async () => {
+test('an abort ends the wait for work that never ends, and a later error of that work is dropped', async () => {
   const controller = new AbortController()
   const work = Promise.withResolvers<string>()
   const wait = untilAborted(work.promise, controller.signal)
@@ -18,7 +18,7 @@ test('an abort ends the wait for work that never ends, and a later error of it i
   await assert.rejects(work.promise)
 })
 
-test('a signal that has aborted already is seen at once', async () => {
+test('a signal that is already aborted takes effect at once', async () => {
   const signal = AbortSignal.abort()
   assert.equal(await untilAborted(new Promise(() => {}), signal), undefined)
   await aborted(signal)

@@ -1,4 +1,4 @@
-/** Resolves with the work, or with undefined at the abort if that comes first: work that ignores the signal is left behind. */
+/** Resolves with the work's value, or undefined if the abort comes first; work that ignores the signal is abandoned. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
@@ -9,7 +9,7 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   })
 }
 
-/** Resolves at the abort. */
+/** Resolves when the signal aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()

@@ -6,18 +6,18 @@ const POLICIES: AdmissionPolicy[] = ['reject', 'enqueue', 'interrupt', 'steer']
 const free = { queued: 0 }
 const busy = { running: 'run-1' as const, queued: 0 }
 
-test('a free conversation takes every input', () => {
+test('a free conversation admits every input', () => {
   for (const policy of POLICIES) assert.deepEqual(decideAdmission(policy, free), { type: 'open' })
 })
 
-test('a busy one does what the policy says', () => {
+test('a busy conversation follows the admission policy', () => {
   assert.deepEqual(decideAdmission('enqueue', busy), { type: 'open' })
   assert.deepEqual(decideAdmission('reject', busy), { type: 'refuse', refusal: 'busy', runId: 'run-1' })
   assert.deepEqual(decideAdmission('interrupt', busy), { type: 'interrupt-then-open', running: 'run-1' })
   assert.deepEqual(decideAdmission('steer', busy), { type: 'steer-into', running: 'run-1' })
 })
 
-test('whatever the policy, a conversation that waits for a person takes nothing and names the run', () => {
+test('under every policy, a conversation that waits for approval refuses input and names the run', () => {
   for (const policy of POLICIES)
     assert.deepEqual(decideAdmission(policy, { waiting: 'run-2', queued: 0 }), {
       type: 'refuse',
@@ -26,12 +26,12 @@ test('whatever the policy, a conversation that waits for a person takes nothing 
     })
 })
 
-test('a queue makes a conversation busy for those who will not wait', () => {
+test('a conversation with queued inputs is busy for the policy reject', () => {
   assert.deepEqual(decideAdmission('reject', { queued: 1 }), { type: 'refuse', refusal: 'busy' })
   assert.deepEqual(decideAdmission('steer', { queued: 1 }), { type: 'open' })
 })
 
-test('a full queue takes nothing more, except what is steered into the running turn', () => {
+test('a full queue refuses input, except input steered into the running turn', () => {
   const full = { ...busy, queued: MAX_QUEUED_INPUTS }
   for (const policy of ['enqueue', 'interrupt'] as const)
     assert.deepEqual(decideAdmission(policy, full), { type: 'refuse', refusal: 'queue-full', runId: 'run-1' })

@@ -15,7 +15,7 @@ type Admission =
   | { type: 'steer-into'; running: RunId }
   | { type: 'refuse'; refusal: 'busy' | 'queue-full' | 'pending-approval'; runId?: RunId }
 
-/** Decided inside the transaction that opens the run, so that two senders cannot both be first. */
+/** Called inside the transaction that opens the run, so that two senders cannot both be admitted. */
 export function decideAdmission(policy: AdmissionPolicy, { running, waiting, queued }: Occupancy): Admission {
   if (waiting) return { type: 'refuse', refusal: 'pending-approval', runId: waiting }
   if (policy === 'steer' && running) return { type: 'steer-into', running }

@@ -6,9 +6,9 @@ import type { Json } from './json.ts'
 
 const of = (compaction_settings: Json) => compactionSettingsOf({ settings: { wire: { compaction_settings } } })
 
-test('what an agent says about summaries is taken, what it leaves out is as usual', () => {
-  const wish = { model: 'test/small', mode: 'all', clip_chars: 9, prompt: null, sliding_window_percentage: 0.5 }
-  assert.deepEqual(of(wish), { model: 'test/small', mode: 'all', clipChars: 9, slidingWindowPercentage: 0.5 })
+test('the compaction settings of an agent are used, and missing ones have defaults', () => {
+  const stored = { model: 'test/small', mode: 'all', clip_chars: 9, prompt: null, sliding_window_percentage: 0.5 }
+  assert.deepEqual(of(stored), { model: 'test/small', mode: 'all', clipChars: 9, slidingWindowPercentage: 0.5 })
   assert.deepEqual(of({ model: 'letta/auto', mode: 'sideways' }), DEFAULT_COMPACTION)
   assert.equal(of(null), undefined)
   assert.equal(compactionSettingsOf({}), undefined)

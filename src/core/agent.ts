@@ -2,38 +2,38 @@ import type { AgentId, BlockId, ConversationId, OrganizationId } from './id.ts'
 import type { JsonObject } from './json.ts'
 import type { TargetHandle } from './target.ts'
 
-/** The definition people edit: it is never changed by a turn. */
+/** The definition that users edit; turns never change it. */
 export type Agent = {
   id: AgentId
   organizationId: OrganizationId
   name: string
   system: string
   model: TargetHandle
-  /** Where a turn goes when the model fails; every turn starts at `model` again. */
+  /** Failover targets; every turn starts at `model` again. */
   fallback: TargetHandle[]
   tools: string[]
   settings?: AgentSettings
-  /** Names and values, under the key of the home. */
+  /** Names and values, encrypted with the key of the home. */
   sealedSecrets?: string
   createdAt: number
   updatedAt: number
 }
 
-/** What an agent may say beyond its name, prompt, models and tools. */
+/** Optional settings beyond name, prompt, models and tools. */
 export type AgentSettings = {
-  /** Present on agents whose prompt is compiled from memory; its words are those of the official client. */
+  /** Present on agents whose prompt is compiled from memory; the values are the official client's. */
   agentType?: string
   description?: string
   metadata?: JsonObject
   timezone?: string
   hidden?: boolean
-  /** Whether a tool of this agent asks first, where that differs from what the tool itself says. */
+  /** Overrides, for each tool name, whether a call needs approval. */
   approvals?: Record<string, boolean>
-  /** Names that were asked for when the agent was made and that nothing here answers to. */
+  /** Requested tool names that did not exist when the agent was created. */
   missingTools?: string[]
-  /** What was in the file it was imported from and is not kept here. */
+  /** Contents of the imported file that are not supported here. */
   notImported?: string[]
-  /** Kept and given back as it came: what only clients read. */
+  /** Fields that only clients read; stored and returned unchanged. */
   wire?: JsonObject
 }
 
@@ -44,7 +44,7 @@ export type Conversation = {
   isDefault: boolean
   createdAt: number
   lastMessageAt?: number
-  /** Messages before this position were compacted away from the model's view. */
+  /** Messages before this position are not in the model's context (compacted or reset). */
   contextStart: number
   nextPosition: number
   updatedAt?: number
@@ -52,20 +52,20 @@ export type Conversation = {
   details?: ConversationDetails
 }
 
-/** What a conversation says of itself; where it says nothing, its agent counts. */
+/** Optional settings of a conversation; absent fields fall back to its agent. */
 export type ConversationDetails = {
   summary?: string
   description?: string
-  /** Not in lists. */
+  /** Left out of lists. */
   hidden?: boolean
   model?: TargetHandle
   /** Copies of blocks that this conversation alone reads and edits. */
   ownBlocks?: BlockId[]
-  /** Kept and given back as it came: what only clients read. */
+  /** Fields that only clients read; stored and returned unchanged. */
   wire?: JsonObject
 }
 
-/** The whole chain a turn of this agent may walk, primary first; `usual` is for agents that have no chain of their own. */
+/** The targets of a turn, primary first; `usual` is the default fallback of agents without their own. */
 export const chainOf = ({ model, fallback }: Agent, usual: readonly TargetHandle[] = []): TargetHandle[] => [
   model,
   ...(fallback.length > 0 ? fallback : usual.filter((handle) => handle !== model)),

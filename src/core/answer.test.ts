@@ -22,7 +22,7 @@ test('deltas of one kind become one part, in the order they came', () => {
   ])
 })
 
-test('a signature closes its thought, and stays with it', () => {
+test('a signature closes its reasoning part and stays with it', () => {
   const signed: Part = { type: 'reasoning-signature', signature: 's' }
   assert.deepEqual(draftOf(thought('a'), signed, thought('b')).content, [
     { type: 'reasoning', text: 'a', signature: 's' },
@@ -31,7 +31,7 @@ test('a signature closes its thought, and stays with it', () => {
   assert.deepEqual(draftOf(signed).content, [{ type: 'reasoning', text: '', signature: 's' }])
 })
 
-test('calls that arrive interleaved are put together by their index', () => {
+test('interleaved call deltas are assembled by their index', () => {
   const { calls } = draftOf(begin(0), begin(1), json(1, '{"b"'), json(0, '{"a"'), json(1, ':2}'), json(0, ':1}'))
   assert.deepEqual(calls, [
     { callId: 'c0', tool: 'thing', json: '{"a":1}' },
@@ -39,7 +39,7 @@ test('calls that arrive interleaved are put together by their index', () => {
   ])
 })
 
-test('arguments that come before the call is named are kept', () => {
+test('arguments that arrive before the name of the call are kept', () => {
   assert.deepEqual(draftOf(json(0, '{}'), begin(0)).calls, [{ callId: 'c0', tool: 'thing', json: '{}' }])
 })
 
@@ -48,11 +48,11 @@ test('a whole answer has no fault', () => {
   assert.equal(faultOf(draftOf(begin(0), finish('tool-calls'))), undefined)
 })
 
-test('text that reached the output limit is not whole', () => {
+test('text that reached the output limit is a truncated answer', () => {
   assert.equal(faultOf(draftOf(text('Hel'), finish('length')))?.kind, 'text-truncated')
 })
 
-test('an answer without its end may have been accepted and is not believed', () => {
+test('an answer without a finish is a failure that may have been accepted', () => {
   const fault = faultOf(draftOf(text('Hello')))
   assert.equal(fault?.kind, 'cut-off')
   assert.equal(fault?.mayHaveBeenAccepted, true)
@@ -62,18 +62,18 @@ test('a call cut off by the output limit never runs', () => {
   assert.equal(faultOf(draftOf(begin(0), json(0, '{"rm'), finish('length')))?.kind, 'call-truncated')
 })
 
-test('thoughts and blanks alone are no answer', () => {
+test('reasoning or blanks alone are not an answer', () => {
   assert.equal(faultOf(draftOf(thought('hm'), text(' \n'), finish('stop')))?.kind, 'thinking-only')
   assert.equal(faultOf(draftOf(thought('hm'), finish('length')))?.kind, 'thinking-exhausted')
   assert.equal(faultOf(draftOf(text(' \n'), finish('stop')))?.kind, 'empty-answer')
 })
 
-test('what the provider says went wrong comes before what we make of it', () => {
+test('a failure the provider reports takes precedence over our own check', () => {
   const failure = { kind: 'rate-limited', detail: '429' } as const
   assert.deepEqual(faultOf(draftOf(text('Hel'), { type: 'failure', failure }, finish('stop'))), failure)
 })
 
-test('a cut answer keeps what was said and no thought', () => {
+test('a cut answer keeps its text and no reasoning', () => {
   assert.deepEqual(cutContent(draftOf(thought('hm'), text('Hel'), text('lo'))), [{ type: 'text', text: 'Hello' }])
   assert.deepEqual(cutContent(draftOf(thought('hm'))), [])
 })

@@ -3,14 +3,14 @@ import type { Finish, Usage } from './event.ts'
 import type { Failure } from './failure.ts'
 import type { AnswerPart, Dialect } from './message.ts'
 
-/** What a provider streams. `finish` or `failure` is the last part; a stream without either was cut. */
+/** What a provider streams. The last part is `finish` or `failure`; a stream without either ended early. */
 export type Part =
   | { type: 'text-delta'; text: string }
   | { type: 'reasoning-delta'; text: string }
   | { type: 'reasoning-signature'; signature: string; origin?: Dialect }
   | { type: 'redacted-reasoning'; data: string; origin?: Dialect }
   | { type: 'encrypted-reasoning'; itemId: string; data: string; origin: Dialect }
-  /** A second one for the same index corrects the first; arguments that came are kept. */
+  /** A second one for the same index replaces the first; arguments received so far are kept. */
   | { type: 'call-start'; index: number; callId: string; tool: string; signature?: string }
   | { type: 'call-delta'; index: number; json: string }
   | { type: 'usage'; usage: Usage }
@@ -19,14 +19,14 @@ export type Part =
 
 export type RawCall = { callId: string; tool: string; json: string; signature?: string }
 
-/** What has arrived of an answer so far. */
+/** The part of an answer that has arrived so far. */
 export type Draft = { content: AnswerPart[]; calls: RawCall[]; usage: Usage; finish?: Finish; failure?: Failure }
 
 export const newDraft = (): Draft => ({ content: [], calls: [], usage: { promptTokens: 0, completionTokens: 0 } })
 
 /**
- * Takes one part into the draft, in place: a draft belongs to one attempt and lives no longer, and a copy per token
- * would make an answer cost the square of its length.
+ * Adds one part to the draft, in place: a draft belongs to one attempt, and a copy for each token would make the cost
+ * quadratic in the length of the answer.
  */
 export function takePart(draft: Draft, part: Part): void {
   const last = draft.content.at(-1)
@@ -74,7 +74,7 @@ export function takePart(draft: Draft, part: Part): void {
 const signed = ({ signature, origin }: Extract<Part, { type: 'reasoning-signature' }>) =>
   origin ? { signature, origin } : { signature }
 
-/** Why a finished draft is no answer, if it is none. */
+/** Why a finished draft is not a usable answer; undefined if it is one. */
 export function faultOf(draft: Draft): Failure | undefined {
   if (draft.failure) return draft.failure
   if (!draft.finish)
@@ -87,11 +87,12 @@ export function faultOf(draft: Draft): Failure | undefined {
       ? { kind: 'call-truncated', detail: 'a tool call was cut off by the output limit; it was not run' }
       : undefined
   if (hasText) return isCut ? { kind: 'text-truncated', detail: 'the text reached the output limit' } : undefined
-  if (isCut && hasThought) return { kind: 'thinking-exhausted', detail: 'all of the output went into thinking' }
-  if (hasThought) return { kind: 'thinking-only', detail: 'the answer was thinking and nothing else' }
+  if (isCut && hasThought)
+    return { kind: 'thinking-exhausted', detail: 'the whole output limit was used for reasoning' }
+  if (hasThought) return { kind: 'thinking-only', detail: 'the answer contained only reasoning' }
   return { kind: 'empty-answer', detail: 'the answer had no text and no tool call' }
 }
 
-/** What a cancelled attempt leaves behind: text the watcher has already read, never a call. */
+/** The content kept from a cancelled attempt: text that subscribers have read, never a call. */
 export const cutContent = (draft: Draft): AnswerPart[] =>
   draft.content.filter((part) => part.type === 'text' && part.text !== '')

@@ -16,7 +16,7 @@ const call = (callId: string, more: Partial<ToolCall> = {}): ToolCall => ({
 })
 const asked = [call('c1'), call('c2')]
 
-test('an approval is bound to the call that was shown', () => {
+test('an approval is bound to the pending call and its arguments', () => {
   const verdicts = [
     { callId: 'c2', verdict: 'deny' as const, reason: 'no' },
     { callId: 'c1', verdict: 'approve' as const },
@@ -34,18 +34,18 @@ test('an approval of other arguments is refused', () => {
   assert.match('refusal' in decided ? decided.refusal : '', /arguments of c1/)
 })
 
-test('too few answers, too many, a repeated one and one for another call are each refused, and nothing is decided', () => {
+test('too few verdicts, too many, a repeated one and one for another call are each refused, and no call is decided', () => {
   const deny = (callId: string) => ({ callId, verdict: 'deny' as const })
   for (const ids of [['c1'], ['c1', 'c2', 'c3'], ['c1', 'c1'], ['c1', 'c9'], ['c1', 'c2', 'c2'], []])
     assert.ok('refusal' in resolveVerdicts(asked, ids.map(deny)), `[${ids}] was taken`)
 })
 
-test('a refusal names what was expected and what came', () => {
+test('a refusal names the expected and the received calls', () => {
   const decided = resolveVerdicts(asked, [{ callId: 'c9', verdict: 'deny' }])
   assert.match('refusal' in decided ? decided.refusal : '', /Expected 'c1, c2', but received 'c9'/)
 })
 
-test('only guarded calls of a waiting turn ask for a word', () => {
+test('only calls of a waiting turn that need approval are undecided', () => {
   const settings = {
     targets: ['a/1' as const],
     maxSteps: 3,

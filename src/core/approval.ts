@@ -3,17 +3,17 @@ import type { Decision, ToolCall } from './tool-call.ts'
 import type { CallState, Turn } from './turn.ts'
 import { isUndecided, openCalls } from './turn.ts'
 
-/** A person's word as it comes in: the digest is optional there and filled in from the call that was shown. */
+/** A decision as received: the digest is optional and is taken from the pending call if absent. */
 export type Verdict =
   | { callId: string; verdict: 'approve'; digest?: string }
   | { callId: string; verdict: 'deny'; reason?: string }
   | { callId: string; verdict: 'result'; status: 'success' | 'error'; output: string; images?: ImagePart[] }
 
-/** The calls of a waiting turn that need a word. */
+/** The calls of a waiting turn that need a decision. */
 export const undecidedCalls = (turn: Turn): CallState[] =>
   turn.phase === 'waiting' ? openCalls(turn).filter(isUndecided) : []
 
-/** All undecided calls are answered together, each for exactly the call it names; anything else is refused. */
+/** Verdicts must cover every undecided call exactly once and with unchanged arguments; otherwise all are refused. */
 export function resolveVerdicts(
   undecided: readonly ToolCall[],
   verdicts: readonly Verdict[],
@@ -34,7 +34,7 @@ export function resolveVerdicts(
       continue
     }
     if (verdict.digest !== undefined && verdict.digest !== call.digest)
-      return { refusal: `The arguments of ${call.callId} are not the ones this approval was given for.` }
+      return { refusal: `The arguments of ${call.callId} differ from those the approval was given for.` }
     decisions.push({ callId: call.callId, verdict: 'approve', digest: call.digest })
   }
   return { decisions }

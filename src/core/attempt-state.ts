@@ -7,25 +7,26 @@ import type { Remedy } from './recovery.ts'
 import type { RequestAdjustments } from './request-adjustments.ts'
 
 /**
- * Where a turn stands on its way to the next good answer: the place in the chain and what was tried. It starts anew with
- * every turn and, but for the target, with every answer; nothing of it is kept anywhere else.
+ * How far a turn has come towards its next good answer: the target in the chain and the remedies tried. Every turn
+ * starts with a new one; every answer resets it except for the target and credential. It is not stored outside the
+ * fold.
  */
 export type AttemptState = {
   target: number
   /** Remedies used at this target since the last good answer. */
   spent: Remedy[]
   retryAt: number
-  /** What the waits of this step took together, at all targets and for all purposes. */
+  /** Total time of all waits in this step, at all targets and for all purposes. */
   waitedMs: number
-  /** What is to be carried out before the next attempt, as far as it happens in the world. */
+  /** The remedy to perform before the next attempt, if it has an external effect. */
   lastRemedy?: Remedy
-  /** Used last, and used again as long as it serves. */
+  /** The credential used last; it is preferred for the next attempt. */
   credentialId?: CredentialId
   /** Credentials that failed in this step. */
   setAside: CredentialId[]
   adjustments: RequestAdjustments
   outputCap?: number
-  /** A window the provider stated, smaller than the one we knew. */
+  /** A context window the provider stated, smaller than the known one. */
   window?: number
   /** Text that reached the output limit and is being continued. */
   kept?: { answerId: MessageId; content: AnswerPart[] }
@@ -40,14 +41,14 @@ export const newAttemptState = (): AttemptState => ({
   adjustments: {},
 })
 
-/** After a good answer: the same target and credential, and nothing else. */
+/** After a good answer only the target and credential stay. */
 export function resetAfterAnswer(state: AttemptState, { credentialId }: { credentialId?: CredentialId }): AttemptState {
   return { ...newAttemptState(), target: state.target, ...defined({ credentialId: credentialId || undefined }) }
 }
 
 type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
 
-/** The effect of a remedy, which is all that a restart needs to know of it. */
+/** Folds the effect of a remedy; a restart rebuilds it from the same events. */
 export function applyRemedy(state: AttemptState, event: AttemptFailed): AttemptState {
   const { remedy, credentialId } = event
   const waitedMs = state.waitedMs + (event.waitMs ?? 0)
@@ -95,13 +96,13 @@ export function applyRemedy(state: AttemptState, event: AttemptFailed): AttemptS
   }
 }
 
-/** What is spent where this credential is used; another than the last one may have come in its place unasked. */
+/** The remedies spent for this credential. The pool may have switched to another credential by itself. */
 export function spentWithCredential(state: AttemptState, credentialId: CredentialId | undefined): Remedy[] {
   const isOther = credentialId !== undefined && state.credentialId !== undefined && credentialId !== state.credentialId
   return isOther ? withoutCredentialRemedies(state.spent) : state.spent
 }
 
-/** Another key has not been tried once yet: its guards are its own. */
+/** Another credential has its own uses of these remedies. */
 const withoutCredentialRemedies = (spent: readonly Remedy[]): Remedy[] =>
   spent.filter((one) => !CREDENTIAL_REMEDIES.has(one))
 
@@ -112,7 +113,7 @@ const CREDENTIAL_REMEDIES: ReadonlySet<Remedy> = new Set([
   'next-credential',
 ])
 
-/** What most providers take without scaling it down themselves. */
+/** Most providers accept images of this size without scaling them down. */
 const MAX_IMAGE_SIDE = 1_568
 
 const withAdjustments = (state: AttemptState, adjustments: RequestAdjustments): AttemptState => ({

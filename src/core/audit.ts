@@ -3,21 +3,21 @@ import type { BuiltInActor, KeyId, UserId } from './people.ts'
 
 export type AuditId = `audit-${string}`
 
-/** `refused`: it was not let in, or not allowed. `failed`: it was allowed and did not come about. */
+/** `refused`: not authenticated or not allowed. `failed`: allowed, but it did not succeed. */
 export type AuditOutcome = 'done' | 'refused' | 'failed'
 
-/** One thing somebody did that others may have to account for. Never a secret, never what was said. */
+/** One audited action. It contains no secrets and no message content. */
 export type AuditEntry = {
   id: AuditId
   at: number
   organizationId: OrganizationId
-  /** `unknown` showed no key that is kept here. */
+  /** `unknown`: the request had no valid key. */
   actor: KeyId | BuiltInActor | 'unknown'
   userId?: UserId
   from?: string
-  /** As `key.create`, or a method and a route. */
+  /** For example `key.create`, or a method and a route. */
   verb: string
-  /** The id of what it was done to. */
+  /** The id of the affected object. */
   object?: string
   outcome: AuditOutcome
   status?: number

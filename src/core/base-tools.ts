@@ -1,4 +1,4 @@
-/** Tools that only make sense for an agent with memory. */
+/** Tools that need an agent with memory. */
 export const MEMORY_TOOLS: readonly string[] = [
   'memory_insert',
   'memory_replace',
@@ -8,7 +8,7 @@ export const MEMORY_TOOLS: readonly string[] = [
   'archival_memory_search',
 ]
 
-/** Tools that work on this machine. Nobody has them who did not ask for them by name. */
+/** Tools that work on this machine. An agent has them only if it names them. */
 export const WORKSPACE_TOOLS: readonly string[] = [
   'shell',
   'process',
@@ -28,7 +28,7 @@ export const DEMO_TOOLS: readonly string[] = [
   'send_postcard',
 ]
 
-/** What an agent gets unless it says that it wants none. */
+/** The default tools of an agent, unless it opts out. */
 export const BASE_TOOLS: readonly string[] = [
   'conversation_search',
   'archival_memory_insert',
@@ -37,7 +37,7 @@ export const BASE_TOOLS: readonly string[] = [
   'memory_insert',
 ]
 
-/** What the official client calls the kinds of our own tools. */
+/** The official client's type for a built-in tool. */
 export function builtinToolType(name: string): 'letta_core' | 'letta_memory_core' | 'letta_builtin' {
   if (!MEMORY_TOOLS.includes(name)) return 'letta_builtin'
   return name.startsWith('memory_') ? 'letta_memory_core' : 'letta_core'

@@ -21,7 +21,7 @@ const block = (value: string, more: Partial<Block> = {}): Block => ({
 const resultOf = (edit: ReturnType<typeof insertText>) =>
   edit.type === 'edited' ? edit.value : `refused: ${edit.reason}`
 
-test('text is inserted after the line that is named, or at the end', () => {
+test('text is inserted after the given line, or at the end', () => {
   assert.equal(resultOf(insertText(block('a\nb'), 'x', -1)), 'a\nb\nx')
   assert.equal(resultOf(insertText(block('a\nb'), 'x', 0)), 'x\na\nb')
   assert.equal(resultOf(insertText(block('a\nb'), 'x\ny', 1)), 'a\nx\ny\nb')
@@ -29,7 +29,7 @@ test('text is inserted after the line that is named, or at the end', () => {
   for (const line of [3, -2, 0.5]) assert.match(resultOf(insertText(block('a\nb'), 'x', line)), /refused: insert_line/)
 })
 
-test('text is replaced only where it is once, and a dollar is a dollar', () => {
+test('text is replaced only if it occurs once, and a dollar sign is taken literally', () => {
   assert.equal(resultOf(replaceText(block('a b'), 'b', '$&')), 'a $&')
   assert.match(resultOf(replaceText(block('a a'), 'a', 'b')), /occurs 2 times/)
   assert.match(resultOf(replaceText(block('a'), 'c', 'b')), /not found/)
@@ -37,7 +37,7 @@ test('text is replaced only where it is once, and a dollar is a dollar', () => {
   assert.match(resultOf(replaceText(block('a'), '1→ a', 'b')), /line numbers/)
 })
 
-test('no edit gets past a lock or a limit, and none keeps a NUL', () => {
+test('a read-only block and a character limit refuse every edit, and NUL is removed', () => {
   for (const edit of [
     insertText(block('a', { readOnly: true }), 'x', -1),
     rewriteText(block('a', { readOnly: true }), 'x'),

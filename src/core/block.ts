@@ -1,7 +1,7 @@
 import type { BlockId, OrganizationId } from './id.ts'
 import type { JsonObject } from './json.ts'
 
-/** A piece of memory that stands in an agent's prompt; several agents may share one. */
+/** A piece of memory in an agent's prompt; several agents may share one. */
 export type Block = {
   id: BlockId
   organizationId: OrganizationId
@@ -16,30 +16,30 @@ export type Block = {
   hidden?: boolean
   templateName?: string
   isTemplate: boolean
-  /** Grows by one with each change of the value: whoever edits says which one was read. */
+  /** Grows by one with each change of the value; edits state the version they read (optimistic locking). */
   version: number
   createdAt: number
   updatedAt: number
 }
 
-/** Of two with one label the conversation's own counts. */
+/** A block of the conversation replaces the shared block with the same label. */
 export const withConversationBlocks = (shared: readonly Block[], own: readonly Block[]): Block[] => [
   ...shared.map((block) => own.find(({ label }) => label === block.label) ?? block),
   ...own.filter(({ label }) => !shared.some((block) => block.label === label)),
 ]
 
-/** As on the official server. */
+/** The default of the official server. */
 export const DEFAULT_BLOCK_LIMIT = 100_000
 
 export type BlockEdit = { type: 'edited'; value: string } | { type: 'refused'; reason: string }
 
-/** Databases keep no NUL in text, and no model needs one. */
+/** PostgreSQL does not store NUL in text. */
 export const cleanText = (text: string): string => text.replaceAll('\0', '')
 
 export const limitFault = (value: string, limit: number): string | undefined =>
   value.length > limit ? `Exceeds ${limit} character limit (requested ${value.length})` : undefined
 
-/** After this line, counted from 0; -1 is the end. */
+/** Inserts after this line; 0 is the beginning, -1 the end. */
 export function insertText(block: Block, text: string, line: number): BlockEdit {
   const lines = block.value === '' ? [] : block.value.split('\n')
   if (!Number.isInteger(line) || line < -1 || line > lines.length)

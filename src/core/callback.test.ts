@@ -4,16 +4,19 @@ import { callbackOutcome, MAX_TRIES } from './callback.ts'
 
 const now = 1_000_000
 
-test('an answer in the two hundreds is the end of it', () => {
+test('a 2xx status completes the callback', () => {
   for (const statusCode of [200, 204, 299])
     assert.deepEqual(callbackOutcome({ type: 'answered', statusCode }, { tries: 3, now }), { sentAt: now, statusCode })
 })
 
-test('what fails is tried again, each time later, and not for ever', () => {
+test('a failed callback is retried with growing backoff, a limited number of times', () => {
   const waits: number[] = []
   for (let tries = 1; tries < MAX_TRIES; tries++) {
-    const { dueAt, error } = callbackOutcome({ type: 'failed', detail: 'nobody is there' }, { tries, now })
-    assert.match(error ?? '', new RegExp(`^Try ${tries} of ${MAX_TRIES}: nobody is there\\. It is tried again in`))
+    const { dueAt, error } = callbackOutcome({ type: 'failed', detail: 'connection refused' }, { tries, now })
+    assert.match(
+      error ?? '',
+      new RegExp(`^Attempt ${tries} of ${MAX_TRIES}: connection refused\\. The next attempt is in`),
+    )
     waits.push(dueAt! - now)
   }
   assert.deepEqual(
@@ -22,11 +25,11 @@ test('what fails is tried again, each time later, and not for ever', () => {
   )
   const last = callbackOutcome({ type: 'answered', statusCode: 500 }, { tries: MAX_TRIES, now })
   assert.deepEqual([last.dueAt, last.statusCode], [undefined, 500])
-  assert.match(last.error ?? '', /It is not tried again\.$/)
+  assert.match(last.error ?? '', /There is no further attempt\.$/)
 })
 
-test('an address that is not allowed is not tried again', () => {
+test('an address that is not allowed is not retried', () => {
   const { dueAt, error } = callbackOutcome({ type: 'refused', detail: 'it is inside' }, { tries: 1, now })
   assert.equal(dueAt, undefined)
-  assert.match(error ?? '', /it is inside\. It is not tried again\.$/)
+  assert.match(error ?? '', /it is inside\. There is no further attempt\.$/)
 })

@@ -50,7 +50,7 @@ const render = (log: TurnEvent[], event: TurnEvent, wasStreamed = true) =>
   renderEvent(foldTurn(log), event, wasStreamed ? 'all' : NOTHING_STREAMED)
 const typesOf = (chunks: ReturnType<typeof render>) => chunks.map((chunk) => chunk.message_type)
 
-test('text that was streamed as it came is not told again; text that was not is told whole', () => {
+test('text that was streamed as deltas is not sent again; other text is sent whole', () => {
   assert.deepEqual(render([accepted()], answer()), [])
   assert.deepEqual(render([accepted()], answer(), false), [
     { message_type: 'reasoning_message', id: 'message-1', reasoning: 'hm' },
@@ -58,7 +58,7 @@ test('text that was streamed as it came is not told again; text that was not is 
   ])
 })
 
-test('text that was to be continued and never was is taken back at the end; text that was kept is not', () => {
+test('text that was never continued is reset at the end; text that became an answer is not', () => {
   const kept = { answerId: 'message-1' as const, content: [{ type: 'text' as const, text: 'Hel' }], streamedTo: 2 }
   const cut: TurnEvent = {
     type: 'attempt-failed',
@@ -83,7 +83,7 @@ test('text that was to be continued and never was is taken back at the end; text
   assert.deepEqual(typesOf(render([accepted(), cut, stopped], cancelled)), ['stop_reason', 'done'])
 })
 
-test('calls that run and calls that ask a person are told apart', () => {
+test('calls that run and calls that need approval have different chunks', () => {
   const wire = (id: string) => [{ tool_call_id: id, name: 'thing', arguments: '{"a":1}' }]
   assert.deepEqual(render([accepted()], answer([call('c1', true), call('c2')])), [
     { message_type: 'tool_call_message', id: 'message-1', tool_calls: wire('c2') },
@@ -91,13 +91,13 @@ test('calls that run and calls that ask a person are told apart', () => {
   ])
 })
 
-test('an unattended run asks nobody', () => {
+test('an unattended run sends no approval request', () => {
   const chunks = render([accepted({ onGuarded: 'deny' })], answer([call('c1', true)]))
   assert.deepEqual(typesOf(chunks), ['tool_call_message'])
 })
 
-test('a result is told under the message that will hold it; all but success is an error on the wire', () => {
-  const told = (status: 'success' | 'error' | 'denied' | 'unknown') =>
+test('a result has the id of its results message, and every status but success is an error on the wire', () => {
+  const resultOf = (status: 'success' | 'error' | 'denied' | 'unknown') =>
     render([accepted(), answer([call('c1')])], {
       type: 'tool-ended',
       v: 1,
@@ -111,11 +111,11 @@ test('a result is told under the message that will hold it; all but success is a
       tool_return: { tool_call_id: 'c1', status, tool_return: 'done' },
     },
   ]
-  assert.deepEqual(told('success'), result('success'))
-  for (const status of ['error', 'denied', 'unknown'] as const) assert.deepEqual(told(status), result('error'))
+  assert.deepEqual(resultOf('success'), result('success'))
+  for (const status of ['error', 'denied', 'unknown'] as const) assert.deepEqual(resultOf(status), result('error'))
 })
 
-test('a failed attempt is not hidden: who failed, how, and what is done about it', () => {
+test('a failed attempt is streamed with its target, failure and remedy', () => {
   const failure = { kind: 'timeout', detail: 'slow' } as const
   assert.deepEqual(
     render([accepted()], { type: 'attempt-failed', v: 1, target: 0, failure, remedy: 'wait', retryAt: 0 }),
@@ -123,7 +123,7 @@ test('a failed attempt is not hidden: who failed, how, and what is done about it
   )
 })
 
-test('a stream ends once: with the usage when it went well, with the error when it did not, bare when cancelled', () => {
+test('a stream ends once: with usage after success, with the error after a failure, with neither after a cancel', () => {
   const ending = (event: Omit<Extract<TurnEvent, { type: 'turn-ended' }>, 'type' | 'v'>) =>
     render([accepted(), answer()], { type: 'turn-ended', v: 1, ...event })
   assert.deepEqual(ending({ stopReason: 'end_turn' }), [
@@ -146,7 +146,7 @@ test('a stream ends once: with the usage when it went well, with the error when 
   assert.deepEqual(typesOf(ending({ stopReason: 'cancelled' })), ['stop_reason', 'done'])
 })
 
-test('the stream of a run that waits is over: what follows is not told in it', () => {
+test('the stream of a waiting run has ended: later events are not streamed in it', () => {
   const waiting: TurnEvent[] = [
     accepted(),
     answer([call('c1', true)]),

@@ -6,7 +6,7 @@ import type { AnswerPart } from './message.ts'
 import type { ErrorType, StopReason } from './run.ts'
 import type { Turn } from './turn.ts'
 
-/** A piece of a live stream, in the client's own words where it has some. */
+/** One item of a live stream, in the format of the official client where it has one. */
 export type Chunk =
   | { message_type: 'assistant_message'; id: MessageId; content: string }
   | { message_type: 'reasoning_message'; id: MessageId; reasoning: string }
@@ -25,7 +25,7 @@ export type Chunk =
       cache_write_tokens?: number
       reasoning_tokens?: number
     }
-  /** Ours; sent as named events, which the official client skips. */
+  /** From here on Holdfast's own types; sent as named SSE events, which the official client skips. */
   | { message_type: 'message_reset'; id: MessageId | null; reason: string }
   | {
       message_type: 'attempt_failed'
@@ -33,29 +33,29 @@ export type Chunk =
       kind: string
       detail: string
       remedy: string
-      /** Who is asked now, when that has changed. */
+      /** The next target, if the turn fails over to one. */
       next_target?: string
     }
-  /** What was said before this no longer fits; the model goes on with this instead. */
+  /** A summary now replaces the earlier messages in the model's context. */
   | { message_type: 'summary_message'; id: MessageId; summary: string }
   | { message_type: 'tool_progress'; tool_call_id: string; text: string }
-  /** The process that ran this died; another goes on. Tools that may run again do. */
+  /** The worker died and another one continues the run. Calls that may run again are repeated. */
   | { message_type: 'worker_lost'; deaths: number }
-  /** Exactly one, last. */
+  /** The terminal chunk: exactly one, the last. */
   | { message_type: 'done' }
 
 export type WireCall = { tool_call_id: string; name: string; arguments: string }
 export type WireReturn = { tool_call_id: string; status: 'success' | 'error'; tool_return: string }
 
-/** A chunk in its place in the run's stream. `event` is the event it renders, 0 for what renders none. */
+/** A chunk with its number in the run's stream. `event` is the event it renders, 0 if it renders none. */
 export type NumberedChunk = { number: number; event: number; chunk: Chunk }
 
 /**
- * What watchers are told of a committed event. `turn` is the turn before it, `told` what the stream already holds of an
- * answer: that is not told again.
+ * The chunks for a committed event. `turn` is the turn before it; `streamed` is the part of an answer that the stream
+ * already holds and that is not sent again.
  */
 export function renderEvent(turn: Turn, event: TurnEvent, streamed: StreamedSoFar): Chunk[] {
-  // The stream of a run ends when it starts to wait for a person; what follows is told by the continuing run.
+  // The stream of a run ends when it starts to wait for approval; the continuing run streams what follows.
   if (turn.phase !== 'going') return []
   switch (event.type) {
     case 'answer-received':
@@ -70,7 +70,7 @@ export function renderEvent(turn: Turn, event: TurnEvent, streamed: StreamedSoFa
       const dropped = remedy === 'next-target' && purpose !== 'summary' && turn.attempts.answer.kept
       return [
         ...(kept ? renderContent(kept, streamed) : []),
-        // What was to be continued is not: another model begins anew.
+        // The next target does not continue the kept text; it starts a new answer.
         ...(dropped ? [{ message_type: 'message_reset' as const, id: dropped.answerId, reason: kind }] : []),
         {
           message_type: 'attempt_failed',
@@ -110,21 +110,21 @@ export function renderEvent(turn: Turn, event: TurnEvent, streamed: StreamedSoFa
   }
 }
 
-/** How much of an answer its stream holds: everything, or so much of its text and of its reasoning. */
+/** How much of an answer its stream holds: everything, or this prefix of its text and reasoning. */
 export type StreamedSoFar = 'all' | { text: string; reasoning: string }
 
 export const NOTHING_STREAMED: StreamedSoFar = { text: '', reasoning: '' }
 
-/** Content that was streamed under an id: an answer, or text that goes on in the next attempt. */
+/** Content that was streamed under an id: an answer, or text that the next attempt continues. */
 type StreamedContent = { answerId: MessageId; content: AnswerPart[]; streamedTo: number }
 
-/** What of a committed event was streamed while it came, if anything was. */
+/** The content of a committed event that may have been streamed as it arrived. */
 export function streamedContentOf(event: TurnEvent): StreamedContent | undefined {
   if (event.type === 'attempt-failed') return event.kept
   return event.type === 'answer-received' || event.type === 'answer-cut' ? event : undefined
 }
 
-/** What the stream holds of an answer is its beginning, or it is not of this answer at all. */
+/** Whether the streamed text is a prefix of this answer; otherwise it belongs to another attempt. */
 export function hasPrefix(
   { content }: Pick<StreamedContent, 'content'>,
   streamed: Exclude<StreamedSoFar, 'all'>,
@@ -151,8 +151,8 @@ function renderContent(
 }
 
 function renderCalls(turn: Turn, event: Extract<TurnEvent, { type: 'answer-received' }>): Chunk[] {
-  const asks = turn.settings.onGuarded === 'ask'
-  const guarded = event.calls.filter((call) => call.needsApproval && asks)
+  const asksForApproval = turn.settings.onGuarded === 'ask'
+  const guarded = event.calls.filter((call) => call.needsApproval && asksForApproval)
   const free = event.calls.filter((call) => !guarded.includes(call))
   const wire = (calls: typeof free): WireCall[] =>
     calls.map((call) => ({ tool_call_id: call.callId, name: call.tool, arguments: JSON.stringify(call.input) }))
@@ -165,7 +165,7 @@ function renderCalls(turn: Turn, event: Extract<TurnEvent, { type: 'answer-recei
   ]
 }
 
-/** Text that was to be continued and never was: no message holds it. */
+/** Resets kept text that was never continued: no message holds it. */
 function resetKeptText(turn: Turn, { stopReason }: Extract<TurnEvent, { type: 'turn-ended' }>): Chunk[] {
   const { kept } = turn.attempts.answer
   return kept ? [{ message_type: 'message_reset', id: kept.answerId, reason: stopReason }] : []

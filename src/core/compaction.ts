@@ -1,17 +1,17 @@
 import type { MessageBody } from './message.ts'
 import { textOf } from './message.ts'
 
-/** How the messages that no longer fit become a summary. The names are those of the official client. */
+/** Which messages a summary replaces. The names are the official client's. */
 export type CompactionMode = 'sliding_window' | 'all' | 'self_compact_sliding_window' | 'self_compact_all'
 
 export type CompactionSettings = {
-  /** Who writes the summary; without it the agent's own chain. `self_` modes always use the agent's own model. */
+  /** The model that writes the summary; absent: the agent's chain. `self_` modes always use the agent's model. */
   model?: string
   prompt?: string
   mode: CompactionMode
-  /** The share of the view that a sliding window takes away at least. */
+  /** The minimum share of the context that a sliding window removes. */
   slidingWindowPercentage: number
-  /** The summary is cut off after this many characters. */
+  /** The summary is truncated to this many characters. */
   clipChars: number
 }
 
@@ -21,12 +21,12 @@ export const DEFAULT_COMPACTION: CompactionSettings = {
   clipChars: 50_000,
 }
 
-/** The share of its window that a conversation may fill before room is made. */
+/** The share of the context window that a conversation may fill before it is compacted. */
 export const FILL_LIMIT = 0.9
-/** Less gain than this is not worth a model call: it would be compacted again at once. */
+/** A smaller gain is not worth a model call: the next step would compact again. */
 const MIN_GAIN = 0.1
 
-/** Who may write the summary: whoever was chosen for it first, then the agent's own chain. */
+/** The targets for the summary: the configured model first, then the agent's chain. */
 export function summaryTargets({
   targets,
   compaction,
@@ -38,7 +38,7 @@ export function summaryTargets({
   return compaction?.model && !isSelf ? [compaction.model, ...targets] : [...targets]
 }
 
-/** What is tried in turn when a mode cannot make room. */
+/** The mode to try next when one cannot free enough context. */
 export const NEXT_MODE: Record<CompactionMode, CompactionMode | undefined> = {
   self_compact_all: 'self_compact_sliding_window',
   self_compact_sliding_window: 'all',
@@ -51,16 +51,16 @@ export type PositionedMessage = { position: number; body: MessageBody }
 export type PlanCompactionOptions = {
   settings: CompactionSettings
   window: number
-  /** What every request holds beside the messages. */
+  /** Tokens of every request besides the messages. */
   fixedTokens: number
-  /** A newer input waits to be read, or will be the next there is: all that is stored may go. */
+  /** A newer input follows the stored messages, so all of them may be replaced. */
   hasNewerInput: boolean
-  /** Somebody asked for it: then any gain is worth it. */
+  /** The user requested the compaction: any gain is enough. */
   isRequested?: boolean
 }
 
 export type CompactionPlan = {
-  /** In order, the former summary first. */
+  /** In order, with the previous summary first. */
   replaced: PositionedMessage[]
   replaces: { from: number; to: number }
   /** The position of the first message that stays in view. */
@@ -70,8 +70,8 @@ export type CompactionPlan = {
 }
 
 /**
- * What to summarize, if that makes enough room: messages from the beginning up to a point where every call has its results.
- * The newest exchange always stays. Undefined: nothing can go, or too little.
+ * Chooses the messages to summarize: from the beginning up to a point where every call has its results. The newest
+ * exchange stays. Undefined: no message can be replaced, or the gain is too small.
  */
 export function planCompaction(
   view: readonly PositionedMessage[],
@@ -100,13 +100,13 @@ export function planCompaction(
   }
 }
 
-/** About what a good summary takes. */
+/** Estimated size of a summary. */
 const SUMMARY_TOKENS = 1_500
 const SUMMARY_SHARE = 0.2
 
 type CutOptions = PlanCompactionOptions & { total: number }
 
-/** The first cut that leaves the view within its goal; where none does, the one that takes most. */
+/** The first cut that leaves the context within its goal; if none does, the largest cut. */
 function chooseCut(
   view: readonly PositionedMessage[],
   sizes: readonly number[],
@@ -115,13 +115,13 @@ function chooseCut(
   const { settings, window, fixedTokens, total } = options
   const isWhole = settings.mode === 'all' || settings.mode === 'self_compact_all'
   const share = 1 - settings.slidingWindowPercentage
-  // A slide that only just makes room would be repeated at every step.
+  // A cut that frees barely enough would be repeated at every step.
   const goal = isWhole ? 0 : Math.min(FILL_LIMIT * window * share - fixedTokens, total * share)
   const limit = FILL_LIMIT * window - fixedTokens
   const left = tokensLeftByCut(sizes, total)
   const cuts = legalCuts(view, options)
   const newest = options.hasNewerInput ? view.length : view.findLastIndex(({ body }) => body.role === 'user')
-  // The newest exchange stays whole unless it alone is too long: then its older steps go, and its question is quoted.
+  // The newest exchange stays whole unless it alone is too long: then its older steps go and its question is quoted.
   const older = cuts.filter((cut) => cut <= newest)
   const last = older.at(-1)
   const bestOlder = older.find((cut) => left[cut]! <= goal) ?? last
@@ -129,13 +129,13 @@ function chooseCut(
   return cuts.find((cut) => left[cut]! <= goal) ?? cuts.at(-1)
 }
 
-/** What stays in view after each cut. */
+/** Tokens that stay in the context after each cut. */
 function tokensLeftByCut(sizes: readonly number[], total: number): number[] {
   let left = total
   return [total, ...sizes.map((size) => (left -= size))]
 }
 
-/** Where no call is torn from its results. The last message stays, unless an input that is not stored yet follows it. */
+/** Cuts that do not separate a call from its results. The last message stays unless a newer input follows it. */
 function legalCuts(view: readonly PositionedMessage[], { hasNewerInput }: PlanCompactionOptions): number[] {
   const ends = [...view.map(({ body }) => body), ...(hasNewerInput ? [undefined] : [])]
   return ends.flatMap((body, index) => {
@@ -146,7 +146,7 @@ function legalCuts(view: readonly PositionedMessage[], { hasNewerInput }: PlanCo
   })
 }
 
-/** Four characters to a token, and what an image usually costs; used only where the provider has not counted. */
+/** Four characters per token and a typical cost per image; used only where the provider's count is missing. */
 export function estimateTokens(body: MessageBody): number {
   return Math.ceil(lengthOf(body) / 4) + 4
 }

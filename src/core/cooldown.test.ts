@@ -18,7 +18,7 @@ const lengthOf = (failed: FailedUse) => {
   return cooldown && cooldown.until - AT
 }
 
-test('a credential with siblings rests by cause, and the row says why', () => {
+test('a credential with siblings gets a cooldown by failure kind, with the reason in the row', () => {
   assert.deepEqual(cooldownFor(use('auth-rejected')), {
     scope: 'credential',
     key: 'credential-a',
@@ -33,21 +33,21 @@ test('a credential with siblings rests by cause, and the row says why', () => {
   assert.equal(lengthOf(use('quota-exhausted')), HOUR)
 })
 
-test('the last credential never rests without a stated end', () => {
+test('the last credential gets a cooldown only with a stated end', () => {
   for (const kind of ['auth-rejected', 'rate-limited', 'quota-exhausted', 'policy-blocked'] as const) {
     assert.equal(cooldownFor(use(kind, { siblings: 0 })), undefined)
     assert.equal(lengthOf(use(kind, { siblings: 0, retryAfterMs: 7_000 })), 7_000)
   }
 })
 
-test('an end the provider stated counts before ours, within reason', () => {
+test('an end the provider states replaces the default, up to a maximum', () => {
   assert.equal(lengthOf(use('rate-limited', { retryAfterMs: 1_500 })), 1_500)
   assert.equal(lengthOf(use('rate-limited', { retryAfterMs: 400 * 24 * HOUR })), 31 * 24 * HOUR)
   assert.equal(lengthOf(use('rate-limited', { retryAfterMs: 0 })), HOUR)
   assert.equal(lengthOf(use('rate-limited', { retryAfterMs: Number.NaN, siblings: 0 })), undefined)
 })
 
-test('everything else says nothing about the credential, whatever end it states', () => {
+test('other failure kinds cause no cooldown, even with a stated end', () => {
   const resting = ['auth-rejected', 'rate-limited', 'quota-exhausted', 'policy-blocked']
   for (const kind of Object.keys(ENDING_OF_FAILURE) as FailureKind[]) {
     if (resting.includes(kind)) continue

@@ -5,16 +5,16 @@ import type { RunId } from './id.ts'
 
 export type FailedUse = {
   failure: Failure
-  /** The credential that made the request, whichever the pool would choose by now. */
+  /** The credential the request was made with. */
   grantId: CredentialId
   provider: string
-  /** Others of the pool that could serve now. */
+  /** Number of other usable credentials in the pool. */
   siblings: number
   at: number
   runId: RunId
 }
 
-/** Undefined: nothing outlives the turn, and the next one asks this credential first. */
+/** Undefined: no cooldown; the next turn uses this credential first again. */
 export function cooldownFor(use: FailedUse): Cooldown | undefined {
   const { failure, grantId: key, provider, siblings, at, runId } = use
   const rule = COOLDOWN_RULES[failure.kind]
@@ -25,13 +25,13 @@ export function cooldownFor(use: FailedUse): Cooldown | undefined {
   return { scope: 'credential', key, provider, reason, detail, until: at + ms, runId, createdAt: at }
 }
 
-/** `unstatedMs`: how long it rests where others can serve and the provider named no end. */
+/** `defaultMs`: the cooldown if the provider stated no end and the pool has other usable credentials. */
 type CooldownRule = { defaultMs?: number }
 
-/** No plan's quota comes back later than with the next month; a longer end is a mistake of the provider. */
+/** Quotas reset at the latest after a month; a longer time is a mistake of the provider. */
 const MAX_COOLDOWN_MS = 31 * DAY_MS
 
-/** What is missing never rests: it says nothing about the credential. */
+/** Kinds not listed cause no cooldown: they are not the credential's fault. */
 const COOLDOWN_RULES: Partial<Record<FailureKind, CooldownRule>> = {
   'auth-rejected': { defaultMs: 5 * MINUTE_MS },
   'rate-limited': { defaultMs: HOUR_MS },

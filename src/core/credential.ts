@@ -4,7 +4,7 @@ import type { OrganizationId, RunId } from './id.ts'
 /** A key or token, never its secret. Keys of the environment are `credential-env-<variable>`. */
 export type CredentialId = `credential-${string}`
 
-/** Which of the credentials that can serve is taken. */
+/** How a credential is chosen among the usable ones. */
 export const POOL_STRATEGIES = ['fill_first', 'round_robin', 'least_used', 'random'] as const
 
 export type PoolStrategy = (typeof POOL_STRATEGIES)[number]
@@ -19,34 +19,34 @@ export type Credential = {
   kind: 'api-key' | 'oauth'
   source: 'stored'
   expiresAt?: number
-  /** The lower, the earlier it is taken. */
+  /** Credentials with a lower number are used first. */
   priority: number
   state: { type: 'ok' } | { type: 'dead'; reason: string; detail: string }
-  /** About: uses are counted in bursts, and a crash forgets the last few seconds of them. */
+  /** Approximate: uses are counted in batches, and a crash loses the last few seconds. */
   useCount: number
   lastUsedAt?: number
   oauth?: OAuthDetails
   /** Grows with each new secret. */
   generation: number
-  /** Why the last try to renew it came to nothing. */
+  /** Why the last refresh failed. */
   refreshFailure?: string
   createdAt: number
   updatedAt: number
 }
 
-/** How an OAuth credential is renewed and used, without anything secret. */
+/** How an OAuth credential is refreshed and used, without secrets. */
 export type OAuthDetails = {
   flow: string
   tokenUrl?: string
   clientId?: string
-  /** Sent with each request that uses the token, such as account ids. */
+  /** Headers sent with each request that uses the token, such as account ids. */
   headers?: Readonly<Record<string, string>>
   baseUrl?: string
 }
 
 /**
- * What may outlive a turn: one credential or endpoint rests until `until`, and why. Written only for an end the provider
- * stated, or to set a credential aside that has siblings left; cleared by success.
+ * One credential or endpoint is not used until `until`. The only recovery state that outlives a turn: written only if
+ * the provider stated an end, or if the pool has other usable credentials; cleared by success.
  */
 export type Cooldown = {
   scope: 'credential' | 'endpoint'
@@ -56,15 +56,15 @@ export type Cooldown = {
   reason: FailureKind
   detail: string
   until: number
-  /** The run that met it. */
+  /** The run whose failure caused it. */
   runId?: RunId
   createdAt: number
 }
 
 const SHOWN = 4
-/** Of a short secret even four characters tell too much. */
+/** Four characters of a shorter secret would reveal too much. */
 const SHORTEST_SHOWN = 16
 
-/** Enough to recognize a key by, and too little to use it. */
+/** The last characters: enough to recognize a key, too few to use it. */
 export const maskedSecret = (secret: string): string =>
   secret.length < SHORTEST_SHOWN ? '…' : `…${secret.slice(-SHOWN)}`

@@ -1,4 +1,4 @@
-/** The fields as optional ones: those that are undefined are left out, so that `exactOptionalPropertyTypes` accepts the rest. */
+/** Leaves out the undefined fields, so that the result fits optional ones under `exactOptionalPropertyTypes`. */
 export function defined<T extends object>(fields: T): Defined<T> {
   const kept: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(fields)) if (value !== undefined) kept[name] = value

@@ -8,11 +8,11 @@ import type { ModelNotes } from './target.ts'
 import type { Decision, ToolCall, ToolOutcome } from './tool-call.ts'
 import type { ToolWrite } from './tool-write.ts'
 
-/** What a model is asked for: its answer, or the summary that makes room for one. */
+/** What a model request is for: an answer, or the summary that frees context for one. */
 export type Purpose = 'answer' | 'summary'
 
 export type Usage = {
-  /** All of the prompt, what came from the cache and what was written to it included. */
+  /** The whole prompt, including tokens read from and written to the cache. */
   promptTokens: number
   completionTokens: number
   cachedTokens?: number
@@ -20,10 +20,10 @@ export type Usage = {
   reasoningTokens?: number
 }
 
-/** Why the model stopped talking. `length` means it was cut off by its output limit. */
+/** Why the model stopped. `length`: the output limit cut it off. */
 export type Finish = 'stop' | 'tool-calls' | 'length'
 
-/** The answer whose calls a run inherits from the run that waited for their approval. */
+/** The answer whose calls a run takes over from the run that waited for their approval. */
 export type Continuation = {
   runId: RunId
   stepId: StepId
@@ -36,8 +36,8 @@ export type Continuation = {
 export type CancelCause = 'person' | 'interrupt' | 'expiry' | 'time-limit'
 
 /**
- * Everything a turn can durably say: one union, one log, one fold. This is a storage format; a change that old logs
- * cannot be read with needs a new `v`.
+ * Every event of a turn: one union, one log, one fold. This is a storage format; a change that breaks reading old logs
+ * needs a new `v`.
  */
 export type TurnEvent =
   | { type: 'input-accepted'; v: 1; inputs: Input[]; settings: RunSettings; continues?: Continuation }
@@ -50,18 +50,18 @@ export type TurnEvent =
       remedy: Remedy | 'give-up'
       /** Clock time before which the next attempt does not start. */
       retryAt: number
-      /** What it was asked for; an answer where nothing is said. */
+      /** Absent: `answer`. */
       purpose?: Purpose
       /** The credential the request was made with. */
       credentialId?: CredentialId
-      /** What the remedy is made of. */
+      /** The values of the remedy. */
       waitMs?: number
       nextTarget?: number
       outputCap?: number
       window?: number
-      /** What this attempt added to a text that goes on. */
+      /** Text of this attempt that the next one continues. */
       kept?: { answerId: MessageId; content: AnswerPart[]; streamedTo: number }
-      /** What the failed attempt cost, where it is known. */
+      /** Usage of the failed attempt, if known. */
       usage?: Usage
       /** Written with this event: see `Cooldown`. */
       cooldown?: Cooldown
@@ -78,16 +78,16 @@ export type TurnEvent =
       calls: ToolCall[]
       finish: Finish
       usage: Usage
-      /** How many of the pending inputs this answer had read. */
+      /** How many of the pending inputs were part of the request. */
       inputsRead: number
-      /** The number of the last chunk that streamed it; 0 when it was not streamed. */
+      /** The number of the last chunk that streamed it; 0 if it was not streamed. */
       streamedTo: number
-      /** It goes on where kept text was cut off: `content` is the rest. */
+      /** It continues kept text: `content` is only the rest. */
       isRest?: true
       credentialId?: CredentialId
-      /** The credential had a cooldown on record, which this success ends. */
+      /** The credential had a stored cooldown, which this success clears. */
       clearsCooldown?: true
-      /** What the way here taught about the model. */
+      /** What earlier failed attempts revealed about the model. */
       notes?: ModelNotes
     }
   | {
@@ -104,11 +104,11 @@ export type TurnEvent =
   | {
       type: 'context-compacted'
       v: 1
-      /** The message that holds the summary, and what it stands for. */
+      /** The message that holds the summary, and the positions it replaces. */
       summaryId: MessageId
       text: string
       replaces: { from: number; to: number }
-      /** The first message the model still sees as it is. */
+      /** The first message the model still sees unsummarized. */
       contextStart: number
       target: number
       usage: Usage
@@ -116,7 +116,7 @@ export type TurnEvent =
       tokensAfter: number
     }
   | { type: 'tool-started'; v: 1; callId: string; fence: number }
-  /** `writes` are carried out in the transaction of this event. */
+  /** The store performs `writes` in the transaction of this event. */
   | { type: 'tool-ended'; v: 1; outcome: ToolOutcome; writes?: ToolWrite[] }
   | { type: 'approval-answered'; v: 1; decisions: Decision[]; responseId: MessageId; continuedBy: RunId }
   | { type: 'cancel-requested'; v: 1; cause: CancelCause; responseId?: MessageId }
@@ -126,5 +126,5 @@ export type TurnEvent =
 
 export type EventType = TurnEvent['type']
 
-/** An event in its place. `seq` is dense from 1 in each run. */
+/** An event at its position in the log. `seq` is dense from 1 in each run. */
 export type LoggedEvent = { seq: number; at: number; event: TurnEvent }

@@ -1,29 +1,29 @@
 import type { ErrorType, StopReason } from './run.ts'
 
-/** Why a model attempt failed, in our words. A vendor's words stop in providers/. */
+/** Why a model attempt failed. Vendor error formats are translated to these kinds in providers/. */
 export type FailureKind =
-  // The way there: no connection, no first byte in time, silence in mid-answer, an answer that broke off.
+  // Transport: no connection, no first byte in time, silence in mid-answer, a stream that ended early.
   | 'unreachable'
   | 'timeout'
   | 'stalled'
   | 'cut-off'
   | 'certificate-rejected'
-  // The provider has no room, or not for us.
+  // Capacity, limits, credentials and account.
   | 'overloaded'
   | 'server-error'
   | 'rate-limited'
-  /** An aggregator says that the provider behind it is limited: another key of ours would not help. */
+  /** An aggregator reports that the provider behind it is rate limited: another key would not help. */
   | 'upstream-rate-limited'
-  /** Nobody was asked: every credential of this target rests until a stated time. */
+  /** No request was sent: every credential of this target is cooling down. */
   | 'cooling-down'
   | 'quota-exhausted'
   | 'auth-rejected'
-  /** A setting of the account forbids it: no key of the same account would help. */
+  /** A setting of the account blocks it: another key of the same account would not help. */
   | 'policy-blocked'
   | 'model-unknown'
-  // The request does not fit.
+  // The request is too large or not accepted.
   | 'context-overflow'
-  /** The account may not use the long context: the window is smaller than the model's. */
+  /** The account may not use the long context: its window is smaller than the model's. */
   | 'long-context-refused'
   | 'long-context-beta-refused'
   | 'output-cap-too-large'
@@ -35,15 +35,15 @@ export type FailureKind =
   | 'encrypted-reasoning-rejected'
   | 'grammar-rejected'
   | 'invalid-request'
-  // The answer is none.
+  // The answer cannot be used.
   | 'content-refused'
   | 'empty-answer'
   | 'thinking-only'
-  /** All of the output went into thinking. */
+  /** The whole output limit was used for reasoning. */
   | 'thinking-exhausted'
   /** Text that reached the output limit; it can be continued. */
   | 'text-truncated'
-  /** A call that reached the output limit: it is asked for again and never run. */
+  /** A call that reached the output limit: it is requested again and never run. */
   | 'call-truncated'
   | 'malformed-answer'
 
@@ -52,19 +52,19 @@ export type Failure = {
   detail: string
   status?: number
   code?: string
-  /** What the provider asked for; bounded by the ladder. Present only where it stated an end. */
+  /** Retry-after as the provider stated it; bounded by the ladder. Absent if the provider stated none. */
   retryAfterMs?: number
-  /** The window the provider says the model has. */
+  /** The context window stated by the provider. */
   statedWindow?: number
-  /** The output tokens the provider says are left for this request. */
+  /** The output tokens left for this request, stated by the provider. */
   availableOutput?: number
-  /** The largest side of an image the provider takes, in pixels. */
+  /** The maximum side of an image, in pixels, stated by the provider. */
   maxImageSide?: number
-  /** What a person can do about it, once nothing is left to try. */
+  /** What the operator can do about it; set when the ladder is exhausted. */
   advice?: string
-  /** How the provider names this request, for its support. */
+  /** The provider's id of the request, for its support. */
   requestId?: string
-  /** Whether the provider may have accepted (and charged) the request although we saw it fail. */
+  /** Whether the provider may have accepted (and charged) the failed request. */
   mayHaveBeenAccepted?: boolean
 }
 
@@ -90,12 +90,16 @@ const TRUNCATED: Ending = {
 export const ENDING_OF_FAILURE: Record<FailureKind, Ending> = {
   timeout: { stopReason: 'llm_api_error', errorType: 'llm_timeout', message: 'The model did not answer in time.' },
   'rate-limited': { stopReason: 'llm_api_error', errorType: 'llm_rate_limit', message: 'The model is rate limited.' },
-  stalled: { stopReason: 'llm_api_error', errorType: 'llm_timeout', message: 'The model fell silent in mid-answer.' },
-  'cut-off': { stopReason: 'llm_api_error', errorType: 'llm_error', message: 'The answer of the model broke off.' },
+  stalled: {
+    stopReason: 'llm_api_error',
+    errorType: 'llm_timeout',
+    message: 'The model stopped sending in mid-answer.',
+  },
+  'cut-off': { stopReason: 'llm_api_error', errorType: 'llm_error', message: 'The answer of the model ended early.' },
   'certificate-rejected': {
     stopReason: 'llm_api_error',
     errorType: 'llm_error',
-    message: 'The certificate of the model provider is not trusted here.',
+    message: 'This server does not trust the TLS certificate of the model provider.',
   },
   overloaded: { stopReason: 'llm_api_error', errorType: 'llm_error', message: 'The model is overloaded.' },
   'server-error': { stopReason: 'llm_api_error', errorType: 'llm_error', message: 'The model provider failed.' },
@@ -108,12 +112,12 @@ export const ENDING_OF_FAILURE: Record<FailureKind, Ending> = {
   'cooling-down': {
     stopReason: 'llm_api_error',
     errorType: 'llm_rate_limit',
-    message: 'Every credential of this model rests until a time its provider stated.',
+    message: 'Every credential of the model provider is cooling down.',
   },
   'policy-blocked': {
     stopReason: 'llm_api_error',
     errorType: 'llm_error',
-    message: 'A setting of the provider account forbids this request.',
+    message: 'A setting of the provider account blocks this request.',
   },
   'long-context-refused': TOO_LONG,
   'payload-too-large': TOO_LONG,
@@ -128,12 +132,12 @@ export const ENDING_OF_FAILURE: Record<FailureKind, Ending> = {
   'thinking-only': {
     stopReason: 'invalid_llm_response',
     errorType: 'llm_empty_response',
-    message: 'The model thought and did not answer.',
+    message: 'The model sent reasoning but no answer.',
   },
   'thinking-exhausted': {
     stopReason: 'max_tokens_exceeded',
     errorType: 'llm_error',
-    message: 'The model spent all of its output on thinking.',
+    message: 'The model used its whole output limit for reasoning.',
   },
   'text-truncated': TRUNCATED,
   'call-truncated': TRUNCATED,
@@ -152,30 +156,30 @@ export const ENDING_OF_FAILURE: Record<FailureKind, Ending> = {
   'empty-answer': {
     stopReason: 'invalid_llm_response',
     errorType: 'llm_empty_response',
-    message: 'The model answered with nothing.',
+    message: 'The model sent an empty answer.',
   },
   'malformed-answer': {
     stopReason: 'invalid_llm_response',
     errorType: 'llm_error',
-    message: 'The model sent an answer that cannot be read.',
+    message: 'The model sent an answer that cannot be parsed.',
   },
   'invalid-request': REJECTED,
   'model-unknown': { stopReason: 'llm_api_error', errorType: 'llm_error', message: 'The model does not exist.' },
 }
 
-/** The endings that no model failure explains. */
+/** Endings that have another cause than a model failure. */
 export const ENDING_OF_FAULT: Record<'internal' | 'worker-lost' | 'time-limit' | 'struck-out', Ending> = {
-  internal: { stopReason: 'error', errorType: 'internal_error', message: 'Holdfast itself failed; this is a bug.' },
+  internal: { stopReason: 'error', errorType: 'internal_error', message: 'Internal error in Holdfast. This is a bug.' },
   'worker-lost': {
     stopReason: 'error',
     errorType: 'worker_lost',
-    message: 'The process running this turn died three times at the same step; it was not tried again.',
+    message: 'The worker process died three times at the same step of this run. The run is not retried.',
   },
   'struck-out': {
     stopReason: 'invalid_tool_call',
     errorType: 'llm_error',
     message:
-      'Three times in a row the model called tools it does not have or may not call, with arguments they do not take, or left out one it must call.',
+      'The model failed three times in a row to make a valid tool call: the tool was unknown or not allowed, its arguments were invalid, or a required tool was not called.',
   },
   'time-limit': { stopReason: 'error', errorType: 'time_limit', message: 'The run reached its time limit.' },
 }

@@ -26,13 +26,13 @@ const summary = (from: number, to: number): MessageBody => ({ role: 'summary', t
 const view = (start: number, ...bodies: (keyof typeof BODIES | MessageBody)[]): PositionedMessage[] =>
   bodies.map((body, index) => ({ position: start + index, body: typeof body === 'string' ? BODIES[body] : body }))
 
-test('a fork has all there is, and nothing of an empty conversation', () => {
+test('a fork copies every message, and none of an empty conversation', () => {
   assert.deepEqual(forkPoint(view(0, 'user', 'answer'), 0), { end: 2, contextStart: 0 })
   assert.deepEqual(forkPoint([], 0), { end: 0, contextStart: 0 })
   assert.deepEqual(forkPoint([], 7), { end: 7, contextStart: 7 })
 })
 
-test('a call goes with its results or not at all', () => {
+test('a call is copied with its results or not at all', () => {
   const whole = view(0, 'user', 'asks', 'word', 'results', 'answer')
   assert.equal(forkPoint(whole, 0, 1).end, 4)
   assert.equal(forkPoint(whole, 0, 2).end, 4)
@@ -44,12 +44,12 @@ test('a call goes with its results or not at all', () => {
   }
 })
 
-test('a fork that ends before a summary was written shows what the summary replaced', () => {
+test('a fork that ends before a summary has the messages that the summary replaced in its context', () => {
   const compacted = view(4, 'user', 'answer', summary(0, 3), 'user', 'answer')
   assert.deepEqual(forkPoint(compacted, 4), { end: 9, contextStart: 4 })
   assert.deepEqual(forkPoint(compacted, 4, 7), { end: 8, contextStart: 4 })
   assert.deepEqual(forkPoint(compacted, 4, 5), { end: 6, contextStart: 0 })
-  // What was forgotten before the summary stays forgotten.
+  // Messages before the previous context start stay out of the context.
   const reset = view(14, 'user', summary(10, 13), 'user')
   assert.deepEqual(forkPoint(reset, 14, 14), { end: 15, contextStart: 10 })
   const twice = view(8, summary(0, 5), 'user', summary(0, 7), 'answer')

@@ -2,15 +2,15 @@ import type { PositionedMessage } from './compaction.ts'
 import { closedLength } from './history.ts'
 
 type ForkPoint = {
-  /** Everything below this position is copied. */
+  /** Messages below this position are copied. */
   end: number
-  /** What the model of the copy is shown begins here. */
+  /** The first position in the context of the copy. */
   contextStart: number
 }
 
 /**
- * Where a copy of a conversation ends: with its newest message, or with the one at `upTo`, but never between a call and
- * its results. `view` is what the model is shown of the original, from `contextStart` on.
+ * Where a copy of a conversation ends: at its newest message or at `upTo`, but never between a call and its results.
+ * `view` is the context of the original, from `contextStart` on.
  */
 export function forkPoint(view: readonly PositionedMessage[], contextStart: number, upTo?: number): ForkPoint {
   const wanted = upTo === undefined ? view.length : view.findLastIndex(({ position }) => position <= upTo) + 1
@@ -19,14 +19,14 @@ export function forkPoint(view: readonly PositionedMessage[], contextStart: numb
   return { end, contextStart: Math.min(contextStartOf(view, length, contextStart), end) }
 }
 
-/** Calls are taken with their results; calls that have none yet are left out. */
+/** Calls are copied with their results; calls without results are left out. */
 function closedLengthNear(view: readonly PositionedMessage[], wanted: number): number {
   for (let length = wanted; length <= view.length; length++)
     if (closedLength(view.slice(0, length).map(({ body }) => body)) === length) return length
   return closedLength(view.slice(0, wanted).map(({ body }) => body))
 }
 
-/** A summary that is not copied has replaced messages that are: the copy is as it was before it. */
+/** If a summary is not copied, the copied messages that it replaced are in the context again. */
 function contextStartOf(view: readonly PositionedMessage[], length: number, contextStart: number): number {
   const missing = view.slice(length).find(({ body }) => body.role === 'summary')?.body
   if (missing?.role !== 'summary') return contextStart

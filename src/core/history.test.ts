@@ -24,13 +24,13 @@ const approval: MessageBody = { role: 'approval', decisions: [] }
 const statuses = (body: MessageBody | undefined) =>
   body?.role === 'tool' ? body.outcomes.map(({ callId, status }) => `${callId} ${status}`) : []
 
-test('a sound history is shown as it is', () => {
+test('a valid history is unchanged', () => {
   const sound = [hello, asks('c1', 'c2'), results('c1', 'c2'), says]
   assert.deepEqual(toModelHistory(sound), sound)
   assert.deepEqual(historyFaults(sound), [])
 })
 
-test('approvals and empty answers are not for the model', () => {
+test('approvals and empty answers are left out', () => {
   assert.deepEqual(toModelHistory([hello, asks('c1'), approval, results('c1'), nothing, says]), [
     hello,
     asks('c1'),
@@ -39,7 +39,7 @@ test('approvals and empty answers are not for the model', () => {
   ])
 })
 
-test('a call without a result is shown as one whose outcome is unknown', () => {
+test('a call without a result gets an unknown outcome', () => {
   for (const rest of [[], [hello], [says], [asks('c2'), results('c2')]]) {
     const shown = toModelHistory([hello, asks('c1'), ...rest])
     assert.deepEqual(statuses(shown[2]), ['c1 unknown'])
@@ -47,12 +47,12 @@ test('a call without a result is shown as one whose outcome is unknown', () => {
   }
 })
 
-test('results are put in call order, completed, and rid of what nobody called', () => {
+test('results are put in call order, completed, and stripped of those without a call', () => {
   const shown = toModelHistory([hello, asks('c1', 'c2', 'c3'), results('c3', 'c9', 'c1')])
   assert.deepEqual(statuses(shown[2]), ['c1 success', 'c2 unknown', 'c3 success'])
 })
 
-test('results that answer no call are not shown', () => {
+test('results without a call are left out', () => {
   assert.deepEqual(toModelHistory([hello, results('c1'), says]), [hello, says])
 })
 
@@ -63,7 +63,7 @@ test('repairing a history twice changes nothing', () => {
   assert.deepEqual(historyFaults(once), [])
 })
 
-test('what a provider would reject is seen', () => {
+test('faults that a provider would reject are reported', () => {
   assert.equal(historyFaults([hello, asks('c1')]).length, 1)
   assert.equal(historyFaults([hello, asks('c1'), hello]).length, 1)
   assert.equal(historyFaults([hello, results('c1')]).length, 1)
@@ -71,7 +71,7 @@ test('what a provider would reject is seen', () => {
   assert.equal(historyFaults([hello, nothing]).length, 1)
 })
 
-test('a history is cut where no call waits for its results', () => {
+test('the closed part of a history ends before calls without results', () => {
   assert.equal(closedLength([hello, says, hello]), 3)
   assert.equal(closedLength([hello, asks('c1')]), 1)
   assert.equal(closedLength([hello, asks('c1'), approval]), 1)

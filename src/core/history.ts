@@ -2,14 +2,14 @@ import type { AssistantBody, MessageBody, ToolBody } from './message.ts'
 import { settle } from './tool-call.ts'
 
 /**
- * The messages a model may be shown: every call is followed at once by the results of its answer, and nothing that is
- * only for people (approvals) or has no content is among them. Committed conversations already hold to this at every
- * settled point; the repair is for imports and for what another program wrote. Repairing twice changes nothing.
+ * The messages as a model request may contain them: every call is directly followed by its results, without approvals
+ * and empty answers. Committed conversations already satisfy this when a run settles; the repair is for imports and
+ * for rows written by other programs. It is idempotent.
  */
 export function toModelHistory(bodies: readonly MessageBody[]): MessageBody[] {
   const shown: MessageBody[] = []
   let open: AssistantBody | undefined
-  // A summary is stored where it was made, behind what stays in view; it is read first, and only the newest.
+  // A summary is stored after the messages that stay in view, but comes first in the request; only the newest is used.
   const summary = bodies.findLast((body) => body.role === 'summary')
   if (summary) shown.push(summary)
   const close = () => {
@@ -45,7 +45,7 @@ export function toModelHistory(bodies: readonly MessageBody[]): MessageBody[] {
   return shown
 }
 
-/** One result per call, in call order; what is missing is unknown, what belongs to no call is left out. */
+/** One result per call, in call order; missing results become unknown, results without a call are dropped. */
 function resultsFor(answer: AssistantBody, body: ToolBody): ToolBody {
   const isComplete =
     body.outcomes.length === answer.calls.length &&
@@ -57,13 +57,13 @@ function resultsFor(answer: AssistantBody, body: ToolBody): ToolBody {
   return { role: 'tool', outcomes }
 }
 
-/** How many of these stand on their own: what follows is calls, and what people said to them, without results yet. */
+/** The number of leading messages before the trailing calls and approvals that have no results yet. */
 export function closedLength(bodies: readonly MessageBody[]): number {
   const isOpen = (body: MessageBody) => body.role === 'approval' || (body.role === 'assistant' && body.calls.length > 0)
   return bodies.findLastIndex((body) => !isOpen(body)) + 1
 }
 
-/** What no provider dialect would accept, as sentences; none for a history made by `toModelHistory`. */
+/** Why providers would reject this history, as sentences; empty for the output of `toModelHistory`. */
 export function historyFaults(bodies: readonly MessageBody[]): string[] {
   const faults: string[] = []
   let open: string[] = []
@@ -78,7 +78,7 @@ export function historyFaults(bodies: readonly MessageBody[]): string[] {
     if (open.length > 0) faults.push(`message ${index}: calls [${open}] have no results before it`)
     open = body.role === 'assistant' ? body.calls.map((call) => call.callId) : []
     if (body.role === 'assistant' && body.content.length === 0 && open.length === 0)
-      faults.push(`message ${index}: an answer with nothing in it`)
+      faults.push(`message ${index}: the answer is empty`)
   }
   if (open.length > 0) faults.push(`the end: calls [${open}] have no results`)
   return faults

@@ -11,7 +11,7 @@ export type ToolId = `tool-${string}`
 export type PassageId = `passage-${string}`
 export type McpServerId = `mcp_server-${string}`
 
-/** Who owns everything until organizations can be made. */
+/** The organization that exists in every home; its administrators are operators. */
 export const DEFAULT_ORGANIZATION: OrganizationId = 'org-00000000-0000-4000-8000-000000000000'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -31,17 +31,17 @@ export type IdPrefix =
   | 'key'
   | 'mcp_server'
 
-/** The door for ids that come from outside: a caller's text becomes a typed id or nothing. */
+/** Parses an id from outside. */
 export function parseId<P extends IdPrefix>(prefix: P, text: string): `${P}-${string}` | undefined {
   if (!text.startsWith(`${prefix}-`) || !UUID.test(text.slice(prefix.length + 1))) return undefined
   return text as `${P}-${string}`
 }
 
-/** An id for what has no row, from a hash of what it is. */
+/** A stable id, from a digest, for objects that have no row. */
 export function uuidFrom(digest: string): string {
   const hex = digest.replaceAll(/[^0-9a-f]/g, '').padEnd(32, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** A step is named after its answer, so that a piece of a streamed answer tells its step before that is stored. */
+/** The id of a step follows from its answer, so chunks can name the step before it is stored. */
 export const stepOfAnswer = (answerId: MessageId): StepId => `step-${answerId.slice('message-'.length)}`

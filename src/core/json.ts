@@ -1,7 +1,7 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 export type JsonObject = { [key: string]: Json }
 
-/** One text per value, whatever the order of keys: what an approval and an idempotency key are bound to. */
+/** JSON with sorted keys: equal values give equal texts. Approvals and idempotency keys are bound to it. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (value === null || typeof value !== 'object') return JSON.stringify(value)

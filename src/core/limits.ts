@@ -1,14 +1,14 @@
-/** What one process accepts while nothing is configured. 0 means no limit where that is possible. */
+/** Default limits of one process. 0 means no limit where that is possible. */
 export const DEFAULT_LIMITS = {
   bodyBytes: 10_485_760,
   jsonDepth: 64,
   connections: 10_000,
   headersMs: 20_000,
-  /** For a whole request to arrive. Answers have no such limit. */
+  /** Time for a whole request to arrive. Responses have no such limit. */
   requestMs: 60_000,
-  /** Requests without a valid key, by address. */
+  /** Requests without a valid key, for each client address. */
   refusalsPerMinute: 120,
-  /** From here on for each key made with `holdfast keys create`. The home's own key has only the limits above. */
+  /** The limits below apply to each key made with `holdfast keys create`; the home's own key has only those above. */
   requestsPerSecond: 100,
   openRequestsPerKey: 1_000,
   turnsPerKey: 32,

@@ -11,7 +11,7 @@ import {
 
 const kept = { token: 'token-1234567890', headers: { 'x-one': 'value-1234567890', 'x-two': 'other-1234567890' } }
 
-test('only what a server says it may do twice may be done twice', () => {
+test('a tool may be repeated only if its server hints that it is read-only or idempotent', () => {
   assert.equal(effectsFromHints(undefined), 'once')
   assert.equal(effectsFromHints({}), 'once')
   assert.equal(effectsFromHints({ idempotentHint: true }), 'idempotent')
@@ -19,7 +19,7 @@ test('only what a server says it may do twice may be done twice', () => {
   assert.equal(effectsFromHints({ readOnlyHint: false, idempotentHint: false }), 'once')
 })
 
-test('what is shown of secrets does not give them away, and means the same when it is sent back', () => {
+test('masked secrets do not reveal the values, and sending them back keeps the stored values', () => {
   const shown = maskedSecrets(kept)
   assert.doesNotMatch(JSON.stringify(shown), /1234567/)
   assert.ok(hasMaskedValue(shown))
@@ -29,7 +29,7 @@ test('what is shown of secrets does not give them away, and means the same when 
   assert.ok(!hasMaskedValue(changed))
 })
 
-test('a bare token of the usual header is a bearer’s; any other is sent as it is', () => {
+test('a token without a scheme in Authorization is sent as a bearer token; any other is sent unchanged', () => {
   const place = { type: 'sse', url: 'http://127.0.0.1/' } as const
   assert.deepEqual(requestHeaders(place, { token: 'abc' }), { Authorization: 'Bearer abc' })
   assert.deepEqual(requestHeaders(place, { token: 'Basic abc' }), { Authorization: 'Basic abc' })
@@ -37,7 +37,7 @@ test('a bare token of the usual header is a bearer’s; any other is sent as it 
   assert.deepEqual(requestHeaders(place, { headers: { a: 'b' } }), { a: 'b' })
 })
 
-test('an address is http or https and holds no password', () => {
+test('a server URL is http or https and contains no password', () => {
   for (const good of ['http://127.0.0.1:1/mcp', 'https://tools.example/x?y=z']) assert.equal(urlFault(good), undefined)
   for (const bad of ['', 'tools.example', 'file:///etc/passwd', 'ftp://a/', 'http://me:secret@a/', 'javascript:1'])
     assert.ok(urlFault(bad), bad)

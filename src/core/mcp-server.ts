@@ -4,19 +4,19 @@ import { DEFAULT_ORGANIZATION, type McpServerId, type OrganizationId } from './i
 import type { JsonObject } from './json.ts'
 import type { Effects } from './tool-call.ts'
 
-/** Where a server is. What nobody may read is not in it. */
+/** How to connect to a server. Secrets are stored separately. */
 export type McpTransport = McpHttpTransport | { type: 'stdio'; command: string; args: string[] }
 
 export type McpHttpTransport = { type: 'streamable_http' | 'sse'; url: string; authHeader?: string }
 
-/** Kept sealed, with the server's id as its context. */
+/** Stored encrypted, with the server's id as context. */
 export type McpSecrets = { token?: string; headers?: Record<string, string>; env?: Record<string, string> }
 
-/** What the last look at the tools of a server came to. */
+/** The result of the last attempt to list the tools of a server. */
 export type McpContact =
   | { state: 'reached'; at: number }
   | { state: 'failed'; at: number; detail: string }
-  /** It was changed since. */
+  /** The server was changed since the last attempt. */
   | { state: 'not-asked' }
   | { state: 'waits-for-sandbox' }
 
@@ -27,7 +27,7 @@ export type McpServer = {
   place: McpTransport
   sealed?: string
   contact: McpContact
-  /** Grows with each change of place or secrets: whatever was opened or read before belongs to another server. */
+  /** Grows with each change of address or secrets; connections and tool lists of an older revision are stale. */
   revision: number
   createdAt: number
   updatedAt: number
@@ -36,18 +36,18 @@ export type McpServer = {
 /** A tool as its server describes it. */
 export type McpToolDefinition = { name: string; description: string; inputSchema: JsonObject; effects: Effects }
 
-/** How a stored tool finds the one it stands for. */
+/** Links a stored tool to the tool of its MCP server. */
 export type McpToolLink = { serverId: McpServerId; toolName: string; effects: Effects }
 
 type McpToolHints = { readOnlyHint?: boolean | undefined; idempotentHint?: boolean | undefined }
 
-/** Hints count because an administrator chose the server; without one a second execution is never risked. */
+/** Hints are trusted because an administrator chose the server. Without a hint a call is never repeated. */
 export function effectsFromHints(hints: McpToolHints | undefined): Effects {
   if (hints?.readOnlyHint) return 'none'
   return hints?.idempotentHint ? 'idempotent' : 'once'
 }
 
-/** As people see them: the names, and the tails of the values. */
+/** Secrets for display: the names, and the last characters of the values. */
 export const maskedSecrets = ({ token, headers, env }: McpSecrets): McpSecrets =>
   defined({
     token: token === undefined ? undefined : maskedSecret(token),
@@ -58,7 +58,7 @@ export const maskedSecrets = ({ token, headers, env }: McpSecrets): McpSecrets =
 const maskedValues = (values: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, maskedSecret(value)]))
 
-/** Whoever sends back what was shown to them has not changed it. */
+/** A client that sends a masked value back has not changed it: the stored value is used. */
 export function restoreMaskedSecrets(sent: McpSecrets, kept: McpSecrets): McpSecrets {
   const shown = maskedSecrets(kept)
   return {
@@ -73,7 +73,7 @@ export function restoreMaskedSecrets(sent: McpSecrets, kept: McpSecrets): McpSec
   }
 }
 
-/** Whether a value is what is shown of one. */
+/** Whether a value is a masked secret. */
 export const hasMaskedValue = ({ token = '', headers, env }: McpSecrets): boolean =>
   [token, ...Object.values(headers ?? {}), ...Object.values(env ?? {})].some((value) => value.startsWith('…'))
 
@@ -87,7 +87,7 @@ const restoreMaskedValues = (
     Object.entries(sent).map(([name, value]) => [name, value === shown[name] ? (kept[name] ?? value) : value]),
   )
 
-/** The headers of every request. A bare token of the usual header is a bearer's. */
+/** The headers of every request. A token without a scheme in `Authorization` is sent as a bearer token. */
 export function requestHeaders(
   { authHeader = 'Authorization' }: McpHttpTransport,
   { token, headers }: McpSecrets,
@@ -98,15 +98,15 @@ export function requestHeaders(
 }
 
 /**
- * Only whoever runs this server names the servers of its own organization: those may be anywhere, and programs. What
- * others name must be on the public internet.
+ * Only operators register servers of the default organization: these may have private addresses and be stdio programs.
+ * Servers of other organizations must be on the public internet.
  */
 export const isOperatorServer = ({ organizationId }: Pick<McpServer, 'organizationId'>): boolean =>
   organizationId === DEFAULT_ORGANIZATION
 
-/** What is wrong with an address by itself, before anybody looks where it leads. */
+/** What is wrong with the URL itself; it is not resolved here. */
 export function urlFault(text: string): string | undefined {
-  if (!URL.canParse(text)) return 'it is not a URL'
+  if (!URL.canParse(text)) return 'it is not a valid URL'
   const { protocol, username, password } = new URL(text)
   if (protocol !== 'http:' && protocol !== 'https:') return `${protocol} is not http: or https:`
   return username || password ? 'it must not contain a password; give a token or headers instead' : undefined

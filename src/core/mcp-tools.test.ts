@@ -28,14 +28,14 @@ const plan = (listed: McpToolDefinition[], more: Partial<PlanToolsOptions> = {})
 
 const names = (tools: StoredTool[]) => tools.map(({ name }) => name)
 
-test('a new tool is stored with what its server says, where it is called and what a second execution means', () => {
+test('a new tool is stored with its definition, its server and its effects', () => {
   const [added] = plan([tool('pay'), tool('look', { effects: 'none' })]).add
   assert.deepEqual(added!.mcp, { serverId: server.id, toolName: 'pay', effects: 'once' })
   assert.deepEqual(added!.jsonSchema, { name: 'pay', description: 'about pay', parameters: { type: 'object' } })
   assert.deepEqual([added!.toolType, added!.tags, added!.parallel], ['external_mcp', ['mcp:my shop'], false])
 })
 
-test('every tool gets a name a model can call and nobody else has', () => {
+test('every tool gets a unique name that a model can call', () => {
   const long = 'x'.repeat(200)
   const listed = ['pay', 'pay now!', '1st', long, `${long}y`].map((name) => tool(name))
   const { add } = plan(listed, { isTaken: (name) => ['pay', 'my_shop_pay'].includes(name) })
@@ -44,11 +44,11 @@ test('every tool gets a name a model can call and nobody else has', () => {
   for (const name of names(add)) assert.match(name, /^[A-Za-z_][\w-]{0,63}$/)
 })
 
-test('a server that lists a tool twice has it once', () => {
+test('a tool that a server lists twice is stored once', () => {
   assert.deepEqual(names(plan([tool('pay'), tool('pay')]).add), ['pay'])
 })
 
-test('what changed is changed, also when only its effects did; what people decided stays', () => {
+test('changed definitions are updated, also if only the effects changed, and user settings are kept', () => {
   const known = plan(['same', 'words', 'effects', 'gone'].map((name) => tool(name))).add
   const decided = known.map((one) => ({ ...one, needsApproval: true, returnCharLimit: 7, createdAt: 1 }))
   const listed = [tool('same'), tool('words', { description: 'new' }), tool('effects', { effects: 'none' })]

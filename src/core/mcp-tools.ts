@@ -3,7 +3,7 @@ import { canonicalJson } from './json.ts'
 import type { McpServer, McpToolDefinition } from './mcp-server.ts'
 import type { StoredTool } from './stored-tool.ts'
 
-/** What a look at a server changes among the stored tools. */
+/** The changes to the stored tools that a server's tool list requires. */
 export type ToolPlan = { add: StoredTool[]; change: StoredTool[]; remove: StoredTool[] }
 
 export type PlanToolsOptions = {
@@ -11,9 +11,9 @@ export type PlanToolsOptions = {
   listed: readonly McpToolDefinition[]
   /** The stored tools of this server. */
   known: readonly StoredTool[]
-  /** Whether a tool that is not this server's has the name. */
+  /** Whether a tool outside this server has the name. */
   isTaken(name: string): boolean
-  /** One for each that is listed. */
+  /** One id for each listed tool. */
   ids: readonly ToolId[]
   now: number
 }
@@ -21,8 +21,8 @@ export type PlanToolsOptions = {
 const RETURN_LIMIT = 50_000
 
 /**
- * A tool keeps its id, its name and what people decided about it for as long as its server lists it. What models are told
- * of it changes here and nowhere else: a server cannot say something new behind people's backs.
+ * A tool keeps its id, its name and its user settings for as long as its server lists it. Its description for models
+ * changes only here, so a server cannot change it without a refresh.
  */
 export function planTools({ server, listed, known, isTaken, ids, now }: PlanToolsOptions): ToolPlan {
   const plan: ToolPlan = { add: [], change: [], remove: [] }
@@ -38,7 +38,7 @@ export function planTools({ server, listed, known, isTaken, ids, now }: PlanTool
       plan.change.push({ ...after, updatedAt: now })
       continue
     }
-    const name = freeName(definition.name, server.name, (wish) => names.has(wish) || isTaken(wish))
+    const name = freeName(definition.name, server.name, (wanted) => names.has(wanted) || isTaken(wanted))
     names.add(name)
     plan.add.push(newTool(definition, { id: ids[index]!, name, server, now }))
   }
@@ -48,7 +48,7 @@ export function planTools({ server, listed, known, isTaken, ids, now }: PlanTool
 
 const serverTag = (serverName: string): string => `mcp:${serverName}`
 
-/** A tool under the name its server has now. */
+/** The tool with its tags and metadata updated to the server's new name. */
 export function retagged(tool: StoredTool, server: Pick<McpServer, 'id' | 'name'>, formerName: string): StoredTool {
   const tags = tool.tags.map((tag) => (tag === serverTag(formerName) ? serverTag(server.name) : tag))
   return { ...tool, tags, wire: { ...tool.wire, metadata_: metadataOf(tool.mcp!.toolName, server) } }
@@ -103,19 +103,19 @@ const isSameDefinition = (one: StoredTool, other: StoredTool): boolean =>
 
 const LONGEST_NAME = 64
 
-/** As the server calls it; where somebody has that name already, with the server's before it. */
-function freeName(wish: string, serverName: string, isTaken: (name: string) => boolean): string {
-  const own = cleanName(wish)
+/** The server's name for the tool; if that is taken, with the name of the server as prefix. */
+function freeName(wanted: string, serverName: string, isTaken: (name: string) => boolean): string {
+  const own = cleanName(wanted)
   if (!isTaken(own)) return own
-  const full = cleanName(`${serverName}_${wish}`)
+  const full = cleanName(`${serverName}_${wanted}`)
   for (let number = 1; ; number++) {
     const name = number === 1 ? full : `${full.slice(0, LONGEST_NAME - 5)}_${number}`
     if (!isTaken(name)) return name
   }
 }
 
-/** Names as models can call them. */
-function cleanName(wish: string): string {
-  const signs = wish.replaceAll(/[^A-Za-z0-9_-]/g, '_')
-  return (/^[A-Za-z_]/.test(signs) ? signs : `_${signs}`).slice(0, LONGEST_NAME)
+/** Replaces characters that model providers do not accept in tool names. */
+function cleanName(wanted: string): string {
+  const cleaned = wanted.replaceAll(/[^A-Za-z0-9_-]/g, '_')
+  return (/^[A-Za-z_]/.test(cleaned) ? cleaned : `_${cleaned}`).slice(0, LONGEST_NAME)
 }

@@ -29,7 +29,7 @@ const materials = (more: Partial<PromptMaterials> = {}): PromptMaterials => ({
   ...more,
 })
 
-test('a prompt says what is remembered, whose it is and when it was made', () => {
+test('a prompt contains the memory blocks, the ids and the compile time', () => {
   assert.equal(
     compilePrompt(materials({ passageCount: 2, passageTags: ['a', 'b'] })),
     `Be kind.
@@ -65,20 +65,20 @@ Likes tea.
   )
 })
 
-test('memory stands where the instructions want it, and what looks like a pattern in it is none', () => {
+test('memory replaces its placeholder, and replacement patterns in it are taken literally', () => {
   const agent = { ...materials().agent, system: 'Before. {CORE_MEMORY} After.' }
   const text = compilePrompt(materials({ agent, blocks: [{ ...human, value: '$& $1' }] }))
   assert.match(text, /^Before\. <memory_blocks>[\s\S]*\$& \$1[\s\S]*<\/memory_metadata> After\.$/)
 })
 
-test('lines are numbered for the models that edit better so, and kinds without memory have none', () => {
+test('lines are numbered for Anthropic models, and agent types without memory have no blocks', () => {
   const claude = { ...materials().agent, model: 'anthropic/claude' as const }
   assert.match(compilePrompt(materials({ agent: claude })), /<warning>[\s\S]*1→ Name: Bo\.\n2→ Likes tea\./)
   const worker = { ...materials().agent, settings: { agentType: 'workflow_agent' } }
   assert.doesNotMatch(compilePrompt(materials({ agent: worker })), /memory_blocks/)
 })
 
-test('an agent without memory is told its instructions alone, and a conversation is named by its id', () => {
+test('an agent without memory has its instructions alone as prompt, and a conversation is named by its id', () => {
   const { settings: _, ...plain } = materials().agent
   assert.equal(compilePrompt(materials({ agent: plain, blocks: [] })), 'Be kind.')
   const conversation = { id: 'conv-7', isDefault: false, nextPosition: 0 } as const

@@ -12,17 +12,17 @@ export type PromptMaterials = {
   at: number
 }
 
-/** Where an agent's instructions want their memory; without it memory follows them. */
+/** Marks where memory goes in an agent's instructions; without it memory is added at the end. */
 const MEMORY_PLACEHOLDER = '{CORE_MEMORY}'
 
-/** Memory is for agents that talk; these only carry out. */
+/** Agents of these types have no memory blocks in their prompt. */
 const WITHOUT_BLOCKS = new Set(['react_agent', 'workflow_agent'])
-/** Models of this vendor edit better when lines are numbered, in these kinds of agents. */
+/** Agent types whose Anthropic models see numbered lines: they edit memory better that way. */
 const NUMBERED = new Set(['letta_v1_agent', 'memgpt_v2_agent', 'sleeptime_agent'])
 
 /**
- * What a conversation's model is told first. It is made once and kept, so that it stays the same to the byte while memory
- * changes: providers remember what does not change.
+ * The system prompt of a conversation. It is compiled once and stored, so that it stays identical to the byte while
+ * memory changes and the provider's prompt cache stays valid.
  */
 export function compilePrompt(materials: PromptMaterials): string {
   const { agent, blocks } = materials
@@ -35,11 +35,11 @@ export function compilePrompt(materials: PromptMaterials): string {
     : `${agent.system}\n\n${memory}`
 }
 
-/** An agent that was made without any of this is told its instructions and nothing else. */
+/** An agent without blocks and agent type has its instructions alone as prompt. */
 export const hasPlainPrompt = ({ agent, blocks }: Pick<PromptMaterials, 'agent' | 'blocks'>): boolean =>
   blocks.length === 0 && agent.settings?.agentType === undefined
 
-/** The system message is no row; its id follows from its conversation. */
+/** The system message is not stored as a row; its id follows from its conversation. */
 export const systemMessageId = (conversationId: ConversationId): MessageId =>
   `message-${conversationId.slice('conv-'.length)}`
 

@@ -3,10 +3,10 @@ import type { ImagePart } from './image-part.ts'
 import type { Decision, ToolCall, ToolOutcome } from './tool-call.ts'
 
 export type TextPart = { type: 'text'; text: string }
-/** The signature proves to the vendor that the thought is its own; it is replayed as it came, to that vendor only. */
+/** The signature proves to the vendor that it wrote the reasoning; it is sent back unchanged, to that vendor only. */
 type ReasoningPart = { type: 'reasoning'; text: string; signature?: string; origin?: Dialect }
 type RedactedReasoningPart = { type: 'redacted-reasoning'; data: string; origin?: Dialect }
-/** Thought that only its vendor can read, as an item of its own with an id. */
+/** Reasoning that only its vendor can decrypt, as a separate item with an id. */
 type EncryptedReasoningPart = { type: 'encrypted-reasoning'; itemId: string; data: string; origin: Dialect }
 
 /** The protocols model providers speak over HTTP. */
@@ -14,16 +14,16 @@ export const DIALECTS = ['openai-chat', 'openai-responses', 'anthropic', 'gemini
 
 export type HttpDialect = (typeof DIALECTS)[number]
 
-/** Who produced an answer. What one dialect signed, another cannot read. */
+/** The API that produced an answer. Another dialect cannot verify its signatures. */
 export type Dialect = HttpDialect | 'ai-sdk'
 
 export type InputPart = TextPart | ImagePart
 export type AnswerPart = TextPart | ReasoningPart | RedactedReasoningPart | EncryptedReasoningPart
 
-/** What a person or an application says. It becomes a message with the first answer that has read it. */
+/** Input of a user or application. It becomes a message together with the first answer that includes it. */
 export type Input = {
   messageId: MessageId
-  /** `assistant`: words that are put into the model's mouth, as text. */
+  /** `assistant`: text inserted as if the model had written it. */
   role: 'user' | 'system' | 'assistant'
   content: InputPart[]
   otid?: string
@@ -36,21 +36,21 @@ export type ToolBody = { role: 'tool'; outcomes: ToolOutcome[] }
 export type ApprovalBody = { role: 'approval'; decisions: Decision[] }
 export type SummaryBody = { role: 'summary'; text: string; replaces: { from: number; to: number } }
 
-/** What the model and people see. Immutable once committed. */
+/** A message as the model and users see it. Immutable once committed. */
 export type MessageBody = InputBody | AssistantBody | ToolBody | ApprovalBody | SummaryBody
 export type MessageRole = MessageBody['role']
 
-/** The run of messages that none wrote: they were there when their agent was made or imported. */
+/** The run id of messages without a run: those an agent was created or imported with. */
 export const NO_RUN: RunId = 'run-none'
 
-/** A message before the store gave it its position. */
+/** A message before the store assigns its position. */
 export type NewMessage = { id: MessageId; runId: RunId; stepId?: StepId; body: MessageBody; createdAt: number }
 export type Message = NewMessage & { conversationId: ConversationId; position: number }
 
 export const textOf = (parts: readonly (InputPart | AnswerPart)[]): string =>
   parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
-/** Two pieces of one answer as one: text that was cut in two is one text again. */
+/** Joins two parts of one answer; text that was cut in two becomes one text part. */
 export function joinContent(before: readonly AnswerPart[], after: readonly AnswerPart[]): AnswerPart[] {
   const last = before.at(-1)
   const first = after[0]

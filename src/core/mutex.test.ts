@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newKeyedMutex, newMutex } from './mutex.ts'
 
-test('work runs one at a time, in order of arrival, and each caller gets its own answer', async () => {
+test('work runs one at a time, in order of arrival, and each caller gets its own result', async () => {
   const exclusively = newMutex()
   const steps: string[] = []
   const slow = Promise.withResolvers<void>()
@@ -26,7 +26,7 @@ test('work runs one at a time, in order of arrival, and each caller gets its own
   assert.deepEqual(steps, ['first begins', 'first ends', 'second', 'third'])
 })
 
-test('work that throws, at once or later, tells its caller and lets the next one in', async () => {
+test('work that throws, at once or later, rejects for its caller and releases the mutex', async () => {
   const exclusively = newMutex()
   const failures = [
     exclusively(() => {
@@ -34,16 +34,16 @@ test('work that throws, at once or later, tells its caller and lets the next one
     }),
     exclusively(() => Promise.reject(new Error('later'))),
   ]
-  const after = exclusively(() => 'went on')
+  const after = exclusively(() => 'ran')
   const settled = await Promise.allSettled(failures)
   assert.deepEqual(
     settled.map((one) => one.status === 'rejected' && one.reason.message),
     ['at once', 'later'],
   )
-  assert.equal(await after, 'went on')
+  assert.equal(await after, 'ran')
 })
 
-test('a caller that arrives while the mutex is handed over does not overtake the waiting one', async () => {
+test('a caller that arrives while the mutex is passed on does not overtake the waiting one', async () => {
   const exclusively = newMutex()
   const order: string[] = []
   const first = exclusively(async () => 'first')
@@ -53,7 +53,7 @@ test('a caller that arrives while the mutex is handed over does not overtake the
   assert.deepEqual(order, ['waiting', 'late'])
 })
 
-test('work on one key waits for that key alone', async () => {
+test('work on one key waits only for work on the same key', async () => {
   const exclusively = newKeyedMutex()
   const blocked = Promise.withResolvers<void>()
   const order: string[] = []

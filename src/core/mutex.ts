@@ -1,4 +1,4 @@
-/** Runs one piece of work at a time, in order of arrival. Work that throws frees the mutex like any other. */
+/** Runs one piece of work at a time, in order of arrival. Work that throws releases the mutex too. */
 type Mutex = <T>(work: () => T | Promise<T>) => Promise<T>
 
 /** A mutex for each key: work on one key waits for earlier work on that key, work on other keys does not. */
@@ -14,7 +14,7 @@ export function newMutex(): Mutex {
       return await work()
     } finally {
       const next = waiting.shift()
-      // Handed to the next waiter without being freed: a new caller cannot overtake it.
+      // Passed to the next waiter without release: a new caller cannot overtake it.
       if (next) next()
       else isTaken = false
     }

@@ -1,18 +1,18 @@
 import type { FailureKind } from './failure.ts'
 
-/** What a target is made of, as far as it can fail together with another. Absent: shared with nobody. */
+/** The parts of a target that it may share with others and fail together with. Absent: not shared. */
 export type TargetIdentity = {
   /** The account whose keys are used. */
   account?: string
-  /** The address that is asked. */
+  /** The base URL requests are sent to. */
   endpoint?: string
-  /** One model at one address. */
+  /** One model at one endpoint. */
   deployment?: string
 }
 
 type Axis = keyof TargetIdentity
 
-/** A candidate that shares this with the one that failed would fail in the same way. */
+/** For each failure kind: a target that shares this part with the failed one would fail in the same way. */
 const SHARED_FAILURE_AXIS: Record<FailureKind, Axis> = {
   unreachable: 'endpoint',
   'certificate-rejected': 'endpoint',
@@ -49,7 +49,7 @@ const SHARED_FAILURE_AXIS: Record<FailureKind, Axis> = {
   'malformed-answer': 'deployment',
 }
 
-/** The next target in the chain that can do better than the one that failed in this way. */
+/** Failover: the next target in the chain that does not share the failing part with the failed one. */
 export function nextTargetAfter(
   failed: number,
   kind: FailureKind,

@@ -1,6 +1,6 @@
 import type { AgentId, OrganizationId, PassageId } from './id.ts'
 
-/** Something an agent put away to be found again by searching. */
+/** A text that an agent stored in archival memory, to find it by search. */
 export type Passage = {
   id: PassageId
   organizationId: OrganizationId
@@ -19,7 +19,7 @@ export type PassageQuery = {
   limit: number
 }
 
-/** The words of a question, for full-text search; nothing in them can be an operator. */
+/** The words of a query for full-text search, without search operators. */
 export const searchWords = (text: string): string[] => [
   ...new Set(
     text

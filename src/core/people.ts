@@ -3,7 +3,7 @@ import { DEFAULT_ORGANIZATION, type OrganizationId } from './id.ts'
 export type UserId = `user-${string}`
 export type KeyId = `key-${string}`
 
-/** `read` looks, `agent` works with agents, `admin` also says who may. */
+/** `read` may read, `agent` may also use and change agents, `admin` may also manage keys, users and organizations. */
 export type Scope = 'read' | 'agent' | 'admin'
 
 const RANK: Record<Scope, number> = { read: 0, agent: 1, admin: 2 }
@@ -16,22 +16,22 @@ export type Organization = { id: OrganizationId; name: string; createdAt: number
 
 export type User = { id: UserId; organizationId: OrganizationId; name: string; createdAt: number }
 
-/** What is kept of a key. The key itself is told once, to whoever had it made. */
+/** The stored part of an API key. The key itself is shown once, in the response that creates it. */
 export type ApiKey = {
   id: KeyId
   organizationId: OrganizationId
-  /** Whose it is; some are nobody's. */
+  /** The user it belongs to; absent for keys without a user. */
   userId?: UserId
   name: string
   scope: Scope
-  /** The part that may be seen: it finds the row and proves nothing. */
+  /** The public part: it finds the row and does not authenticate. */
   prefix: string
   createdAt: number
   expiresAt?: number
   revokedAt?: number
 }
 
-/** With what proves it: SHA-256 of the whole key, hexadecimal. */
+/** `digest` is the SHA-256 of the whole key, hexadecimal; it authenticates the key. */
 export type StoredKey = ApiKey & { digest: string }
 
 type KeyState = 'valid' | 'revoked' | 'expired'
@@ -44,16 +44,16 @@ export function keyState({ revokedAt, expiresAt }: Pick<ApiKey, 'revokedAt' | 'e
 const PREFIX = 'hfk-[0-9a-f]{12}'
 const WHOLE_KEY = new RegExp(`^(${PREFIX})-[0-9a-f]{64}$`)
 
-/** The public part of what was shown, if it has the shape of a key that was made here. */
+/** The public prefix of the presented text, if it has the format of a Holdfast API key. */
 export const parseKeyPrefix = (shown: string): string | undefined => WHOLE_KEY.exec(shown)?.[1]
 
-/** Wherever one stands in a text: for what is written to logs. */
+/** Finds keys inside a text, to redact them from logs. */
 export const KEY_PATTERN = new RegExp(`${PREFIX}-[0-9a-f]{64}`, 'g')
 
-/** The key of the home itself, and whoever sits at its command line. */
+/** The home's own key, and the command line of the home. */
 export type BuiltInActor = 'home' | 'command-line'
 
-/** Who asks: decided by the key that was shown, never by what a request says of itself. */
+/** The authenticated caller. It follows from the presented key, never from fields of the request. */
 export type Caller = {
   actor: KeyId | BuiltInActor
   organizationId: OrganizationId
@@ -61,13 +61,13 @@ export type Caller = {
   userId?: UserId
   /** The address the request came from. */
   from?: string
-  /** The id under which the request stands in the log. */
+  /** The id of the request in the access log. */
   requestId?: string
 }
 
-/** The person at the command line of the home, or the program that embeds Holdfast. */
+/** The operator at the command line of the home, or the program that embeds Holdfast. */
 export const COMMAND_LINE: Caller = { actor: 'command-line', organizationId: DEFAULT_ORGANIZATION, scope: 'admin' }
 
-/** Whoever runs this server: an administrator of its own organization. Only such may name private addresses. */
+/** An operator is an administrator of the default organization. Only operators may use private addresses. */
 export const isOperator = ({ organizationId, scope }: Pick<Caller, 'organizationId' | 'scope'>): boolean =>
   scope === 'admin' && organizationId === DEFAULT_ORGANIZATION

@@ -6,15 +6,15 @@ export type Price = {
   output: number
   cachedInput?: number
   cacheWrite?: number
-  /** Prompts above this many tokens cost more, and how much is not in the table. */
+  /** Prompts above this many tokens have another price, which is not in the table. */
   upTo?: number
-  /** The day it is known for, or `stated`: the provider's own list says so today. */
+  /** The date of the price, or `stated` if it comes from the provider's current model list. */
   asOf: string
 }
 
 const MILLION = 1_000_000
 
-/** In US dollars. Undefined where a part of it has no known price: half a sum would be read as a whole one. */
+/** In US dollars. Undefined if the price of a part is unknown: a partial sum would be misleading. */
 export function costOf(usage: Usage, price: Price): number | undefined {
   const { promptTokens, completionTokens, cachedTokens = 0, cacheWriteTokens = 0 } = usage
   if (price.upTo !== undefined && promptTokens > price.upTo) return undefined

@@ -1,8 +1,8 @@
 export type ProblemKind =
   | 'not-found'
-  /** A value breaks the rules of its field. */
+  /** A value violates the rules of its field. */
   | 'invalid'
-  /** Each value is well formed, and yet they cannot be used here and now. */
+  /** Each value is well formed, but the request cannot be fulfilled with them. */
   | 'invalid-argument'
   | 'busy'
   | 'pending-approval'
@@ -11,9 +11,9 @@ export type ProblemKind =
   | 'gone'
   | 'immutable'
   | 'unsupported-type'
-  /** The caller left before there was an answer. */
+  /** The caller disconnected before the response was ready. */
   | 'caller-left'
-  /** A run that a caller waited for failed; `details` say why. */
+  /** The run that the caller waited for failed; `details` has the reason. */
   | 'run-failed'
   | 'peer-timeout'
   | 'peer-failed'
@@ -21,7 +21,7 @@ export type ProblemKind =
   | 'home-owned'
   | 'unavailable'
 
-/** A caller's mistake or a state the caller must know about: what was wrong, where, and what to do. */
+/** An error that the caller can act on. The message says what is wrong, where, and what to do. */
 export class Problem extends Error {
   readonly kind: ProblemKind
   readonly details: Record<string, string | string[]>

@@ -69,7 +69,7 @@ const messagesOf = (changes: Change[]) =>
 const idsOf = (changes: Change[]) => messagesOf(changes).map((message) => message.id)
 const rowOf = (changes: Change[]) => changes.flatMap((change) => (change.type === 'change-run' ? [change.change] : []))
 
-test('an accepted input is no message until an answer has read it', () => {
+test('an accepted input becomes a message only with the answer that has read it', () => {
   assert.deepEqual(changesAfter([accepted], steered), [])
   const changes = changesAfter([accepted, steered], answer())
   assert.deepEqual(idsOf(changes), ['message-in', 'message-answer'])
@@ -77,7 +77,7 @@ test('an accepted input is no message until an answer has read it', () => {
   assert.deepEqual(messagesOf(changes)[0]?.body, { role: 'user', content, otid })
 })
 
-test('an answer becomes a message and a step at once, and the step names who answered and what it cost', () => {
+test('an answer becomes a message and a step at once, and the step has the target and the usage', () => {
   const changes = changesAfter([accepted], answer([call('c1')]))
   const step = changes.find((change) => change.type === 'add-step')
   assert.deepEqual(step?.type === 'add-step' && step.step, {
@@ -97,7 +97,7 @@ test('an answer becomes a message and a step at once, and the step names who ans
   assert.equal(message?.stepId, 'step-1')
 })
 
-test('results become one message in call order, with the outcome that settles the last call', () => {
+test('results become one message in call order when the last call is settled', () => {
   const log = [accepted, answer([call('c1'), call('c2')])]
   assert.deepEqual(changesAfter(log, ended('c2')), [])
   const [message] = messagesOf(changesAfter([...log, ended('c2')], ended('c1')))
@@ -127,7 +127,7 @@ test('a cut answer keeps its text, is marked as cut and its step as cancelled', 
   assert.ok(changes.some((change) => change.type === 'add-step' && change.step.status === 'cancelled'))
 })
 
-test('a turn that ends well releases its lease and says when and why it ended', () => {
+test('a turn that ends well releases its lease and stores the end time and stop reason', () => {
   assert.deepEqual(rowOf(changesAfter([accepted, answer()], end('end_turn'))), [
     {
       status: 'completed',
@@ -140,7 +140,7 @@ test('a turn that ends well releases its lease and says when and why it ended', 
   ])
 })
 
-test('a turn that asks a person waits, holds no lease and expires', () => {
+test('a turn that needs approval waits, holds no lease and has an expiry time', () => {
   const [row] = rowOf(changesAfter([accepted, answer([call('c1', true)])], end('requires_approval')))
   assert.deepEqual(row, {
     status: 'completed',
@@ -152,24 +152,24 @@ test('a turn that asks a person waits, holds no lease and expires', () => {
   })
 })
 
-test('an input nobody has read does not come between open calls and their results', () => {
+test('an unread input does not come between open calls and their results', () => {
   const log = [accepted, steered, answer([call('c1', true)])]
   assert.deepEqual(idsOf(changesAfter(log, end('requires_approval'))), [])
 })
 
-test('an unread input is kept by a cancel and stays with a failed run', () => {
+test('a cancelled run stores its unread input as a message, a failed run does not', () => {
   assert.deepEqual(idsOf(changesAfter([accepted], end('cancelled'))), ['message-in'])
   assert.deepEqual(idsOf(changesAfter([accepted], end('error'))), [])
   assert.equal(rowOf(changesAfter([accepted], end('error')))[0]?.error?.errorType, 'internal_error')
 })
 
-test('a run that never started adds nothing to a conversation another one may be using', () => {
+test('a run that never started adds no messages, since another run may hold the conversation', () => {
   assert.deepEqual(idsOf(changesAfter([accepted], end('cancelled'), false)), [])
 })
 
 const waiting = [accepted, answer([call('c1', true), call('c2')]), end('requires_approval')]
 
-test('an answered approval is a message, and the run waits no more', () => {
+test('an answered approval becomes a message, and the run no longer waits', () => {
   const decisions = [{ callId: 'c1', verdict: 'deny' as const }]
   const event: TurnEvent = {
     type: 'approval-answered',
@@ -183,7 +183,7 @@ test('an answered approval is a message, and the run waits no more', () => {
   assert.deepEqual(rowOf(changes), [{ waiting: false, expiresAt: null }])
 })
 
-test('a cancelled approval is answered with a denial of what was asked', () => {
+test('a cancelled approval is answered with denials of the pending calls', () => {
   const cancel: TurnEvent = { type: 'cancel-requested', v: 1, cause: 'expiry', responseId: 'message-response' }
   const [message] = messagesOf(changesAfter(waiting, cancel))
   assert.deepEqual(message?.body, {
@@ -193,7 +193,7 @@ test('a cancelled approval is answered with a denial of what was asked', () => {
   assert.deepEqual(changesAfter([accepted], { type: 'cancel-requested', v: 1, cause: 'person' }), [])
 })
 
-test('the deaths on the row are forgiven with those of the turn', () => {
+test('the deaths on the row are cleared with those of the turn', () => {
   const log: TurnEvent[] = [
     accepted,
     answer([call('c1')]),

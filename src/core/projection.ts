@@ -24,7 +24,7 @@ export type NewStep = {
   createdAt: number
 }
 
-/** What the run row says after a commit; absent fields stay as they are. */
+/** Changes to the run row; absent fields stay as they are. */
 export type RunChange = {
   status?: RunStatus
   waiting?: boolean
@@ -36,7 +36,7 @@ export type RunChange = {
   deaths?: 0
 }
 
-/** Rows that follow from an event, written in its transaction and never on their own. */
+/** Row changes that follow from an event, written only in its transaction. */
 export type Change =
   | { type: 'add-message'; message: NewMessage }
   | { type: 'add-step'; step: NewStep }
@@ -46,20 +46,20 @@ export type Change =
   | { type: 'set-cooldown'; cooldown: Cooldown }
   | { type: 'clear-cooldown'; scope: Cooldown['scope']; key: string }
   | { type: 'note-model'; provider: string; model: string; notes: ModelNotes }
-  /** What a tool asked for. If the row has changed since, nothing of the commit is written. */
+  /** A write requested by a tool. If the row has changed since, the whole commit is rejected. */
   | { type: 'carry-out'; write: ToolWrite; at: number }
 
-/** An event with everything that follows from it. */
+/** An event with the row changes that follow from it. */
 export type ProjectedEvent = { event: TurnEvent; at: number; changes: Change[] }
 
 type ProjectionContext = {
   runId: RunId
   at: number
-  /** False for a run that was never started: another one may be in the middle of a step, so it must not add messages. */
+  /** False for a run that never started: another run may be in the middle of a step, so this one adds no messages. */
   holdsConversation: boolean
 }
 
-/** What an event means for the rows people read. `turn` is the turn before the event. */
+/** The row changes of an event. `turn` is the turn before the event. */
 export function project(turn: Turn, event: TurnEvent, context: ProjectionContext): Change[] {
   switch (event.type) {
     case 'answer-received': {
@@ -107,7 +107,7 @@ export function project(turn: Turn, event: TurnEvent, context: ProjectionContext
     case 'context-compacted': {
       const { summaryId, text, replaces, contextStart } = event
       const reset: Change = { type: 'move-context', contextStart }
-      // A reset leaves nothing to be read, not even a summary.
+      // A reset has no summary.
       if (text === '') return [reset]
       return [addMessage(summaryId, { role: 'summary', text, replaces }, context), reset]
     }
@@ -120,11 +120,11 @@ export function project(turn: Turn, event: TurnEvent, context: ProjectionContext
   }
 }
 
-/** An answer that goes on where kept text was cut off is one message with it. */
+/** An answer that continues kept text becomes one message with it. */
 const wholeContent = (turn: Turn, { isRest, content }: { isRest?: true; content: AnswerPart[] }): AnswerPart[] =>
   isRest ? joinContent(turn.attempts.answer.kept?.content ?? [], content) : content
 
-/** What a good answer says about its credential and its model. */
+/** A good answer clears its credential's cooldown and stores what was learned about the model. */
 function credentialAndModelChanges(turn: Turn, event: Extract<TurnEvent, { type: 'answer-received' }>): Change[] {
   const { credentialId, clearsCooldown, notes, target } = event
   const model = parseTarget(turn.settings.targets[target] ?? '')
@@ -144,7 +144,7 @@ function newStep(
   return { id: stepId, runId, status: 'success', target: turn.settings.targets[target]!, usage, createdAt: at }
 }
 
-/** The results of one step become one message, in call order, with the outcome that settles its last call. */
+/** The results of a step become one message, in call order, when its last call is settled. */
 function resultsMessage(
   turn: Turn,
   { outcome }: Extract<TurnEvent, { type: 'tool-ended' }>,
@@ -156,7 +156,7 @@ function resultsMessage(
   return [addMessage(step.resultsId, { role: 'tool', outcomes }, stepContext(turn, context))]
 }
 
-/** The row's count follows the fold's. */
+/** Keeps the row's count of deaths equal to the fold's. */
 function forgivenDeaths(turn: Turn, event: TurnEvent): Change[] {
   const isForgiven = turn.deaths > 0 && apply(turn, event).deaths === 0
   return isForgiven ? [{ type: 'change-run', change: { deaths: 0 } }] : []
@@ -178,8 +178,8 @@ function endChanges(
     releaseLease: true,
     ...defined({ error }),
   }
-  // A failed run keeps its unread input to itself: the conversation is as it was, and the input can be sent again. A
-  // waiting one hands it on: a message between the open calls and their results would tear them apart.
+  // A failed run does not store its unread input: the conversation is unchanged and the client can send it again. A
+  // waiting run passes it on: a message between open calls and their results would make the history invalid.
   const keepsInput = status === 'failed' || waiting || !context.holdsConversation
   const unread = keepsInput ? [] : inputMessages(turn.pending, context)
   return [...unread, { type: 'change-run', change }]

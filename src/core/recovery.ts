@@ -1,15 +1,15 @@
 import type { Failure, FailureKind } from './failure.ts'
 
-/** What to do about a failed attempt. Every remedy's effect lives in the fold, so a restart remembers it. */
+/** What to do about a failed attempt. The fold holds every remedy's effect, so it survives a restart. */
 export type Remedy =
   | 'wait'
-  /** The same key once more before it is taken for exhausted. */
+  /** Try the same credential once more before treating it as exhausted. */
   | 'retry-credential'
   | 'refresh-credential'
-  /** Ask whether the account may still be served, and renew its token if so. */
+  /** Check whether the account is still entitled to the model, and if so renew its token. */
   | 'refresh-entitlement'
   | 'next-credential'
-  // These shape the copy of the request that is sent.
+  // These adjust the copy of the request that is sent.
   | 'strip-signatures'
   | 'drop-encrypted-reasoning'
   | 'shrink-images'
@@ -19,19 +19,19 @@ export type Remedy =
   | 'relax-schemas'
   | 'cap-output'
   | 'raise-output-cap'
-  /** Ask again for an answer, in words that are in no history. */
+  /** Prompt the model again for an answer; the extra prompt is not added to the history. */
   | 'nudge'
-  /** Go on where the output limit cut the text off. */
+  /** Continue the text that the output limit cut off. */
   | 'continue'
   | 'adopt-window'
   | 'compact'
-  /** Old connections closed, new ones made, and a pause between. */
+  /** Close the provider's connections, pause, and open new ones. */
   | 'rebuild-transport'
   | 'next-target'
 
 /**
- * The whole policy, read left to right: the first rung that is left and possible is taken. A remedy named several times is
- * there for so many uses, and the second use only comes where it stands.
+ * The whole retry and failover policy, read left to right: the first rung that is unused and possible is taken. A
+ * remedy listed n times may be used n times, each at its own position.
  */
 export const LADDER: Record<FailureKind, readonly Remedy[]> = {
   unreachable: ['wait', 'rebuild-transport', 'next-target', 'wait', 'wait'],
@@ -44,7 +44,7 @@ export const LADDER: Record<FailureKind, readonly Remedy[]> = {
   'rate-limited': ['retry-credential', 'next-credential', 'next-target', 'wait', 'wait', 'wait'],
   'upstream-rate-limited': ['next-target', 'wait', 'wait', 'wait'],
   'cooling-down': ['next-target', 'wait'],
-  // Money is never asked for twice with the same key.
+  // An account without credit is never tried twice with the same key.
   'quota-exhausted': ['refresh-entitlement', 'next-credential', 'next-target'],
   'auth-rejected': ['refresh-credential', 'next-credential', 'next-target'],
   'policy-blocked': ['next-target'],
@@ -60,7 +60,7 @@ export const LADDER: Record<FailureKind, readonly Remedy[]> = {
   'signature-rejected': ['strip-signatures', 'next-target'],
   'encrypted-reasoning-rejected': ['drop-encrypted-reasoning', 'next-target'],
   'grammar-rejected': ['relax-schemas', 'next-target'],
-  // The caller's own mistake would be the same mistake elsewhere.
+  // The caller's mistake would fail at every other target too.
   'invalid-request': [],
   'content-refused': ['next-target'],
   'empty-answer': ['nudge', 'wait', 'wait', 'next-target'],
@@ -71,22 +71,22 @@ export const LADDER: Record<FailureKind, readonly Remedy[]> = {
   'malformed-answer': ['wait', 'next-target', 'wait'],
 }
 
-/** What is left to try. Facts only; this file chooses. */
+/** The facts that decide which rungs are possible. */
 export type RecoveryContext = {
-  /** The next target that does not share what failed. */
+  /** The next target that does not share the failed account, endpoint or deployment. */
   nextTarget?: number
-  /** Other credentials of this target that could serve now. */
+  /** Number of other credentials of this target that are usable now. */
   siblings: number
   canRefresh: boolean
   canRefreshEntitlement?: boolean
-  /** The primary, reached directly: its connections are ours to renew. */
+  /** True for the primary target when it is not an aggregator: only its connections are rebuilt. */
   canRebuild: boolean
   canCompact: boolean
-  /** What the waits of this step may still take together. */
+  /** Time that the waits of this step may still take in total. */
   waitBudgetLeftMs: number
-  /** In [0, 1): spreads out those who were turned away together. */
+  /** In [0, 1): spreads the retries of clients that were rejected at the same time. */
   jitter: number
-  /** The output limit of the failed request, and the highest the model takes. */
+  /** The output limit of the failed request, and the model's maximum. */
   outputCap?: number
   maxOutput?: number
 }
@@ -104,41 +104,41 @@ export type Recovery =
     }
   | { remedy: 'give-up' }
 
-export function recover(failure: Failure, spent: readonly Remedy[], at: RecoveryContext): Recovery {
+export function recover(failure: Failure, spent: readonly Remedy[], context: RecoveryContext): Recovery {
   const ladder = LADDER[failure.kind]
   for (const [index, rung] of ladder.entries()) {
-    // The second `wait` of a ladder is for whoever has waited once, not a reason to pass the rungs between.
+    // The second `wait` of a ladder counts only after the first is used; it does not skip the rungs between them.
     if (count(spent, rung) > count(ladder.slice(0, index), rung)) continue
-    const recovery = tryRung(rung, failure, { spent, at })
+    const recovery = tryRung(rung, failure, { spent, context })
     if (recovery) return recovery
   }
   return { remedy: 'give-up' }
 }
 
-type RungContext = { spent: readonly Remedy[]; at: RecoveryContext }
+type RungContext = { spent: readonly Remedy[]; context: RecoveryContext }
 
-/** The rung with its particulars, if this failure and these circumstances allow it. */
-function tryRung(rung: Remedy, failure: Failure, { spent, at }: RungContext): Recovery | undefined {
+/** The rung with its values, if this failure and context allow it. */
+function tryRung(rung: Remedy, failure: Failure, { spent, context }: RungContext): Recovery | undefined {
   switch (rung) {
     case 'wait': {
-      const delayMs = delayFor(failure, spent, at.jitter)
-      return delayMs <= at.waitBudgetLeftMs ? { remedy: rung, delayMs } : undefined
+      const delayMs = delayFor(failure, spent, context.jitter)
+      return delayMs <= context.waitBudgetLeftMs ? { remedy: rung, delayMs } : undefined
     }
     case 'rebuild-transport': {
       const delayMs = Math.min(3 + count(spent, 'wait'), 8) * 1_000
-      return at.canRebuild && delayMs <= at.waitBudgetLeftMs ? { remedy: rung, delayMs } : undefined
+      return context.canRebuild && delayMs <= context.waitBudgetLeftMs ? { remedy: rung, delayMs } : undefined
     }
     case 'next-target':
-      return at.nextTarget === undefined ? undefined : { remedy: rung, nextTarget: at.nextTarget }
+      return context.nextTarget === undefined ? undefined : { remedy: rung, nextTarget: context.nextTarget }
     case 'retry-credential':
-      // A stated end means that this very key is exhausted until then.
-      return at.siblings > 0 && failure.retryAfterMs === undefined ? { remedy: rung } : undefined
+      // With a stated retry time this credential is exhausted until then.
+      return context.siblings > 0 && failure.retryAfterMs === undefined ? { remedy: rung } : undefined
     case 'next-credential':
-      return at.siblings > 0 ? { remedy: rung } : undefined
+      return context.siblings > 0 ? { remedy: rung } : undefined
     case 'refresh-credential':
-      return at.canRefresh ? { remedy: rung } : undefined
+      return context.canRefresh ? { remedy: rung } : undefined
     case 'refresh-entitlement':
-      return at.canRefreshEntitlement ? { remedy: rung } : undefined
+      return context.canRefreshEntitlement ? { remedy: rung } : undefined
     case 'adopt-window':
       return failure.statedWindow ? { remedy: rung, window: failure.statedWindow } : undefined
     case 'cap-output':
@@ -147,12 +147,12 @@ function tryRung(rung: Remedy, failure: Failure, { spent, at }: RungContext): Re
         : undefined
     case 'raise-output-cap':
     case 'continue': {
-      const outputCap = raisedCap(at)
-      const isRaised = outputCap > (at.outputCap ?? FIRST_OUTPUT_CAP)
+      const outputCap = raisedCap(context)
+      const isRaised = outputCap > (context.outputCap ?? FIRST_OUTPUT_CAP)
       return rung === 'continue' || isRaised ? { remedy: rung, outputCap } : undefined
     }
     case 'compact':
-      return at.canCompact ? { remedy: rung } : undefined
+      return context.canCompact ? { remedy: rung } : undefined
     case 'strip-signatures':
     case 'drop-encrypted-reasoning':
     case 'shrink-images':
@@ -165,19 +165,19 @@ function tryRung(rung: Remedy, failure: Failure, { spent, at }: RungContext): Re
   }
 }
 
-/** What a foreground caller waits in one step: its client gives up at 60 s. */
+/** Wait budget of one step of a foreground run: its client times out at 60 s. */
 export const WAIT_BUDGET_MS = 30_000
-/** The same where nobody holds a connection open. */
+/** Wait budget of one step of a background run: no client connection is open. */
 export const BACKGROUND_WAIT_BUDGET_MS = 600_000
 
 const FIRST_WAIT_MS = 500
 const MAX_WAIT_MS = 60_000
-/** Counts differ a little between us and the provider. */
+/** Our token count and the provider's differ slightly. */
 const OUTPUT_MARGIN = 64
 const FIRST_OUTPUT_CAP = 4_096
 const MAX_OUTPUT_CAP = 32_768
 
-/** What the provider asked for is honored as it is; our own guess doubles and is spread out by up to a half. */
+/** A stated retry-after is used as it is. Otherwise exponential backoff with up to 50 % jitter. */
 function delayFor({ retryAfterMs }: Failure, spent: readonly Remedy[], jitter: number): number {
   if (retryAfterMs !== undefined) return retryAfterMs
   const delay = Math.min(FIRST_WAIT_MS * 2 ** count(spent, 'wait'), MAX_WAIT_MS)

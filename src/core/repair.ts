@@ -6,12 +6,12 @@ import type { RunRecord } from './invariants/record.ts'
 import { type RunTrace, traceRun } from './invariants/trace.ts'
 import type { NewMessage } from './message.ts'
 
-/** What the row becomes, and what is wrong with it now, in words. */
+/** The repaired row, and the faults of the current one as texts. */
 export type RowRepair = { row: ExpectedRow; nextSeq: number; faults: string[] }
 
 /**
- * How to make the row say what the log says. Undefined: there is nothing to do, the log itself is not whole, or the run
- * would still not be sound: then nobody knows the truth, and nothing is touched.
+ * How to make the row match the log. Undefined: the row is correct, the log is incomplete, or the run would still
+ * violate an invariant; then the correct state is unknown and the row is left alone.
  */
 export function planRowRepair(record: RunRecord): RowRepair | undefined {
   const trace = traceCompleteLog(record)
@@ -24,7 +24,7 @@ export function planRowRepair(record: RunRecord): RowRepair | undefined {
   const faults = wrong.map((field) => `${ROW_FIELDS[field]} was ${showValue(run[field])}, is ${showValue(row[field])}`)
   if (run.nextSeq !== nextSeq) faults.push(`next_seq was ${run.nextSeq}, is ${nextSeq}`)
   const hasStaleLease = run.leaseOwner !== undefined && row.status !== 'running'
-  if (hasStaleLease) faults.push(`it was held by ${run.leaseOwner}, is held by nobody`)
+  if (hasStaleLease) faults.push(`it was held by ${run.leaseOwner}, is held by no worker`)
   if (faults.length === 0) return undefined
 
   const { stopReason: _, error: __, completedAt: ___, expiresAt: ____, leaseOwner, ...kept } = run
@@ -39,7 +39,7 @@ export function planRowRepair(record: RunRecord): RowRepair | undefined {
   return checkRun({ run: repaired, events, messages }).length === 0 ? { row, nextSeq, faults } : undefined
 }
 
-/** A message the log has and the table lacks, and the messages of its run it stands between. */
+/** A message that is in the log but not in the table, with the positions of its neighbors in the run. */
 export type LostMessage = { message: NewMessage; after?: number; before?: number }
 
 export function lostMessages(record: RunRecord): LostMessage[] {
@@ -63,16 +63,16 @@ export function lostMessages(record: RunRecord): LostMessage[] {
   })
 }
 
-/** Where one lost message of a conversation belongs: known only if one is lost and one place is free, and they fit. */
+/** The position of a lost message. Known only if exactly one message is lost, one position is free, and they fit. */
 export function findRepairPosition(lost: readonly LostMessage[], free: readonly number[]): number | undefined {
   const [one, ...others] = lost
-  const [place, ...places] = free
-  if (!one || place === undefined || others.length > 0 || places.length > 0) return undefined
-  const fits = (one.after === undefined || one.after < place) && (one.before === undefined || place < one.before)
-  return fits ? place : undefined
+  const [position, ...otherPositions] = free
+  if (!one || position === undefined || others.length > 0 || otherPositions.length > 0) return undefined
+  const fits = (one.after === undefined || one.after < position) && (one.before === undefined || position < one.before)
+  return fits ? position : undefined
 }
 
-/** Undefined: events are missing, and what they would have said is unknown. A counter that is behind hides nothing. */
+/** Undefined: events are missing, so the state is unknown. A `next_seq` that is too low hides no events. */
 function traceCompleteLog(record: RunRecord): RunTrace | undefined {
   const { run, events, unreadable } = record
   const isWhole = events.every(({ seq }, index) => seq === index + 1) && run.nextSeq <= events.length + 1

@@ -1,16 +1,16 @@
-/** What remedies ask of one request. They change the copy that is sent, never what is stored. */
+/** How remedies change one request. They change the copy that is sent, never the stored messages. */
 export type RequestAdjustments = {
-  /** Leave out thoughts with their signatures. */
+  /** Leave out reasoning and its signatures. */
   stripSignatures?: true
   /** Leave out encrypted reasoning items. */
   dropEncryptedReasoning?: true
-  /** Images no larger than this on their longer side, and re-encoded. */
+  /** Scale images down to this length of the longer side, and encode them again. */
   shrinkImages?: { maxSide: number }
-  /** No images at all; a text in their place says so. */
+  /** Replace every image with a text that says so. */
   stripImages?: true
-  /** Images in tool results become text. */
+  /** Replace images in tool results with text. */
   textOnlyResults?: true
   dropLongContextBeta?: true
-  /** Tool schemas without `pattern`, `format` and what else grammars cannot express. */
+  /** Remove `pattern`, `format` and other keywords from tool schemas that grammars cannot express. */
   relaxSchemas?: true
 }

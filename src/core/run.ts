@@ -33,7 +33,7 @@ export type ErrorType =
   | 'worker_lost'
   | 'time_limit'
 
-/** How a run that went wrong says so: on the run row, in its timeline and in its stream. */
+/** The error of a failed run, as stored on its row and sent in its timeline and stream. */
 export type RunError = { errorType: ErrorType; message: string; detail?: string }
 
 export const STATUS_OF_STOP: Record<StopReason, Exclude<RunStatus, 'created' | 'running'>> = {
@@ -53,8 +53,8 @@ export const STATUS_OF_STOP: Record<StopReason, Exclude<RunStatus, 'created' | '
 }
 
 /**
- * `waiting` is `completed / requires_approval` with nobody's answer yet: the one completed run that may still change.
- * It may become `completed` for good (answered) or `cancelled` (cancelled, expired).
+ * `waiting` is `completed / requires_approval` without an answer yet: the only completed run that may still change.
+ * It becomes finally `completed` (answered) or `cancelled` (cancelled, expired).
  */
 export type RunPhase = RunStatus | 'waiting'
 
@@ -67,33 +67,33 @@ export const TRANSITIONS: Record<RunPhase, readonly RunPhase[]> = {
   cancelled: [],
 }
 
-/** What one request asked for, frozen when it was accepted. */
+/** The settings of one run, fixed when its request is accepted. */
 export type RunSettings = {
   targets: TargetHandle[]
   maxSteps: number
   maxDurationMs: number
   streamTokens: boolean
-  /** What becomes of a guarded call: a person is asked, or nobody is there to ask. */
+  /** What happens to a call that needs approval: `ask` waits for a person, `deny` denies it (unattended runs). */
   onGuarded: 'ask' | 'deny'
   approvalTtlMs: number
-  /** A run that has no input and does one thing to its conversation. */
+  /** Set for a run without input that only compacts or resets its conversation. */
   task?: 'compact' | 'reset'
   compaction?: CompactionSettings
-  /** What the waits of one step may take together; 30 s where nothing is said. */
+  /** Wait budget of one step; 30 s if absent. */
   patienceMs?: number
-  /** Tools that whoever sent this runs; they go before ours of the same name. */
+  /** Tools that the client runs itself; they take precedence over server tools of the same name. */
   clientTools?: ClientTool[]
-  /** Instead of the agent's own, for this run only. */
+  /** System prompt for this run only, in place of the agent's. */
   system?: string
-  /** Said after the prompt, for this run only. */
+  /** Text added to the end of the system prompt, for this run only. */
   addendum?: string
-  /** Tools whose success is the end of the turn. */
+  /** Tools whose success ends the turn. */
   exitTools?: string[]
-  /** When which tool may be called; absent where nothing is ruled. */
+  /** When each tool may be called; absent without rules. */
   toolRules?: ToolRule[]
 }
 
-/** Its calls wait, as those of guarded tools do, until its owner sends a result. */
+/** A tool that the client runs. Its calls wait, like calls that need approval, until the client sends a result. */
 export type ClientTool = { name: string; description: string; inputSchema: Json }
 
 export type Run = {
@@ -110,14 +110,14 @@ export type Run = {
   createdAt: number
   startedAt?: number
   completedAt?: number
-  /** When an open approval of this run lapses. */
+  /** When the open approval of this run expires. */
   expiresAt?: number
   fence: number
   leaseOwner?: WorkerId
   nextSeq: number
   /** Workers that died at the current step. */
   deaths: number
-  /** No chunk number above this was given out. */
+  /** Upper bound of the chunk numbers assigned so far. */
   chunkBound: number
   continues?: RunId
   callback?: RunCallback
@@ -126,10 +126,10 @@ export type Run = {
 export const phaseOf = (run: { status: RunStatus; waiting: boolean }): RunPhase =>
   run.waiting ? 'waiting' : run.status
 
-/** No worker runs it or will: it is settled, or it waits for a person's answer, which opens a run of its own. */
+/** No worker runs it or will: it is settled, or it waits for approval. The answer to that opens another run. */
 export const isOver = (run: { status: RunStatus; waiting: boolean }): boolean =>
   phaseOf(run) !== 'created' && phaseOf(run) !== 'running'
 
-/** Final: nothing about this run can change any more. */
+/** Final: the run no longer changes. */
 export const isSettled = (run: { status: RunStatus; waiting: boolean }): boolean =>
   TRANSITIONS[phaseOf(run)].length === 0

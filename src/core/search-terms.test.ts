@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fuseRankings, searchTerms, tokensIn } from './search-terms.ts'
 
-test('a text is its words, whatever stands between them', () => {
+test('a text is split into its words at any separator', () => {
   assert.deepEqual(tokensIn('The "quick" brown-fox_is it’s\0 100%'), [
     'the',
     'quick',
@@ -19,14 +19,14 @@ test('a text is its words, whatever stands between them', () => {
   assert.deepEqual(tokensIn('\uD83C \uDC00 … "'), [])
 })
 
-test('nothing in a token means anything to a database', () => {
+test('tokens contain no database operators', () => {
   const odd = `a"b'c(d)e*f:g&h|i!j<k>l\\m%n_o-p^q{r}s;t--u/*v\0w\nx 'y' \uD83C z`
   for (const token of [...tokensIn(odd), ...searchTerms(odd).flatMap(({ tokens }) => tokens)])
     assert.match(token, /^[\p{L}\p{M}\p{N}]+$/u)
   assert.ok(tokensIn('x'.repeat(10_000)).every((token) => token.length <= 64))
 })
 
-test('a question has each word once, not too many, and a sentence without spaces by its pairs', () => {
+test('a query has each word once, a limited number of terms, and adjacent pairs for a sentence without spaces', () => {
   assert.deepEqual(
     searchTerms('Blue blue BLUE sea').map(({ plain }) => plain),
     ['blue', 'sea'],
@@ -40,7 +40,7 @@ test('a question has each word once, not too many, and a sentence without spaces
   assert.deepEqual(searchTerms('" ( % _'), [])
 })
 
-test('what is far up in two rankings is before what is first in one', () => {
+test('an item that ranks high in two rankings comes before one that is first in one ranking', () => {
   const fused = fuseRankings(
     [
       ['a', 'b', 'c'],

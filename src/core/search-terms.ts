@@ -1,28 +1,28 @@
 import type { MessageBody } from './message.ts'
 import { textOf } from './message.ts'
 
-/** What one question is made of: as it was written, and as the index knows it. Several tokens stand side by side. */
+/** One term of a query: as written, and as index tokens. Several tokens must be adjacent. */
 export type SearchTerm = { plain: string; tokens: readonly string[] }
 
-/** A question of more words than this is cut. */
+/** Further terms of a query are ignored. */
 const MAX_TERMS = 32
-/** PostgreSQL refuses a lexeme of 2 KB; longer words are keys and hashes, and known by their beginning. */
+/** PostgreSQL rejects lexemes of 2 KB. Longer words are keys and hashes, and their beginning identifies them. */
 const MAX_TOKEN_LENGTH = 64
-/** Signs of a word that stand side by side. */
+/** A term with more tokens than this is searched by adjacent pairs. */
 const MAX_PHRASE_TOKENS = 4
-/** Of one message. Far below the megabyte that PostgreSQL keeps of one text. */
+/** Indexed characters of one message. Far below the megabyte that PostgreSQL allows for one text vector. */
 const MAX_CHARACTERS = 100_000
 
 const PIECES = /\p{Extended_Pictographic}|\p{Regional_Indicator}|[\p{L}\p{M}\p{N}]+/gu
 const PICTURE = /^(\p{Extended_Pictographic}|\p{Regional_Indicator})$/u
-/** Written without spaces between words: each sign counts, and those of a question stand side by side. */
+/** Scripts without spaces between words: each character is a token, and those of a query must be adjacent. */
 const UNSPACED = '\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}'
 const SIGNS = new RegExp(`[${UNSPACED}]\\p{M}*|[^${UNSPACED}]+`, 'gu')
 const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, 'u')
 const LATIN_MARKS = /(?<=[\p{Script=Latin}\p{Script=Greek}])\p{M}+/gu
 const ASCII = /^[\0-\x7f]*$/
 
-/** Nothing in a token can be an operator, a quote or a space, in either database. */
+/** Tokens contain no operator, quote or space of either database. */
 export function searchTerms(text: string): SearchTerm[] {
   const terms = new Map<string, SearchTerm>()
   for (const [piece] of text.slice(0, MAX_CHARACTERS).matchAll(PIECES)) {
@@ -37,11 +37,11 @@ export function searchTerms(text: string): SearchTerm[] {
   return [...terms.values()]
 }
 
-/** A whole sentence without spaces: most words of such scripts are two signs, and the more pairs agree the better. */
+/** For a sentence without spaces: most words of such scripts have two characters; more matching pairs rank higher. */
 const adjacentPairs = (tokens: readonly string[]): SearchTerm[] =>
   tokens.slice(1).map((token, index) => ({ plain: tokens[index]! + token, tokens: [tokens[index]!, token] }))
 
-/** A text as the index keeps it. The same rules for both databases, so that both find the same. */
+/** The index tokens of a text. Both databases use the same rules and find the same. */
 export function tokensIn(text: string): string[] {
   const tokens: string[] = []
   for (const [piece] of normalized(text.slice(0, MAX_CHARACTERS)).matchAll(PIECES))
@@ -51,10 +51,10 @@ export function tokensIn(text: string): string[] {
   return tokens
 }
 
-/** Whether an index that only knows words between spaces cannot find it. */
+/** Whether an index of space-separated words cannot find the term. */
 export const isUnspaced = ({ plain }: SearchTerm): boolean => HAS_UNSPACED.test(plain) || PICTURE.test(plain)
 
-/** What a message says, where its words are what is searched. */
+/** The text of a message that search looks at. */
 export function searchableText(body: MessageBody): string {
   switch (body.role) {
     case 'user':
@@ -73,7 +73,7 @@ export function searchableText(body: MessageBody): string {
   }
 }
 
-/** By code points: half of a pair would be no text. */
+/** Truncates by code points: half of a surrogate pair is not valid text. */
 const truncatedToken = (word: string): string =>
   word.length <= MAX_TOKEN_LENGTH ? word : [...word.slice(0, MAX_TOKEN_LENGTH * 2)].slice(0, MAX_TOKEN_LENGTH).join('')
 
@@ -83,7 +83,7 @@ function normalized(text: string): string {
   return lower.normalize('NFKD').replace(LATIN_MARKS, '').normalize('NFKC')
 }
 
-/** The constant that rankings are joined with, as it is usual for reciprocal rank fusion. */
+/** The usual constant of reciprocal rank fusion. */
 const RANK_CONSTANT = 60
 
 const rankScore = (...ranks: readonly (number | undefined)[]): number =>
@@ -91,7 +91,7 @@ const rankScore = (...ranks: readonly (number | undefined)[]): number =>
 
 type Fused<T> = { item: T; ranks: (number | undefined)[]; score: number }
 
-/** Several rankings as one: what is far up in several of them comes first. Equal ones keep the order they came in. */
+/** Reciprocal rank fusion: items that rank high in several rankings come first. Ties keep their order. */
 export function fuseRankings<T>(rankings: readonly (readonly T[])[], keyOf: (item: T) => string): Fused<T>[] {
   const fused = new Map<string, Fused<T>>()
   for (const [which, ranking] of rankings.entries())

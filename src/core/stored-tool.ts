@@ -3,8 +3,8 @@ import type { JsonObject } from './json.ts'
 import type { McpToolLink } from './mcp-server.ts'
 
 /**
- * A tool of an organization. One that somebody brought as source is kept, shown to models and not run before there is a
- * sandbox; one of an MCP server is called there.
+ * A tool of an organization: a tool of an MCP server, which is called there, or custom source code, which is stored and
+ * offered to models but cannot run yet (there is no sandbox for it).
  */
 export type StoredTool = {
   id: ToolId
@@ -20,9 +20,9 @@ export type StoredTool = {
   returnCharLimit: number
   needsApproval: boolean
   parallel: boolean
-  /** Kept and given back as it came: requirements and metadata. */
+  /** Requirements and metadata; stored and returned unchanged. */
   wire: JsonObject
-  /** Of tools that an MCP server has. */
+  /** Present on tools of an MCP server. */
   mcp?: McpToolLink
   createdAt: number
   updatedAt: number

@@ -19,5 +19,5 @@ export const handleOf = ({ provider, model }: Target): TargetHandle => `${provid
 
 export const isTargetHandle = (text: string): text is TargetHandle => parseTarget(text) !== undefined
 
-/** What failures taught us about one model, kept for later turns. */
+/** Limits of one model learned from failures, stored for later turns. */
 export type ModelNotes = { window?: number; textOnlyResults?: true }

@@ -1,12 +1,12 @@
 import type { ImagePart } from './image-part.ts'
 import type { Json } from './json.ts'
 
-/** What a second execution would mean. `once` is the default: nobody re-runs it without being asked. */
+/** What a second execution would do. `once` is the default: such a call is never repeated automatically. */
 export type Effects = 'none' | 'idempotent' | 'verifiable' | 'once'
 
 /**
- * One call inside an answer. Its guard, its effects and its refusal ride with it: a crash can never separate a call
- * from what decides whether it may run.
+ * One call inside an answer. It carries its approval requirement, effects and refusal, so a crash cannot separate a
+ * call from the data that decides whether it may run.
  */
 export type ToolCall = {
   callId: string
@@ -15,13 +15,13 @@ export type ToolCall = {
   /** Hash of tool and canonical input; an approval is bound to it. */
   digest: string
   needsApproval: boolean
-  /** Why this very input does, in words for whoever is asked. */
+  /** Why this input needs approval, as a text for the person who decides. */
   askedBecause?: string
   effects: Effects
   parallel: boolean
-  /** The vendor's proof that the call is its own, replayed as it came. */
+  /** The vendor's signature of the call, sent back unchanged. */
   signature?: string
-  /** Why this call can never run (unknown tool, bad arguments), in words for the model. */
+  /** Why this call can never run (unknown tool, bad arguments), as a text for the model. */
   refusal?: string
 }
 
@@ -30,17 +30,17 @@ export type ToolOutcome = {
   status: 'success' | 'error' | 'denied' | 'unknown'
   output: string
   images?: ImagePart[]
-  /** Where the whole output lies when it was over the tool's limit. */
+  /** The file with the whole output, if it exceeded the tool's limit. */
   spill?: string
 }
 
-/** A person's word on one open call, or the result a client computed itself. */
+/** A person's decision on one open call, or the result a client computed itself. */
 export type Decision =
   | { callId: string; verdict: 'approve'; digest: string }
   | { callId: string; verdict: 'deny'; reason?: string }
   | { callId: string; verdict: 'result'; status: 'success' | 'error'; output: string; images?: ImagePart[] }
 
-/** Why a call was settled without its tool having answered. */
+/** Why a call was settled without a result from its tool. */
 export type Settlement =
   | 'cancelled-before-start'
   | 'cancelled-while-running'
@@ -49,7 +49,7 @@ export type Settlement =
   | 'lost'
   | 'unattended'
 
-/** "Denied" would be a lie for a call that started, so the texts differ. */
+/** A call that started is never reported as denied: it may have taken effect. */
 const SETTLEMENTS: Record<Settlement, { status: ToolOutcome['status']; output: string }> = {
   'cancelled-before-start': {
     status: 'denied',

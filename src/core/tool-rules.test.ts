@@ -16,17 +16,17 @@ type Row = { rule: string; rules: ToolRule[]; called: CallHistory; allowed: stri
 const after = (...tools: string[]): CallHistory => ({ tools, lastAnswer: 'done' })
 
 const ROWS: Row[] = [
-  { rule: 'none at all', rules: [], called: after('plan'), allowed: NAMES },
+  { rule: 'no rules', rules: [], called: after('plan'), allowed: NAMES },
   {
-    rule: 'the opening',
+    rule: 'the first tool',
     rules: [{ type: 'first', tool: 'plan' }],
     called: { tools: [] },
     allowed: ['plan'],
     must: true,
   },
-  { rule: 'the opening is over', rules: [{ type: 'first', tool: 'plan' }], called: after('plan'), allowed: NAMES },
+  { rule: 'after the first tool', rules: [{ type: 'first', tool: 'plan' }], called: after('plan'), allowed: NAMES },
   {
-    rule: 'one of two opens',
+    rule: 'one of two first tools',
     called: { tools: [] },
     allowed: ['plan', 'search'],
     must: true,
@@ -36,20 +36,20 @@ const ROWS: Row[] = [
     ],
   },
   {
-    rule: 'after search only read',
+    rule: 'only read after search',
     called: after('plan', 'search'),
     allowed: ['read'],
     must: true,
     rules: [{ type: 'then-only', tool: 'search', children: ['read'] }],
   },
   {
-    rule: 'two may follow',
+    rule: 'two tools may follow',
     called: after('search'),
     allowed: ['read', 'write'],
     rules: [{ type: 'then-only', tool: 'search', children: ['read', 'write'] }],
   },
   {
-    rule: 'search is not the last one',
+    rule: 'another tool was called after search',
     called: after('search', 'read'),
     allowed: NAMES,
     rules: [{ type: 'then-only', tool: 'search', children: ['read'] }],
@@ -61,46 +61,46 @@ const ROWS: Row[] = [
     rules: [{ type: 'only-after', tool: 'read', children: ['write'] }],
   },
   {
-    rule: 'and right after read only write',
+    rule: 'only write directly after read',
     called: after('read'),
     allowed: ['write'],
     must: true,
     rules: [{ type: 'only-after', tool: 'read', children: ['write'] }],
   },
   {
-    rule: 'twice and no more',
+    rule: 'at most twice',
     called: after('search', 'plan', 'search'),
     allowed: ['plan', 'read', 'write', 'finish'],
     rules: [{ type: 'at-most', tool: 'search', count: 2 }],
   },
   {
-    rule: 'its answer decides',
+    rule: 'the output decides',
     called: { tools: ['search'], lastAnswer: 'found' },
     allowed: ['read'],
     must: true,
     rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, otherwise: 'finish', isStrict: false }],
   },
   {
-    rule: 'another answer',
+    rule: 'another output',
     called: { tools: ['search'], lastAnswer: 'nothing' },
     allowed: ['finish'],
     must: true,
     rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, otherwise: 'finish', isStrict: false }],
   },
   {
-    rule: 'an answer nobody foresaw',
+    rule: 'an output without a mapping',
     called: { tools: ['search'], lastAnswer: 'x' },
     allowed: [],
     rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, isStrict: true }],
   },
   {
-    rule: 'no answer yet',
+    rule: 'no output yet',
     called: { tools: ['search'] },
     allowed: [],
     rules: [{ type: 'by-answer', tool: 'search', children: { found: 'read' }, isStrict: false }],
   },
   {
-    rule: 'two rules hold together',
+    rule: 'two rules combined',
     called: after('search'),
     allowed: ['write'],
     must: true,
@@ -112,18 +112,18 @@ const ROWS: Row[] = [
 ]
 
 for (const { rule, rules, called, allowed, must = false } of ROWS)
-  test(`rules leave what they say: ${rule}`, () => {
+  test(`rules allow the right tools: ${rule}`, () => {
     assert.deepEqual(allowedTools(NAMES, rules, called), allowed)
     assert.equal(mustCall(allowed, rules, called), must)
   })
 
-test('what is required is required until it was called', () => {
+test('a required tool is required until it is called', () => {
   const rules: ToolRule[] = [{ type: 'required', tool: 'write' }]
   assert.deepEqual(stillRequired(rules, after('plan')), ['write'])
   assert.deepEqual(stillRequired(rules, after('plan', 'write', 'read')), [])
 })
 
-test('rules of the wire are read, and what is no rule is left out', () => {
+test('rules in the wire format are parsed, and invalid ones are left out', () => {
   const settings = {
     wire: {
       tool_rules: [

@@ -2,38 +2,38 @@ import type { Agent } from './agent.ts'
 import { defined } from './defined.ts'
 import type { Json, JsonObject } from './json.ts'
 
-/** Which tool may follow which in one turn, as the agent's owner wants it. Nothing but the turn itself is looked at. */
+/** Which tool may follow which in one turn. Rules look at the calls of the current turn only. */
 export type ToolRule =
-  /** One of these opens the turn. */
+  /** The turn starts with one of these tools. */
   | { type: 'first'; tool: string }
-  /** After it, only these. */
+  /** Directly after `tool`, only `children` may be called. */
   | { type: 'then-only'; tool: string; children: string[] }
-  /** These only right after it, and right after it only these. */
+  /** `children` may be called only directly after `tool`, and directly after it only they may. */
   | { type: 'only-after'; tool: string; children: string[] }
-  /** What it answered decides what follows; `isStrict`: an answer nobody foresaw is followed by nothing. */
+  /** The output of `tool` decides the next tool; `isStrict`: after any other output no tool may be called. */
   | { type: 'by-answer'; tool: string; children: Record<string, string>; otherwise?: string; isStrict: boolean }
   | { type: 'at-most'; tool: string; count: number }
-  /** The turn does not end before it was called. */
+  /** The turn may not end before it is called. */
   | { type: 'required'; tool: string }
 
-/** The calls of a turn so far, oldest first, and what the last of them answered as far as it is known. */
+/** The tools called in a turn so far, oldest first, and the output of the last one if known. */
 export type CallHistory = { tools: readonly string[]; lastAnswer?: string }
 
-/** The rules of an agent that say when a tool may be called. Approval has a place of its own, and so has the exit. */
+/** The rules that limit when a tool may be called. Approval and exit rules are handled elsewhere. */
 export const toolRulesOf = (agent: Pick<Agent, 'settings'>): ToolRule[] => wireRules(agent).flatMap(parseRule)
 
-/** The tools after which this agent has done what it was asked for. */
+/** The tools that end the turn. */
 export const exitToolsOf = (agent: Pick<Agent, 'settings'>): string[] =>
   wireRules(agent).flatMap(({ type, tool_name }) => (type === 'exit_loop' ? [String(tool_name)] : []))
 
-/** Those of the agent's tools that may be called now. */
+/** The agent's tools that may be called now. */
 export function allowedTools(names: readonly string[], rules: readonly ToolRule[], called: CallHistory): string[] {
   const openers = called.tools.length === 0 ? rules.flatMap((rule) => (rule.type === 'first' ? [rule.tool] : [])) : []
   const candidates = openers.length > 0 ? names.filter((name) => openers.includes(name)) : [...names]
   return rules.reduce((left, rule) => left.filter((name) => permits(rule, name, called)), candidates)
 }
 
-/** True where the rules leave no choice but to call a tool: the turn has to open with one, or one alone is left. */
+/** True if the rules force a call: the turn must start with a tool, or only one tool may follow. */
 export function mustCall(allowed: readonly string[], rules: readonly ToolRule[], called: CallHistory): boolean {
   if (allowed.length === 0) return false
   const last = called.tools.at(-1)
@@ -41,11 +41,11 @@ export function mustCall(allowed: readonly string[], rules: readonly ToolRule[],
   return allowed.length === 1 && rules.some((rule) => rule.tool === last && restrictsNext(rule))
 }
 
-/** What must still be called before the turn may end. */
+/** The tools that must still be called before the turn may end. */
 export const stillRequired = (rules: readonly ToolRule[], called: CallHistory): string[] =>
   rules.flatMap(({ type, tool }) => (type === 'required' && !called.tools.includes(tool) ? [tool] : []))
 
-/** In the words the model may know from elsewhere. */
+/** Same text as the official server, which models may know. */
 export const constraintRefusal = (tool: string, allowed: readonly string[]): string =>
   `[ToolConstraintError] Cannot call ${tool}, valid tools include: [${allowed.join(', ')}]`
 
@@ -66,7 +66,7 @@ function permits(rule: ToolRule, name: string, { tools, lastAnswer }: CallHistor
       return name !== rule.tool || tools.filter((tool) => tool === name).length < rule.count
     case 'by-answer': {
       if (!isNext) return true
-      // Nothing follows what has not answered yet.
+      // Without an output yet, no tool may follow.
       if (lastAnswer === undefined) return false
       const child = rule.children[lastAnswer] ?? rule.otherwise
       return child === undefined ? !rule.isStrict : name === child

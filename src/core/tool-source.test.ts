@@ -24,7 +24,7 @@ def roll(sides: int, labels: Optional[List[str]] = None, mode: Literal["a", "b"]
     return "(" + str(sides)
 `
 
-test('the last function at the margin is the tool, and its docstring and annotations are the schema', () => {
+test('the last top-level function is the tool, and its docstring and annotations are the schema', () => {
   assert.deepEqual(parsePythonSource(SOURCE), {
     type: 'read',
     name: 'roll',
@@ -42,7 +42,7 @@ test('the last function at the margin is the tool, and its docstring and annotat
   })
 })
 
-test('a source without a function says so, and one that does not end does not hang', () => {
+test('a source without a function or with an unclosed parameter list is refused with the reason', () => {
   assert.equal(parsePythonSource('x = 1').type, 'unreadable')
   assert.equal(parsePythonSource('def f(a: "').type, 'unreadable')
   assert.equal(parseTypescriptName('export async function go(a: number) {}\nfunction no() {}'), 'go')

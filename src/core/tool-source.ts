@@ -6,15 +6,15 @@ type ParsedSource =
   | { type: 'unreadable'; reason: string }
 
 /**
- * What a Python source says of itself: its last function at the margin is the tool, its annotations and docstring are the
- * schema. As far as simple reading goes; whoever writes more than that gives the schema too.
+ * Parses a Python tool: the last top-level function is the tool, its annotations and docstring are the schema. This
+ * handles simple signatures; tools with others must be created with an explicit schema.
  */
 export function parsePythonSource(source: string): ParsedSource {
   const found = [...source.matchAll(/^(?:async\s+)?def\s+([A-Za-z_]\w*)\s*\(/gm)].at(-1)
-  if (!found) return unreadable('there is no function at the margin (`def name(...):`)')
+  if (!found) return unreadable('it has no top-level function (`def name(...):`)')
   const start = found.index + found[0].length
   const end = closingAt(source, start)
-  if (end === undefined) return unreadable(`the parameters of ${found[1]} do not end`)
+  if (end === undefined) return unreadable(`the parameter list of ${found[1]} is not closed`)
   const body = source.slice(end)
   const docstring = readDocstring(body)
   const described = describedArguments(docstring)
@@ -32,7 +32,7 @@ export function parsePythonSource(source: string): ParsedSource {
   }
 }
 
-/** The name of the last function of a TypeScript source; its schema must be given. */
+/** The name of the last exported function of a TypeScript source; its schema must be given. */
 export function parseTypescriptName(source: string): string | undefined {
   return [...source.matchAll(/^\s*export\s+(?:default\s+)?(?:async\s+)?function\s+([A-Za-z_$][\w$]*)/gm)].at(-1)?.[1]
 }
@@ -42,7 +42,7 @@ const unreadable = (reason: string): ParsedSource => ({ type: 'unreadable', reas
 const OPENING = '([{'
 const CLOSING = ')]}'
 
-/** Where the bracket that is open at `from` closes; brackets inside quotes do not count. */
+/** The index of the bracket that closes the one open at `from`; brackets inside quotes are skipped. */
 function closingAt(text: string, from: number): number | undefined {
   let depth = 1
   for (let at = from; at < text.length; at++) {
@@ -81,7 +81,7 @@ function splitAtCommas(text: string): string[] {
 
 type Parameter = { name: string; schema: JsonObject; isRequired: boolean }
 
-/** Given by the server and not by the model. */
+/** Parameters that the server fills in, not the model. */
 const SERVER_PARAMETERS = new Set(['self', 'agent_state'])
 
 function readParameter(text: string, described: Map<string, string>): Parameter[] {

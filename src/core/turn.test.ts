@@ -74,7 +74,7 @@ const continued = (calls: ToolCall[], decisions: Decision[]): TurnEvent => ({
 
 const next = (log: TurnEvent[], fence = 1): Action => nextAction(foldTurn(log), fence)
 
-/** The events an action records, in a few words each. */
+/** The events that an action records, as short texts. */
 function recorded(log: TurnEvent[], fence = 1): string[] {
   const action = next(log, fence)
   assert.equal(action.type, 'record', `it wants to ${action.type}`)
@@ -88,7 +88,7 @@ function words(event: TurnEvent): string {
   return event.type
 }
 
-test('a new turn asks the first target at once', () => {
+test('a new turn calls the first target at once', () => {
   assert.deepEqual(next([accepted()]), { type: 'call-model', target: 0, notBefore: 0 })
 })
 
@@ -96,11 +96,11 @@ test('an answer without calls ends the turn', () => {
   assert.deepEqual(recorded([accepted(), answer()]), ['end end_turn'])
 })
 
-test('an answer cut off by the output limit ends the turn as failed, and says why', () => {
+test('an answer cut off by the output limit ends the turn as failed, with the reason', () => {
   assert.deepEqual(recorded([accepted(), answer([], 'length')]), ['end max_tokens_exceeded llm_error'])
 })
 
-test('an input that came during the last answer is read before the turn ends', () => {
+test('an input that arrives during the last answer is read before the turn ends', () => {
   assert.equal(next([accepted(), steered, answer()]).type, 'call-model')
   assert.deepEqual(
     foldTurn([accepted(), steered, answer()]).pending.map((input) => input.messageId),
@@ -108,20 +108,20 @@ test('an input that came during the last answer is read before the turn ends', (
   )
 })
 
-test('calls that run in order start one by one', () => {
+test('sequential calls start one by one', () => {
   const log = [accepted(), answer([call('c1'), call('c2')])]
   assert.deepEqual(recorded(log), ['start c1'])
   assert.equal(next([...log, started('c1')]).type, 'run-tools')
   assert.deepEqual(recorded([...log, started('c1'), ended('c1')]), ['start c2'])
 })
 
-test('calls start together only if all of them may', () => {
+test('calls start together only if all of them are parallel', () => {
   const both = { parallel: true }
   assert.deepEqual(recorded([accepted(), answer([call('c1', both), call('c2', both)])]), ['start c1', 'start c2'])
   assert.deepEqual(recorded([accepted(), answer([call('c1', both), call('c2')])]), ['start c1'])
 })
 
-test('the model is asked again once every call has its outcome', () => {
+test('the model is called again once every call has an outcome', () => {
   const log = [accepted(), answer([call('c1')]), started('c1'), ended('c1')]
   assert.deepEqual(next(log), { type: 'call-model', target: 0, notBefore: 0 })
 })
@@ -130,7 +130,7 @@ test('a call that can never run is answered with its refusal', () => {
   assert.deepEqual(recorded([accepted(), answer([call('c1', { refusal: 'no such tool' })])]), ['c1 error'])
 })
 
-test('the limit of steps ends a turn that would go on', () => {
+test('the step limit ends a turn that would continue', () => {
   const step = [answer([call('c1')]), started('c1'), ended('c1')]
   const [first, ...rest] = [accepted({ maxSteps: 2 }), ...step, ...step]
   assert.deepEqual(recorded([first!, ...rest]), ['end max_steps'])
@@ -139,12 +139,12 @@ test('the limit of steps ends a turn that would go on', () => {
 
 const guarded = call('c2', { needsApproval: true })
 
-test('while one call waits for a person none of its answer is touched', () => {
+test('while one call waits for approval no call of its answer starts', () => {
   const calls = [call('c1'), guarded, call('c3', { refusal: 'no such tool' })]
   assert.deepEqual(recorded([accepted(), answer(calls)]), ['end requires_approval'])
 })
 
-test('a waiting turn does nothing by itself', () => {
+test('a waiting turn parks', () => {
   const waiting = [
     accepted(),
     answer([guarded]),
@@ -154,7 +154,7 @@ test('a waiting turn does nothing by itself', () => {
   assert.deepEqual(next([...waiting]), { type: 'park' })
 })
 
-test('a cancel of a waiting turn denies every open call, guarded or not', () => {
+test('a cancel of a waiting turn denies every open call, with or without approval requirement', () => {
   const waiting: TurnEvent[] = [
     accepted(),
     answer([call('c1'), guarded]),
@@ -163,13 +163,13 @@ test('a cancel of a waiting turn denies every open call, guarded or not', () => 
   assert.deepEqual(recorded([...waiting, cancelled('expiry')]), ['c1 denied', 'c2 denied'])
 })
 
-test('an unattended turn denies what needs a person and goes on', () => {
+test('an unattended turn denies calls that need approval and continues', () => {
   const log = [accepted({ onGuarded: 'deny' }), answer([call('c1'), guarded])]
   assert.deepEqual(recorded(log), ['c2 denied'])
   assert.deepEqual(recorded([...log, ended('c2')]), ['start c1'])
 })
 
-test('a person decides each call: approved ones start, denied ones and given results do not', () => {
+test('approved calls start; denied calls and calls with a given result do not', () => {
   const calls = [
     call('c1', { needsApproval: true }),
     call('c2', { needsApproval: true }),
@@ -186,16 +186,16 @@ test('a person decides each call: approved ones start, denied ones and given res
   assert.deepEqual(recorded([...log, ended('c2'), ended('c3')]), ['start c1'])
 })
 
-test('an approval of other arguments starts nothing', () => {
+test('an approval of other arguments does not start the call', () => {
   const log = [continued([guarded], [{ callId: 'c2', verdict: 'approve', digest: 'another' }])]
   assert.deepEqual(recorded(log), ['c2 denied'])
 })
 
-test('a turn that inherits calls does not count their answer as its own step', () => {
+test('a turn that takes over calls does not count their answer as its own step', () => {
   assert.equal(foldTurn([continued([guarded], [])]).steps, 0)
 })
 
-test('after a death each call fares as its effects allow', () => {
+test('after the death of a worker each call is handled by its effects', () => {
   const after = (effects: Effects): Action =>
     next([accepted(), answer([call('c1', { effects })]), started('c1', 1), lost(1)], 2)
   const again = { type: 'record', events: [started('c1', 2)] }
@@ -206,11 +206,11 @@ test('after a death each call fares as its effects allow', () => {
   assert.deepEqual(once.type === 'record' && once.events.map(words), ['c1 unknown'])
 })
 
-test('a call that never started before the death simply starts', () => {
+test('a call that had not started before the death starts', () => {
   assert.deepEqual(recorded([accepted(), answer([call('c1')]), lost(1)], 2), ['start c1'])
 })
 
-test('a cancel denies what never started and awaits what did', () => {
+test('a cancel denies calls that never started and awaits running ones', () => {
   const both = { parallel: true }
   const log = [accepted(), answer([call('c1', both), call('c2', both)]), started('c1'), cancelled()]
   assert.deepEqual(recorded(log), ['c2 denied'])
@@ -218,19 +218,19 @@ test('a cancel denies what never started and awaits what did', () => {
   assert.deepEqual(recorded([...log, ended('c2'), ended('c1')]), ['end cancelled'])
 })
 
-test('a cancelled turn whose worker died calls its running tool unknown, whatever its effects', () => {
+test('a cancelled turn whose worker died records its running tool as unknown, regardless of effects', () => {
   const log = [accepted(), answer([call('c1', { effects: 'none' })]), started('c1', 1), cancelled(), lost(1)]
   assert.deepEqual(recorded(log, 2), ['c1 unknown'])
 })
 
-test('a cancel wins over an open approval, the limit of steps, a fault and a provider given up', () => {
+test('a cancel takes precedence over an open approval, the step limit, a fault and an exhausted ladder', () => {
   assert.deepEqual(recorded([accepted(), answer([guarded]), cancelled()]), ['c2 denied'])
   assert.deepEqual(recorded([accepted({ maxSteps: 1 }), answer(), steered, cancelled()]), ['end cancelled'])
   assert.deepEqual(recorded([accepted(), { type: 'fault-met', v: 1, detail: 'x' }, cancelled()]), ['end cancelled'])
   assert.deepEqual(recorded([accepted(), failed('give-up'), cancelled()]), ['end cancelled'])
 })
 
-test('the first cancel is the one that counts', () => {
+test('only the first cancel counts', () => {
   assert.deepEqual(recorded([accepted(), cancelled('time-limit'), cancelled('person')]), ['end error time_limit'])
   assert.deepEqual(recorded([accepted(), cancelled('person'), cancelled('time-limit')]), ['end cancelled'])
 })
@@ -240,7 +240,7 @@ test('a cancel after the end changes nothing', () => {
   assert.equal(apply(over, cancelled()), over)
 })
 
-test('the remedies of a failed attempt live in the fold', () => {
+test('the fold holds the remedies of failed attempts', () => {
   assert.deepEqual(next([accepted(), failed('wait')]), { type: 'call-model', target: 0, notBefore: 77 })
   assert.deepEqual(foldTurn([accepted(), failed('wait')]).attempts.answer.spent, ['wait'])
   assert.deepEqual(next([accepted(), failed('next-target')]), { type: 'call-model', target: 1, notBefore: 77 })
@@ -248,7 +248,7 @@ test('the remedies of a failed attempt live in the fold', () => {
   assert.deepEqual(foldTurn([accepted(), failed('wait'), answer()]).attempts.answer.spent, [])
 })
 
-test('a provider given up ends the turn with the words of its failure', () => {
+test('an exhausted ladder ends the turn with the detail of the failure', () => {
   const action = next([accepted(), failed('give-up')])
   assert.deepEqual(action.type === 'record' && action.events[0], {
     type: 'turn-ended',
@@ -258,7 +258,7 @@ test('a provider given up ends the turn with the words of its failure', () => {
   })
 })
 
-test('a fault of our own ends the turn and leaves no call open', () => {
+test('an internal fault ends the turn and leaves no call open', () => {
   const fault: TurnEvent = { type: 'fault-met', v: 1, detail: 'a bug' }
   assert.deepEqual(recorded([accepted(), answer([call('c1')]), started('c1'), fault]), ['c1 unknown'])
   assert.deepEqual(recorded([accepted(), fault]), ['end error internal_error'])
@@ -266,18 +266,18 @@ test('a fault of our own ends the turn and leaves no call open', () => {
 
 const deaths = Array.from({ length: POISON_DEATHS }, (_, index) => lost(index + 1))
 
-test('a run that killed three workers is not tried again', () => {
+test('a run that killed three workers is not retried', () => {
   assert.equal(next([accepted(), ...deaths.slice(1)], 3).type, 'call-model')
   assert.deepEqual(recorded([accepted(), ...deaths], 4), ['end error worker_lost'])
 })
 
-test('a step that ended well clears the deaths, one with an unknown outcome does not', () => {
+test('a step with known outcomes clears the deaths, one with an unknown outcome does not', () => {
   const step = [accepted(), answer([call('c1')]), started('c1', 1), lost(1)]
   assert.equal(foldTurn([...step, ended('c1')]).deaths, 0)
   assert.equal(foldTurn([...step, ended('c1', 'unknown')]).deaths, 1)
 })
 
-test('a poisoned run stays poisoned although the calls it leaves open are denied', () => {
+test('a poisoned run stays poisoned although its open calls are denied', () => {
   const log = [accepted(), answer([call('c1')]), ...deaths]
   assert.deepEqual(recorded(log, 4), ['c1 denied'])
   const denied: TurnEvent = { type: 'tool-ended', v: 1, outcome: { callId: 'c1', status: 'denied', output: '' } }
@@ -289,7 +289,7 @@ test('usage adds up over the answers of a run', () => {
   assert.deepEqual(foldTurn([accepted(), ...step, answer()]).usage, { promptTokens: 4, completionTokens: 6 })
 })
 
-test('an answered approval ends the turn and names the run that goes on', () => {
+test('an answered approval ends the turn and names the run that continues', () => {
   const turn: Turn = foldTurn([
     accepted(),
     answer([guarded]),

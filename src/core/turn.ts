@@ -12,7 +12,7 @@ export type CallState = ToolCall & { decision?: Decision; startedBy?: number; ou
 
 type Step = { stepId: StepId; answerId: MessageId; resultsId: MessageId; finish: Finish; calls: CallState[] }
 
-/** The life of a run in memory: the fold of its events. Never stored, always rebuildable. */
+/** The state of a run in memory: the fold of its events. Never stored, always rebuilt from the log. */
 export type Turn = {
   settings: RunSettings
   phase: 'going' | 'waiting' | 'ended'
@@ -20,18 +20,18 @@ export type Turn = {
   pending: Input[]
   /** Answers of this run so far. An inherited one (after an approval) is not counted. */
   steps: number
-  /** The latest answer and what became of its calls. */
+  /** The latest answer and the state of its calls. */
   step?: Step
-  /** The tools called so far, where rules want to know. */
+  /** The tools called so far; recorded only for agents with tool rules. */
   called: readonly string[]
-  /** How far each kind of call has come; an auxiliary one has its own place in the chain. */
+  /** The attempt state for each purpose: a summary has its own target in the chain. */
   attempts: Record<Purpose, AttemptState>
-  /** Room is to be made before the model is asked again. */
+  /** The context is compacted before the next model call. */
   isCompacting: boolean
   compactions: number
-  /** Answers in a row with a call that could not run. */
+  /** Consecutive answers with a call that could not run. */
   strikes: number
-  /** What the provider counted for the last answer, prompt and all. */
+  /** Tokens the provider counted for the last answer, prompt included. */
   contextTokens?: number
   usage: Usage
   /** Workers that died at this step. */
@@ -45,7 +45,7 @@ export type Turn = {
 
 export type Action =
   | { type: 'park' }
-  /** Decided by state alone: these ride in the commit of whatever caused them. */
+  /** Decided by state alone: the journal adds these events to the commit that causes them. */
   | { type: 'record'; events: TurnEvent[] }
   | { type: 'run-tools'; calls: CallState[] }
   | { type: 'verify-call'; call: CallState }
@@ -53,9 +53,9 @@ export type Action =
   | { type: 'compact'; target: number; notBefore: number }
   | { type: 'reset' }
 
-/** Deaths at one step after which a run is not tried again. */
+/** Worker deaths at one step after which a run is not retried. */
 export const POISON_DEATHS = 3
-/** Answers in a row with calls that cannot run (unknown tool, bad arguments) after which the model is not asked again. */
+/** Consecutive answers with calls that cannot run (unknown tool, bad arguments) after which the run ends. */
 const MAX_STRIKES = 3
 
 export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>): Turn {
@@ -80,7 +80,7 @@ export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>
   return { ...turn, step, called: withCalled(turn, calls) }
 }
 
-/** Rebuild a turn from its log. The first event of every run is its accepted input. */
+/** Rebuilds a turn from its log. The first event of every run is its accepted input. */
 export function foldTurn(events: readonly TurnEvent[]): Turn {
   const [first, ...rest] = events
   if (first?.type !== 'input-accepted') throw new Error('a run log must begin with input-accepted')
@@ -88,7 +88,7 @@ export function foldTurn(events: readonly TurnEvent[]): Turn {
 }
 
 /**
- * What to do now, most urgent first. Reads state only, so a restart asks the same question and gets the same answer.
+ * Decides what to do now, most urgent first. It reads state only, so it decides the same after a restart.
  */
 export function nextAction(turn: Turn, fence: number): Action {
   if (turn.phase === 'ended') return { type: 'park' }
@@ -97,7 +97,7 @@ export function nextAction(turn: Turn, fence: number): Action {
   const forcedEnd = forcedEndOf(turn)
   const open = openCalls(turn)
 
-  // While one call of an answer waits for a person, none of that answer is touched: they are settled together.
+  // While one call of an answer waits for approval, no call of that answer runs: they are settled together.
   const needsPerson = !forcedEnd && turn.settings.onGuarded === 'ask' && open.some(isUndecided)
   if (needsPerson) return record([{ type: 'turn-ended', v: 1, stopReason: 'requires_approval' }])
 
@@ -133,10 +133,10 @@ export function nextAction(turn: Turn, fence: number): Action {
 const hasExited = (calls: readonly CallState[], { settings: { exitTools = [] } }: Turn): boolean =>
   calls.some(({ tool, outcome }) => outcome?.status === 'success' && exitTools.includes(tool))
 
-/** What its rules want called before this turn may end. */
+/** The tools that the rules require before this turn may end. */
 export const requiredNow = (turn: Turn): string[] => stillRequired(turn.settings.toolRules ?? [], callHistoryOf(turn))
 
-/** What the rules of a turn look at. A call that was refused was not made. */
+/** The calls that tool rules are checked against. Refused calls do not count. */
 export function callHistoryOf({ called, step }: Turn): CallHistory {
   const last = step?.calls.findLast((call) => !call.refusal)?.outcome
   return { tools: called, ...defined({ lastAnswer: last ? last.output : undefined }) }
@@ -147,7 +147,7 @@ const withCalled = ({ settings, called }: Turn, calls: readonly ToolCall[]): rea
 
 const nextAttempt = ({ target, retryAt }: AttemptState) => ({ target, notBefore: retryAt })
 
-/** Fold one event. Total and silent: replay after a crash and the live run share it. */
+/** Folds one event. Pure and total: the live run and the replay after a crash use the same function. */
 export function apply(turn: Turn, event: TurnEvent): Turn {
   switch (event.type) {
     case 'input-accepted':
@@ -186,7 +186,7 @@ export function apply(turn: Turn, event: TurnEvent): Turn {
     case 'approval-answered':
       return { ...turn, phase: 'ended', continuedBy: event.continuedBy }
     case 'cancel-requested': {
-      // The first cancel is the one that counts: a second changes nothing, nor does one after the end.
+      // Only the first cancel counts; a second one, or one after the end, changes nothing.
       if (turn.cancel || turn.phase === 'ended') return turn
       const { cause, responseId } = event
       return { ...turn, cancel: responseId ? { cause, responseId } : { cause } }
@@ -203,7 +203,7 @@ export function apply(turn: Turn, event: TurnEvent): Turn {
   }
 }
 
-/** A call that cannot run, or the end where a rule wants something called first. */
+/** An answer with a call that cannot run, or one that ends the turn although a rule requires another call. */
 const isStrike = (turn: Turn, calls: readonly ToolCall[]): boolean =>
   calls.some((call) => call.refusal !== undefined) || (calls.length === 0 && requiredNow(turn).length > 0)
 
@@ -219,12 +219,12 @@ function failAttempt(turn: Turn, event: Extract<TurnEvent, { type: 'attempt-fail
   }
   if (remedy === 'compact') return { ...failed, isCompacting: true }
   if (remedy !== 'give-up') return failed
-  // Without a summary the transcript stays as it is and the turn goes on; only a run that was to compact has failed.
+  // Without a summary the context stays as it is and the turn continues; only a compaction run fails.
   if (purpose === 'summary' && !turn.settings.task) return { ...failed, isCompacting: false }
   return { ...failed, gaveUp: failure }
 }
 
-/** A caller waits for the whole step: the waits of its summary count with those of its answer. */
+/** The wait budget covers the whole step: waits of the summary and of the answer count together. */
 const shareWaitedTime = ({ answer, summary }: Turn['attempts'], waitedMs: number): Turn['attempts'] => ({
   answer: { ...answer, waitedMs },
   summary: { ...summary, waitedMs },
@@ -236,7 +236,7 @@ export const isUndecided = (call: CallState): boolean => call.needsApproval && !
 
 const record = (events: TurnEvent[]): Action => ({ type: 'record', events })
 
-/** Why the turn must end as soon as its open calls have their outcomes. A cancel wins over everything. */
+/** Why the turn must end as soon as its open calls have outcomes. A cancel takes precedence. */
 type ForcedEnd = 'cancelled' | 'time-limit' | 'fault' | 'worker-lost' | 'gave-up'
 
 function forcedEndOf(turn: Turn): ForcedEnd | undefined {
@@ -279,7 +279,7 @@ function endNormally(stopReason: StopReason): TurnEvent {
   return { type: 'turn-ended', v: 1, stopReason, error }
 }
 
-/** The outcome of a call that will not run (again): refused, decided by a person, lost, or overtaken by the end. */
+/** The outcome of a call that will not run (again): refused, decided by a person, lost, or stopped by the end. */
 function settleWithoutRunning(
   call: CallState,
   turn: Turn,
@@ -308,7 +308,7 @@ function settleByDecision(call: CallState): ToolOutcome[] {
       return [{ callId: call.callId, status, output, ...defined({ images }) }]
     }
     case 'approve': {
-      // An approval is for one exact call. Other arguments under an old approval never run.
+      // An approval is for one exact call: with other arguments it does not run.
       if (decision.digest === call.digest) return []
       return [settleDenied(call.callId, 'the approval was given for other arguments.')]
     }
@@ -328,10 +328,10 @@ function settlementBeforeStart(turn: Turn): Settlement {
   }
 }
 
-/** Started by a worker that is not us: it died, or its lease was taken. */
+/** Started under another fence: that worker died or lost its lease. */
 const isLost = (call: CallState, fence: number): boolean => call.startedBy !== undefined && call.startedBy !== fence
 
-/** All at once where every call of the answer may run in parallel; otherwise the next one, when nothing runs. */
+/** All idle calls if every call of the answer may run in parallel; otherwise the next one, once none runs. */
 function callsToStart(turn: Turn, open: CallState[], running: CallState[]): CallState[] {
   const idle = open.filter((call) => !running.includes(call))
   if (turn.step?.calls.every((call) => call.parallel)) return idle
@@ -339,8 +339,8 @@ function callsToStart(turn: Turn, open: CallState[], running: CallState[]): Call
 }
 
 /**
- * A step that ended with every outcome known clears the count; an unknown one may be the culprit's trace. A run that is
- * given up stays so: denying the calls it leaves behind is not a step that went well.
+ * A step whose outcomes are all known clears the count of deaths; an unknown outcome may come from the call that kills
+ * the worker. A poisoned run stays poisoned: denying its open calls is not a successful step.
  */
 function clearDeaths(turn: Turn): Turn {
   if (turn.deaths === 0 || turn.deaths >= POISON_DEATHS) return turn

@@ -32,14 +32,14 @@ function cacheOf(limits: Partial<CacheLimits>) {
 
 const kept = (names: string[]) => names.map((name) => [id(name), 'entries'])
 
-test('a second turn with the same settings gets the same warm agent', () => {
+test('a second turn with the same settings is a cache hit', () => {
   const { cache, turn, begin } = cacheOf({})
   turn('a')
   assert.equal(begin('a').value, 'warm a')
   assert.equal(cache.state().hits, 1)
 })
 
-test('what was built for other settings, or before somebody else wrote, is built again', () => {
+test('an entry for other settings, or from before another write, is a miss', () => {
   const { cache, seen, turn } = cacheOf({})
   turn('a')
   assert.equal(cache.acquire(id('a'), { ...KEY, signature: 'another model' }).value, undefined)
@@ -50,24 +50,24 @@ test('what was built for other settings, or before somebody else wrote, is built
   assert.deepEqual(seen.released, ['conv-a:warm a', 'conv-b:warm b'])
 })
 
-test('the one that was used longest ago goes when there are too many', () => {
+test('the least recently used entry is evicted when there are too many', () => {
   const { seen, turn } = cacheOf({ entries: 2 })
   for (const name of ['a', 'b', 'c']) turn(name)
   assert.deepEqual(seen.evicted, kept(['a']))
   assert.deepEqual(seen.released, ['conv-a:warm a'])
 })
 
-test('a turn makes its conversation the youngest', () => {
+test('a turn makes its conversation the most recently used', () => {
   const { seen, turn } = cacheOf({ entries: 2 })
   for (const name of ['a', 'b', 'a', 'c']) turn(name)
   assert.deepEqual(seen.evicted, kept(['b']))
 })
 
-test('one in a turn is never evicted, and nobody younger goes in its place', () => {
+test('an entry in a turn is never evicted, and no newer entry is evicted in its place', () => {
   const { cache, seen, turn, begin } = cacheOf({ entries: 2 })
   for (const name of ['active', 'b']) turn(name)
   const held = begin('active')
-  // It is the youngest now; a turn that lasts becomes the oldest as others come and go.
+  // It is the most recent now; during a long turn it becomes the oldest as others are used.
   for (const name of ['b', 'c']) turn(name)
   assert.deepEqual(seen.evicted, [])
   assert.equal(cache.state().entries, 3)
@@ -75,7 +75,7 @@ test('one in a turn is never evicted, and nobody younger goes in its place', () 
   assert.deepEqual(seen.evicted, kept(['b']))
 })
 
-test('of several that are too many only the idle ones go', () => {
+test('of several entries above the limit only the idle ones are evicted', () => {
   const { cache, seen, turn, begin } = cacheOf({ entries: 4 })
   for (const name of ['a', 'b', 'c', 'd']) turn(name)
   begin('a')
@@ -84,7 +84,7 @@ test('of several that are too many only the idle ones go', () => {
   assert.equal(cache.state().entries, 5)
 })
 
-test('where all that is too much is in a turn it stays, and one warning names them', () => {
+test('if all entries above the limit are in a turn they stay, and one warning names them', () => {
   const { cache, seen, turn, begin } = cacheOf({ entries: 2 })
   for (const name of ['a', 'b']) turn(name)
   for (const name of ['a', 'b']) begin(name)
@@ -94,7 +94,7 @@ test('where all that is too much is in a turn it stays, and one warning names th
   assert.deepEqual(cache.state().active, [id('a'), id('b')])
 })
 
-test('a conversation whose agent is being built protects nothing and blocks nobody', () => {
+test('a conversation after a miss protects no entry and blocks no eviction', () => {
   const { cache, seen, turn, begin } = cacheOf({ entries: 1 })
   turn('a')
   begin('being built')
@@ -103,7 +103,7 @@ test('a conversation whose agent is being built protects nothing and blocks nobo
   assert.equal(cache.state().entries, 1)
 })
 
-test('bytes are limited by the same rule as entries', () => {
+test('the limit of bytes follows the same rule as that of entries', () => {
   const { cache, seen, turn, begin } = cacheOf({ bytes: 100 })
   for (const name of ['a', 'b']) turn(name, 50)
   begin('a')
@@ -113,7 +113,7 @@ test('bytes are limited by the same rule as entries', () => {
   assert.equal(cache.state().bytes, 110)
 })
 
-test('what nobody used for long goes; what is in a turn does not', () => {
+test('idle entries are evicted; those in a turn are not', () => {
   const { cache, seen, time, turn, begin } = cacheOf({ idleMs: 1_000 })
   for (const name of ['a', 'b']) turn(name)
   begin('b')
@@ -123,7 +123,7 @@ test('what nobody used for long goes; what is in a turn does not', () => {
   assert.deepEqual(seen.evicted, [[id('a'), 'idle']])
 })
 
-test('a conversation that is over is let go of at once, and what its turn still knows is not taken back', () => {
+test('a deleted conversation is evicted at once, and the value its running turn returns is ignored', () => {
   const { cache, seen, turn, begin } = cacheOf({})
   turn('a')
   turn('b')
@@ -138,14 +138,14 @@ test('a conversation that is over is let go of at once, and what its turn still 
   assert.deepEqual(seen.released, ['conv-a:warm a', 'conv-a:the past', 'conv-new:the past'])
 })
 
-test('a turn that cannot be trusted leaves nothing', () => {
+test('a turn that drops its value leaves no entry', () => {
   const { cache, turn, begin } = cacheOf({})
   turn('a')
   begin('a').drop()
   assert.equal(cache.state().entries, 0)
 })
 
-test('many turns at once settle at exactly the limit, and no byte is counted twice', () => {
+test('many concurrent turns end at exactly the limit, and no byte is counted twice', () => {
   const names = Array.from({ length: 40 }, (_, index) => `${index}`)
   const step = fc.record({ name: fc.constantFrom(...names), size: fc.integer({ min: 1, max: 50 }), ends: fc.boolean() })
   fc.assert(

@@ -3,34 +3,34 @@ import type { Clock } from '../ports/clock.ts'
 
 export type CacheLimits = { entries: number; bytes: number; idleMs: number }
 
-/** What makes an entry fit: everything baked into it, and the place in the conversation it was built at. */
+/** An entry is valid only for the same settings (`signature`) and position in the conversation (`sequence`). */
 export type CacheKey = { signature: string; sequence: string }
 
 export type EvictionReason = 'entries' | 'bytes' | 'idle' | 'stale' | 'conversation-over'
 
 type CacheEvents = {
   evicted?(id: ConversationId, reason: EvictionReason): void
-  /** Over its limit because all that could go is in a turn. */
+  /** The cache is over its limit because every entry that could be evicted is in a turn. */
   overfull?(active: readonly ConversationId[]): void
 }
 
-/** A conversation in a turn. What it held may be used; what it will hold is handed back at the end. */
+/** A conversation acquired by a turn. The turn may use the cached value and returns the new one at its end. */
 type CacheHandle<Value> = {
-  /** Absent: it must be built. */
+  /** Undefined: a cache miss. */
   readonly value: Value | undefined
-  /** The turn is over and this is what the next one may start from. */
+  /** Ends the turn and stores the value for the next one. */
   release(key: CacheKey, value: Value, bytes: number): void
-  /** The turn is over and nothing it knew can be trusted. */
+  /** Ends the turn and discards its value. */
   drop(): void
 }
 
 type CacheState = {
   entries: number
   bytes: number
-  /** In a turn: these cannot be evicted. */
+  /** Entries in a turn; these cannot be evicted. */
   active: ConversationId[]
   limits: CacheLimits
-  /** Since the process began. */
+  /** Since the process started. */
   hits: number
   misses: Record<MissReason, number>
   evictions: Record<EvictionReason, number>
@@ -40,9 +40,9 @@ type MissReason = 'absent' | 'stale'
 
 export type AgentCache<Value> = {
   acquire(id: ConversationId, key: CacheKey): CacheHandle<Value>
-  /** The conversation was deleted or begun anew: what is kept of it goes, what a turn will hand back is not taken. */
+  /** The conversation was deleted or reset: evicts its entry, and ignores the value that a running turn returns. */
   forget(id: ConversationId): void
-  /** Evicts entries that were idle for too long. Answers how many. */
+  /** Evicts idle entries and returns their number. */
   sweep(): number
   state(): CacheState
 }
@@ -52,18 +52,18 @@ type CacheEntry<Value> = { key: CacheKey; value: Value; bytes: number; usedAt: n
 export type CacheOptions<Value> = {
   limits: CacheLimits
   clock: Pick<Clock, 'monotonic'>
-  /** Lets go of what a value holds open. Never of the workspace: that belongs to the conversation. */
+  /** Frees the resources of a value, never the workspace: that belongs to the conversation. */
   dispose(id: ConversationId, value: Value): void
   events?: CacheEvents
 }
 
 /**
- * Warm agents by conversation, oldest use first. A performance layer only: what is not here is built again, the same.
- * Only the oldest of what is too much may go; one of them that is in a turn stays, and no younger one goes in its place.
+ * An LRU cache by conversation. A performance layer only: a miss rebuilds the same value. Only the least recently used
+ * entries above the limit are evicted; one of them that is in a turn stays, and no newer entry is evicted in its place.
  */
 export function newAgentCache<Value>({ limits, clock, dispose, events = {} }: CacheOptions<Value>): AgentCache<Value> {
   const entries = new Map<ConversationId, CacheEntry<Value>>()
-  /** The turn that has a conversation in hand. One that builds has no entry yet: it protects nothing and blocks no other. */
+  /** The turn that holds each conversation. A turn after a miss has no entry yet: it protects and blocks nothing. */
   const holders = new Map<ConversationId, symbol>()
   const misses: Record<MissReason, number> = { absent: 0, stale: 0 }
   const evictions: Record<EvictionReason, number> = { entries: 0, bytes: 0, idle: 0, stale: 0, 'conversation-over': 0 }
@@ -105,7 +105,7 @@ export function newAgentCache<Value>({ limits, clock, dispose, events = {} }: Ca
     return count
   }
 
-  /** Once each time it happens, not with every entry that comes while it lasts. */
+  /** Warns once each time the cache becomes overfull. */
   function warnIfOverfull(): void {
     const isOverfull = entries.size > limits.entries || bytes > limits.bytes
     if (isOverfull && !wasOverfull) events.overfull?.([...entries.keys()].filter(isActive))
@@ -115,7 +115,7 @@ export function newAgentCache<Value>({ limits, clock, dispose, events = {} }: Ca
   function keep(id: ConversationId, entry: CacheEntry<Value>): void {
     const before = entries.get(id)
     bytes += entry.bytes - (before?.bytes ?? 0)
-    // The one that was used last is the youngest.
+    // Reinserting makes it the most recently used.
     entries.delete(id)
     entries.set(id, entry)
     if (before && before.value !== entry.value) dispose(id, before.value)
@@ -124,8 +124,8 @@ export function newAgentCache<Value>({ limits, clock, dispose, events = {} }: Ca
   return {
     acquire(id, key) {
       const found = entries.get(id)
-      const isFit = found !== undefined && isSame(found.key, key)
-      if (isFit) {
+      const isHit = found !== undefined && isSame(found.key, key)
+      if (isHit) {
         hits++
         keep(id, { ...found, usedAt: clock.monotonic() })
       } else {
@@ -134,10 +134,10 @@ export function newAgentCache<Value>({ limits, clock, dispose, events = {} }: Ca
       }
       const holder = Symbol(id)
       holders.set(id, holder)
-      /** False: another turn began, or the conversation was forgotten. What this one knows is the past. */
+      /** False: another turn began or the conversation was forgotten, so this turn's value is stale. */
       const endTurn = (): boolean => holders.get(id) === holder && holders.delete(id)
       return {
-        value: isFit ? found.value : undefined,
+        value: isHit ? found.value : undefined,
         release(now, value, size) {
           if (!endTurn()) return dispose(id, value)
           keep(id, { key: now, value, bytes: size, usedAt: clock.monotonic() })

@@ -10,8 +10,8 @@ type ToolSources = {
 }
 
 /**
- * The tools as this agent has them: guarded where it says so, and with those that are stored: an MCP server's are called
- * there, those that are source code a model may call and is told that they cannot run.
+ * The tools of this agent, with its approval settings and with stored tools: those of MCP servers are called there;
+ * custom source code cannot run yet, and a call returns an error that says so.
  */
 export async function agentTools(
   agent: Pick<Agent, 'tools' | 'settings'> | undefined,
@@ -33,7 +33,7 @@ export async function agentTools(
   }
 }
 
-/** A stored tool as one that can be called; a tool that is source code answers that it cannot run. */
+/** Makes a stored tool callable; custom source code returns an error. */
 export function toCallableTool(stored: StoredTool, mcp: ToolSources['mcp']): Tool {
   const { name, description, jsonSchema, needsApproval, parallel, returnCharLimit, mcp: link } = stored
   const common = {
@@ -61,5 +61,5 @@ export function toCallableTool(stored: StoredTool, mcp: ToolSources['mcp']): Too
 }
 
 const INERT_MS = 1_000
-/** As long as any other tool has. */
+/** The default timeout of tools. */
 const MCP_CALL_MS = 120_000

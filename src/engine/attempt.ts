@@ -19,11 +19,11 @@ export type AttemptDeps = {
   clock: Clock
   /** Aborted on cancel, shutdown and loss of the lease. */
   signal: AbortSignal
-  /** Secrets that were refused, by credential, so that a renewal is not spent on one that is new already. */
+  /** Rejected secrets by credential, so that a refresh is skipped if the secret is already newer. */
   refusedSecrets: Map<string, string>
 }
 
-/** Everything one attempt knows of where it goes. */
+/** A target with its provider, credential and model facts, ready for a request. */
 export type ResolvedTarget = {
   handle: string
   target: Target
@@ -34,7 +34,7 @@ export type ResolvedTarget = {
   textOnlyResults: boolean
 }
 
-/** The provider to ask and the credential to ask with; or why there is none. */
+/** Finds the provider and credential for a target; or why there is none. */
 export async function resolveTarget(
   handle: string,
   state: AttemptState,
@@ -42,7 +42,7 @@ export async function resolveTarget(
 ): Promise<ResolvedTarget | Failure> {
   const target = parseTarget(handle)
   const provider = target && deps.models.find(target.provider)
-  if (!provider) return { kind: 'model-unknown', detail: `no provider serves "${handle}"` }
+  if (!provider) return { kind: 'model-unknown', detail: `no configured provider serves "${handle}"` }
   const fault = await performRemedy(state, provider, deps)
   if (fault) return fault
   const { setAside, credentialId } = state
@@ -58,7 +58,7 @@ export async function resolveTarget(
     case 'cooling': {
       const retryAfterMs = Math.max(0, choice.until - deps.clock.now())
       const end = new Date(choice.until).toISOString()
-      const detail = `every credential of ${target.provider} rests until ${end} (${choice.reason}: ${choice.detail})`
+      const detail = `every credential of ${target.provider} is cooling down until ${end} (${choice.reason}: ${choice.detail})`
       return { kind: 'cooling-down', detail, retryAfterMs }
     }
     case 'spent':
@@ -66,7 +66,7 @@ export async function resolveTarget(
     case 'granted':
     case 'none': {
       if (choice.type === 'none' && provider.endpoint?.needsKey)
-        return { kind: 'auth-rejected', detail: `there is no key for ${target.provider}; nobody was asked` }
+        return { kind: 'auth-rejected', detail: `no API key is configured for ${target.provider}; no request was sent` }
       const notes = provider.endpoint ? await readModelNotes(target, deps) : {}
       const facts = { ...provider.factsOf?.(target.model), ...defined({ window: notes.window || undefined }) }
       return { handle, target, provider, choice, facts, textOnlyResults: notes.textOnlyResults ?? false }
@@ -77,7 +77,7 @@ export async function resolveTarget(
 const readModelNotes = ({ provider, model }: Target, { modelNotes, organizationId }: AttemptDeps) =>
   modelNotes.get(organizationId, provider, model)
 
-/** The part of a remedy that happens in the world, once the fold has it. Doing it again after a restart is harmless. */
+/** Performs the external effect of the last remedy. Repeating it after a restart is harmless. */
 async function performRemedy(
   state: AttemptState,
   provider: ModelProvider,
@@ -96,24 +96,24 @@ async function performRemedy(
   return undefined
 }
 
-/** A client that cannot be built anew has failed its attempt, not the run. */
+/** A failed reconnect fails the attempt, not the run. */
 async function renewConnections(provider: ModelProvider): Promise<Failure | undefined> {
   try {
     await provider.renewConnections?.()
     return undefined
   } catch (error) {
     const reason = errorText(error)
-    return { kind: 'unreachable', detail: `its connections could not be renewed: ${reason}` }
+    return { kind: 'unreachable', detail: `reconnecting failed: ${reason}` }
   }
 }
 
 export type RequestContent = Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'mustCall'>
 
-/** One request to one target: what came of it, whole or not. Never throws; stops listening at the abort. */
+/** Sends one request to one target and returns the draft, complete or not. Never throws; stops at the abort. */
 export async function askModel(
   question: RequestContent,
   { resolved, state }: { resolved: ResolvedTarget; state: AttemptState },
-  { asker, onPart }: { asker: AttemptDeps; onPart(part: Part): void },
+  { deps, onPart }: { deps: AttemptDeps; onPart(part: Part): void },
 ): Promise<Draft> {
   const draft = newDraft()
   const { provider, target, choice } = resolved
@@ -134,16 +134,16 @@ export async function askModel(
     takePart(draft, part)
     onPart(part)
   }
-  await untilAborted(consume(provider, request, { signal: asker.signal, ...grant, take }), asker.signal)
+  await untilAborted(consume(provider, request, { signal: deps.signal, ...grant, take }), deps.signal)
   if (draft.failure && REFUSES_SECRET.has(draft.failure.kind) && choice.type === 'granted')
-    asker.refusedSecrets.set(choice.grant.credentialId, choice.grant.secret)
+    deps.refusedSecrets.set(choice.grant.credentialId, choice.grant.secret)
   return draft
 }
 
-/** Failures after which another secret may do better. */
+/** Failures that another secret may avoid. */
 const REFUSES_SECRET: ReadonlySet<FailureKind> = new Set(['auth-rejected', 'quota-exhausted'])
 
-/** A provider may repeat the key it was shown, and not every key looks like one: it stays out of our records. */
+/** Redacts the secret from failures: a provider may repeat it, and not every secret matches a key pattern. */
 function withoutSecret({ failure }: Extract<Part, { type: 'failure' }>, secret: string): Part {
   const hide = (text: string) => (secret.length < MIN_SECRET_LENGTH ? text : text.replaceAll(secret, '[secret]'))
   const { detail, code, requestId } = failure
@@ -160,12 +160,12 @@ function withoutSecret({ failure }: Extract<Part, { type: 'failure' }>, secret: 
   }
 }
 
-/** Less is no secret, and is part of many words. */
+/** A shorter text is not a secret and occurs in ordinary words. */
 const MIN_SECRET_LENGTH = 4
 
 type ConsumeOptions = Parameters<ModelProvider['stream']>[1] & { take(part: Part): void }
 
-/** Takes what the provider says. One that throws has failed its attempt, not the run. */
+/** Reads the provider's stream. A provider that throws fails the attempt, not the run. */
 async function consume(
   provider: ModelProvider,
   request: ModelRequest,
@@ -181,6 +181,6 @@ async function consume(
   } catch (error) {
     if (signal.aborted) return
     const detail = errorText(error)
-    take({ type: 'failure', failure: { kind: 'unreachable', detail: `the provider broke: ${detail}` } })
+    take({ type: 'failure', failure: { kind: 'unreachable', detail: `the provider client threw an error: ${detail}` } })
   }
 }

@@ -33,7 +33,8 @@ export type ModelCaller = AttemptDeps & {
 }
 
 /**
- * One attempt at one target, as the facts it leaves. No facts: it was stopped before anything worth keeping happened.
+ * Makes one attempt at one target and returns its facts. No facts: the turn was stopped before there was anything to
+ * keep.
  */
 export async function callModel(notBefore: number, journal: Journal, caller: ModelCaller): Promise<TurnEvent[]> {
   const { clock, signal, stream } = caller
@@ -47,35 +48,35 @@ export async function callModel(notBefore: number, journal: Journal, caller: Mod
   return attempt.failure ? eventsAfterFailure(attempt.failure, attempt, answer) : answerEvents(attempt, answer)
 }
 
-/** An answer that a turn asks for, or the rest of one. */
+/** The request for an answer, or for the rest of one. */
 type ModelAnswerRequest = {
   turn: Turn
   state: AttemptState
   answerId: MessageId
-  /** Whether watchers see its text as it comes. */
+  /** Whether the text is streamed to subscribers as it arrives. */
   isStreamed: boolean
   caller: ModelCaller
 }
 
 type AttemptedAnswer = ModelAnswerRequest & {
-  /** The number of the last chunk that watchers have seen of it. */
+  /** The number of the last chunk streamed to subscribers. */
   streamedTo: number
   draft: Draft | undefined
 }
 
 function newAnswerRequest(turn: Turn, caller: ModelCaller): ModelAnswerRequest {
-  const way = turn.attempts.answer
-  const answerId: MessageId = way.kept?.answerId ?? `message-${caller.randomness.uuid()}`
-  // The rest of a text is streamed when it is whole: an attempt that fails must not take back what stays.
-  return { turn, state: way, answerId, isStreamed: turn.settings.streamTokens && !way.kept, caller }
+  const state = turn.attempts.answer
+  const answerId: MessageId = state.kept?.answerId ?? `message-${caller.randomness.uuid()}`
+  // A continuation is streamed only when complete: if it fails, a reset would also remove the kept text.
+  return { turn, state, answerId, isStreamed: turn.settings.streamTokens && !state.kept, caller }
 }
 
-/** On cancel, text that watchers have read stays in the history; without token streaming they have read nothing. */
+/** On cancel, text that subscribers have read stays in the history; without token streaming they have read none. */
 function eventsAfterStop(answer: AttemptedAnswer): TurnEvent[] {
   const cause = answer.caller.stopCause()
   const wasRead = wasStreamed(answer) || answer.state.kept !== undefined
   const cut = wasRead && cause === 'cancel' ? cutAnswer(answer) : []
-  // A process that leaves writes nothing: the next worker finds the dangling text and resets it.
+  // On shutdown write no reset: the next worker finds the partial text and resets it.
   if (cut.length === 0 && cause !== 'leaving') resetStream(answer, 'cancelled')
   return cut
 }
@@ -86,7 +87,7 @@ function eventsAfterFailure(failure: Failure, attempt: Attempt, answer: Attempte
   const failed = failedAttempt(failure, attempt, answer)
   if (failure.kind === 'text-truncated' && draft) {
     if (failed.remedy === 'continue') return [{ ...failed, kept: { answerId, content: draft.content, streamedTo } }]
-    // Continued often enough: it is an answer, and one that says it is not whole.
+    // The ladder is exhausted: the truncated text becomes the answer, with finish `length`.
     if (failed.remedy === 'give-up') return answerEvents(attempt, answer)
   }
   resetStream(answer, failure.kind)
@@ -120,7 +121,7 @@ function answerEvents({ draft, resolved }: Attempt, answer: AttemptedAnswer): Tu
   ]
 }
 
-/** Nothing is left to try, but the text before the limit was read by people and paid for: it stays. */
+/** The ladder is exhausted, but the kept text was read and paid for: it becomes the answer. */
 const keptAnswer = (answer: AttemptedAnswer): TurnEvent => ({
   type: 'answer-received',
   v: 1,
@@ -138,7 +139,7 @@ function cutAnswer(answer: AttemptedAnswer): TurnEvent[] {
   return [{ type: 'answer-cut', v: 1, content, ...answerOrigin(answer) }]
 }
 
-/** Where an answer comes from: what every event about it says. */
+/** The fields that every event about an answer has. */
 const answerOrigin = ({ answerId, state, turn, streamedTo }: AttemptedAnswer) => ({
   answerId,
   stepId: stepOfAnswer(answerId),
@@ -150,7 +151,7 @@ const answerOrigin = ({ answerId, state, turn, streamedTo }: AttemptedAnswer) =>
 
 const wasStreamed = ({ isStreamed, draft }: AttemptedAnswer): boolean => isStreamed && (draft?.content.length ?? 0) > 0
 
-/** Tells watchers to forget the partial text of an attempt that came to nothing. */
+/** Tells subscribers to discard the partial text of a failed attempt. */
 function resetStream(answer: AttemptedAnswer, reason: string): void {
   const { answerId, caller } = answer
   if (wasStreamed(answer)) caller.stream.write([{ message_type: 'message_reset', id: answerId, reason }], 0)
@@ -158,13 +159,13 @@ function resetStream(answer: AttemptedAnswer, reason: string): void {
 
 type Attempt = { draft?: Draft; resolved?: ResolvedTarget; failure?: Failure; canCompact: boolean }
 
-/** Undefined: the turn was stopped before the model could be asked. */
+/** Undefined: the turn was stopped before the request was sent. */
 async function makeAttempt(request: ModelAnswerRequest, journal: Journal): Promise<Attempt | undefined> {
   const { turn, state, answerId, isStreamed, caller } = request
   const resolved = await resolveTarget(turn.settings.targets[state.target] ?? '', state, caller)
   const history = await journal.history()
   await journal.requireHeld()
-  // Reading may take a while: a turn that was cancelled or lost meanwhile must not ask the model any more.
+  // Reading may take a while: a turn that was cancelled or lost meanwhile must not call the model.
   if (caller.signal.aborted) return undefined
   const messages = toModelHistory([
     ...history,
@@ -180,7 +181,7 @@ async function makeAttempt(request: ModelAnswerRequest, journal: Journal): Promi
     const delta = isStreamed ? deltaChunk(answerId, part) : undefined
     if (delta) caller.stream.write([delta], 0)
   }
-  const draft = await askModel(question, { resolved, state }, { asker: caller, onPart })
+  const draft = await askModel(question, { resolved, state }, { deps: caller, onPart })
   const failure = state.kept && hasNothingToAdd(draft) ? undefined : faultOf(draft)
   return { draft, resolved, ...defined({ failure }), canCompact: room.canCompact }
 }
@@ -188,17 +189,17 @@ async function makeAttempt(request: ModelAnswerRequest, journal: Journal): Promi
 const windowOf = (state: AttemptState, resolved: ResolvedTarget | Failure): number | undefined =>
   state.window ?? ('target' in resolved ? resolved.facts.window : undefined)
 
-/** Asked to go on, it had nothing to add: the text was whole. */
+/** Asked to continue, the model added nothing: the text was complete. */
 const hasNothingToAdd = (draft: Draft): boolean => draft.finish === 'stop' && faultOf(draft)?.kind === 'empty-answer'
 
-/** Words for the model alone, in no history: text it wrote and is to continue, and what it is asked to do. */
+/** Messages for this request only, not stored: kept text to continue, and an instruction. */
 function extraPrompt({ kept, spent }: AttemptState): MessageBody[] {
-  const say = (text: string): InputBody => ({ role: 'user', content: [{ type: 'text', text }] })
-  if (kept) return [{ role: 'assistant', content: kept.content, calls: [] }, say(CONTINUE_PROMPT)]
-  return spent.includes('nudge') ? [say(ANSWER_NOW_PROMPT)] : []
+  const userMessage = (text: string): InputBody => ({ role: 'user', content: [{ type: 'text', text }] })
+  if (kept) return [{ role: 'assistant', content: kept.content, calls: [] }, userMessage(CONTINUE_PROMPT)]
+  return spent.includes('nudge') ? [userMessage(ANSWER_NOW_PROMPT)] : []
 }
 
-/** To a model that was about to end: what its rules want called before. */
+/** Reminds a model that tried to end of the tools it must call first. */
 function reminder(turn: Turn): MessageBody[] {
   const missing = turn.step?.calls.length === 0 && turn.pending.length === 0 ? requiredNow(turn) : []
   if (missing.length === 0) return []
@@ -206,7 +207,7 @@ function reminder(turn: Turn): MessageBody[] {
   return [{ role: 'user', content: [{ type: 'text', text }] }]
 }
 
-/** The tools of the agent, or those of them that its rules leave for now. */
+/** The agent's tools, limited to those its rules allow now. */
 function offeredTools(turn: Turn, { tools, resolve }: ModelCaller): { tools: readonly ToolSpec[]; mustCall?: true } {
   const rules = turn.settings.toolRules
   if (!rules) return { tools }
@@ -216,7 +217,7 @@ function offeredTools(turn: Turn, { tools, resolve }: ModelCaller): { tools: rea
   return { tools: offered, ...defined({ mustCall: mustCall(allowed, rules, called) ? (true as const) : undefined }) }
 }
 
-/** For the calls of one answer, in their order: what an earlier one will answer is not known yet. */
+/** Checks the calls of one answer in order; the outputs of earlier calls are not known yet. */
 function constraintOf(turn: Turn, { resolve }: ModelCaller): Pick<typeof resolve, 'constraint'> {
   const rules = turn.settings.toolRules
   if (!rules) return {}
@@ -251,7 +252,7 @@ function failedAttempt(failure: Failure, attempt: Attempt, { turn, caller }: Mod
   )
 }
 
-/** A way that ended well after a remedy of this kind is taken at once the next time. */
+/** Adjustments that led to an answer are stored, and later turns apply them from the start. */
 function learnedNotes({ adjustments, window }: AttemptState): ModelNotes | undefined {
   if (!adjustments.textOnlyResults && window === undefined) return undefined
   return defined({ textOnlyResults: adjustments.textOnlyResults ? (true as const) : undefined, window })

@@ -11,29 +11,29 @@ type CancelRunDeps = {
   store: Pick<Store, 'events' | 'runs'>
   clock: Clock
   randomness: Randomness
-  /** Hurries the holder, if it is in this process. */
+  /** Wake-up signal to the holder, if it is in this process. */
   notify(runId: RunId): void
 }
 
 /**
- * Cancels a run in any phase. A running one is told and ends soon; a queued or waiting one has no holder and
- * is ended here, with one denial per open call. A settled run is returned as it is.
+ * Cancels a run in any phase. For a running one it appends the request, and the holder ends it soon. A queued or
+ * waiting run has no holder and is ended here, with one denial per open call. A settled run is returned unchanged.
  */
 export async function cancelRun(
   { organizationId, runId }: { organizationId: OrganizationId; runId: RunId },
   cause: CancelCause,
-  parts: CancelRunDeps,
+  deps: CancelRunDeps,
 ): Promise<Run | undefined> {
   for (;;) {
-    const run = await parts.store.runs.get(organizationId, runId)
+    const run = await deps.store.runs.get(organizationId, runId)
     if (!run || isSettled(run)) return run
     const isTaken =
-      run.status === 'running' ? await requestCancel(run, cause, parts) : await endWithoutHolder(run, cause, parts)
+      run.status === 'running' ? await requestCancel(run, cause, deps) : await endWithoutHolder(run, cause, deps)
     if (isTaken) {
-      parts.notify(runId)
-      return parts.store.runs.get(organizationId, runId)
+      deps.notify(runId)
+      return deps.store.runs.get(organizationId, runId)
     }
-    // The run moved on between reading and writing: look again. Each round it is further along, so this ends.
+    // The run changed between read and write: try again. It advances in each round, so this terminates.
   }
 }
 
@@ -66,7 +66,7 @@ async function endWithoutHolder(
   const isWaiting = turn.phase === 'waiting'
   const responseId = isWaiting ? { responseId: `message-${randomness.uuid()}` as const } : {}
   const cancel: TurnEvent = { type: 'cancel-requested', v: 1, cause, ...responseId }
-  // A queued run that continues after an approval has the conversation to itself: nothing else may run before it.
+  // A queued run that continues after an approval holds the conversation: no other run starts before it.
   const holdsConversation = turn.step !== undefined
   const context = { runId: run.id, at: clock.now(), holdsConversation }
   const { facts, intents } = decideCommit(turn, { facts: [cancel] }, { fence: run.fence, context })

@@ -11,8 +11,8 @@ import { apply, newTurn, type Turn } from '../core/turn.ts'
 import type { FoundStream, RunStream } from '../ports/streams.ts'
 
 /**
- * Writes what a former writer committed and did not live to tell: the rest of an answer, the chunks of committed events,
- * terminal ones included, and a reset for text that no event accounts for. Returns the turn those events fold to.
+ * Writes the chunks that a former writer did not write before it died: the rest of an answer, the chunks of committed
+ * events including terminal ones, and a reset for partial text without an event. Returns the folded turn.
  */
 export function catchUpStream(events: readonly LoggedEvent[], stream: RunStream): Turn {
   const first = events[0]?.event
@@ -31,7 +31,7 @@ export function catchUpStream(events: readonly LoggedEvent[], stream: RunStream)
   for (const { seq, event } of events.slice(1)) {
     if (seq > found.lastEvent && !found.ended) {
       const streamed = streamedSoFar(event, found, partial)
-      // What dangled is this answer, or its beginning: it is accounted for, and the rest follows.
+      // The partial text belongs to this answer; emit only the remainder.
       if (streamed !== NOTHING_STREAMED && partial?.id === streamedContentOf(event)?.answerId) partial = undefined
       const chunks = renderEvent(turn, event, streamed)
       if (chunks.length > 0) stream.write([...reset('interrupted'), ...chunks], seq)

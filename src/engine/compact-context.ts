@@ -24,12 +24,13 @@ import { INSTRUCTION, PREFACE, transcriptOf } from './transcript.ts'
 
 type CompactContextDeps = { run: Run; journal: Journal; caller: ModelCaller; messages: Pick<MessageStore, 'context'> }
 
-/** What is not known of a model is taken to be this: small enough for nearly all of them. */
+/** Used for models with an unknown window: small enough for nearly all of them. */
 const DEFAULT_WINDOW = 128_000
 
 /**
- * One attempt to replace what came first by a summary. Every call is answered when this is asked for. The summary is an
- * intent: should the log have moved, nothing is replaced and the question is asked again.
+ * Makes one attempt to replace the oldest messages with a summary. Every call has its result at this point. The
+ * summary is an intent: if another writer appended meanwhile, nothing is replaced and the next action is decided
+ * again.
  */
 export async function compactContext(
   notBefore: number,
@@ -63,17 +64,21 @@ export async function compactContext(
     hasNewerInput: isFollowed,
     isRequested: isAskedFor,
   })
-  if (!plan) return fail({ kind: 'invalid-request', detail: 'nothing can be summarized that would make room' })
+  if (!plan)
+    return fail({
+      kind: 'invalid-request',
+      detail: 'no messages can be summarized that would free enough of the context',
+    })
 
   await journal.requireHeld()
   const draft = await askModel(
     summaryRequest(plan, settings, caller),
     { resolved, state },
-    { asker: caller, onPart: () => {} },
+    { deps: caller, onPart: () => {} },
   )
   if (signal.aborted) return { facts: [] }
   const failure = faultOf(draft)
-  // A summary that reached its limit is still one.
+  // A summary truncated by the output limit is still used.
   if (failure && failure.kind !== 'text-truncated') return fail(failure, draft)
   const text = withLatestMessage(textOf(draft.content).slice(0, settings.clipChars), plan, { view, isFollowed })
   const { replaces, contextStart, tokensBefore, tokensAfter } = plan
@@ -97,8 +102,8 @@ export async function compactContext(
 }
 
 /**
- * Empties the view without a summary: the messages stay readable, the model starts anew. The newest message is asked for
- * and not looked for in the view, which may be empty already.
+ * Empties the model's context without a summary; the messages stay stored. The newest message is a parameter because
+ * the context may already be empty.
  */
 export function resetContext(
   view: readonly Message[],
@@ -115,7 +120,7 @@ export function resetContext(
   }
 }
 
-/** The newest summary first, as the model sees it; older ones are part of it already. */
+/** The newest summary first, as in a request; it already includes older ones. */
 function inReadingOrder(view: readonly Message[]): PositionedMessage[] {
   const summary = view.findLast(({ body }) => body.role === 'summary')
   const rest = view.filter(({ body }) => body.role !== 'summary')
@@ -130,18 +135,18 @@ function planBest(view: readonly PositionedMessage[], options: PlanCompactionOpt
   return undefined
 }
 
-/** Another model reads a transcript; the agent's own reads its own history, which its provider has cached. */
+/** `self_` modes send the agent's own history, which its provider has cached; others send a transcript. */
 function summaryRequest(plan: CompactionPlan, settings: CompactionSettings, caller: ModelCaller): RequestContent {
   const instruction = settings.prompt ?? INSTRUCTION
-  const say = (text: string) => ({ role: 'user' as const, content: [{ type: 'text' as const, text }] })
+  const userMessage = (text: string) => ({ role: 'user' as const, content: [{ type: 'text' as const, text }] })
   if (settings.mode.startsWith('self_')) {
     const messages = toModelHistory(plan.replaced.map(({ body }) => body))
-    return { system: caller.prompt.text, tools: caller.tools, messages: [...messages, say(instruction)] }
+    return { system: caller.prompt.text, tools: caller.tools, messages: [...messages, userMessage(instruction)] }
   }
-  return { system: instruction, tools: [], messages: [say(transcriptOf(plan.replaced))] }
+  return { system: instruction, tools: [], messages: [userMessage(transcriptOf(plan.replaced))] }
 }
 
-/** A person's question whose answer is still being worked on is never lost in a summary: it is quoted. */
+/** Quotes the user's latest message if its answer is still in progress and the summary replaces it. */
 function withLatestMessage(
   summary: string,
   { contextStart }: CompactionPlan,
@@ -155,9 +160,9 @@ function withLatestMessage(
 
 const QUOTED = '\n\nThe latest message, word for word:\n'
 
-/** The question may have gone into the former summary already, which is replaced now. */
+/** An earlier summary, which is replaced now, may already quote the message. */
 function findQuoted(first: PositionedMessage | undefined): string | undefined {
   const text = first?.body.role === 'summary' ? first.body.text : ''
-  const place = text.lastIndexOf(QUOTED)
-  return place < 0 ? undefined : text.slice(place + QUOTED.length)
+  const start = text.lastIndexOf(QUOTED)
+  return start < 0 ? undefined : text.slice(start + QUOTED.length)
 }

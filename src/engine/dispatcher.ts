@@ -6,19 +6,19 @@ import { retryWhileTransient } from './retry-store.ts'
 import type { RunCompletions } from './run-completions.ts'
 import { startTurn, type TurnControl } from './turn.ts'
 
-/** From this many deaths on a run is recovered alone, so that the next death finds the culprit. */
+/** From this many deaths on a run is recovered alone (quarantine), so that the next death identifies it. */
 export const QUARANTINE_FROM = 2
 
 export type Dispatcher = {
-  /** A place for one more turn, held until it is used or given back. Undefined: this process is full or stopping. */
+  /** Reserves a slot for one more turn. Undefined: this process is at its limit or shutting down. */
   reserve(): Reservation | undefined
-  /** There may be work in the store: a queued run, or one whose worker died. */
+  /** Wake-up signal: the store may have a queued run, or one whose worker died. */
   wake(what: 'queue' | 'queue-and-dead'): void
   notify(runId: RunId): void
   notifyAll(): void
   running(): RunId[]
   isRunning(runId: RunId): boolean
-  /** Stops taking work and gives every lease back; tools get their grace first. */
+  /** Graceful shutdown: claims no more runs, gives tools their grace period and returns every lease. */
   stop(toolGraceMs: number): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
   let reserved = 0
   let quarantined: RunId | undefined
   let mayHaveQueued = false
-  /** Runs wait behind others in their conversations: the next ending may free one. */
+  /** Queued runs are blocked by other runs of their conversation: the next completion may free one. */
   let isBlocked = false
   let mayHaveDead = false
   let pumping: Promise<void> | undefined
@@ -41,7 +41,7 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
 
   function launch(claim: Claim) {
     const { id } = claim.run
-    // A worker that slept through its lease may take over its own run: the turn it still has here is the stale one.
+    // A worker that slept past its lease may take over its own run: the turn it still has in memory is stale.
     const stale = turns.get(id)
     stale?.control.leave(0)
     if (claim.run.deaths >= QUARANTINE_FROM) quarantined = id
@@ -60,7 +60,7 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
     turns.set(id, { control, finished: stale ? Promise.all([finished, stale.finished]).then(() => {}) : finished })
   }
 
-  /** A lease that is not used must be given back, or the run would wait for this process to die. */
+  /** An unused lease must be returned, or the run would wait until this process dies. */
   async function giveBack({ run }: Claim) {
     try {
       const options = { clock: deps.clock, signal: stopping.signal }
@@ -72,7 +72,7 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
   }
 
   async function claimOne(): Promise<Claim | undefined> {
-    // Taken down before asking: what a wake says while the store answers must not be forgotten.
+    // Cleared before the query: a wake-up signal during the query must not be lost.
     if (mayHaveDead) {
       mayHaveDead = false
       const quarantine = quarantined === undefined ? 'free' : 'busy'
@@ -104,8 +104,8 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
         const claim = await claimOne()
         if (claim) launch(claim)
       } catch (fault) {
-        deps.report(fault, 'claiming work')
-        // The heartbeat wakes us again; a store that is away must not be asked in a tight loop.
+        deps.report(fault, 'claiming runs')
+        // The heartbeat wakes the dispatcher again; an unavailable store must not be queried in a tight loop.
         if (fault instanceof StorageError) return
         throw fault
       } finally {

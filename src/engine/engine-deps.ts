@@ -10,7 +10,7 @@ import type { Streams } from '../ports/streams.ts'
 import type { OutputSpill, ToolRegistry } from '../ports/tool.ts'
 import type { HistoryCache } from './history-cache.ts'
 
-/** Everything a turn needs from outside. Each file asks for the part it uses. */
+/** The dependencies of the engine. Each function takes the part it uses. */
 export type EngineDeps = {
   store: Store
   streams: Streams
@@ -19,12 +19,12 @@ export type EngineDeps = {
   tools: ToolRegistry
   historyCache: HistoryCache
   mcp: Mcp
-  /** Ends what tools left running for a conversation whose context is reset. */
+  /** Ends the processes of a conversation whose context is reset. */
   endProcesses(conversationId: ConversationId): Promise<void>
   spill: OutputSpill
   clock: Clock
   randomness: Randomness
   digest: Digest
-  /** Faults that no caller is there to be told of: the operator must see them. */
+  /** Logs faults that have no caller, so that the operator sees them. */
   report(fault: unknown, where: string): void
 }

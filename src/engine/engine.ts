@@ -9,11 +9,11 @@ import { newOrphans } from './orphans.ts'
 import { newRunCompletions, type RunCompletions } from './run-completions.ts'
 
 export const HEARTBEAT_MS = 3_000
-/** How often the runs of dead workers are looked for: a lease that has just run out must not wait for a heartbeat. */
+/** How often the store is checked for runs of dead workers: an expired lease must not wait for a heartbeat. */
 const TAKEOVER_CHECK_MS = 1_000
 /** How often idle conversations are evicted from the agent cache. */
 const SWEEP_MS = 60_000
-/** Tools may finish what they do when the process is asked to stop. */
+/** Grace period of running tools at graceful shutdown. */
 export const TOOL_GRACE_MS = 8_000
 
 export type Engine = {
@@ -24,8 +24,8 @@ export type Engine = {
 }
 
 /**
- * Starts running turns: registers this process as a worker, takes over what dead workers left, and keeps its lease
- * alive. Everything it knows is in the store; stopping loses nothing.
+ * Starts running turns: registers this process as a worker, takes over runs of dead workers, and renews its lease. All
+ * state is in the store; stopping loses nothing.
  */
 export async function startEngine(deps: EngineDeps, { maxRunning }: { maxRunning: number }): Promise<Engine> {
   const workerId: WorkerId = `worker-${deps.randomness.uuid()}`
@@ -39,7 +39,7 @@ export async function startEngine(deps: EngineDeps, { maxRunning }: { maxRunning
   })
 
   const stopBeating = deps.clock.every(HEARTBEAT_MS, () => {
-    // Apart from each other: a sweep that takes long must not cost the lease.
+    // Independent of each other: a long sweep must not delay the heartbeat.
     beating = beat()
     sweeping ??= sweep().finally(() => {
       sweeping = undefined
@@ -47,7 +47,7 @@ export async function startEngine(deps: EngineDeps, { maxRunning }: { maxRunning
   })
   const stopLooking = deps.clock.every(TAKEOVER_CHECK_MS, () => {
     dispatcher.wake('queue-and-dead')
-    // A nudge may be lost: waiters for runs of other processes look again.
+    // A wake-up signal may be lost: waiters for runs of other processes read the store again.
     completions.notifyAll()
   })
   const stopSweeping = deps.clock.every(SWEEP_MS, () => deps.historyCache.sweep())
@@ -68,14 +68,14 @@ export async function startEngine(deps: EngineDeps, { maxRunning }: { maxRunning
       stopSweeping()
       stopListening()
       await dispatcher.stop(toolGraceMs)
-      // The store is closed next: nothing of ours may still be using it.
+      // The caller closes the store next: no engine work may still use it.
       await Promise.all([beating, sweeping])
       await deps.streams.close()
       await leave()
     },
   }
 
-  /** Where the store is away the lease lapses by itself: that costs time, and must not cost the rest of the stop. */
+  /** If the store is unavailable the lease expires by itself; the shutdown continues. */
   async function leave() {
     try {
       await deps.store.workers.leave(workerId)
@@ -94,7 +94,7 @@ export async function startEngine(deps: EngineDeps, { maxRunning }: { maxRunning
     }
   }
 
-  /** Work that no worker holds: lapsed approvals, and streams whose writer died before their end. */
+  /** Work without a worker: expired approvals, streams whose writer died, and orphaned runs. */
   async function sweep() {
     try {
       const { store, streams, clock, randomness } = deps

@@ -16,14 +16,14 @@ import type {
 } from '../ports/tool.ts'
 import { callDigest } from './resolve-calls.ts'
 
-/** How long a tool may go on after it was told to stop. */
+/** How long a tool may continue after its signal is aborted. */
 const ABORT_GRACE_MS = 5_000
 
-/** The reason of an abort that only tidies up. Without one Node makes an error with a stack for each: 20 µs a turn. */
+/** Reason for aborts that only clean up. Without one Node creates an error with a stack each time: 20 µs a turn. */
 export const CLEANUP_REASON = 'over'
 
 export type CallContext = {
-  /** The answer the calls belong to: a model may repeat a call, id and all, in a later one. */
+  /** The answer the calls belong to: a model may repeat a call with the same id in a later answer. */
   answerId: MessageId
   organizationId: OrganizationId
   agentId: AgentId
@@ -38,7 +38,7 @@ export type CallContext = {
   progress(callId: string, text: string): void
 }
 
-/** What a call came to, and what is to be written with it. */
+/** The outcome of a call, and the writes to commit with it. */
 export type EndedCall = { outcome: ToolOutcome; writes?: ToolWrite[] }
 
 /** Runs one call. A tool may throw, hang, ignore the abort or print too much: the call has exactly one outcome. */
@@ -48,7 +48,7 @@ export async function executeCall(call: ToolCall, context: CallContext): Promise
   if (callDigest(context.digest, call.tool, call.input) !== call.digest)
     return failedCall(call, 'The arguments of this call changed after it was recorded. It did not run.')
 
-  // One switch for both reasons; AbortSignal.any would cost as much as the rest of this function.
+  // One controller for cancel and timeout; AbortSignal.any would cost as much as the rest of this function.
   const stop = new AbortController()
   const done = new AbortController()
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<void>()
@@ -67,7 +67,7 @@ export async function executeCall(call: ToolCall, context: CallContext): Promise
       runTool(tool, call, toolContextOf(call, context, stop.signal)),
       graceExpired(context.clock, stopped, done.signal),
     ])
-    if (answer !== 'given-up') return await limitOutput(call, tool, { answer, spill: context.spill })
+    if (answer !== 'grace-expired') return await limitOutput(call, tool, { answer, spill: context.spill })
     if (context.signal.aborted) return { outcome: settle(call.callId, 'cancelled-while-running') }
     const output = `The tool did not finish within ${tool.timeoutMs} ms and did not stop when told to. It may or may not have taken effect.`
     return { outcome: { callId: call.callId, status: 'unknown', output } }
@@ -77,14 +77,14 @@ export async function executeCall(call: ToolCall, context: CallContext): Promise
   }
 }
 
-/** Asks a verifiable tool what became of an execution that was interrupted. */
+/** Asks a verifiable tool for the outcome of an interrupted execution. */
 export async function verifyCall(call: ToolCall, context: CallContext): Promise<Verification> {
   const tool = context.tools.find(call.tool)
   if (!tool?.verify) return { type: 'unknown' }
   try {
     return await tool.verify(call.input, toolContextOf(call, context, context.signal))
   } catch {
-    // A tool that cannot tell leaves the outcome unknown, which is what the model is then told.
+    // After a failed verification the outcome is unknown, which is the result the model gets.
     return { type: 'unknown' }
   }
 }
@@ -97,11 +97,11 @@ async function runTool(tool: Tool, call: ToolCall, context: ToolContext): Promis
   }
 }
 
-/** Resolves when the grace after an abort is over; never without an abort. */
-async function graceExpired(clock: Clock, stopped: Promise<void>, done: AbortSignal): Promise<'given-up'> {
+/** Resolves when the grace period after an abort is over; never without an abort. */
+async function graceExpired(clock: Clock, stopped: Promise<void>, done: AbortSignal): Promise<'grace-expired'> {
   await stopped
   await clock.sleep(ABORT_GRACE_MS, done)
-  return 'given-up'
+  return 'grace-expired'
 }
 
 function toolContextOf(call: ToolCall, context: CallContext, signal: AbortSignal): ToolContext {
@@ -113,7 +113,7 @@ function toolContextOf(call: ToolCall, context: CallContext, signal: AbortSignal
     conversationId,
     runId,
     callId: call.callId,
-    // Bound to the answer's call and not to the worker, so that every execution of it has the same key.
+    // Derived from the answer's call and not from the worker, so that every execution has the same key.
     idempotencyKey: digest([organizationId, conversationId, answerId, call.callId, call.digest].join('\n')),
     progress: (text) => context.progress(call.callId, text),
   }
@@ -126,17 +126,17 @@ async function limitOutput(
 ): Promise<EndedCall> {
   const written = writes && writes.length > 0 ? { writes } : {}
   if (answer.output.length <= tool.outputLimit) return { outcome: { callId, ...answer }, ...written }
-  const place = await saveToSpill(spill, callId, answer.output)
-  const note = `[function output was truncated: ${answer.output.length} characters, limit ${tool.outputLimit}${place ? `; the whole is in ${place}` : ''}]`
+  const file = await saveToSpill(spill, callId, answer.output)
+  const note = `[function output was truncated: ${answer.output.length} characters, limit ${tool.outputLimit}${file ? `; the whole is in ${file}` : ''}]`
   const output = `${answer.output.slice(0, tool.outputLimit)}\n${note}`
-  return { outcome: { callId, ...answer, output, ...defined({ spill: place || undefined }) }, ...written }
+  return { outcome: { callId, ...answer, output, ...defined({ spill: file || undefined }) }, ...written }
 }
 
 async function saveToSpill(spill: OutputSpill, callId: string, output: string): Promise<string | undefined> {
   try {
     return await spill.save(callId, output)
   } catch {
-    // No room for the whole output: the model still gets what fits, and the note names no file.
+    // Saving failed (disk full): the model still gets the truncated output, and the note names no file.
     return undefined
   }
 }

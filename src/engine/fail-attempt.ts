@@ -19,7 +19,7 @@ type FailedAttempt = {
   state: AttemptState
   /** The chain of this purpose. */
   targets: readonly string[]
-  /** Absent: it failed before a provider was asked. */
+  /** Absent: it failed before a provider was found. */
   resolved?: ResolvedTarget
   canCompact: boolean
   usage?: Usage
@@ -29,17 +29,17 @@ type FailAttemptDeps = { runId: RunId; models: Models; clock: Clock; randomness:
 
 export type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
 
-/** The fact that an attempt failed, with the remedy the ladder chose for it. */
-export function failAttempt(attempt: FailedAttempt, turn: Turn, parts: FailAttemptDeps): AttemptFailed {
+/** The event for a failed attempt, with the remedy the ladder chooses. */
+export function failAttempt(attempt: FailedAttempt, turn: Turn, deps: FailAttemptDeps): AttemptFailed {
   const { failure, purpose, state, resolved, usage } = attempt
-  const now = parts.clock.now()
+  const now = deps.clock.now()
   const grant = resolved?.choice.type === 'granted' ? resolved.choice : undefined
   const spent = spentWithCredential(state, grant?.grant.credentialId)
-  const recovery = recover(failure, spent, recoveryContext(attempt, turn, parts))
+  const recovery = recover(failure, spent, recoveryContext(attempt, turn, deps))
   const waitMs = 'delayMs' in recovery ? recovery.delayMs : 0
   const cooldown =
-    grant && cooldownAfter(recovery.remedy, { ...attempt, resolved: resolved! }, { runId: parts.runId, at: now })
-  const reported = recovery.remedy === 'give-up' ? withAdvice(failure, attempt, parts.models) : failure
+    grant && cooldownAfter(recovery.remedy, { ...attempt, resolved: resolved! }, { runId: deps.runId, at: now })
+  const reported = recovery.remedy === 'give-up' ? withAdvice(failure, attempt, deps.models) : failure
   return {
     type: 'attempt-failed',
     v: 1,
@@ -94,7 +94,7 @@ function recoveryContext(attempt: FailedAttempt, turn: Turn, { models, randomnes
   }
 }
 
-/** What this target may fail together with; nothing for a provider without an endpoint. */
+/** What this target shares with others; empty for a provider without an endpoint. */
 function identityOf(handle: string, models: Models): TargetIdentity {
   const target = parseTarget(handle)
   const endpoint = target && models.find(target.provider)?.endpoint
@@ -103,7 +103,7 @@ function identityOf(handle: string, models: Models): TargetIdentity {
   return { account: target.provider, endpoint: baseUrl, deployment: `${baseUrl} ${target.model}` }
 }
 
-/** While the same credential is tried again it does not rest. */
+/** These remedies use the same credential again, so it gets no cooldown. */
 const SAME_CREDENTIAL: ReadonlySet<Remedy | 'give-up'> = new Set([
   'wait',
   'retry-credential',

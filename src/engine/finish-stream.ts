@@ -3,8 +3,8 @@ import { catchUpStream } from './catch-up-stream.ts'
 import type { EngineDeps } from './engine-deps.ts'
 
 /**
- * Ends the stream of a run that is over and whose writer did not live to do it, so that a reader always gets its
- * terminal event. Does nothing to a run that is still going: its holder writes the stream.
+ * Ends the stream of a finished run whose writer died before it could, so that a subscriber always gets the terminal
+ * chunk. Does nothing for a run that is still running: its holder writes the stream.
  */
 export async function finishStream(
   runId: RunId,
@@ -14,7 +14,7 @@ export async function finishStream(
   if (!run || run.status === 'created' || run.status === 'running') return
   const stream = await streams.open(runId, {
     fence: run.fence,
-    // The worker that held the run wrote its stream under the same fence.
+    // The worker that held the run wrote its stream with the same fence.
     former: run.fence > 0 ? 'possible' : 'none',
     bound: run.chunkBound,
     raiseBound: () => store.runs.raiseChunkBound(runId, run.fence),

@@ -6,26 +6,26 @@ import { type AgentCache, type CacheKey, type CacheOptions, newAgentCache } from
 
 type CachedHistory = { bodies: MessageBody[]; bytes: number }
 
-/** What conversations were told, in the order of their models; kept between turns as long as there is room. */
+/** Caches the messages of conversations, in model order, between turns. */
 export type HistoryCache = AgentCache<CachedHistory>
 
-/** Plain values: nothing of them is open. */
-export const newHistoryCache = (parts: Omit<CacheOptions<CachedHistory>, 'dispose'>): HistoryCache =>
-  newAgentCache({ ...parts, dispose: () => {} })
+/** The values hold no resources, so there is nothing to dispose of. */
+export const newHistoryCache = (options: Omit<CacheOptions<CachedHistory>, 'dispose'>): HistoryCache =>
+  newAgentCache({ ...options, dispose: () => {} })
 
-/** The past of one conversation, in the hands of its turn. */
+/** The history of one conversation, acquired by its turn. */
 export type AcquiredHistory = {
-  /** Absent until it is read, and again when what is in view has changed. */
+  /** Undefined until loaded, and again after the context has changed. */
   readonly bodies: readonly MessageBody[] | undefined
-  /** Read from the store just now. */
+  /** Sets the messages read from the store. */
   load(bodies: MessageBody[]): void
-  /** Told in this turn, and committed. */
+  /** Adds a message that this turn committed. */
   append(body: MessageBody): void
-  /** What is in view is another part of the conversation now. */
+  /** The context of the conversation has changed: drops the messages. */
   invalidate(): void
-  /** The turn is over: the next one may start from here. */
+  /** The turn ended well: stores the history for the next one. */
   save(): void
-  /** The turn is over, however it ended. */
+  /** Ends the turn; discards the history unless it was saved. */
   release(): void
 }
 
@@ -40,37 +40,37 @@ export function acquireHistory(
   const keyAt = (position: number): CacheKey => ({ signature, sequence: `${conversation?.contextStart}.${position}` })
   const start = conversation?.nextPosition ?? 0
   const held = conversation && historyCache.acquire(conversation.id, keyAt(start))
-  let told = held?.value
+  let cached = held?.value
   let added = 0
   let isMoved = false
   return {
     get bodies() {
-      return told?.bodies
+      return cached?.bodies
     },
     load(bodies) {
-      told = { bodies, bytes: bodies.reduce((sum, body) => sum + estimateBytes(body), 0) }
+      cached = { bodies, bytes: bodies.reduce((sum, body) => sum + estimateBytes(body), 0) }
     },
     append(body) {
       added++
-      if (!told) return
-      told.bodies.push(body)
-      told.bytes += estimateBytes(body)
+      if (!cached) return
+      cached.bodies.push(body)
+      cached.bytes += estimateBytes(body)
     },
     invalidate() {
-      told = undefined
+      cached = undefined
       isMoved = true
     },
     save() {
-      // Other writers are not counted here: after them the next turn finds another position, and reads.
-      if (told && !isMoved) held?.release(keyAt(start + added), told, told.bytes)
+      // Messages of other writers are not counted: they change the key, and the next turn reads the store.
+      if (cached && !isMoved) held?.release(keyAt(start + added), cached, cached.bytes)
     },
     release: () => held?.drop(),
   }
 }
 
-/** An object or two for each part of it. */
+/** Estimated size of the objects of one message. */
 const OBJECT_BYTES = 400
-/** Its text, and the same once more in the words of a provider. */
+/** Each message is held twice: as text and as the provider's encoded JSON. */
 const COPIES = 2
 
 function estimateBytes(body: MessageBody): number {

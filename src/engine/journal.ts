@@ -12,29 +12,29 @@ import { LEASE_MS } from './lease.ts'
 import { retryWhileTransient } from './retry-store.ts'
 import type { StopCause } from './stop.ts'
 
-/** Another worker has taken the lease: this one stops silently. */
+/** Another worker has taken the lease: this turn stops without writing. */
 export class LeaseLost extends Error {}
 
-/** A turn in memory, as current as its last commit. It lives exactly as long as the turn runs. */
+/** The state of a running turn as of its last commit. */
 export type Journal = {
   readonly turn: Turn
   /** The sequence number the next event will get. */
   readonly seen: number
   /**
-   * Before something is asked that no commit announces. A process that slept for longer than a lease, or waited that long,
-   * looks whether the run is still its own; another worker may have ended it since, and asking would be in vain.
+   * Call before a model request: no commit precedes it, so after more than a lease without a commit (a wait, a sleeping
+   * machine) this checks that the lease is still held. Throws `LeaseLost` otherwise.
    */
   requireHeld(): Promise<void>
-  /** What the model has been shown and told so far in this conversation, this run included. */
+  /** The messages in the model's context, including those of this run. */
   history(): Promise<readonly MessageBody[]>
   /**
-   * Makes facts durable, together with the intents that follow from them: those given and every decision of state
-   * alone. Resolves when they are on disk and the turn has folded them along with the events of other writers.
+   * Commits facts together with the given intents and every event that follows from state alone. Resolves when they are
+   * durable and the turn has folded them and the events of other writers.
    */
   commit(batch: Batch): Promise<void>
 }
 
-/** What one commit brings: facts are appended whatever else arrived, intents only if nothing did. */
+/** The events of one commit: facts are always appended, intents only if no other writer appended meanwhile. */
 export type Batch = { facts: readonly TurnEvent[]; intents?: readonly TurnEvent[] }
 
 type JournalOptions = {
@@ -47,15 +47,15 @@ type JournalOptions = {
   cached: AcquiredHistory
   clock: Clock
   stop: {
-    /** Aborted when this process gives the turn up: a commit that cannot succeed stops trying. */
+    /** Aborted when this process gives the turn up; then commits are no longer retried. */
     left: AbortSignal
     cause(): StopCause | undefined
   }
 }
 
-export function openJournal(parts: JournalOptions): Journal {
-  const { run, fence, store, stream, cached, clock, stop } = parts
-  let { turn, seen } = parts
+export function openJournal(options: JournalOptions): Journal {
+  const { run, fence, store, stream, cached, clock, stop } = options
+  let { turn, seen } = options
   let commits = 0
   let heldAt = clock.monotonic()
 
@@ -83,9 +83,9 @@ export function openJournal(parts: JournalOptions): Journal {
       const context = { runId: run.id, at: clock.now(), holdsConversation: true }
       const { after, ...decided } = decideCommit(turn, batch, { fence, context })
       if (after.phase !== 'going') await stream.begin()
-      // A process that is leaving records what happened and begins nothing: the next one decides.
+      // During shutdown only facts are recorded; the next worker decides what to start.
       if (stop.cause() === 'leaving') decided.intents = []
-      // The fence is this holder's alone, so fence and count name a commit within the run.
+      // Only this holder has this fence, so fence and count identify a commit within the run.
       const commitId = `${fence}.${++commits}`
       const append = { runId: run.id, commitId, writer: { type: 'holder', fence } as const, seen, ...decided }
       const result = await retryWhileTransient((isRetry) => store.events.append({ ...append, isRetry }), {
@@ -108,16 +108,16 @@ export function openJournal(parts: JournalOptions): Journal {
   }
 
   function remember({ event, changes }: ProjectedEvent) {
-    // What stays in view is another part of the conversation now; it is read again when it is needed.
+    // The context has changed; it is read again when needed.
     if (event.type === 'context-compacted') cached.invalidate()
     for (const change of changes) if (change.type === 'add-message') cached.append(change.message.body)
   }
 }
 
-/** The facts, and as intents all that state alone decides after them: starts, settlements, the end. */
+/** Adds row changes to the events, and as intents all that follows from state alone: starts, settlements, the end. */
 export function decideCommit(
   before: Turn,
-  { facts, intents: given = [] }: Batch,
+  { facts, intents: givenIntents = [] }: Batch,
   { fence, context }: { fence: number; context: { runId: Run['id']; at: number; holdsConversation: boolean } },
 ): { facts: ProjectedEvent[]; intents: ProjectedEvent[]; after: Turn } {
   let turn = before
@@ -127,7 +127,7 @@ export function decideCommit(
     return entry
   }
   const factEntries = facts.map(enter)
-  const intents = given.map(enter)
+  const intents = givenIntents.map(enter)
   for (let action = nextAction(turn, fence); action.type === 'record'; action = nextAction(turn, fence))
     intents.push(...action.events.map(enter))
   return { facts: factEntries, intents, after: turn }

@@ -1,2 +1,2 @@
-/** How long a worker that says nothing is taken to be alive. */
+/** How long a worker without a heartbeat is considered alive. */
 export const LEASE_MS = 10_000

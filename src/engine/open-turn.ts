@@ -19,7 +19,7 @@ import { retryWhileTransient, type StoreRetry } from './retry-store.ts'
 import type { Stop } from './stop.ts'
 import { openPrompt, type TurnPrompt } from './turn-prompt.ts'
 
-/** A turn with everything it needs in reach. */
+/** A turn that is ready to run. */
 export type OpenedTurn = {
   run: Run
   journal: Journal
@@ -34,22 +34,22 @@ type TurnMessages = Pick<EngineDeps['store']['messages'], 'context'> & {
   newest(conversationId: ConversationId): Promise<Message | undefined>
 }
 
-/** Reads what the turn of a claimed run starts from. `fenced`: another worker has taken the run over. */
+/** Prepares the turn of a claimed run. `fenced`: another worker has taken the run over. */
 export async function openTurn({ run, events }: Claim, deps: EngineDeps, stop: Stop): Promise<OpenedTurn | 'fenced'> {
   const { store, clock } = deps
   const { organizationId, conversationId, fence } = run
-  const patient: StoreRetry = (work) => retryWhileTransient(work, { clock, signal: stop.left })
-  const scope: OpenTurnDeps = { run, deps, stop, patient }
+  const retry: StoreRetry = (work) => retryWhileTransient(work, { clock, signal: stop.left })
+  const scope: OpenTurnDeps = { run, deps, stop, retry }
 
   const stream = await openStream(scope)
   if (stream === 'fenced') return 'fenced'
   const turn = catchUpStream(events, stream)
-  const known = await patient(() => store.prompts.open(organizationId, conversationId))
+  const known = await retry(() => store.prompts.open(organizationId, conversationId))
   const history = acquireHistory({ run, known, targets: turn.settings.targets }, deps)
   const seen = (events.at(-1)?.seq ?? 0) + 1
   const journal = openJournal({ run, fence, turn, seen, store, stream, clock, stop, cached: history })
   const tools = await loadTurnTools(turn, known?.agent, scope)
-  const prompt = await openPrompt({ run, known, settings: turn.settings }, deps, patient)
+  const prompt = await openPrompt({ run, known, settings: turn.settings }, deps, retry)
   return {
     run,
     journal,
@@ -61,26 +61,26 @@ export async function openTurn({ run, events }: Claim, deps: EngineDeps, stop: S
   }
 }
 
-type OpenTurnDeps = { run: Run; deps: EngineDeps; stop: Stop; patient: StoreRetry }
+type OpenTurnDeps = { run: Run; deps: EngineDeps; stop: Stop; retry: StoreRetry }
 
-function openStream({ run, deps, stop, patient }: OpenTurnDeps): Promise<RunStream | 'fenced'> {
+function openStream({ run, deps, stop, retry }: OpenTurnDeps): Promise<RunStream | 'fenced'> {
   const { id, fence, chunkBound: bound } = run
-  const raiseBound = () => patient(() => deps.store.runs.raiseChunkBound(id, fence))
-  return patient(() => deps.streams.open(id, { fence, bound, raiseBound, signal: stop.left }))
+  const raiseBound = () => retry(() => deps.store.runs.raiseChunkBound(id, fence))
+  return retry(() => deps.streams.open(id, { fence, bound, raiseBound, signal: stop.left }))
 }
 
-/** The tools of one turn: `allowed` are the names its model may call, `specs` how the model is told of them. */
+/** The tools of one turn: `allowed` are the names that the model may call, `specs` are their descriptions for it. */
 type TurnTools = { registry: ToolRegistry; allowed: string[]; specs: ToolSpec[] }
 
 async function loadTurnTools(
   { settings: { clientTools = [] } }: Turn,
   agent: Agent | undefined,
-  { run, deps, patient }: OpenTurnDeps,
+  { run, deps, retry }: OpenTurnDeps,
 ): Promise<TurnTools> {
   const own = await agentTools(agent, {
     tools: deps.tools,
     mcp: deps.mcp,
-    stored: (names) => patient(() => deps.store.tools.named(run.organizationId, names)),
+    stored: (names) => retry(() => deps.store.tools.named(run.organizationId, names)),
   })
   const registry = withClientTools(own, clientTools)
   const allowed = [...new Set([...clientTools.map(({ name }) => name), ...(agent?.tools ?? [])])]
@@ -91,12 +91,12 @@ async function loadTurnTools(
   return { registry, allowed, specs }
 }
 
-function newTurnMessages({ run, deps, patient }: OpenTurnDeps): TurnMessages {
+function newTurnMessages({ run, deps, retry }: OpenTurnDeps): TurnMessages {
   const { messages } = deps.store
   return {
-    context: (id) => patient(() => messages.context(id)),
+    context: (id) => retry(() => messages.context(id)),
     async newest(id) {
-      const page = await patient(() => messages.list(run.organizationId, id, { limit: 1, take: 'newest' }))
+      const page = await retry(() => messages.list(run.organizationId, id, { limit: 1, take: 'newest' }))
       return page.at(-1)
     },
   }
@@ -106,7 +106,7 @@ type ModelCallerParts = { stream: RunStream; tools: TurnTools; prompt: TurnPromp
 
 function newModelCaller(
   { stream, tools, prompt }: ModelCallerParts,
-  { run, deps, stop, patient }: OpenTurnDeps,
+  { run, deps, stop, retry }: OpenTurnDeps,
 ): ModelCaller {
   const { store, models, credentials, clock, randomness, digest } = deps
   return {
@@ -114,8 +114,8 @@ function newModelCaller(
     organizationId: run.organizationId,
     models,
     refusedSecrets: new Map(),
-    modelNotes: { get: (...target) => patient(() => store.modelNotes.get(...target)) },
-    credentials: { ...credentials, choose: (...wish) => patient(() => credentials.choose(...wish)) },
+    modelNotes: { get: (...target) => retry(() => store.modelNotes.get(...target)) },
+    credentials: { ...credentials, choose: (...options) => retry(() => credentials.choose(...options)) },
     prompt,
     tools: tools.specs,
     resolve: { tools: tools.registry, allowed: tools.allowed, digest },

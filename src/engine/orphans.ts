@@ -4,9 +4,9 @@ import type { Store } from '../ports/store.ts'
 type OrphansOptions = { workerId: WorkerId; running(): RunId[] }
 
 /**
- * Runs this worker holds and does not run: a claim whose commit went through although its answer was lost. No other worker
- * would ever take them, because this worker lives. One that is found twice in a row is handed back; if its claim was
- * only slow, the fence makes the late turn stop.
+ * Finds runs that this worker holds but does not run: the claim was committed but its reply was lost. Other workers
+ * never take them over because this worker is alive. A run found twice in a row is handed back; if its claim was only
+ * slow, the fence stops the late turn.
  */
 export function newOrphans(
   { runs }: Pick<Store, 'runs'>,

@@ -3,7 +3,7 @@ import type { Failure } from '../core/failure.ts'
 import type { Turn } from '../core/turn.ts'
 import type { RequestContent } from './attempt.ts'
 
-/** Compactions of one turn after which it goes on without more of them. */
+/** Maximum number of compactions in one turn. */
 const MAX_COMPACTIONS = 3
 /** Fewer messages than this are not worth a summary. */
 const MIN_MESSAGES = 3
@@ -11,8 +11,8 @@ const MIN_MESSAGES = 3
 type OverflowCheck = { canCompact: boolean; overflow?: Failure }
 
 /**
- * Whether the next request would overflow, seen before it is paid for: by what the provider counted for the last answer,
- * by an estimate where it has counted nothing. Only told where room can be made; otherwise the provider decides.
+ * Whether the next request would overflow the context window: by the provider's token count of the last answer, or by
+ * an estimate before there is one. Reported only if the context can be compacted; otherwise the provider decides.
  */
 export function checkOverflow(
   content: RequestContent,
@@ -25,11 +25,11 @@ export function checkOverflow(
   const tokens =
     turn.contextTokens === undefined ? estimateRequest(content) : turn.contextTokens + tokensSinceAnswer(content)
   if (tokens <= FILL_LIMIT * window) return { canCompact }
-  const detail = `about ${tokens} tokens would fill more than ${FILL_LIMIT * 100} % of a window of ${window}; nobody was asked`
+  const detail = `about ${tokens} tokens exceed ${FILL_LIMIT * 100} % of the context window of ${window}; no request was sent`
   return { canCompact, overflow: { kind: 'context-overflow', detail } }
 }
 
-/** What the provider has not counted yet: results and messages that came after the last answer. */
+/** Estimate of the results and messages after the last answer, which the provider has not counted yet. */
 function tokensSinceAnswer({ messages }: RequestContent): number {
   const last = messages.findLastIndex((body) => body.role === 'assistant')
   return messages.slice(last + 1).reduce((sum, body) => sum + estimateTokens(body), 0)

@@ -6,32 +6,32 @@ import type { Tool, ToolRegistry } from '../ports/tool.ts'
 
 type ResolveCallsOptions = {
   tools: ToolRegistry
-  /** Tools this agent has. */
+  /** Names of the agent's tools. */
   allowed: readonly string[]
   digest: Digest
   newCallId: () => string
-  /** Why a tool may not follow these calls of the same answer; absent where no rules hold. */
+  /** Why a tool may not follow these calls of the same answer; absent without tool rules. */
   constraint?(tool: string, before: readonly string[]): string | undefined
 }
 
 /**
- * Turns what the model wrote into calls that carry their own guard. What can never run (unknown tool, unreadable or
- * invalid arguments) is refused here, before anything of the answer starts, in words the model can use.
+ * Turns the model's raw calls into calls that carry their approval requirement. Calls that can never run (unknown tool,
+ * unreadable or invalid arguments) are refused here, before any call starts, with a text for the model.
  */
-export function resolveCalls(raw: readonly RawCall[], parts: ResolveCallsOptions): ToolCall[] {
+export function resolveCalls(raw: readonly RawCall[], options: ResolveCallsOptions): ToolCall[] {
   const taken = new Set<string>()
   const before: string[] = []
   return withoutEchoes(raw.filter(Boolean)).map((call) => {
-    // Some servers repeat or leave out ids; every call must have an outcome of its own.
-    const callId = call.callId && !taken.has(call.callId) ? call.callId : parts.newCallId()
+    // Some servers repeat or omit ids; every call needs its own outcome.
+    const callId = call.callId && !taken.has(call.callId) ? call.callId : options.newCallId()
     taken.add(callId)
-    const resolved = resolveCall({ ...call, callId }, { ...parts, before })
+    const resolved = resolveCall({ ...call, callId }, { ...options, before })
     if (!resolved.refusal) before.push(call.tool)
     return resolved
   })
 }
 
-/** Some servers open a call again, or send it twice: the same id, tool and arguments is the same call. */
+/** Some servers start a call twice or send it twice: the same id, tool and arguments is the same call. */
 function withoutEchoes(raw: readonly RawCall[]): RawCall[] {
   const isEcho = (one: RawCall, other: RawCall) =>
     one.callId !== '' &&
@@ -47,8 +47,8 @@ function withoutEchoes(raw: readonly RawCall[]): RawCall[] {
 export const callDigest = (digest: Digest, tool: string, input: Json): string =>
   digest(`${tool}\n${canonicalJson(input)}`)
 
-function resolveCall(raw: RawCall, parts: ResolveCallsOptions & { before: readonly string[] }): ToolCall {
-  const { tools, allowed, digest, constraint, before } = parts
+function resolveCall(raw: RawCall, options: ResolveCallsOptions & { before: readonly string[] }): ToolCall {
+  const { tools, allowed, digest, constraint, before } = options
   const input = parseInput(raw.json)
   const tool = allowed.includes(raw.tool) ? tools.find(raw.tool) : undefined
   const base = { callId: raw.callId, tool: raw.tool, input: input ?? {} }
@@ -58,7 +58,7 @@ function resolveCall(raw: RawCall, parts: ResolveCallsOptions & { before: readon
     return { ...base, ...inert, digest: '', refusal: refusal ?? 'This call cannot run.' }
   }
   const { effects } = tool
-  // Where the order matters there is one.
+  // With tool rules the order matters, so calls run sequentially.
   const parallel = tool.parallel && !constraint
   const because = tool.asksFor?.(base.input)
   const needsApproval = tool.needsApproval || because !== undefined
@@ -78,7 +78,7 @@ function callRefusal(
   return fault === undefined ? undefined : `Invalid arguments for ${raw.tool}: ${fault}`
 }
 
-/** No arguments at all is what models send for a tool without parameters. */
+/** Models send an empty text for a tool without parameters. */
 function parseInput(json: string): Json | undefined {
   if (json.trim() === '') return {}
   try {

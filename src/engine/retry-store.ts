@@ -5,8 +5,8 @@ const FIRST_PAUSE_MS = 50
 const MAX_PAUSE_MS = 2_000
 
 /**
- * Does the work again while the store says the fault may pass (full disk, lost connection): what a turn holds in memory
- * must not be lost because it could not be written at once. `isRetry` is true from the second try on.
+ * Retries the work with exponential backoff while the store reports a transient fault (full disk, lost connection), so
+ * that a turn in memory is not lost. `isRetry` is true from the second try on.
  */
 export async function retryWhileTransient<T>(
   work: (isRetry: boolean) => Promise<T>,
@@ -24,5 +24,5 @@ export async function retryWhileTransient<T>(
   }
 }
 
-/** The same with its clock and signal bound, for reads and writes of one turn. */
+/** `retryWhileTransient` with clock and signal bound, for one turn. */
 export type StoreRetry = <T>(work: () => Promise<T>) => Promise<T>

@@ -1,11 +1,11 @@
 import type { RunId } from '../core/id.ts'
 
-/** Who in this process waits for a run to settle or to wait for a person. Told by id; they read the rest themselves. */
+/** Notifies waiters in this process when a run settles or waits for approval. Waiters then read the store. */
 export type RunCompletions = {
   notify(runId: RunId): void
-  /** Something may have ended without us (another process): everybody looks. */
+  /** Another process may have ended runs: every waiter reads the store again. */
   notifyAll(): void
-  /** Resolves at the next announcement or abort. Subscribe before you read, or an ending falls between. */
+  /** Resolves at the next notification or abort. Call it before reading the store, or a completion may be missed. */
   next(runId: RunId, signal: AbortSignal): Promise<void>
 }
 

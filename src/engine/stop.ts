@@ -2,10 +2,10 @@ import type { Clock } from '../ports/clock.ts'
 import type { ToolStopReason } from '../ports/tool.ts'
 import { CLEANUP_REASON } from './execute-call.ts'
 
-/** `leaving`: this process gives the turn up (shutdown, lost lease); another worker goes on with it. */
+/** `leaving`: this process gives the turn up (shutdown, lost lease); another worker continues it. */
 export type StopCause = 'cancel' | 'time-limit' | 'fault' | 'leaving'
 
-/** What tools are told: a run that ends takes them along, a process that leaves does not. */
+/** The abort reason for tools: a run that ends cancels them, a process that shuts down does not. */
 const TOOL_STOP_REASON: Record<StopCause, ToolStopReason> = {
   cancel: 'cancelled',
   'time-limit': 'cancelled',
@@ -13,7 +13,7 @@ const TOOL_STOP_REASON: Record<StopCause, ToolStopReason> = {
   leaving: 'shutdown',
 }
 
-/** The two switches of a turn: the model stops at once, tools may be given time to finish. */
+/** Stops a turn: the model request at once, tools after an optional grace period. */
 export type Stop = {
   model: AbortSignal
   tools: AbortSignal
@@ -23,7 +23,7 @@ export type Stop = {
   cause(): StopCause | undefined
   abort(cause: StopCause): void
   leave(toolGraceMs: number): void
-  /** The end is near and needs nothing of the world: worth staying for. */
+  /** During shutdown: a cancel was accepted, so this process ends the run instead of leaving it. */
   stayForCancel(): void
   dispose(): void
 }
@@ -40,7 +40,7 @@ export function newStop({ clock }: { clock: Clock }): Stop {
   const abort = (why: StopCause) => {
     cause ??= why
     model.abort()
-    // Left first: what a tool says when it is stopped is then no longer waited for.
+    // `left` first: the turn then no longer waits for the result of a stopped tool.
     if (why === 'leaving') left.abort()
     tools.abort(TOOL_STOP_REASON[why])
   }

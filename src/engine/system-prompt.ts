@@ -8,7 +8,7 @@ type SystemPromptDeps = { store: Pick<Store, 'prompts'>; clock: Pick<Clock, 'now
 
 type ConversationRef = { organizationId: OrganizationId; conversationId: ConversationId }
 
-/** What this conversation's model is told first: the text that is kept, or one that is compiled now and then kept. */
+/** The system prompt of a conversation: the stored text, or one that is compiled now and stored. */
 export async function systemPrompt(conversation: ConversationRef, deps: SystemPromptDeps): Promise<string> {
   const opened = await deps.store.prompts.open(conversation.organizationId, conversation.conversationId)
   return opened ? promptFrom(opened.system, conversation, deps) : ''

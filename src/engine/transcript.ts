@@ -1,7 +1,7 @@
 import type { PositionedMessage } from '../core/compaction.ts'
 import { type MessageBody, textOf } from '../core/message.ts'
 
-/** What the model that goes on is told before the summary. */
+/** Text before the summary, for the model that continues. */
 export const PREFACE =
   'A summary of the earlier conversation follows, in place of its messages. It is for reference: what the latest message says counts more.'
 
@@ -10,12 +10,12 @@ Write in the past tense about what was done, and keep apart what is still to be 
 goal; what the person wants and does not want; what was done, with which tool and what came of it; where things stand; open questions; decisions and their reasons; names, files, numbers and identifiers that will be needed.
 Quote what must be exact. Do not answer the conversation, do not call tools, add nothing that is not in it.`
 
-/** A long result says most at its beginning and at its end. */
+/** Characters kept from the beginning and the end of a long text. */
 const HEAD = 4_000
 const TAIL = 1_500
 const MAX_CLIPPED = HEAD + TAIL
 
-/** The messages as text, one after the other, each clipped so that none crowds out the rest. */
+/** The messages as text, each clipped so that a long one does not crowd out the rest. */
 export function transcriptOf(messages: readonly PositionedMessage[]): string {
   return messages
     .map(({ body }) => transcriptEntry(body))

@@ -5,10 +5,10 @@ import type { EngineDeps } from './engine-deps.ts'
 import type { StoreRetry } from './retry-store.ts'
 import { promptFrom, systemPrompt } from './system-prompt.ts'
 
-/** The system prompt of a turn, in the words of its conversation and of its request. */
+/** The system prompt of a turn: that of its conversation, changed by the request. */
 export type TurnPrompt = {
   readonly text: string
-  /** Reads it again: a compaction compiles the prompt of its conversation from memory as it is now. */
+  /** Reads it again: after a compaction the prompt is compiled from current memory. */
   refresh(): Promise<void>
 }
 
@@ -17,16 +17,16 @@ type OpenPromptOptions = { run: Run; known: OpenedPrompt | undefined; settings: 
 export async function openPrompt(
   { run, known, settings: { system, addendum } }: OpenPromptOptions,
   deps: Pick<EngineDeps, 'store' | 'clock'>,
-  patient: StoreRetry,
+  retry: StoreRetry,
 ): Promise<TurnPrompt> {
   const whole = (prompt: string) => (addendum === undefined ? prompt : `${prompt}\n\n${addendum}`)
-  let text = whole(system ?? (known ? await patient(() => promptFrom(known.system, run, deps)) : ''))
+  let text = whole(system ?? (known ? await retry(() => promptFrom(known.system, run, deps)) : ''))
   return {
     get text() {
       return text
     },
     async refresh() {
-      text = whole(system ?? (await patient(() => systemPrompt(run, deps))))
+      text = whole(system ?? (await retry(() => systemPrompt(run, deps))))
     },
   }
 }

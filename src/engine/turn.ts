@@ -17,23 +17,23 @@ import { retryWhileTransient } from './retry-store.ts'
 import { newStop, type Stop } from './stop.ts'
 
 /**
- * `parked`: it ended or waits for a person. `left`: this process gave it up and another will go on. `broken`: a fault of
- * ours that could not even be recorded; it was reported, and is not retried in a loop.
+ * `parked`: it ended or waits for approval. `left`: this process gave it up and another worker continues. `broken`: an
+ * internal fault that could not be recorded; it is logged and not retried in a loop.
  */
 type TurnResult = 'parked' | 'lease-lost' | 'left' | 'broken'
 
-/** How the rest of the process reaches a turn that is running here. */
+/** Controls a turn that runs in this process. */
 export type TurnControl = {
-  /** Another process wrote to this run: look at the log now rather than at the next commit. */
+  /** Wake-up signal: another process may have written to this run, so read the log now. */
   notify(): void
-  /** Stop at once without an end. Tools get `toolGraceMs` to finish first. */
+  /** Stops without ending the run. Tools get `toolGraceMs` to finish first. */
   leave(toolGraceMs: number): void
   readonly seen: number
 }
 
 type RunningTurn = { control: TurnControl; result: Promise<TurnResult> }
 
-/** Starts the turn of a claimed run. The result never rejects: a fault of our own ends the run, visibly. */
+/** Starts the turn of a claimed run. The result never rejects: an internal fault ends the run with an error. */
 export function startTurn(claim: Claim, deps: EngineDeps): RunningTurn {
   const stop = newStop(deps)
   const shared: { journal?: Journal } = {}
@@ -75,7 +75,7 @@ async function runTurn(
   }
 }
 
-/** The last resort for a bug outside the loop: the run ends `error / internal_error`, it is never left running. */
+/** For a fault outside the loop: ends the run with `error / internal_error`, so that it is never left running. */
 async function endWithFault(run: Run, fault: unknown, { store, clock, report }: EngineDeps): Promise<TurnResult> {
   try {
     for (let round = 0; ; round++) {
@@ -88,7 +88,7 @@ async function endWithFault(run: Run, fault: unknown, { store, clock, report }: 
       const result = await store.events.append({ ...append, writer: { type: 'holder', fence: run.fence } })
       if (result.type === 'refused') return 'lease-lost'
       if (result.intentsKept) return 'parked'
-      // Another writer came between reading and writing: the end is decided again with its events.
+      // Another writer appended between read and write: decide the end again with its events.
     }
   } catch (second) {
     report(second, `ending ${run.id} after a fault`)
@@ -98,7 +98,7 @@ async function endWithFault(run: Run, fault: unknown, { store, clock, report }: 
 
 type DriveOptions = { claim: Claim; stop: Stop; deps: EngineDeps }
 
-/** The one loop. Yielding is committing: nothing after a `yield` runs until its events are durable. */
+/** The turn loop. Yielding is committing: nothing after a `yield` runs until its events are durable. */
 async function drive(opened: OpenedTurn, { claim, stop, deps }: DriveOptions): Promise<void> {
   const { run, journal } = opened
   const turn: PerformContext = { opened, stop, deps, inFlight: new Map() }
@@ -109,7 +109,7 @@ async function drive(opened: OpenedTurn, { claim, stop, deps }: DriveOptions): P
       if (journal.turn.cancel) stop.abort(journal.turn.cancel.cause === 'time-limit' ? 'time-limit' : 'cancel')
       const action = nextAction(journal.turn, run.fence)
       if (action.type === 'park') return
-      // What has started is still awaited (until the grace is over); nothing new begins.
+      // During shutdown running tools are awaited until the grace period is over; nothing new starts.
       if (stop.cause() === 'leaving' && (action.type !== 'run-tools' || stop.left.aborted)) {
         if (!(await endIfCancelled(journal, stop))) return
         continue
@@ -128,7 +128,7 @@ async function drive(opened: OpenedTurn, { claim, stop, deps }: DriveOptions): P
   }
 }
 
-/** A write that another one overtook is an error for the model, which looks and decides again. */
+/** A tool write based on stale data becomes an error result, so that the model reads and decides again. */
 async function commit(journal: Journal, batch: Batch): Promise<void> {
   try {
     await journal.commit(batch)
@@ -143,7 +143,7 @@ async function commit(journal: Journal, batch: Batch): Promise<void> {
   }
 }
 
-/** A cancel that was accepted before this process began to leave is carried out by it, not left to the next one. */
+/** A cancel that was accepted before the shutdown began is completed by this process. */
 async function endIfCancelled(journal: Journal, stop: Stop): Promise<boolean> {
   if (stop.left.aborted) return false
   await journal.commit({ facts: [] })
@@ -159,7 +159,7 @@ async function* perform(action: Action, { opened, stop, deps, inFlight }: Perfor
   switch (action.type) {
     case 'call-model': {
       const facts = await callModel(action.notBefore, journal, opened.caller)
-      // Stopped without a trace: an empty commit brings the news that stopped it.
+      // Stopped without facts: an empty commit reads the event that stopped it.
       if (facts.length > 0 || stop.cause() !== 'leaving') yield { facts }
       return
     }
@@ -173,7 +173,7 @@ async function* perform(action: Action, { opened, stop, deps, inFlight }: Perfor
       await opened.caller.prompt.refresh()
       return
     case 'reset':
-      // Before the commit: should this process die in between, the next worker does it again.
+      // Before the commit: if this process dies in between, the next worker does it again.
       await deps.endProcesses(run.conversationId)
       yield resetContext(
         await opened.messages.context(run.conversationId),
@@ -185,7 +185,7 @@ async function* perform(action: Action, { opened, stop, deps, inFlight }: Perfor
       for (const call of action.calls)
         if (!inFlight.has(call.callId)) inFlight.set(call.callId, executeCall(call, callContextOf(opened)))
       const ended = await Promise.race([...inFlight.values(), stop.whenLeft])
-      // This process leaves: the next worker decides by the tool's declared effects.
+      // Shutdown: the next worker decides by the tool's declared effects.
       if (ended === 'left') return
       inFlight.delete(ended.outcome.callId)
       yield { facts: [{ type: 'tool-ended', v: 1, ...ended }] }
@@ -193,7 +193,7 @@ async function* perform(action: Action, { opened, stop, deps, inFlight }: Perfor
     }
     case 'verify-call': {
       const verified = await Promise.race([verifyCall(action.call, callContextOf(opened)), stop.whenLeft])
-      // This process leaves before the tool could tell: the next worker asks again.
+      // Shutdown before the verification finished: the next worker verifies again.
       if (verified === 'left') return
       const { callId } = action.call
       switch (verified.type) {
@@ -207,14 +207,14 @@ async function* perform(action: Action, { opened, stop, deps, inFlight }: Perfor
           yield { facts: [{ type: 'tool-ended', v: 1, outcome: settle(callId, 'lost') }] }
           return
         case 'not-done':
-          // An intent: a cancel that came while the tool was asked must not be followed by a start.
+          // An intent: a cancel during the verification must not be followed by a start.
           yield { facts: [], intents: [{ type: 'tool-started', v: 1, callId, fence: run.fence }] }
           return
       }
       return
     }
     case 'record':
-      // What state alone decides is added by the commit itself.
+      // The journal adds these events to the commit.
       yield { facts: [] }
       return
     case 'park':
@@ -227,7 +227,7 @@ const callContextOf = ({ callContext, journal }: OpenedTurn): CallContext => ({
   answerId: journal.turn.step!.answerId,
 })
 
-/** An abort only makes it sooner: the truth is the cancel-requested event, and that is what is looked for. */
+/** Stops the turn early if the log has a cancel. The event decides; the abort only makes it faster. */
 async function lookForCancel(
   run: Run,
   journal: Journal | undefined,
@@ -238,8 +238,8 @@ async function lookForCancel(
     const cancel = news.find(({ event }) => event.type === 'cancel-requested')?.event
     if (cancel?.type === 'cancel-requested') stop.abort(cancel.cause === 'time-limit' ? 'time-limit' : 'cancel')
   } catch (fault) {
-    // The next commit brings the same news; only the hurry is lost.
-    deps.report(fault, `nudge of ${run.id}`)
+    // The next commit reads the same event; the cancel is only slower.
+    deps.report(fault, `checking ${run.id} for a cancel`)
   }
 }
 
@@ -269,7 +269,7 @@ async function enforceTimeLimit(
   stop.abort('time-limit')
 }
 
-/** How long the run has been worked on before this claim. The time between a death and its takeover does not count. */
+/** Working time of the run before this claim. The time between a worker's death and the takeover does not count. */
 function timeSpent(events: Claim['events']): number {
   let spent = 0
   for (const [index, { at, event }] of events.entries())

@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { CommitListener, CommitListeners } from '../ports/commit-listeners.ts'
 import type { Claim, Store } from '../ports/store.ts'
 
-/** Wraps the store: its listeners are told each event once it is durable. */
+/** Wraps the store: listeners receive each event once it is durable. */
 export function withCommitListeners(
   store: Store,
   clock: Pick<Clock, 'now'>,
@@ -45,6 +45,6 @@ export function withCommitListeners(
   }
 }
 
-/** The death of a worker is in the log; one that stopped cleanly gave its lease back without an event. */
+/** A dead worker leaves a `worker-lost` event; a worker that shut down handed its lease back without an event. */
 const takeoverReason = ({ events }: Claim) =>
   events.at(-1)?.event.type === 'worker-lost' ? 'worker-lost' : 'handed-back'

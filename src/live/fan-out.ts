@@ -1,34 +1,34 @@
 import type { NumberedChunk } from '../core/chunk.ts'
 import type { RunId } from '../core/id.ts'
 
-/** Chunks a reader may be behind before it is dropped; it can resume after the last number it saw. */
+/** Chunks a subscriber may be behind before it is dropped; it can resume after the last number it saw. */
 export const MAX_READER_BACKLOG = 2_000
 
 export type Reader = {
   take(): NumberedChunk[]
-  /** Everything up to this number was taken, from here or from the store. */
+  /** The subscriber has every chunk up to this number, from here or from the store. */
   advance(number: number): void
-  /** The store has more than this reader was handed; asking takes the word back. */
+  /** True once if the store is ahead of this reader; reading clears the flag. */
   consumeStale(): boolean
   isBehind(): boolean
-  /** Resolves when there is something to take or to look for, or at once if there is. */
+  /** Resolves when chunks are queued, the store is ahead or the reader is dropped; at once if so already. */
   ready(signal: AbortSignal): Promise<void>
   close(): void
 }
 
 export type FanOut = {
-  /** This run; without one, any. */
+  /** Whether this run, or any run, has subscribers. */
   isWatched(runId?: RunId): boolean
   watched(): Iterable<RunId>
   publish(runId: RunId, chunks: readonly NumberedChunk[]): void
-  /** Another process may have written: whoever has seen less than this looks into the store. True: somebody had. */
+  /** The store has chunks up to `last`: subscribers that have fewer read the store. True if there is one. */
   noteHead(runId: RunId, last: number): boolean
   subscribe(runId: RunId): Reader
 }
 
 type Receiver = { receive(chunks: readonly NumberedChunk[]): void; noteHead(last: number): boolean }
 
-/** In this process only; a reader elsewhere reads the store. A slow reader costs at most its bound, and nobody else. */
+/** Fan-out inside this process; subscribers in other processes read the store. A slow one does not slow down others. */
 export function newFanOut(): FanOut {
   const readers = new Map<RunId, Set<Receiver>>()
   return {
@@ -56,11 +56,11 @@ export function newFanOut(): FanOut {
 
 function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
   let queue: NumberedChunk[] = []
-  let reached = 0
+  let position = 0
   let isBehind = false
   let isStale = false
   let wake: (() => void) | undefined
-  // Heeded once and not with every wait: there is one for each chunk.
+  // The abort listener is added once and not with every wait: there is one wait for each chunk.
   let listenedSignal: AbortSignal | undefined
   const onAbort = () => wake?.()
   const receiver: Receiver = {
@@ -73,8 +73,8 @@ function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
       wake?.()
     },
     noteHead(last) {
-      // What waits in the queue comes anyway; a gap before it is found by whoever takes it.
-      if (last <= reached || queue.length > 0) return false
+      // Queued chunks are delivered anyway; the reader detects a gap before them.
+      if (last <= position || queue.length > 0) return false
       isStale = true
       wake?.()
       return true
@@ -87,12 +87,12 @@ function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
       return taken
     },
     advance(number) {
-      reached = number
+      position = number
     },
     consumeStale() {
-      const word = isStale
+      const wasStale = isStale
       isStale = false
-      return word
+      return wasStale
     },
     isBehind: () => isBehind,
     ready: (signal) =>

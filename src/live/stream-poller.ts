@@ -5,28 +5,28 @@ import { StorageError } from '../ports/storage-error.ts'
 import type { FanOut } from './fan-out.ts'
 
 const TICK_MS = 100
-/** In ticks. A stream another process writes is looked at often while it moves, one of ours only to be sure. */
+/** Poll intervals in ticks: a stream that another process writes, while it moves; a quiet one; one written here. */
 const MOVING_TICKS = 1
 const QUIET_TICKS = 4
 const LOCAL_TICKS = 20
 
 export type StreamPoller = {
-  /** Somebody watches: there is something to look for. */
+  /** Starts polling; it stops by itself when no stream has subscribers. */
   start(): void
-  /** This process wrote the stream, and its readers have it. */
+  /** This process wrote the stream and its subscribers have the chunks: it is polled rarely. */
   markLocal(runId: RunId): void
 }
 
 type PollPlan = { wait: number; due: number; last: number }
 
-/** Looks for what other processes wrote, once for all who watch a run: thousands of idle watchers cost next to nothing. */
-export function newStreamPoller(parts: {
+/** Polls for chunks of other processes, once per run for all its subscribers: idle subscribers cost almost nothing. */
+export function newStreamPoller(options: {
   fanOut: FanOut
   chunks: Pick<ChunkStore, 'head'>
   clock: Clock
   report(fault: unknown, where: string): void
 }): StreamPoller {
-  const { fanOut, chunks, clock, report } = parts
+  const { fanOut, chunks, clock, report } = options
   const plans = new Map<RunId, PollPlan>()
   let tick = 0
   let stop: (() => void) | undefined
@@ -39,7 +39,7 @@ export function newStreamPoller(parts: {
       const plan = plans.get(runId) ?? { wait: MOVING_TICKS, due: tick, last: 0 }
       plans.set(runId, plan)
       if (plan.due > tick) continue
-      // A stream that is not there may have been lost with its database: whoever reads it finds out.
+      // A missing stream may have been lost with its database; subscribers detect that when they read.
       const last = (await chunks.head(runId))?.last ?? Number.POSITIVE_INFINITY
       if (last === plan.last) plan.wait = plan.wait === LOCAL_TICKS ? LOCAL_TICKS : Math.min(plan.wait * 2, QUIET_TICKS)
       else if (plan.wait !== LOCAL_TICKS) plan.wait = MOVING_TICKS
@@ -57,7 +57,7 @@ export function newStreamPoller(parts: {
     isPolling = true
     poll()
       .catch((fault) => {
-        if (!(fault instanceof StorageError) || !fault.isTransient) report(fault, 'looking for chunks of others')
+        if (!(fault instanceof StorageError) || !fault.isTransient) report(fault, 'polling streams of other processes')
       })
       .finally(() => {
         isPolling = false

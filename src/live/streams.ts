@@ -10,23 +10,23 @@ import { newFanOut } from './fan-out.ts'
 import { newStreamPoller } from './stream-poller.ts'
 import { watchStream } from './watch-stream.ts'
 
-/** While nobody watches, chunks may gather this long before they are written: nobody has seen them yet. */
+/** Chunks of a stream without subscribers are buffered this long before they are written. */
 const UNWATCHED_DELAY_MS = 250
 const RETRY_MS = 250
 const TAIL_PAGE = 500
-/** A watched piece is written by itself if none was so shortly before: what comes in bursts shares a write. */
+/** A watched delta is written alone unless another one was written within this time: bursts share a write. */
 const BURST_MS = 1
-/** Streams removed in one write: so many take milliseconds, months of them would take the lease. */
+/** Streams removed in one write: takes milliseconds. Removing months of streams at once would block the heartbeat. */
 const PRUNE_SLICE = 50
 const PRUNE_PAUSE_MS = 20
 
 type StreamWriter = RunStreamOptions & {
   runId: RunId
-  /** The last number the store gave out, and the last it will have given out when all that was written is kept. */
+  /** The last number the store assigned, and the last it will assign once all written chunks are stored. */
   last: number
   written: number
   floor: number
-  /** Whether the store has its head. Only a stream that nobody can have written before may begin without one. */
+  /** Whether the store has the head of the stream. Only a stream without a former writer starts without one. */
   isBegun: boolean
   state: 'open' | 'ended' | 'fenced'
 }
@@ -34,7 +34,7 @@ type PendingChunks = {
   writer: StreamWriter
   chunks: { event: number; body: string; chunk: Chunk }[]
   ended: boolean
-  /** Somebody waits for it: a watcher, a turn that settles, or its time has come. */
+  /** To be written now: a subscriber or a settling turn waits for it, or its delay is over. */
   isDue: boolean
 }
 
@@ -42,18 +42,18 @@ type StreamsOptions = {
   chunks: ChunkStore
   clock: Clock
   report(fault: unknown, where: string): void
-  /** How long a stream can be read after its end; for ever if nothing is said. */
+  /** How long a stream can be read after its end; absent: forever. */
   keptMs?: number
 }
 
 /**
- * The chunk log and its fan-out. A chunk is kept before any watcher sees it; all streams share one write. Nothing here
- * outlives a run except what is in the store.
+ * The chunk log and its fan-out. A chunk is stored before any subscriber sees it; all streams share one write. No state
+ * outlives a run except in the store.
  */
 export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INFINITY }: StreamsOptions): Streams {
   const fanOut = newFanOut()
   const poller = newStreamPoller({ fanOut, chunks, clock, report })
-  // By writer and not by run: two who finish the same stream at once must not share an append.
+  // By writer and not by run: two writers that finish the same stream at once must not share an append.
   const pending = new Map<StreamWriter, PendingChunks>()
   let flushing: Promise<void> | undefined
   let nextFlush: Promise<void> | undefined
@@ -76,7 +76,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     flushInTime(gathered)
   }
 
-  /** A person reads along: a lone piece goes to the store and to them without waiting for company. */
+  /** For a watched stream: writes a single delta synchronously and publishes it without waiting for a shared write. */
   function writeAtOnce(writer: StreamWriter, written: readonly Chunk[]): boolean {
     const { runId, fence, last, floor, bound } = writer
     const now = clock.monotonic()
@@ -87,7 +87,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     try {
       if (!chunks.appendSync({ runId, fence, last, chunks: pieces })) return false
     } catch (fault) {
-      // The usual way will meet it too, and can wait until it passes.
+      // The buffered path meets the same fault and can retry.
       if (fault instanceof StorageError) return false
       throw fault
     }
@@ -131,18 +131,18 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     return flushDue()
   }
 
-  /** Nobody awaits this one; a turn that cares meets the same fault in `settle`. */
+  /** Not awaited; a turn that waits for its chunks meets the same fault in `settle`. */
   function flushSoon() {
     flushDue().catch((fault) => report(fault, 'chunk log'))
   }
 
-  /** One write at a time; what arrives meanwhile shares the next one, and so do all who ask in the same tick. */
+  /** One write at a time; chunks that arrive meanwhile, or in the same tick, share the next one. */
   function flushDue(): Promise<void> {
     nextFlush ??= (async () => {
       await new Promise<void>((resolve) => clock.soon(resolve))
       while (flushing) await flushing
       nextFlush = undefined
-      // What nobody waits for goes on gathering: one row for a long text costs less than ten for its pieces.
+      // Other chunks stay buffered: one row for a long text costs less than ten for its parts.
       const batch = [...pending.values()].filter((gathered) => gathered.isDue)
       if (batch.length === 0) return
       for (const { writer } of batch) pending.delete(writer)
@@ -203,7 +203,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
 
   async function open(runId: RunId, options: RunStreamOptions): Promise<RunStream | 'fenced'> {
     const { fence, former = fence > 1 ? 'possible' : 'none' } = options
-    // What the former writer left is not to be read before it is written, should it have been one of ours.
+    // The former writer may be in this process: its buffered chunks must be written before the head is read.
     if (former === 'possible' && isPending(runId)) await untilAborted(flushAll(), options.signal)
     const head = former === 'none' ? EMPTY_HEAD : await chunks.open(runId, fence, former)
     if (head === 'fenced') return 'fenced'
@@ -212,7 +212,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     const floor = mayHaveLost ? options.bound : 0
     const isBegun = head !== EMPTY_HEAD
     const writer: StreamWriter = { ...options, runId, last, written: Math.max(last, floor), floor, isBegun, state }
-    // Its head shares a write with whatever else there is, soon enough for a reader in another process.
+    // The head shares the next write, soon enough for a subscriber in another process.
     if (!isBegun) flushInTime(gather(writer))
     const partial = last > 0 && !ended ? await partialText(chunks, runId, last) : undefined
     const found: FoundStream = {
@@ -244,9 +244,9 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
   return {
     open,
     watch(runId, options) {
-      // What gathered while nobody watched is due now.
+      // Chunks buffered while there was no subscriber are due now.
       flushAll().catch((fault) => report(fault, 'chunk log'))
-      return watchStream(runId, { ...options, chunks, clock, fanOut, lookout: poller })
+      return watchStream(runId, { ...options, chunks, clock, fanOut, poller })
     },
     unended: async (limit) => (await chunks.unended(limit)).filter((runId) => !isPending(runId)),
     async flush() {
@@ -266,7 +266,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
       for (let slice = PRUNE_SLICE; slice === PRUNE_SLICE && !isClosing; ) {
         slice = await chunks.prune(endedBefore, PRUNE_SLICE)
         pruned += slice
-        // In between, whoever waits to write has its turn.
+        // The pause lets other writers in.
         await clock.sleep(PRUNE_PAUSE_MS)
       }
       return pruned
@@ -274,19 +274,19 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
   }
 }
 
-/** What the store would say of a stream that nobody can have written. */
+/** The head of a stream that cannot have been written before. */
 const EMPTY_HEAD: StreamHead = { last: 0, lastEvent: 0, ended: false, mayHaveLost: false }
 
 const isDeltaChunk = ({ message_type }: Chunk): boolean =>
   message_type === 'assistant_message' || message_type === 'reasoning_message'
 
-/** A turn has a hundred deltas and a handful of anything else: theirs is put together by hand, for a third of the cost. */
+/** A turn has about a hundred deltas and few other chunks: deltas are encoded by hand, for a third of the cost. */
 function encodeChunk(chunk: Chunk): string {
   if (chunk.message_type !== 'assistant_message') return JSON.stringify(chunk)
   return `{"message_type":"assistant_message","id":"${chunk.id}","content":${JSON.stringify(chunk.content)}}`
 }
 
-/** Text that renders no event was being streamed when its writer stopped: the deltas at the end, of one message. */
+/** The partial text at the end of a stream: deltas of one message that belong to no event yet. */
 async function partialText(chunks: ChunkStore, runId: RunId, last: number): Promise<FoundStream['partial']> {
   let found: FoundStream['partial']
   for (let before = last; before > 0; before -= TAIL_PAGE) {

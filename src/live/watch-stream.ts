@@ -7,23 +7,23 @@ import type { FanOut, Reader } from './fan-out.ts'
 import type { StreamPoller } from './stream-poller.ts'
 
 const PAGE = 500
-/** How often a stream that is not there yet is looked for, and how often before the reader is told. */
+/** Interval and maximum number of checks for a stream that does not exist yet. */
 const MISSING_MS = 100
 const MAX_MISSING_CHECKS = 10
 
-type WatchStreamDeps = StreamWatchOptions & { chunks: ChunkStore; clock: Clock; fanOut: FanOut; lookout: StreamPoller }
+type WatchStreamDeps = StreamWatchOptions & { chunks: ChunkStore; clock: Clock; fanOut: FanOut; poller: StreamPoller }
 
 export async function* watchStream(
   runId: RunId,
-  { after, signal, whenMissing, chunks, clock, fanOut, lookout }: WatchStreamDeps,
+  { after, signal, whenMissing, chunks, clock, fanOut, poller }: WatchStreamDeps,
 ): AsyncGenerator<NumberedChunk, WatchEnd> {
-  // Subscribe before replaying: a chunk kept in between must not be missed.
+  // Subscribe before replaying: a chunk stored in between must not be missed.
   const reader = fanOut.subscribe(runId)
   reader.advance(after)
-  lookout.start()
+  poller.start()
   let last = after
   let missing = 0
-  // Live chunks are enough only once all that was kept before them has been told.
+  // Live chunks are enough only after all stored chunks before them have been replayed.
   let isJoined = false
   try {
     while (!signal.aborted) {
@@ -42,7 +42,7 @@ export async function* watchStream(
         await reader.ready(signal)
         continue
       }
-      // Asked for what comes after the end: nothing does.
+      // The reader has everything and the stream has ended.
       const head = await chunks.head(runId)
       if (head?.ended && head.last <= last) return 'done'
       missing = head ? 0 : missing + 1
@@ -51,7 +51,7 @@ export async function* watchStream(
         await whenMissing()
         missing = 0
       } else if (!head) await readyOrTimeout(reader, clock, signal)
-      // What was written between the replay and this look is not told by anybody else.
+      // Chunks written between the replay and this check arrive only by another replay.
       else isJoined = head.last <= last
     }
     return 'stopped'

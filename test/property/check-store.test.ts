@@ -10,14 +10,14 @@ import { success } from '../../src/tools/define-tool.ts'
 import { type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
-// What `holdfast doctor` relies on: nothing wrong in a sound store, and what is wrong is found.
+// `holdfast doctor` relies on this: a sound store has no violation, and damage is found.
 
 const bash = () => tool('bash', () => success('ran'), { needsApproval: true })
 const asking = scriptOf({ calls: [{ tool: 'bash', input: {}, callId: 'c1' }] }, { text: 'done' })
 
-/** Another program that does what nobody should. */
-function tamper(house: HomeFixture, statement: string): void {
-  const database = new DatabaseSync(join(house.home, 'holdfast.db'))
+/** Another program changes the database directly. */
+function tamper(fixture: HomeFixture, statement: string): void {
+  const database = new DatabaseSync(join(fixture.home, 'holdfast.db'))
   try {
     database.exec(statement)
   } finally {
@@ -26,56 +26,56 @@ function tamper(house: HomeFixture, statement: string): void {
 }
 
 test('a store with finished, approved, waiting and cancelled runs is sound', async (context) => {
-  const house = await openHomeFixture(context, { tools: [bash()], script: asking })
-  const first = await house.ask('one')
-  await house.wait(
-    await answerApproval({ runId: first.id, verdicts: [{ callId: 'c1', verdict: 'approve' }] }, house.context),
+  const fixture = await openHomeFixture(context, { tools: [bash()], script: asking })
+  const first = await fixture.ask('one')
+  await fixture.wait(
+    await answerApproval({ runId: first.id, verdicts: [{ callId: 'c1', verdict: 'approve' }] }, fixture.context),
   )
-  const second = await house.ask('two')
-  await cancelRun(second.id, house.context)
-  await house.ask('three')
-  const report = await checkStore(house.context)
+  const second = await fixture.ask('two')
+  await cancelRun(second.id, fixture.context)
+  await fixture.ask('three')
+  const report = await checkStore(fixture.context)
   assert.deepEqual(report.violations, [])
   assert.deepEqual(report.notices, [])
   assert.equal(report.runs, 4)
   assert.equal(report.conversations, 1)
-  assert.equal(report.messages, (await house.messages()).length)
+  assert.equal(report.messages, (await fixture.messages()).length)
 })
 
-test('a run that goes on while it is checked is no finding', async (context) => {
+test('a run that continues while it is checked is not a violation', async (context) => {
   const mayEnd = gate()
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [tool('slow', () => mayEnd.promise.then(() => success('ran')))],
     script: scriptOf({ calls: [{ tool: 'slow', input: {}, callId: 'c1' }] }, { text: 'done' }),
   })
-  const runId = await house.send('go')
-  const report = await checkStore(house.context)
+  const runId = await fixture.send('go')
+  const report = await checkStore(fixture.context)
   mayEnd.open()
-  await house.wait(runId)
+  await fixture.wait(runId)
   assert.deepEqual(report.violations, [])
 })
 
-test('a message that was changed behind our back is found, and named', async (context) => {
-  const house = await openHomeFixture(context, { script: scriptOf({ text: 'well' }) })
-  const run = await house.ask('hi')
-  tamper(house, `update messages set body = replace(body, 'well', 'ill') where role = 'assistant'`)
-  const [violation, ...others] = (await checkStore(house.context)).violations
+test('a message changed by another program is found and named', async (context) => {
+  const fixture = await openHomeFixture(context, { script: scriptOf({ text: 'well' }) })
+  const run = await fixture.ask('hi')
+  tamper(fixture, `update messages set body = replace(body, 'well', 'ill') where role = 'assistant'`)
+  const [violation, ...others] = (await checkStore(fixture.context)).violations
   assert.equal(violation?.invariant, 'I5')
   assert.equal(violation?.where, run.id)
   assert.deepEqual(others, [])
 })
 
-test('a message that vanished is found in its run and in its conversation', async (context) => {
-  const house = await openHomeFixture(context, { script: scriptOf({ text: 'well' }) })
-  await house.ask('hi')
-  tamper(house, `delete from messages where role = 'user'`)
-  const found = (await checkStore(house.context)).violations.map((violation) => violation.invariant)
+test('a deleted message is reported for its run and its conversation', async (context) => {
+  const fixture = await openHomeFixture(context, { script: scriptOf({ text: 'well' }) })
+  await fixture.ask('hi')
+  tamper(fixture, `delete from messages where role = 'user'`)
+  const found = (await checkStore(fixture.context)).violations.map((violation) => violation.invariant)
   assert.deepEqual([...new Set(found)].sort(), ['I5', 'I6', 'I7'])
 })
 
-test('a run whose worker is gone is a notice when nobody is there to take it over', async (context) => {
+test('a run whose worker is gone is a notice if no process can take it over', async (context) => {
   const started = gate()
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [
       tool('slow', () => {
         started.open()
@@ -84,11 +84,11 @@ test('a run whose worker is gone is a notice when nobody is there to take it ove
     ],
     script: scriptOf({ calls: [{ tool: 'slow', input: {}, callId: 'c1' }] }, { text: 'done' }),
   })
-  const runId = await house.send('go')
+  const runId = await fixture.send('go')
   await started.promise
-  const { snapshot } = house.context
-  const nobody = { ...snapshot, liveWorkers: async () => new Set<string>() }
-  const report = await checkStore({ ...house.context, snapshot: nobody })
+  const { snapshot } = fixture.context
+  const noWorkers = { ...snapshot, liveWorkers: async () => new Set<string>() }
+  const report = await checkStore({ ...fixture.context, snapshot: noWorkers })
   assert.deepEqual(report.violations, [])
   assert.deepEqual(
     report.notices.map(({ where }) => where),

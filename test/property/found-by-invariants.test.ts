@@ -11,9 +11,9 @@ import { success } from '../../src/tools/define-tool.ts'
 import { openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
-// Each of these was found by an invariant; each is one promise that was broken once.
+// Regression tests of faults that an invariant found.
 
-test('a cancel that comes while a lost call is being verified is not followed by a start', async (context) => {
+test('after a cancel while a lost call is verified the call is not started', async (context) => {
   const isVerifying = gate()
   const mayTell = gate()
   const started = gate()
@@ -32,55 +32,55 @@ test('a cancel that comes while a lost call is being verified is not followed by
       },
     },
   )
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [pay],
     script: scriptOf({ calls: [{ tool: 'pay', input: {}, callId: 'c1' }] }, { text: 'done' }),
   })
-  const runId = await house.send('pay')
+  const runId = await fixture.send('pay')
   await started.promise
-  await house.restart()
+  await fixture.restart()
   await isVerifying.promise
-  await cancelRun(runId, house.context)
+  await cancelRun(runId, fixture.context)
   mayTell.open()
-  assert.equal((await house.wait(runId)).status, 'cancelled')
-  const types = (await house.events(runId)).map((event) => event.type)
+  assert.equal((await fixture.wait(runId)).status, 'cancelled')
+  const types = (await fixture.events(runId)).map((event) => event.type)
   assert.deepEqual(
     types.slice(types.indexOf('cancel-requested')).filter((type) => type === 'tool-started'),
     [],
   )
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('a message steered in before an approval is asked is read after it, and the results stay with their calls', async (context) => {
-  const house = await openHomeFixture(context, {
+test('a message steered in before an approval request is read after it, and the results stay with their calls', async (context) => {
+  const fixture = await openHomeFixture(context, {
     tools: [tool('bash', () => success('ran'), { needsApproval: true })],
     script: scriptOf(
       { text: 'let me look', calls: [{ tool: 'bash', input: {}, callId: 'c1' }], pace: { chunkSize: 1, delayMs: 20 } },
       { text: 'done' },
     ),
   })
-  const runId = await house.send('go')
-  while (house.requests.length === 0) await house.context.deps.clock.sleep(5)
-  await house.send('and hurry', { policy: 'steer' })
-  assert.equal((await house.wait(runId)).waiting, true)
-  const next = await answerApproval({ runId, verdicts: [{ callId: 'c1', verdict: 'approve' }] }, house.context)
-  await house.wait(next)
-  assert.deepEqual((await checkStore(house.context)).violations, [])
-  const roles = (await house.messages()).map(({ body }) => body.role)
+  const runId = await fixture.send('go')
+  while (fixture.requests.length === 0) await fixture.context.deps.clock.sleep(5)
+  await fixture.send('and hurry', { policy: 'steer' })
+  assert.equal((await fixture.wait(runId)).waiting, true)
+  const next = await answerApproval({ runId, verdicts: [{ callId: 'c1', verdict: 'approve' }] }, fixture.context)
+  await fixture.wait(next)
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
+  const roles = (await fixture.messages()).map(({ body }) => body.role)
   assert.deepEqual(roles, ['user', 'assistant', 'approval', 'tool', 'user', 'assistant'])
 })
 
-test('thoughts that were seen before a cancel and are not kept are taken back', async (context) => {
-  const house = await openHomeFixture(context, {
+test('streamed reasoning that is not kept after a cancel is reset', async (context) => {
+  const fixture = await openHomeFixture(context, {
     script: scriptOf({ reasoning: 'let me think about this for a while', stall: true, after: 1 }),
   })
-  const runId = await house.send('think')
-  const { streams } = house.context.deps
+  const runId = await fixture.send('think')
+  const { streams } = fixture.context.deps
   for await (const { chunk } of streams.watch(runId, { after: 0, signal: AbortSignal.timeout(5_000) }))
     if (chunk.message_type === 'reasoning_message') break
-  await cancelRun(runId, house.context)
-  await house.wait(runId)
-  const types = (await house.chunks(runId)).map((chunk) => chunk.message_type)
+  await cancelRun(runId, fixture.context)
+  await fixture.wait(runId)
+  const types = (await fixture.chunks(runId)).map((chunk) => chunk.message_type)
   assert.deepEqual(types, ['reasoning_message', 'message_reset', 'stop_reason', 'done'])
 })
 
@@ -107,7 +107,7 @@ test('a stream whose beginning was lost begins again with a reset', () => {
   assert.equal(written[0]?.message_type, 'message_reset')
 })
 
-test('text left by a dead worker is taken back although an answer before it was told whole', () => {
+test('partial text of a dead worker is reset although an earlier answer was streamed whole', () => {
   const settings = {
     targets: ['a/1' as const],
     maxSteps: 9,
@@ -118,7 +118,7 @@ test('text left by a dead worker is taken back although an answer before it was 
   }
   const usage = { promptTokens: 0, completionTokens: 0 }
   const ids = { stepId: 'step-1', answerId: 'message-1', resultsId: 'message-2' } as const
-  const place = { target: 0, inputsRead: 1, streamedTo: 1 }
+  const position = { target: 0, inputsRead: 1, streamedTo: 1 }
   const steered = [{ messageId: 'message-9' as const, role: 'user' as const, content: [] }]
   const log: LoggedEvent['event'][] = [
     { type: 'input-accepted', v: 1, inputs: steered, settings },
@@ -131,7 +131,7 @@ test('text left by a dead worker is taken back although an answer before it was 
       finish: 'stop',
       usage,
       ...ids,
-      ...place,
+      ...position,
     },
     { type: 'worker-lost', v: 1, fence: 1 },
   ]

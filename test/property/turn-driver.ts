@@ -11,12 +11,12 @@ import { settle, type ToolCall } from '../../src/core/tool-call.ts'
 import { type Action, apply, foldTurn, nextAction, type Turn } from '../../src/core/turn.ts'
 import { decideCommit } from '../../src/engine/journal.ts'
 
-/** What the world will do, in the order it is asked. A world that has nothing left to say says the harmless thing. */
+/** What models, tools and people do, in order. When a list is used up, harmless defaults follow. */
 export type Script = {
   settings: RunSettings
   model: readonly ModelMove[]
   tools: readonly ToolMove[]
-  /** What happens around each commit, the first one first. */
+  /** What happens around each commit, in order. */
   commits: readonly Disturbance[]
   people: readonly PersonMove[]
 }
@@ -24,13 +24,13 @@ export type Script = {
 export type ModelMove =
   | { type: 'answer'; calls: readonly ScriptedCall[]; finish: 'stop' | 'length' }
   | { type: 'failure'; failure: Failure }
-  /** The answer comes although somebody cancels while it is under way. */
+  /** The answer arrives although the run is cancelled meanwhile. */
   | { type: 'answer-under-cancel'; calls: readonly ScriptedCall[] }
   | { type: 'cut-by-cancel'; hasText: boolean }
 
 export type ScriptedCall = Pick<ToolCall, 'needsApproval' | 'effects' | 'parallel'> & { isRefused: boolean }
 
-/** Which of the running tools ends first, how, and what a verifiable one says about a lost execution. */
+/** Which of the running tools ends first, its status, and what a verifiable one reports about a lost execution. */
 export type ToolMove = { which: number; status: 'success' | 'error'; verified: 'done' | 'not-done' | 'unknown' }
 
 export type Disturbance =
@@ -38,12 +38,12 @@ export type Disturbance =
   | 'cancel-first'
   | 'steer-first'
   | 'time-limit-first'
-  /** The work was done and nobody lived to record it. */
+  /** The work was done, but the worker died before recording it. */
   | 'death-before'
   | 'three-deaths-before'
   | 'death-after'
   | 'handed-back'
-  /** A bug of our own, met while doing what was to be done. */
+  /** An internal fault while performing the action. */
   | 'fault'
 
 export type PersonMove =
@@ -52,12 +52,12 @@ export type PersonMove =
   | 'result'
   | 'mixed'
   | 'approve-with-follow-up'
-  /** The continuing run finds no free worker and is cancelled in the queue. */
+  /** The continuing run is cancelled in the queue. */
   | 'approve-then-cancel'
   | 'cancel'
   | 'expire'
 
-/** A conversation in memory: its runs, the last of which is the one that goes on, and where the script stands. */
+/** A conversation in memory: its runs, of which the last is the current one, and the position in the script. */
 export type State = {
   runs: RunState[]
   messages: Message[]
@@ -76,7 +76,7 @@ export function firstState(script: Script): State {
   return openRun(state, { type: 'input-accepted', v: 1, inputs, settings: script.settings })
 }
 
-/** Every state the conversation goes through, one per commit, up to the one where nothing is left to do. */
+/** Every state of the conversation, one per commit, until nothing is left to do. */
 export function driveToEnd(start: State, script: Script): State[] {
   const states: State[] = []
   let state = start
@@ -89,7 +89,7 @@ export function driveToEnd(start: State, script: Script): State[] {
   }
 }
 
-/** What another worker finds after the holder died: a higher fence and a word about the death. */
+/** The state for the next worker after the holder died: a higher fence and a `worker-lost` event. */
 export function afterDeath(state: State): State {
   const next = copy(state)
   const current = next.runs.at(-1)!
@@ -112,8 +112,8 @@ function oneCommit(state: State, script: Script): State | undefined {
   if (disturbance === 'death-before') return afterDeath(state)
   if (disturbance === 'three-deaths-before') return afterDeath(afterDeath(afterDeath(state)))
   const action = nextAction(current.turn, current.run.fence)
-  const asks = action.type === 'call-model' || action.type === 'compact'
-  const move = asks ? (take(script.model, state, 'model') ?? lastAnswer) : undefined
+  const callsModel = action.type === 'call-model' || action.type === 'compact'
+  const move = callsModel ? (take(script.model, state, 'model') ?? lastAnswer) : undefined
   const met: PerformedBatch = { facts: [{ type: 'fault-met', v: 1, detail: 'a bug' }], intents: [] }
   const { facts, intents } = disturbance === 'fault' ? met : perform(action, current, { state, script, move })
   const foreign = move?.type === 'answer-under-cancel' || move?.type === 'cut-by-cancel' ? 'cancel-first' : disturbance
@@ -130,7 +130,7 @@ const lastAnswer: ModelMove = { type: 'answer', calls: [], finish: 'stop' }
 type PerformedBatch = { facts: TurnEvent[]; intents: TurnEvent[] }
 type DriverContext = { state: State; script: Script; move: ModelMove | undefined }
 
-/** What the engine would do about the action, as the facts it brings home and the intents it announces. */
+/** The facts and intents that the engine would commit for the action. */
 function perform(action: Action, current: RunState, { state, script, move }: DriverContext): PerformedBatch {
   switch (action.type) {
     case 'park':
@@ -141,7 +141,7 @@ function perform(action: Action, current: RunState, { state, script, move }: Dri
     case 'compact':
       return compaction(move!, current.turn, state)
     case 'reset':
-      throw new Error('no script asks for a reset')
+      throw new Error('no script has a reset')
     case 'run-tools': {
       const { which, status } = take(script.tools, state, 'tools') ?? quickTool
       const { callId } = action.calls[which % action.calls.length]!
@@ -163,7 +163,7 @@ const quickTool: ToolMove = { which: 0, status: 'success', verified: 'done' }
 
 function attempt(move: ModelMove, turn: Turn, state: State): TurnEvent[] {
   const { target } = turn.attempts.answer
-  const place = { target, inputsRead: turn.pending.length, streamedTo: 0 }
+  const position = { target, inputsRead: turn.pending.length, streamedTo: 0 }
   const content = [{ type: 'text' as const, text: 'well' }]
   switch (move.type) {
     case 'failure': {
@@ -171,7 +171,9 @@ function attempt(move: ModelMove, turn: Turn, state: State): TurnEvent[] {
     }
     case 'cut-by-cancel':
       if (!move.hasText) return []
-      return [{ type: 'answer-cut', v: 1, stepId: `step-${newId(state)}`, answerId: newId(state), content, ...place }]
+      return [
+        { type: 'answer-cut', v: 1, stepId: `step-${newId(state)}`, answerId: newId(state), content, ...position },
+      ]
     case 'answer':
     case 'answer-under-cancel': {
       const calls = move.calls.map((call, index) => scriptedCall(call, `call-${index}`))
@@ -179,7 +181,7 @@ function attempt(move: ModelMove, turn: Turn, state: State): TurnEvent[] {
       const finish = hasCalls ? 'tool-calls' : move.type === 'answer' ? move.finish : 'stop'
       const ids = { stepId: `step-${newId(state)}` as const, answerId: newId(state), resultsId: newId(state) }
       const usage = { promptTokens: 1, completionTokens: 1 }
-      return [{ type: 'answer-received', v: 1, ...ids, content, calls, finish, usage, ...place }]
+      return [{ type: 'answer-received', v: 1, ...ids, content, calls, finish, usage, ...position }]
     }
   }
 }
@@ -199,7 +201,7 @@ function failed(failure: Failure, turn: Turn, purpose: Purpose): TurnEvent {
   return { type: 'attempt-failed', v: 1, target, failure, remedy: recovery.remedy, retryAt: 0, purpose, waitMs }
 }
 
-/** A summary of everything so far, or the failure of whoever was to write it. */
+/** A summary of everything so far, or the failure of its attempt. */
 function compaction(move: ModelMove, turn: Turn, state: State): PerformedBatch {
   if (move.type === 'failure') return { facts: [failed(move.failure, turn, 'summary')], intents: [] }
   const { target } = turn.attempts.summary
@@ -237,7 +239,7 @@ function foreignEvents(disturbance: Disturbance, state: State): TurnEvent[] {
 
 type Commit = PerformedBatch & { foreign: TurnEvent[] }
 
-/** As the store does it: if somebody else wrote first, the facts are kept as they were projected and intents dropped. */
+/** Like the store: if another writer was first, the facts are kept as projected and the intents are dropped. */
 function commit(state: State, current: RunState, { facts, intents, foreign }: Commit): void {
   const { run, turn } = current
   const context = { runId: run.id, at: state.now, holdsConversation: true }
@@ -277,7 +279,7 @@ function onePersonMove(state: State, current: RunState, move: PersonMove = 'deny
   return openRun(state, accepted, move === 'approve-then-cancel' ? 'created' : 'running')
 }
 
-/** Nobody holds a queued or a waiting run: the cancel ends it in its own commit. */
+/** A queued or waiting run has no holder: the cancel ends it in its own commit. */
 function cancelHere(state: State, current: RunState, cause: 'person' | 'expiry'): State {
   const isWaiting = current.turn.phase === 'waiting'
   const response = isWaiting ? { responseId: newId(state) } : {}

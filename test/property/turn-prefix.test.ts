@@ -24,13 +24,13 @@ import {
 
 const CASES = Number(process.env.PROPERTY_CASES ?? caseCount(5_000))
 
-test('every prefix of every turn is sound, and whichever commit we crash after, the turn reaches a legal end', () => {
+test('every prefix of every turn is sound, and after a crash at any commit the turn reaches a legal end', () => {
   const reached = new Map<string, number>()
   const property = fc.property(scripts(), (script) => {
     const states = [firstState(script), ...driveToEnd(firstState(script), script)]
     for (const state of states) assertSound(state)
     assertOver(states.at(-1)!)
-    // What the first life went through was checked above; each cut begins a second one.
+    // The first life was checked above; each cut starts a second one.
     for (const state of states) {
       const rest = driveToEnd(afterDeath(state), script)
       for (const later of rest) assertSound(later)
@@ -40,7 +40,7 @@ test('every prefix of every turn is sound, and whichever commit we crash after, 
     }
   })
   fc.assert(property, { numRuns: CASES, ...defined({ seed: process.env.SEED ? Number(process.env.SEED) : undefined }) })
-  // A generator that never gets there proves nothing.
+  // A generator that never reaches a situation proves nothing about it.
   for (const situation of Object.keys(SITUATIONS))
     assert.ok((reached.get(situation) ?? 0) > 0, `no case reached: ${situation}`)
 })
@@ -62,8 +62,8 @@ function recordsOf({ runs, messages }: State): Parameters<typeof check>[0] {
     messages: messages.filter((message) => message.runId === run.id),
   }))
   const { organizationId, agentId, conversationId: id } = runs[0]!.run
-  const place = { createdAt: 0, contextStart: 0, nextPosition: messages.length }
-  const conversation = { id, organizationId, agentId, isDefault: true, ...place }
+  const position = { createdAt: 0, contextStart: 0, nextPosition: messages.length }
+  const conversation = { id, organizationId, agentId, isDefault: true, ...position }
   return { runs: records, conversations: [{ conversation, messages }] }
 }
 
@@ -87,12 +87,12 @@ const SITUATIONS: Record<string, (turn: Turn, types: string[]) => boolean> = {
   'an approval that expired': ({ cancel }) => cancel?.cause === 'expiry',
   'a time limit': ({ ended }) => ended?.error?.errorType === 'time_limit',
   'three deaths': ({ ended }) => ended?.error?.errorType === 'worker_lost',
-  'a bug of our own': ({ ended }) => ended?.error?.errorType === 'internal_error',
+  'an internal fault': ({ ended }) => ended?.error?.errorType === 'internal_error',
   'a run cancelled in the queue': ({ cancel, step, steps }) =>
     cancel !== undefined && step !== undefined && steps === 0,
   'a fallback': ({ attempts, steps }) => attempts.answer.target > 0 && steps > 0,
-  'a provider given up': ({ gaveUp }) => gaveUp !== undefined,
-  'the limit of steps': ({ ended }) => ended?.stopReason === 'max_steps',
+  'an exhausted ladder': ({ gaveUp }) => gaveUp !== undefined,
+  'the step limit': ({ ended }) => ended?.stopReason === 'max_steps',
   'the output limit': ({ ended }) => ended?.stopReason === 'max_tokens_exceeded',
   'an input that was steered in': (_, types) => types.includes('input-steered'),
 }

@@ -6,11 +6,11 @@ import type { RemedyScenario } from './remedy-scenario.ts'
 
 const LONG = 'Many words. '.repeat(600)
 
-/** Remedies for answers that are none, and for conversations that do not fit. */
+/** Remedies for unusable answers and for conversations that exceed the context window. */
 export const ANSWER_REMEDIES: RemedyScenario[] = [
   {
     remedy: 'raise-output-cap',
-    promise: 'a call that was cut off is asked for again with more room, and runs once and whole',
+    promise: 'a truncated call is requested again with a higher output limit, and runs once and complete',
     async play(context) {
       const inputs: unknown[] = []
       const write = tool('write', (input) => {
@@ -19,12 +19,12 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
       })
       const whole = { calls: [{ id: 'c1', name: 'write', arguments: { text: 'all of it' } }] }
       const cut = { calls: [{ id: 'c1', name: 'write', json: '{"text":"all o' }], finish: 'length' as const }
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         chain: ['custom/m'],
         tools: [write],
         script: [{ times: 1, answer: cut }, { times: 1, answer: whole }, { answer: { text: 'Done.' } }],
       })
-      const first = await exchange(place, 'write it')
+      const first = await exchange(setup, 'write it')
       assertAnswered(first, 'Done.', ['call-truncated → raise-output-cap'])
       assert.deepEqual(inputs, [{ text: 'all of it' }])
       assert.deepEqual(first.sent.map(maxTokens), [undefined, 8_192, undefined], 'the next step starts clean')
@@ -32,34 +32,34 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
         first.after.map(({ body }) => body.role),
         ['user', 'assistant', 'tool', 'assistant'],
       )
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Done.', [])
     },
   },
   {
     remedy: 'nudge',
-    promise: 'an empty answer is asked for again in words that are in no history',
+    promise: 'after an empty answer the model is prompted again, and the prompt is not in the history',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         script: [{ times: 1, answer: {} }, { answer: { text: 'Here I am.' } }],
       })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, 'Here I am.', ['empty-answer → nudge'])
       assertOneExchange(first)
       assert.deepEqual(
         first.sent.map((request) => bodyText(request).includes('Answer the conversation above')),
         [false, true],
       )
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Here I am.', [])
       assert.ok(!bodyText(second.sent[0]).includes('Answer the conversation above'))
     },
   },
   {
     remedy: 'continue',
-    promise: 'text that reached the limit is continued and becomes one message with its rest',
+    promise: 'text that reached the output limit is continued and becomes one message with its rest',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         chain: ['custom/m'],
         script: [
           { times: 1, answer: { text: 'One, two, ', finish: 'length' } },
@@ -67,21 +67,21 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
           { answer: { text: 'Well.' } },
         ],
       })
-      const first = await exchange(place, 'count')
+      const first = await exchange(setup, 'count')
       assertAnswered(first, 'One, two, three.', ['text-truncated → continue'])
       assertOneExchange(first)
-      assert.ok(bodyText(first.sent[1]).includes('One, two, '), 'it is shown what it has said')
+      assert.ok(bodyText(first.sent[1]).includes('One, two, '), 'the request has the text so far')
       assert.deepEqual(first.sent.map(maxTokens), [undefined, 8_192])
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Well.', [])
       assert.deepEqual(second.sent.map(maxTokens), [undefined])
     },
   },
   {
     remedy: 'adopt-window',
-    promise: 'a window the provider states is believed at once, in the next turn and after a restart',
+    promise: 'a context window the provider states is used at once, in the next turn and after a restart',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         chain: ['custom/m'],
         script: [
           { times: 1, answer: { error: 'context-overflow-with-window', limit: 4_000 } },
@@ -89,23 +89,23 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
           { answer: { text: LONG, usage: 'none' } },
         ],
       })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, LONG, ['context-overflow → adopt-window'])
       assertOneExchange(first)
       assert.equal(first.failures[0]?.window, 4_000)
-      await place.house.restart()
-      assertAnswered(await exchange(place, 'two'), LONG, [])
-      const third = await exchange(place, 'three')
+      await setup.fixture.restart()
+      assertAnswered(await exchange(setup, 'two'), LONG, [])
+      const third = await exchange(setup, 'three')
       assertAnswered(third, LONG, ['context-overflow → compact'])
-      assert.match(third.failures[0]!.failure.detail, /nobody was asked/)
+      assert.match(third.failures[0]!.failure.detail, /no request was sent/)
       assert.match(third.failures[0]!.failure.detail, /window of 4000/)
     },
   },
   {
     remedy: 'compact',
-    promise: 'a conversation the provider finds too long is summarized, stays readable, and the question is answered',
+    promise: 'a conversation too long for the provider is summarized, stays stored, and the question is answered',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         script: [
           { when: { contains: 'Summarize the conversation' }, answer: { text: 'A summary.' } },
           { when: { lastContains: 'two', messagesAbove: 3 }, answer: { error: 'context-overflow' } },
@@ -113,8 +113,8 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
           { answer: { text: LONG } },
         ],
       })
-      assertAnswered(await exchange(place, 'one'), LONG, [])
-      const second = await exchange(place, 'two')
+      assertAnswered(await exchange(setup, 'one'), LONG, [])
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Short.', ['context-overflow → compact'])
       assert.equal(second.sent.length, 3)
       assert.ok(bodyText(second.sent[2]).includes('A summary.') && !bodyText(second.sent[2]).includes(LONG))
@@ -122,7 +122,7 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
         second.after.map(({ body }) => body.role),
         ['user', 'assistant', 'summary', 'user', 'assistant'],
       )
-      assertAnswered(await exchange(place, 'three'), LONG, [])
+      assertAnswered(await exchange(setup, 'three'), LONG, [])
     },
   },
 ]

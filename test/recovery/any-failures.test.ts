@@ -17,21 +17,21 @@ import { tool } from '../harness/tools.ts'
 import { allMessages, openRecoveryFixture } from './fixture-recovery.ts'
 import { assertWithinLadder } from './ladder-bounds.ts'
 
-// Any sequence of failures of any kinds ends in an answer or in a named stop reason: in time, with one answer to a step,
-// with nothing in the history that was not said, and with nothing said that is not in it.
+// Any sequence of failures ends with an answer or a stop reason: in time, with one answer to a step, and with a
+// history that equals what the model said.
 
 const CASES = Number(process.env.RECOVERY_CASES ?? caseCount(1_500))
 const CASES_OVER_HTTP = Number(process.env.RECOVERY_HTTP_CASES ?? caseCount(60))
 const seeded = process.env.SEED ? { seed: Number(process.env.SEED) } : {}
 const KEYS = { ONE_API_KEY: 'key-1,key-2', TWO_API_KEY: 'key-3,key-4' }
 
-/** What the next request is met with, whoever makes it. */
+/** The outcome of the next request, at any target. */
 type AttemptFate =
   | { type: 'failure'; failure: Failure; hasSpoken: boolean }
   | { type: 'answer'; finish: 'stop' | 'length'; hasText: boolean; hasThought: boolean }
   | { type: 'call'; finish: 'tool-calls' | 'length' }
 
-test('whatever two targets with two keys each do, a turn ends in an answer or with a reason', async (context) => {
+test('a turn over two targets with two keys each always ends with an answer or a stop reason', async (context) => {
   let fates: AttemptFate[] = []
   let asked = 0
   const spoken: { text: string; isWhole: boolean }[] = []
@@ -46,7 +46,7 @@ test('whatever two targets with two keys each do, a turn ends in an answer or wi
     },
     async renewConnections() {},
   })
-  const { house } = await openRecoveryFixture(context, {
+  const { fixture } = await openRecoveryFixture(context, {
     chain: ['one/m', 'two/m'],
     providers: { one: { base_url: 'http://one.test/v1' }, two: { base_url: 'http://two.test/v1' } },
     others: () => ({ one: provider('one'), two: provider('two') }),
@@ -57,69 +57,69 @@ test('whatever two targets with two keys each do, a turn ends in an answer or wi
   const property = fc.asyncProperty(fc.array(fateOf(), { maxLength: 14 }), async (row) => {
     fates = [...row]
     spoken.length = 0
-    await clearCooldowns({}, house.context)
-    const stopReason = await assertSound(house, (text) => spoken.find((one) => one.text === text)?.isWhole ?? false)
+    await clearCooldowns({}, fixture.context)
+    const stopReason = await assertSound(fixture, (text) => spoken.find((one) => one.text === text)?.isWhole ?? false)
     reached.set(stopReason, (reached.get(stopReason) ?? 0) + 1)
   })
   await fc.assert(property, { numRuns: CASES, ...seeded })
-  assert.deepEqual(house.faults, [])
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual(fixture.faults, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
   assert.ok(reached.size > 3, `few endings were reached: ${JSON.stringify([...reached])}`)
 })
 
-test('the same over HTTP, with the errors of real vendors and lines that break', async (context) => {
-  const place = await openRecoveryFixture(context, {
+test('the same holds over HTTP, with the errors of real vendors and broken connections', async (context) => {
+  const setup = await openRecoveryFixture(context, {
     chain: ['openai/m', 'anthropic/claude-sonnet-4-5'],
     environment: { OPENAI_API_KEY: 'key-1,key-2', ANTHROPIC_API_KEY: 'key-3,key-4' },
     tools: [tool('look')],
   })
-  const { house, simulator } = place
+  const { fixture, simulator } = setup
   const property = fc.asyncProperty(fc.array(answers(), { maxLength: 8 }), async (row) => {
     let asked = 0
     const whole = new Map<string, boolean>()
     simulator.script(...row.map((answer) => ({ times: 1, answer: spokenAs(answer, `[${++asked}]`, whole) })), {
       answer: spokenAs({ text: '' }, '[last]', whole),
     })
-    await clearCooldowns({}, house.context)
-    // The last answer may be given several times, but never twice to one step.
-    await assertSound(house, (text) => whole.get(text) ?? false)
+    await clearCooldowns({}, fixture.context)
+    // The last answer may occur several times, but never twice in one step.
+    await assertSound(fixture, (text) => whole.get(text) ?? false)
   })
   await fc.assert(property, { numRuns: CASES_OVER_HTTP, ...seeded })
-  assert.deepEqual(house.faults, [])
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual(fixture.faults, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-/** One turn of a new agent; `isWhole` tells what was said to its end. Answers with its stop reason. */
-async function assertSound(house: WiredFixture, isWhole: (text: string) => boolean): Promise<string> {
-  const { agent: model } = house
+/** Runs one turn of a new agent and returns its stop reason; `isWhole` is true for texts that were not cut off. */
+async function assertSound(fixture: WiredFixture, isWhole: (text: string) => boolean): Promise<string> {
+  const { agent: model } = fixture
   const agent = await createAgent(
     { name: 'fresh', model: model.model, fallback: model.fallback, tools: ['look'] },
-    house.context,
+    fixture.context,
   )
-  const conversation = await house.context.deps.store.conversations.defaultOf(agent.organizationId, agent.id)
+  const conversation = await fixture.context.deps.store.conversations.defaultOf(agent.organizationId, agent.id)
   const conversationId = conversation!.id
-  const before = house.clock.now()
-  const run = await within(20_000, house.ask('the question', { agent, conversationId }))
-  const events = await house.events(run.id)
+  const before = fixture.clock.now()
+  const run = await within(20_000, fixture.ask('the question', { agent, conversationId }))
+  const events = await fixture.events(run.id)
   const steps = events.filter(({ type }) => type === 'answer-received').length
 
   assert.ok(run.status === 'completed' || (run.status === 'failed' && run.error), JSON.stringify(run))
   assert.notEqual(run.error?.errorType, 'internal_error', run.error?.detail)
-  assert.ok(house.clock.now() - before < (steps + 1) * 30_000 + 20_000, 'in time')
+  assert.ok(fixture.clock.now() - before < (steps + 1) * 30_000 + 20_000, 'in time')
   assertWithinLadder(events, { keys: 2 })
 
-  const messages = await allMessages({ ...house, conversationId, context: house.context })
+  const messages = await allMessages({ ...fixture, conversationId, context: fixture.context })
   const bodies = messages.map(({ body }) => body)
-  const said = answersIn(bodies)
-  assert.equal(said.length, steps, 'one answer to a step')
-  const words = said.flatMap((text) => text.match(/\[[^\]]*\]/g) ?? [])
-  assert.deepEqual(words.join(''), said.join(''), 'nothing was invented')
+  const answered = answersIn(bodies)
+  assert.equal(answered.length, steps, 'one answer to a step')
+  const words = answered.flatMap((text) => text.match(/\[[^\]]*\]/g) ?? [])
+  assert.deepEqual(words.join(''), answered.join(''), 'nothing was invented')
   for (const word of words) assert.ok(isWhole(word), `${word} broke off and is in the history all the same`)
   assert.equal(bodies.filter(({ role }) => role === 'user').length, steps > 0 ? 1 : 0)
   assert.deepEqual(
-    screenOf(await house.chunks(run.id)),
-    said.filter((text) => text !== ''),
-    'watchers saw the same',
+    screenOf(await fixture.chunks(run.id)),
+    answered.filter((text) => text !== ''),
+    'subscribers saw the same',
   )
   return run.stopReason ?? 'none'
 }
@@ -195,14 +195,14 @@ const answers = (): fc.Arbitrary<Answer> =>
     },
   )
 
-/** The same with a word of its own in it, and a note on whether it is said to its end. */
+/** The same answer with its own word in it; records whether the answer is complete. */
 function spokenAs(answer: Answer, word: string, whole: Map<string, boolean>): Answer {
   if (!('text' in answer)) return answer
   whole.set(word, answer.breaks === undefined)
   return { ...answer, text: word }
 }
 
-/** What somebody who watched has on the screen at the end. */
+/** The texts on a subscriber's screen at the end. */
 function screenOf(chunks: Chunk[]): string[] {
   const texts = new Map<string, string>()
   for (const chunk of chunks) {

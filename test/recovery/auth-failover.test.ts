@@ -4,21 +4,21 @@ import type { Reply } from '../../src/simulator/script.ts'
 import { signIn } from './connection-remedies.ts'
 import { assertAnswered, exchange, keysOf, modelsOf, openRecoveryFixture } from './fixture-recovery.ts'
 
-// A credential that is refused although it was renewed is left for the next provider, once; without a chain the error
-// says what to do about it.
+// A credential that is rejected although it was refreshed fails over to the next provider, once; without a chain the
+// error says what to do about it.
 
 const HELLO: Reply = { text: 'Hello.' }
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
 
 for (const error of ['invalid-key', 'revoked', 'forbidden'] as const)
-  test(`${error}: a refusal that survives its refresh moves on to the fallback in the same turn`, async (context) => {
-    const place = await openRecoveryFixture(context, {
+  test(`${error}: a rejection after a refresh fails over to the fallback in the same turn`, async (context) => {
+    const setup = await openRecoveryFixture(context, {
       chain: ['openai/first', CLAUDE],
       environment: { OPENAI_API_KEY: '' },
       script: [{ when: { model: 'first' }, answer: { error } }, { answer: HELLO }],
     })
-    await signIn(place, 'openai')
-    const first = await exchange(place, 'one')
+    await signIn(setup, 'openai')
+    const first = await exchange(setup, 'one')
     assertAnswered(first, 'Hello.', ['auth-rejected → refresh-credential', 'auth-rejected → next-target'])
     assert.deepEqual(
       first.sent.map(({ protocol, key }) => [protocol, key]),
@@ -29,41 +29,41 @@ for (const error of ['invalid-key', 'revoked', 'forbidden'] as const)
         ['anthropic', 'key-of-anthropic'],
       ],
     )
-    assert.deepEqual(await place.house.cooldowns(), [], 'the last credential is never passed over without a stated end')
+    assert.deepEqual(await setup.fixture.cooldowns(), [], 'the last credential gets no cooldown without a stated end')
   })
 
-test('the same refusal is met once a turn: the next turn asks the primary, and moves on again', async (context) => {
-  const place = await openRecoveryFixture(context, {
+test('the next turn tries the primary again, is rejected once and fails over again', async (context) => {
+  const setup = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     script: [{ when: { model: 'first' }, answer: { error: 'invalid-key' } }, { answer: HELLO }],
     environment: { OPENAI_API_KEY: 'key-1' },
   })
   for (const text of ['one', 'two']) {
-    const turn = await exchange(place, text)
+    const turn = await exchange(setup, text)
     assertAnswered(turn, 'Hello.', ['auth-rejected → refresh-credential', 'auth-rejected → next-target'])
     assert.deepEqual(modelsOf(turn.sent), ['first', 'first', 'claude-sonnet-4-5'])
   }
 })
 
-test('a refresh the vendor refuses for good moves on without asking the model again', async (context) => {
-  const place = await openRecoveryFixture(context, {
+test('a refresh that the vendor rejects permanently fails over without calling the model again', async (context) => {
+  const setup = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: '' },
     script: [{ when: { model: 'first' }, answer: { error: 'expired' } }, { answer: HELLO }],
   })
-  await signIn(place, 'openai')
-  place.simulator.oauth.revoke('refresh-1')
-  const first = await exchange(place, 'one')
+  await signIn(setup, 'openai')
+  setup.simulator.oauth.revoke('refresh-1')
+  const first = await exchange(setup, 'one')
   assertAnswered(first, 'Hello.', ['auth-rejected → refresh-credential', 'auth-rejected → next-target'])
   assert.deepEqual(modelsOf(first.sent), ['first', '', 'claude-sonnet-4-5'])
 })
 
-test('without a chain a refused key ends the turn, and the error says what to do for that provider', async (context) => {
-  const place = await openRecoveryFixture(context, {
+test('without a chain a rejected key ends the turn, and the error says what to do for that provider', async (context) => {
+  const setup = await openRecoveryFixture(context, {
     script: [{ answer: { error: 'invalid-key' } }],
     environment: { OPENAI_API_KEY: 'key-1' },
   })
-  const { run, story } = await exchange(place, 'one')
+  const { run, story } = await exchange(setup, 'one')
   assert.deepEqual(story, ['auth-rejected → refresh-credential', 'auth-rejected → give-up'])
   assert.equal(run.status, 'failed')
   assert.equal(run.error?.errorType, 'llm_authentication')
@@ -76,29 +76,29 @@ for (const [chain, words] of [
   ['openrouter/some/model', /OpenRouter/],
   ['nous/m', /Nous|holdfast auth/],
 ] as const)
-  test(`without a chain the advice for ${chain} names its own place`, async (context) => {
-    const place = await openRecoveryFixture(context, { chain: [chain], script: [{ answer: { error: 'forbidden' } }] })
-    const { run } = await exchange(place, 'one')
+  test(`without a chain the advice for ${chain} names where its key is configured`, async (context) => {
+    const setup = await openRecoveryFixture(context, { chain: [chain], script: [{ answer: { error: 'forbidden' } }] })
+    const { run } = await exchange(setup, 'one')
     assert.equal(run.status, 'failed')
     assert.match(run.error?.detail ?? '', words)
   })
 
-test('a server error is no refusal of a key: nothing is renewed and no failover of that kind happens', async (context) => {
-  const place = await openRecoveryFixture(context, {
+test('a server error is not a rejected key: no credential is refreshed and no auth failover happens', async (context) => {
+  const setup = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: '' },
     script: [{ when: { model: 'first' }, times: 1, answer: { error: 'server-error' } }, { answer: HELLO }],
   })
-  await signIn(place, 'openai')
-  const first = await exchange(place, 'one')
+  await signIn(setup, 'openai')
+  const first = await exchange(setup, 'one')
   assertAnswered(first, 'Hello.', ['server-error → wait'])
   assert.deepEqual(keysOf(first.sent), ['access-1', 'access-1'])
   assert.ok(first.sent.every(({ protocol }) => protocol !== 'oauth'))
 })
 
-test('a summary whose key is refused moves on too, and the answers stay where they are', async (context) => {
+test('a summary whose key is rejected fails over too, and answers stay at their target', async (context) => {
   const long = 'Many words. '.repeat(600)
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: 'key-1' },
     script: [
@@ -109,8 +109,8 @@ test('a summary whose key is refused moves on too, and the answers stay where th
       { answer: { text: long } },
     ],
   })
-  await exchange(place, 'one')
-  const second = await exchange(place, 'two')
+  await exchange(setup, 'one')
+  const second = await exchange(setup, 'two')
   assertAnswered(second, 'Hello.', [
     'context-overflow → compact',
     'auth-rejected → refresh-credential',
@@ -119,8 +119,8 @@ test('a summary whose key is refused moves on too, and the answers stay where th
   assert.deepEqual(modelsOf(second.sent), ['first', 'first', 'first', 'claude-sonnet-4-5', 'first'])
 })
 
-test('every member of a pool gets its own refresh, also where the first one turns out to be dead', async (context) => {
-  const place = await openRecoveryFixture(context, {
+test('every credential of a pool gets its own refresh, also if the first one is dead', async (context) => {
+  const setup = await openRecoveryFixture(context, {
     environment: { OPENAI_API_KEY: '' },
     script: [
       { when: { key: 'access-1' }, answer: { error: 'expired' } },
@@ -128,10 +128,10 @@ test('every member of a pool gets its own refresh, also where the first one turn
       { answer: HELLO },
     ],
   })
-  await signIn(place, 'openai', { priority: 1 })
-  await signIn(place, 'openai', { priority: 2 })
-  place.simulator.oauth.revoke('refresh-1')
-  const first = await exchange(place, 'one')
+  await signIn(setup, 'openai', { priority: 1 })
+  await signIn(setup, 'openai', { priority: 2 })
+  setup.simulator.oauth.revoke('refresh-1')
+  const first = await exchange(setup, 'one')
   assert.equal(first.run.stopReason, 'end_turn', first.story.join(', '))
   assert.deepEqual(
     first.sent.filter(({ protocol }) => protocol === 'openai-chat').map(({ key }) => key),
@@ -139,14 +139,14 @@ test('every member of a pool gets its own refresh, also where the first one turn
   )
 })
 
-test('a primary without any key is passed over without being asked, and the run says so', async (context) => {
-  const place = await openRecoveryFixture(context, {
+test('a primary without a key is skipped without a request, and the run records it', async (context) => {
+  const setup = await openRecoveryFixture(context, {
     chain: ['openai/first', CLAUDE],
     environment: { OPENAI_API_KEY: '' },
     script: [{ answer: HELLO }],
   })
-  const first = await exchange(place, 'one')
+  const first = await exchange(setup, 'one')
   assertAnswered(first, 'Hello.', ['auth-rejected → next-target'])
   assert.deepEqual(modelsOf(first.sent), ['claude-sonnet-4-5'])
-  assert.match(first.failures[0]!.failure.detail, /no key for openai/)
+  assert.match(first.failures[0]!.failure.detail, /no API key is configured for openai/)
 })

@@ -16,74 +16,74 @@ import type { RemedyScenario } from './remedy-scenario.ts'
 
 const HELLO: Reply = { text: 'Hello.' }
 
-/** Remedies that ask the same thing again: later, on another line, with another key, or somebody else. */
+/** Remedies that repeat the request: later, on another connection, with another key, or at another target. */
 export const CONNECTION_REMEDIES: RemedyScenario[] = [
   {
     remedy: 'wait',
-    promise: 'a server error is waited out with the same request, and the next turn waits for nothing',
+    promise: 'after a server error the same request is retried with backoff, and the next turn does not wait',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         script: [{ times: 1, answer: { error: 'server-error' } }, { answer: HELLO }],
       })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, 'Hello.', ['server-error → wait'])
       assertOneExchange(first)
       const { waitMs = 0, retryAt } = first.failures[0]!
       assert.ok(waitMs >= 500 && waitMs <= 750, `${waitMs}`)
-      assert.ok(retryAt <= place.house.clock.now())
+      assert.ok(retryAt <= setup.fixture.clock.now())
       assert.deepEqual(first.sent[0]?.body, first.sent[1]?.body)
-      assertAnswered(await exchange(place, 'two'), 'Hello.', [])
+      assertAnswered(await exchange(setup, 'two'), 'Hello.', [])
     },
   },
   {
     remedy: 'retry-credential',
-    promise: 'a key that is limited once is tried once more before it is given up, and its sibling is left alone',
+    promise: 'a key that is rate limited once is tried again before its sibling is used',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         script: [{ times: 1, answer: { error: 'rate-limit' } }, { answer: HELLO }],
         environment: { OPENAI_API_KEY: 'key-1,key-2' },
       })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, 'Hello.', ['rate-limited → retry-credential'])
       assertOneExchange(first)
       assert.deepEqual(keysOf(first.sent), ['key-1', 'key-1'])
-      assert.deepEqual(await place.house.cooldowns(), [])
-      assertAnswered(await exchange(place, 'two'), 'Hello.', [])
+      assert.deepEqual(await setup.fixture.cooldowns(), [])
+      assertAnswered(await exchange(setup, 'two'), 'Hello.', [])
     },
   },
   {
     remedy: 'next-credential',
-    promise: 'a key without credit is set aside for its sibling, now and for the next turn',
+    promise: 'a key without credit is replaced by its sibling, now and in the next turn',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         script: [{ answer: HELLO }],
         keys: { 'key-1': 'out-of-credit', 'key-2': 'valid' },
         environment: { OPENAI_API_KEY: 'key-1,key-2' },
       })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, 'Hello.', ['quota-exhausted → next-credential'])
       assertOneExchange(first)
       assert.deepEqual(keysOf(first.sent), ['key-1', 'key-2'])
-      const [rest] = await place.house.cooldowns()
+      const [rest] = await setup.fixture.cooldowns()
       assert.equal(rest?.key, 'credential-env-OPENAI_API_KEY')
       assert.equal(rest?.reason, 'quota-exhausted')
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
       assert.deepEqual(keysOf(second.sent), ['key-2'])
     },
   },
   {
     remedy: 'refresh-credential',
-    promise: 'a token that has expired is renewed once and the same question asked with the new one',
+    promise: 'an expired token is refreshed once, and the same request is sent with the new one',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         environment: { OPENAI_API_KEY: '' },
         script: [{ answer: HELLO }],
         keys: { spare: 'valid' },
       })
-      await signIn(place, 'openai')
-      place.simulator.keys.set('access-1', 'expired')
-      const first = await exchange(place, 'one')
+      await signIn(setup, 'openai')
+      setup.simulator.keys.set('access-1', 'expired')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, 'Hello.', ['auth-rejected → refresh-credential'])
       assertOneExchange(first)
       assert.deepEqual(
@@ -94,22 +94,22 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
           ['openai-chat', 'access-2'],
         ],
       )
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
       assert.deepEqual(keysOf(second.sent), ['access-2'])
     },
   },
   {
     remedy: 'refresh-entitlement',
-    promise: 'an account that was paid for meanwhile is asked about, and its token renewed',
+    promise: 'after a payment the entitlement is checked again and the token is refreshed',
     async play(context) {
       const flows: NonNullable<RecoveryFixtureOptions['flows']> = { nous: {} }
-      const place = await openRecoveryFixture(context, { chain: ['nous/m'], flows, environment: { NOUS_API_KEY: '' } })
-      const { simulator } = place
+      const setup = await openRecoveryFixture(context, { chain: ['nous/m'], flows, environment: { NOUS_API_KEY: '' } })
+      const { simulator } = setup
       Object.assign(flows.nous!, { tokenUrl: `${simulator.url}/oauth/token`, accountUrl: `${simulator.url}/account` })
-      await signIn(place, 'nous', { flow: 'nous' })
+      await signIn(setup, 'nous', { flow: 'nous' })
       simulator.script({ when: { key: 'access-1' }, answer: { error: 'payment-required' } }, { answer: HELLO })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, 'Hello.', ['quota-exhausted → refresh-entitlement'])
       assertOneExchange(first)
       assert.deepEqual(
@@ -121,47 +121,47 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
           ['openai-chat', 'access-2'],
         ],
       )
-      assertAnswered(await exchange(place, 'two'), 'Hello.', [])
+      assertAnswered(await exchange(setup, 'two'), 'Hello.', [])
     },
   },
   {
     remedy: 'rebuild-transport',
-    promise: 'a line that stays silent twice is given up with every connection of its provider, and new ones are made',
+    promise: 'after two timeouts every connection of the provider is closed and new ones are opened',
     async play(context) {
       const simulator = await simulatorFixture(context)
       const relay = await relayTo(simulator.port, context)
-      const { house } = await openRecoveryFixture(context, {
+      const { fixture } = await openRecoveryFixture(context, {
         chain: ['custom/m'],
         providers: { custom: { base_url: `${relay.url}/v1`, timeout_ms: 1_000 } },
       })
-      const place = { house, simulator }
-      await warmUp(place, 3)
+      const setup = { fixture, simulator }
+      await warmUp(setup, 3)
       assert.equal(relay.open(), 3)
       simulator.script({ times: 2, answer: { line: 'silent' } }, { answer: HELLO })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport'])
       assertOneExchange(first)
       const [, rebuilt] = first.failures
       assert.equal(rebuilt?.waitMs, 4_000, 'min(3 + retries, 8) s')
-      assert.ok(relay.carriedBy.at(-1)! > 3, 'connections that were idle and healthy are not trusted')
+      assert.ok(relay.carriedBy.at(-1)! > 3, 'idle connections are closed too')
       await relay.untilOpen(1)
-      assertAnswered(await exchange(place, 'two'), 'Hello.', [])
+      assertAnswered(await exchange(setup, 'two'), 'Hello.', [])
     },
   },
   {
     remedy: 'next-target',
-    promise: 'a model that does not exist is answered for by the next in the chain, and asked first by the next turn',
+    promise: 'for an unknown model the turn fails over to the next target, and the next turn tries the primary first',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         chain: ['openai/gone', 'anthropic/claude-sonnet-4-5'],
         script: [{ when: { model: 'gone' }, times: 1, answer: { error: 'model-not-found' } }, { answer: HELLO }],
       })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, 'Hello.', ['model-unknown → next-target'])
       assertOneExchange(first)
       assert.deepEqual(modelsOf(first.sent), ['gone', 'claude-sonnet-4-5'])
       assert.equal(first.failures[0]?.nextTarget, 1)
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
       assert.deepEqual(modelsOf(second.sent), ['gone'])
     },
@@ -172,12 +172,12 @@ type SignIn = { flow?: string; priority?: number }
 
 /** A stored OAuth credential of the simulator's own token endpoint: `access-1` with `refresh-1`. */
 export async function signIn(
-  { house, simulator }: RecoveryFixture,
+  { fixture, simulator }: RecoveryFixture,
   provider: string,
   { flow = 'generic', ...more }: SignIn = {},
 ) {
   const { access_token, refresh_token } = simulator.oauth.issue()
-  return house.addKey({
+  return fixture.addKey({
     provider,
     secret: access_token,
     refreshToken: refresh_token,
@@ -186,10 +186,10 @@ export async function signIn(
   })
 }
 
-/** Leaves so many idle connections behind. */
-async function warmUp({ house, simulator }: RecoveryFixture, count: number): Promise<void> {
+/** Opens this many connections and leaves them idle. */
+async function warmUp({ fixture, simulator }: RecoveryFixture, count: number): Promise<void> {
   simulator.script({ answer: { text: 'warm', pace: { beforeFirstChunkMs: 60 } } })
-  const provider = house.context.deps.models.find('custom')!
+  const provider = fixture.context.deps.models.find('custom')!
   const request = { model: 'm', system: '', messages: [], tools: [] }
   const drain = async () => {
     for await (const _ of provider.stream(request, { signal: AbortSignal.timeout(5_000) }));

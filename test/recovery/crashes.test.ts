@@ -14,8 +14,8 @@ import {
   type RecoveryFixtureOptions,
 } from './fixture-recovery.ts'
 
-// A process that dies between any two attempts is followed by one that goes on: what was spent stays spent, so the
-// provider is asked for exactly what it would have been asked for without the death, and answers once.
+// When a process dies between any two attempts, the next one continues: spent remedies stay spent, so the provider gets
+// exactly the requests it would have got without the death, and one answer is stored.
 
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
 const LONG = 'Many words. '.repeat(600)
@@ -24,14 +24,14 @@ type Row = {
   name: string
   options: Omit<RecoveryFixtureOptions, 'script'>
   script: Script
-  before?(place: RecoveryFixture): Promise<unknown>
+  before?(setup: RecoveryFixture): Promise<unknown>
   story: string[]
   answer: string
 }
 
 const ROWS: Row[] = [
   {
-    name: 'a line that breaks and servers that fail',
+    name: 'broken connections and server errors',
     options: { chain: ['custom/first', CLAUDE] },
     script: [
       { when: { model: 'first' }, times: 2, answer: { line: 'reset' } },
@@ -43,7 +43,7 @@ const ROWS: Row[] = [
     answer: 'From the fallback.',
   },
   {
-    name: 'keys that are limited and refused',
+    name: 'rate-limited and rejected keys',
     options: { chain: ['openai/first', CLAUDE], environment: { OPENAI_API_KEY: 'key-1,key-2' } },
     script: [
       { when: { key: 'key-1' }, answer: { error: 'rate-limit' } },
@@ -61,9 +61,9 @@ const ROWS: Row[] = [
     answer: 'Here.',
   },
   {
-    name: 'a token that expires and a model that only thinks',
+    name: 'an expired token and a model that sends only reasoning',
     options: { chain: ['openai/first', CLAUDE], environment: { OPENAI_API_KEY: '' } },
-    before: (place) => signIn(place, 'openai'),
+    before: (setup) => signIn(setup, 'openai'),
     script: [
       { when: { key: 'access-1' }, answer: { error: 'expired' } },
       { when: { key: 'access-2' }, times: 2, answer: { reasoning: { text: 'Hm.' } } },
@@ -79,7 +79,7 @@ const ROWS: Row[] = [
     answer: 'At last.',
   },
   {
-    name: 'a text that is continued through a failure',
+    name: 'a text that is continued after a failure',
     options: { chain: ['custom/first'] },
     script: [
       { times: 1, answer: { text: 'One, ', finish: 'length' } },
@@ -91,11 +91,11 @@ const ROWS: Row[] = [
     answer: 'One, two, three.',
   },
   {
-    name: 'a conversation that is made room in, with a tool before it',
+    name: 'a compaction after a tool call',
     options: { chain: ['custom/first'], tools: [tool('look', undefined, { effects: 'none' })] },
-    before: async ({ house, simulator }) => {
+    before: async ({ fixture, simulator }) => {
       simulator.script({ answer: { text: LONG } })
-      await house.ask('earlier')
+      await fixture.ask('earlier')
     },
     script: [
       { times: 1, answer: { calls: [{ id: 'c1', name: 'look' }] } },
@@ -110,19 +110,19 @@ const ROWS: Row[] = [
 ]
 
 for (const row of ROWS)
-  test(`${row.name}: whichever commit the process dies after, nothing is spent twice and one answer is right`, async (context) => {
+  test(`${row.name}: after a death at any commit no remedy is spent twice and there is one correct answer`, async (context) => {
     const whole = await play(context, row)
     assert.deepEqual(whole.story, row.story)
     assert.ok(whole.commits > row.story.length)
     for (let after = 1; after <= whole.commits; after++) {
       const died = await play(context, row, after)
       assert.deepEqual(died.story, row.story, `after commit ${after}`)
-      assert.deepEqual(died.asked, whole.asked, `after commit ${after}: the provider is asked for the same`)
+      assert.deepEqual(died.asked, whole.asked, `after commit ${after}: the provider gets the same requests`)
       assert.deepEqual(died.roles, whole.roles)
     }
   })
 
-test('a process that dies while it is being answered asks that once more, and nothing else changes', async (context) => {
+test('a process that dies during an answer repeats that request, and nothing else changes', async (context) => {
   const row: Row = {
     ...ROWS[1]!,
     script: ROWS[1]!.script.map(({ times: _, ...rule }) => ({
@@ -132,23 +132,23 @@ test('a process that dies while it is being answered asks that once more, and no
     })) as Script,
   }
   for (let number = 1; number <= 4; number++) {
-    const place = await openRecoveryFixture(context, { ...row.options, script: row.script })
-    const runId = await place.house.send('go on')
-    await place.simulator.waitForRequests(number)
-    await place.house.crash()
-    await place.house.restart()
-    const run = await place.house.wait(runId)
+    const setup = await openRecoveryFixture(context, { ...row.options, script: row.script })
+    const runId = await setup.fixture.send('go on')
+    await setup.simulator.waitForRequests(number)
+    await setup.fixture.crash()
+    await setup.fixture.restart()
+    const run = await setup.fixture.wait(runId)
     assert.equal(run.stopReason, 'end_turn')
-    assert.deepEqual((await place.house.story(runId)).slice(0, 4), row.story.slice(0, 4))
-    const asked = place.simulator.requests.filter(({ protocol }) => protocol === 'openai-chat').length
-    assert.equal(asked, 5, 'four attempts and the one nobody heard the end of')
-    assert.equal((await place.house.answers()).length, 1)
+    assert.deepEqual((await setup.fixture.story(runId)).slice(0, 4), row.story.slice(0, 4))
+    const asked = setup.simulator.requests.filter(({ protocol }) => protocol === 'openai-chat').length
+    assert.equal(asked, 5, 'four attempts and the interrupted one')
+    assert.equal((await setup.fixture.answers()).length, 1)
   }
 })
 
 type Played = { story: string[]; asked: unknown[]; roles: string[]; commits: number }
 
-/** Plays the row, with a death right after this commit if one is named. */
+/** Plays the row, with a death right after the given commit. */
 async function play(context: TestContext, row: Row, dieAfter?: number): Promise<Played> {
   let commits = 0
   let isCounting = false
@@ -159,36 +159,36 @@ async function play(context: TestContext, row: Row, dieAfter?: number): Promise<
       ...store.events,
       async append(append) {
         const result = await store.events.append(append)
-        if (isCounting && ++commits === dieAfter) void place.house.crash().then(die)
+        if (isCounting && ++commits === dieAfter) void setup.fixture.crash().then(die)
         return result
       },
     },
   })
-  const place = await openRecoveryFixture(context, { ...row.options, wrapStore })
-  await row.before?.(place)
-  place.simulator.script(...row.script)
-  const seen = place.simulator.requests.length
+  const setup = await openRecoveryFixture(context, { ...row.options, wrapStore })
+  await row.before?.(setup)
+  setup.simulator.script(...row.script)
+  const seen = setup.simulator.requests.length
   isCounting = true
-  const runId = await place.house.send('go on')
+  const runId = await setup.fixture.send('go on')
   if (dieAfter !== undefined) {
     await death
-    await place.house.restart()
+    await setup.fixture.restart()
   }
-  const run = await place.house.wait(runId)
-  assert.equal(run.stopReason, 'end_turn', (await place.house.story(runId)).join(', '))
-  assert.equal((await place.house.answers()).at(-1), row.answer)
-  assert.deepEqual((await checkStore(place.house.context)).violations, [])
+  const run = await setup.fixture.wait(runId)
+  assert.equal(run.stopReason, 'end_turn', (await setup.fixture.story(runId)).join(', '))
+  assert.equal((await setup.fixture.answers()).at(-1), row.answer)
+  assert.deepEqual((await checkStore(setup.fixture.context)).violations, [])
   const played = {
-    story: await place.house.story(runId),
-    asked: place.simulator.requests.slice(seen).map(asAsked),
-    roles: (await allMessages(place.house)).map(({ body }) => body.role),
+    story: await setup.fixture.story(runId),
+    asked: setup.simulator.requests.slice(seen).map(asAsked),
+    roles: (await allMessages(setup.fixture)).map(({ body }) => body.role),
     commits,
   }
-  await place.house.stop()
+  await setup.fixture.stop()
   return played
 }
 
-/** What makes a request the same as another; ids of calls are drawn anew. */
+/** The parts of a request to compare; ids of calls are random. */
 const asAsked = ({ path, key, model, body }: RequestRecord) => ({
   path,
   key,

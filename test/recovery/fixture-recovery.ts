@@ -17,11 +17,11 @@ import {
 } from '../harness/fixture-wired.ts'
 import { simulatorFixture } from '../simulator/fixture-simulator.ts'
 
-export type RecoveryFixture = { house: WiredFixture; simulator: Simulator }
+export type RecoveryFixture = { fixture: WiredFixture; simulator: Simulator }
 
 export type RecoveryFixtureOptions = Partial<WiredFixtureOptions> & { script?: Script; keys?: SimulatorOptions['keys'] }
 
-/** One simulator that plays every provider that is named, each below the path its protocol has. */
+/** One simulator that serves every provider in the options, each below the path of its protocol. */
 export async function openRecoveryFixture(
   context: TestContext,
   options: RecoveryFixtureOptions = {},
@@ -29,13 +29,18 @@ export async function openRecoveryFixture(
   const { script = [], keys, chain = ['openai/m'], providers = {}, environment = {}, ...more } = options
   const simulator = await simulatorFixture(context, { script, ...defined({ keys }) })
   const names = chain.map((handle) => handle.split('/')[0]!).filter(findVendor)
-  const wishes = Object.fromEntries(names.map((name) => [name, { base_url: simulator.url + pathOf(name) }]))
+  const baseUrls = Object.fromEntries(names.map((name) => [name, { base_url: simulator.url + pathOf(name) }]))
   for (const name of names) giveKey(name, environment)
-  const house = await openWiredFixture(context, { chain, providers: { ...wishes, ...providers }, environment, ...more })
-  return { house, simulator }
+  const fixture = await openWiredFixture(context, {
+    chain,
+    providers: { ...baseUrls, ...providers },
+    environment,
+    ...more,
+  })
+  return { fixture, simulator }
 }
 
-/** Whoever needs a key has one, unless the test says otherwise. */
+/** Sets a key for a provider that needs one, unless the test sets its own. */
 function giveKey(name: string, environment: NonNullable<RecoveryFixtureOptions['environment']>): void {
   const { needsKey, keyVariables } = findVendor(name)!
   const [variable] = keyVariables
@@ -44,39 +49,39 @@ function giveKey(name: string, environment: NonNullable<RecoveryFixtureOptions['
 
 const pathOf = (provider: string): string => (provider === 'anthropic' || provider === 'gemini' ? '' : '/v1')
 
-/** One turn and all that it left behind. */
+/** One turn with everything it stored and sent. */
 export type ExchangeResult = {
   run: Run
   story: string[]
   failures: AttemptFailed[]
-  /** What the simulator was asked for meanwhile, models and all. */
+  /** The requests that the simulator received during the turn. */
   sent: RequestRecord[]
   before: Message[]
   after: Message[]
 }
 
 export async function exchange(
-  { house, simulator }: RecoveryFixture,
+  { fixture, simulator }: RecoveryFixture,
   text: string,
   more: Partial<SendMessageRequest> = {},
 ): Promise<ExchangeResult> {
-  const before = await allMessages(house)
+  const before = await allMessages(fixture)
   const seen = simulator.requests.length
-  const run = await house.ask(text, more)
+  const run = await fixture.ask(text, more)
   return {
     run,
-    story: await house.story(run.id),
-    failures: await house.failures(run.id),
+    story: await fixture.story(run.id),
+    failures: await fixture.failures(run.id),
     sent: simulator.requests.slice(seen),
     before,
-    after: await allMessages(house),
+    after: await allMessages(fixture),
   }
 }
 
 export const allMessages = ({ conversationId, context: serviceContext }: WiredFixture): Promise<Message[]> =>
   listMessages(conversationId, { take: 'newest', limit: 200 }, serviceContext)
 
-/** It was answered with these words, after these failures, and nothing that was said before has changed. */
+/** Asserts the answer's text, the failures before it, and that earlier messages are unchanged. */
 export function assertAnswered(
   { run, story, before, after }: ExchangeResult,
   text: string,
@@ -84,7 +89,7 @@ export function assertAnswered(
 ): void {
   assert.equal(run.stopReason, 'end_turn', `${story.join(', ')}; ${JSON.stringify(run.error)}`)
   assert.deepEqual(story, expected)
-  assert.deepEqual(after.slice(0, before.length), before, 'what was said before is as it was')
+  assert.deepEqual(after.slice(0, before.length), before, 'earlier messages are unchanged')
   const last = after.at(-1)?.body
   assert.ok(last?.role === 'assistant')
   assert.deepEqual(
@@ -93,7 +98,7 @@ export function assertAnswered(
   )
 }
 
-/** One question and one answer were added, and nothing else. */
+/** Asserts that exactly one question and one answer were added. */
 export function assertOneExchange({ before, after }: ExchangeResult): void {
   assert.deepEqual(
     after.slice(before.length).map(({ body }) => body.role),

@@ -10,8 +10,8 @@ type Spent = { remedy: Remedy; credentialId?: CredentialId }
 type Tally = { target: number; spent: Spent[]; rotations: number }
 
 /**
- * What holds of the failures of any turn, counted from its raw events: no remedy more often than the ladder of the
- * failure names it, no way back in the chain, no wait over the patience of a step.
+ * Asserts on the raw events of any turn: no remedy is used more often than the ladder of the failure lists it, the
+ * target never moves back in the chain, and no step waits longer than its wait budget.
  */
 export function assertWithinLadder(events: readonly TurnEvent[], bounds: { keys: number; patienceMs?: number }): void {
   const { keys, patienceMs = WAIT_BUDGET_MS } = bounds
@@ -20,7 +20,7 @@ export function assertWithinLadder(events: readonly TurnEvent[], bounds: { keys:
   let waitedMs = 0
   for (const event of events) {
     if (event.type === 'answer-received') {
-      assert.equal(event.target, tallies.answer.target, 'whoever was to be asked has answered')
+      assert.equal(event.target, tallies.answer.target, 'the current target has answered')
       tallies = { answer: fresh(event.target), summary: fresh(0) }
       waitedMs = 0
     }
@@ -33,12 +33,12 @@ export function assertWithinLadder(events: readonly TurnEvent[], bounds: { keys:
     assert.ok(waitedMs <= patienceMs, `${waitedMs} ms of waiting in one step`)
     if (remedy === 'compact') tallies.summary = fresh(0)
     if (remedy === 'next-target') {
-      assert.ok(event.nextTarget! > tally.target, 'the chain is walked forwards')
+      assert.ok(event.nextTarget! > tally.target, 'the target only moves forward in the chain')
       tallies[purpose] = fresh(event.nextTarget!)
       continue
     }
     if (remedy === 'next-credential') {
-      assert.ok(++tally.rotations < keys, 'a pool is walked through once')
+      assert.ok(++tally.rotations < keys, 'each credential of a pool is used once')
       continue
     }
     tally.spent.push({ remedy, ...defined({ credentialId: credentialId || undefined }) })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** A wire between a client and a server of this machine that says which connection each request came on. */
+/** A TCP relay between a client and a local server that records the connection of each request. */
 export type Relay = {
   url: string
   /** The connection of each request in order of arrival, counted from 1. */
@@ -28,7 +28,7 @@ export async function relayTo(port: number, context: TestContext): Promise<Relay
     upstream.pipe(client)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
-      // Either end may break off at any time; that is what is being tested.
+      // Either side may disconnect at any time; that is what the tests do.
       socket.on('error', () => {})
     }
     upstream.on('close', () => client.destroy())

@@ -6,15 +6,15 @@ import { CONNECTION_REMEDIES } from './connection-remedies.ts'
 import type { RemedyScenario } from './remedy-scenario.ts'
 import { REQUEST_REMEDIES } from './request-remedies.ts'
 
-// Each remedy works over real HTTP, leaves the history alone and is forgotten with the next good answer; and each of
-// these promises is broken when its remedy is taken out of the ladder, which is tried here for every one.
+// Each remedy works over real HTTP, does not change the history and is reset with the next good answer. Each of these
+// promises fails when its remedy is removed from the ladder, which is tested here for every remedy.
 
 const SCENARIOS: RemedyScenario[] = [...CONNECTION_REMEDIES, ...REQUEST_REMEDIES, ...ANSWER_REMEDIES]
 
 for (const { remedy, promise, play } of SCENARIOS) {
   test(`${remedy}: ${promise}`, play)
 
-  test(`${remedy}: without it in the ladder that promise is broken`, async (context) => {
+  test(`${remedy}: without it in the ladder that promise fails`, async (context) => {
     const restore = takeOut(remedy)
     try {
       await assert.rejects(play(context), assert.AssertionError)
@@ -24,7 +24,7 @@ for (const { remedy, promise, play } of SCENARIOS) {
   })
 }
 
-test('every remedy of the ladder has its scenario', () => {
+test('every remedy of the ladder has a scenario', () => {
   const all = new Set<Remedy>(Object.values(LADDER).flat())
   assert.deepEqual([...all].sort(), [...new Set(SCENARIOS.map(({ remedy }) => remedy))].sort())
 })

@@ -19,11 +19,11 @@ import type { RemedyScenario } from './remedy-scenario.ts'
 const HELLO: Reply = { text: 'Hello.' }
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
 
-/** Remedies that send another copy of the same request. What is stored is sent again as it was by the next turn. */
+/** Remedies that send a changed copy of the request. The next turn sends the stored messages unchanged again. */
 export const REQUEST_REMEDIES: RemedyScenario[] = [
   {
     remedy: 'strip-signatures',
-    promise: 'thoughts whose signature is refused are left out of the copy, and are sent again by the next turn',
+    promise: 'reasoning with a rejected signature is left out of the copy, and the next turn sends it again',
     play: (context) =>
       playThought(context, {
         chain: [CLAUDE],
@@ -35,7 +35,7 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'drop-encrypted-reasoning',
-    promise: 'encrypted reasoning that cannot be read is left out of the copy, and is sent again by the next turn',
+    promise: 'encrypted reasoning that the provider rejects is left out of the copy, and the next turn sends it again',
     play: (context) =>
       playThought(context, {
         chain: ['openai-responses/gpt-5'],
@@ -47,50 +47,50 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'shrink-images',
-    promise: 'an image over the stated size is sent smaller, and is stored as large as it came',
+    promise: 'an image over the stated size is scaled down in the copy and stored unchanged',
     async play(context) {
       const image = await largeImage(2_400, 1_200)
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         chain: [CLAUDE],
         script: [{ when: { bytesAbove: 100_000 }, times: 1, answer: tooLarge }, { answer: HELLO }],
       })
-      const first = await exchange(place, 'look', { content: [{ type: 'text', text: 'look' }, image] })
+      const first = await exchange(setup, 'look', { content: [{ type: 'text', text: 'look' }, image] })
       assertAnswered(first, 'Hello.', ['image-too-large → shrink-images'])
       assertOneExchange(first)
       assert.deepEqual(await Promise.all(first.sent.map(sizeSent)), ['2400x1200', '2000x1000'])
-      assert.deepEqual(imageIn(first.after.at(-2)), image, 'the history has it as it came')
-      const second = await exchange(place, 'two')
+      assert.deepEqual(imageIn(first.after.at(-2)), image, 'the history has the original image')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
       assert.equal(await sizeSent(second.sent[0]!), '2400x1200', 'the next turn starts clean')
     },
   },
   {
     remedy: 'strip-images',
-    promise: 'an image nobody can read is left out of the copy with a note in its place',
+    promise: 'a rejected image is left out of the copy, with a note in its place',
     async play(context) {
       const image = await largeImage(40, 20)
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         script: [{ when: { hasImages: true }, times: 1, answer: { error: 'image-corrupt' } }, { answer: HELLO }],
       })
-      const first = await exchange(place, 'look', { content: [{ type: 'text', text: 'look' }, image] })
+      const first = await exchange(setup, 'look', { content: [{ type: 'text', text: 'look' }, image] })
       assertAnswered(first, 'Hello.', ['image-rejected → strip-images'])
       assertOneExchange(first)
       const [refused, taken] = first.sent.map(bodyText)
       assert.ok(refused?.includes('image_url') && !taken?.includes('image_url'))
       assert.match(taken ?? '', /An image was left out here/)
       assert.deepEqual(imageIn(first.after.at(-2)), image)
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
       assert.ok(bodyText(second.sent[0]).includes('image_url'), 'the next turn starts clean')
     },
   },
   {
     remedy: 'text-only-results',
-    promise: 'a model that takes no images in results gets text, also in the next turn and after a restart',
+    promise: 'a model without images in tool results gets text, also in the next turn and after a restart',
     async play(context) {
       const image = await largeImage(40, 20)
       const camera = tool('camera', () => ({ status: 'success', output: 'A picture.', images: [image] }))
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         chain: [CLAUDE],
         tools: [camera],
         script: [
@@ -99,77 +99,78 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
           { answer: HELLO },
         ],
       })
-      const first = await exchange(place, 'take one')
+      const first = await exchange(setup, 'take one')
       assertAnswered(first, 'Hello.', ['tool-images-unsupported → text-only-results'])
       const results = first.after.find(({ body }) => body.role === 'tool')?.body
       assert.ok(results?.role === 'tool')
-      assert.deepEqual(results.outcomes[0]?.images, [image], 'the history has the picture')
-      const second = await exchange(place, 'two')
+      assert.deepEqual(results.outcomes[0]?.images, [image], 'the history has the image')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
-      await place.house.restart()
-      const third = await exchange(place, 'three')
+      await setup.fixture.restart()
+      const third = await exchange(setup, 'three')
       assertAnswered(third, 'Hello.', [])
       assert.match(bodyText(third.sent[0]), /A picture\./)
     },
   },
   {
     remedy: 'drop-long-context-beta',
-    promise: 'an account without the long context is asked without the beta, and with it again by the next turn',
+    promise:
+      'an account without the long context gets a request without the beta header, and the next turn sends it again',
     async play(context) {
       const beta = (request: RequestRecord) => String(request.headers['anthropic-beta'] ?? '').includes('context-1m')
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         chain: [`${CLAUDE}[1m]`],
         script: [
           { when: { headers: { 'anthropic-beta': 'context-1m' } }, times: 1, answer: { error: 'long-context-beta' } },
           { answer: HELLO },
         ],
       })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, 'Hello.', ['long-context-beta-refused → drop-long-context-beta'])
       assertOneExchange(first)
       assert.deepEqual(first.sent.map(beta), [true, false])
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
       assert.deepEqual(second.sent.map(beta), [true])
     },
   },
   {
     remedy: 'relax-schemas',
-    promise: 'a server whose grammar cannot express a schema gets a looser copy of it',
+    promise: 'a server that cannot express a schema as a grammar gets a relaxed copy of it',
     async play(context) {
       const inputSchema = { type: 'object', properties: { code: { type: 'string', pattern: '^[A-Z]{3}$' } } }
       const strict = (request: RequestRecord) => bodyText(request).includes('^[A-Z]{3}$')
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         chain: ['llamacpp/m'],
         tools: [tool('lookup', undefined, { inputSchema })],
         script: [{ when: { contains: '"pattern"' }, times: 1, answer: { error: 'grammar' } }, { answer: HELLO }],
       })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, 'Hello.', ['grammar-rejected → relax-schemas'])
       assertOneExchange(first)
       assert.deepEqual(first.sent.map(strict), [true, false])
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
       assert.deepEqual(second.sent.map(strict), [true])
     },
   },
   {
     remedy: 'cap-output',
-    promise: 'where the provider says how many tokens are left, so many are asked for',
+    promise: 'the output cap is lowered to the tokens that the provider says are left',
     async play(context) {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         chain: [CLAUDE],
         script: [
           { when: { maxTokensAbove: 1_024 }, times: 1, answer: { error: 'output-cap', limit: 1_024 } },
           { answer: HELLO },
         ],
       })
-      const first = await exchange(place, 'one')
+      const first = await exchange(setup, 'one')
       assertAnswered(first, 'Hello.', ['output-cap-too-large → cap-output'])
       assertOneExchange(first)
       assert.deepEqual(first.sent.map(maxTokens), [64_000, 960], 'with a margin for counting')
       assert.equal(first.failures[0]?.outputCap, 960)
-      const second = await exchange(place, 'two')
+      const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
       assert.deepEqual(second.sent.map(maxTokens), [64_000])
     },
@@ -191,22 +192,22 @@ type Thought = {
 }
 
 async function playThought(context: Parameters<RemedyScenario['play']>[0], plot: Thought): Promise<void> {
-  const said: Reply = { ...HELLO, ...defined({ reasoning: plot.thought }) }
-  const place: RecoveryFixture = await openRecoveryFixture(context, {
+  const reply: Reply = { ...HELLO, ...defined({ reasoning: plot.thought }) }
+  const setup: RecoveryFixture = await openRecoveryFixture(context, {
     chain: plot.chain,
-    script: [plot.refused, { answer: said }],
+    script: [plot.refused, { answer: reply }],
   })
-  assertAnswered(await exchange(place, 'one'), 'Hello.', [])
-  const second = await exchange(place, 'two')
+  assertAnswered(await exchange(setup, 'one'), 'Hello.', [])
+  const second = await exchange(setup, 'two')
   assertAnswered(second, 'Hello.', [plot.story])
   assertOneExchange(second)
   assert.deepEqual(second.sent.map(plot.has), [true, false])
-  const third = await exchange(place, 'three')
+  const third = await exchange(setup, 'three')
   assertAnswered(third, 'Hello.', [])
-  assert.deepEqual(third.sent.map(plot.has), [true], 'the thought is still in the history')
+  assert.deepEqual(third.sent.map(plot.has), [true], 'the reasoning is still in the history')
 }
 
-/** Noise, so that it cannot be packed: about three bytes a pixel. */
+/** Noise, so that it cannot be compressed: about three bytes a pixel. */
 async function largeImage(width: number, height: number): Promise<ImagePart> {
   const noise = { type: 'gaussian' as const, mean: 128, sigma: 30 }
   const data = await sharp({ create: { width, height, channels: 3, background: '#888', noise } })

@@ -7,12 +7,12 @@ import type { Reply } from '../../src/simulator/script.ts'
 import type { RecoveryFixture } from './fixture-recovery.ts'
 import { exchange, openRecoveryFixture } from './fixture-recovery.ts'
 
-// A secret goes into its request and nowhere else, whatever the provider says back.
+// A secret is in its request and nowhere else, even if the provider repeats it.
 
 const HELLO: Reply = { text: 'Hello.' }
 const KEYS = ['sk-proj-Abcdefghijklmnopqrstuvwx0123456789', 'a plain word of ours'.replaceAll(' ', '-')]
 
-/** Providers that repeat the key in what they say. */
+/** Errors in which a provider repeats the key. */
 const ECHOES = [
   (key: string) => ({ error: 'invalid-key' as const, message: `Incorrect API key provided: ${key}.` }),
   (key: string) => ({ error: 'rate-limit' as const, message: `Rate limit reached for key ${key}.` }),
@@ -24,51 +24,51 @@ const ECHOES = [
 for (const [at, key] of KEYS.entries())
   for (const [number, echo] of ECHOES.entries())
     test(`key ${at + 1}, echo ${number + 1}: no secret in any event, chunk, error, report or file`, async (context) => {
-      const place = await openRecoveryFixture(context, {
+      const setup = await openRecoveryFixture(context, {
         environment: { OPENAI_API_KEY: key },
         script: [{ when: { key }, answer: echo(key) }, { answer: HELLO }],
       })
-      const { run } = await exchange(place, 'one')
-      const { house } = place
-      const told = [
+      const { run } = await exchange(setup, 'one')
+      const { fixture } = setup
+      const visible = [
         run,
-        await house.events(run.id),
-        await house.chunks(run.id),
-        await house.messages(),
-        await house.cooldowns(),
-        house.faults,
-        await house.pool().choose('openai', { setAside: [], at: house.clock.now() }),
+        await fixture.events(run.id),
+        await fixture.chunks(run.id),
+        await fixture.messages(),
+        await fixture.cooldowns(),
+        fixture.faults,
+        await fixture.pool().choose('openai', { setAside: [], at: fixture.clock.now() }),
       ]
-      for (const one of told) {
+      for (const one of visible) {
         assert.ok(!JSON.stringify(one).includes(key), JSON.stringify(one))
         assert.ok(!inspect(one, { depth: 12 }).includes(key))
       }
-      await house.stop()
-      assertNotOnDisk(place, key)
+      await fixture.stop()
+      assertNotOnDisk(setup, key)
     })
 
-test('a token and its refresh token are in no file of the home in clear', async (context) => {
-  const place = await openRecoveryFixture(context, {
+test('no file of the home contains a token or refresh token in plain text', async (context) => {
+  const setup = await openRecoveryFixture(context, {
     environment: { OPENAI_API_KEY: '' },
     script: [{ when: { key: 'access-1' }, answer: { error: 'expired' } }, { answer: HELLO }],
   })
-  const { access_token, refresh_token } = place.simulator.oauth.issue()
-  await place.house.addKey({
+  const { access_token, refresh_token } = setup.simulator.oauth.issue()
+  await setup.fixture.addKey({
     provider: 'openai',
     label: 'mine',
     secret: access_token,
     refreshToken: refresh_token,
-    oauth: { flow: 'generic', tokenUrl: `${place.simulator.url}/oauth/token` },
+    oauth: { flow: 'generic', tokenUrl: `${setup.simulator.url}/oauth/token` },
   })
-  const { run } = await exchange(place, 'one')
+  const { run } = await exchange(setup, 'one')
   assert.equal(run.stopReason, 'end_turn')
-  await place.house.stop()
-  for (const secret of ['access-1', 'refresh-1', 'access-2', 'refresh-2']) assertNotOnDisk(place, secret)
+  await setup.fixture.stop()
+  for (const secret of ['access-1', 'refresh-1', 'access-2', 'refresh-2']) assertNotOnDisk(setup, secret)
 })
 
-function assertNotOnDisk({ house }: RecoveryFixture, secret: string): void {
-  for (const name of readdirSync(house.home, { recursive: true, encoding: 'utf8' })) {
-    const path = join(house.home, name)
+function assertNotOnDisk({ fixture }: RecoveryFixture, secret: string): void {
+  for (const name of readdirSync(fixture.home, { recursive: true, encoding: 'utf8' })) {
+    const path = join(fixture.home, name)
     if (statSync(path).isFile()) assert.ok(!readFileSync(path).includes(secret), `${name} holds a secret`)
   }
 }

@@ -8,11 +8,11 @@ const DOT = {
   source: { mediaType: 'image/gif', data: 'R0lGODlhAQABAAAAACw=' },
 }
 
-test('images of a tool reach the model, also beside an output that is too long to be shown whole', async (context) => {
+test('images of a tool result reach the model, also beside a truncated output', async (context) => {
   const camera = tool('camera', () => ({ status: 'success', output: 'a long description', images: [DOT] }), {
     outputLimit: 6,
   })
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['anthropic/claude-sonnet-4-5'],
     tools: [camera],
     script: [
@@ -20,7 +20,7 @@ test('images of a tool reach the model, also beside an output that is too long t
       { answer: { calls: [{ id: 'c1', name: 'camera' }] } },
     ],
   })
-  const turn = await exchange(place, 'look')
+  const turn = await exchange(setup, 'look')
   assertAnswered(turn, 'I see it.', [])
   assert.ok(bodyText(turn.sent[1]).includes(DOT.source.data))
 })

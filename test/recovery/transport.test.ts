@@ -16,18 +16,18 @@ import {
   type RecoveryFixtureOptions,
 } from './fixture-recovery.ts'
 
-// Before a primary that is reached directly is left for an error of the line, its connections are renewed once, with a
-// pause. Nobody else's are: not an aggregator's, not a fallback's, and not for an error the line has no part in.
+// Before the turn fails over from a directly reached primary for a transport error, its connections are rebuilt once,
+// after a pause. This does not happen for an aggregator, a fallback, or an error that is not a transport error.
 
 const HELLO: Reply = { text: 'Hello.' }
 const STORY: Reply = { text: 'Once upon a time there was a lighthouse.', pace: { charactersPerChunk: 4 } }
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
 
-/** Deadlines that a silence runs into. Any other answer comes within the usual ones, however busy the machine is. */
+/** Short timeouts for silent providers. Other answers have the default timeouts, which a busy machine can meet. */
 const SHORT_FIRST_BYTE = { timeout_ms: 60 }
 const SHORT_STALL = { stall_timeout_ms: 60 }
 
-/** A primary that fails in this way for ever, with a fallback that answers. */
+/** A primary that always fails in this way, with a fallback that answers. */
 async function failingWith(
   context: TestContext,
   answer: Answer,
@@ -35,44 +35,44 @@ async function failingWith(
 ) {
   const { name = 'custom', deadlines, ...more } = options
   const script = [{ when: { model: 'first' }, answer }, { answer: HELLO }]
-  const place = await openRecoveryFixture(context, { chain: [`${name}/first`, CLAUDE], script, ...more })
-  const base_url = `${place.simulator.url}/v1`
+  const setup = await openRecoveryFixture(context, { chain: [`${name}/first`, CLAUDE], script, ...more })
+  const base_url = `${setup.simulator.url}/v1`
   const here = await openRecoveryFixture(context, {
     chain: [`${name}/first`, CLAUDE],
-    providers: { [name]: { base_url, ...deadlines }, anthropic: { base_url: place.simulator.url } },
+    providers: { [name]: { base_url, ...deadlines }, anthropic: { base_url: setup.simulator.url } },
     ...more,
   })
-  return exchange({ house: here.house, simulator: place.simulator }, 'one')
+  return exchange({ fixture: here.fixture, simulator: setup.simulator }, 'one')
 }
 
-const LINES: [string, string, Answer, ProviderOverrides?][] = [
-  ['a first byte that never comes', 'timeout', { line: 'silent' }, SHORT_FIRST_BYTE],
+const FAILURES: [string, string, Answer, ProviderOverrides?][] = [
+  ['a missing first byte', 'timeout', { line: 'silent' }, SHORT_FIRST_BYTE],
   ['silence in mid-answer', 'stalled', { ...STORY, breaks: { how: 'stall', afterChunks: 3 } }, SHORT_STALL],
   ['a reset before the answer', 'unreachable', { line: 'reset' }],
   ['a reset in mid-answer', 'cut-off', { ...STORY, breaks: { how: 'reset', afterChunks: 3 } }],
   ['a connection that closes in mid-answer', 'cut-off', { ...STORY, breaks: { how: 'cut', afterChunks: 3 } }],
-  ['a stream that ends without a reason', 'cut-off', { ...STORY, breaks: { how: 'no-finish' } }],
+  ['a stream that ends without a finish reason', 'cut-off', { ...STORY, breaks: { how: 'no-finish' } }],
 ]
 
-for (const [name, kind, answer, deadlines] of LINES)
-  test(`${name}: the connections of a direct primary are renewed once before it is left`, async (context) => {
+for (const [name, kind, answer, deadlines] of FAILURES)
+  test(`${name}: the connections of a direct primary are rebuilt once before the failover`, async (context) => {
     const first = await failingWith(context, answer, deadlines ? { deadlines } : {})
     assertAnswered(first, 'Hello.', [`${kind} → wait`, `${kind} → rebuild-transport`, `${kind} → next-target`])
     assert.equal(first.failures[1]?.waitMs, 4_000)
   })
 
-test('a port nobody listens on: the connections are renewed once before the primary is left', async (context) => {
-  const place = await openRecoveryFixture(context, {
+test('a closed port: the connections are rebuilt once before the failover', async (context) => {
+  const setup = await openRecoveryFixture(context, {
     chain: ['custom/first', CLAUDE],
     providers: { custom: { base_url: `http://127.0.0.1:${await closedPort()}/v1` } },
     script: [{ answer: HELLO }],
   })
   const story = ['unreachable → wait', 'unreachable → rebuild-transport', 'unreachable → next-target']
-  assertAnswered(await exchange(place, 'one'), 'Hello.', story)
+  assertAnswered(await exchange(setup, 'one'), 'Hello.', story)
 })
 
-test('a connection that cannot be made in time: it is made anew once before the primary is left', async (context) => {
-  // It accepts the line and never shakes hands.
+test('a connect timeout: the connections are rebuilt once before the failover', async (context) => {
+  // It accepts the connection and never completes the TLS handshake.
   const silent = createServer(() => {})
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
   context.after(() => silent.close())
@@ -84,37 +84,37 @@ test('a connection that cannot be made in time: it is made anew once before the 
     deadlines: { connectMs: 60 },
     baseUrl: `https://127.0.0.1:${(silent.address() as AddressInfo).port}/v1`,
   })
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['slow/first', CLAUDE],
     others: () => ({ slow }),
     script: [{ answer: HELLO }],
   })
-  const first = await exchange(place, 'one')
+  const first = await exchange(setup, 'one')
   assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport', 'timeout → next-target'])
   assert.equal(first.failures[0]?.failure.code, 'connect')
 })
 
-/** Our pools have no bound to wait for; a client that has one says it in the words of a connection that was not made. */
-test('no free connection in time: the pool is renewed once before the primary is left', async (context) => {
+/** Our pools are unbounded; a client with a bounded pool reports a connect timeout. */
+test('no free connection in time: the pool is rebuilt once before the failover', async (context) => {
   const { provider, renewals } = pretender({ kind: 'timeout', code: 'connect', detail: 'no free connection in time' })
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['pooled/first', CLAUDE],
     others: () => ({ pooled: provider }),
     script: [{ answer: HELLO }],
   })
-  const first = await exchange(place, 'one')
+  const first = await exchange(setup, 'one')
   assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport', 'timeout → next-target'])
   assert.equal(renewals(), 1)
 })
 
 for (const name of ['openrouter', 'nous'])
-  test(`${name} pools connections by itself: it is left at the second failure, with nothing renewed`, async (context) => {
+  test(`${name} pools connections itself: the turn fails over at the second failure without rebuilding them`, async (context) => {
     const first = await failingWith(context, { line: 'silent' }, { name, deadlines: SHORT_FIRST_BYTE })
     assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → next-target'])
   })
 
 for (const name of ['ollama', 'openai', 'vllm'])
-  test(`${name} is reached directly and gets its recovery`, async (context) => {
+  test(`${name} is reached directly and its connections are rebuilt`, async (context) => {
     const first = await failingWith(context, { line: 'reset' }, { name })
     assertAnswered(first, 'Hello.', [
       'unreachable → wait',
@@ -123,17 +123,17 @@ for (const name of ['ollama', 'openai', 'vllm'])
     ])
   })
 
-test('anthropic is reached directly and gets its recovery', async (context) => {
-  const place = await openRecoveryFixture(context, {
+test('anthropic is reached directly and its connections are rebuilt', async (context) => {
+  const setup = await openRecoveryFixture(context, {
     chain: [CLAUDE, 'openai/second'],
     script: [{ when: { protocol: 'anthropic' }, answer: { line: 'reset' } }, { answer: HELLO }],
   })
   const story = ['unreachable → wait', 'unreachable → rebuild-transport', 'unreachable → next-target']
-  assertAnswered(await exchange(place, 'one'), 'Hello.', story)
+  assertAnswered(await exchange(setup, 'one'), 'Hello.', story)
 })
 
-test('who is already on a fallback renews nothing', async (context) => {
-  const place = await openRecoveryFixture(context, {
+test('connections of a fallback are not rebuilt', async (context) => {
+  const setup = await openRecoveryFixture(context, {
     chain: ['openai/gone', 'custom/first', CLAUDE],
     script: [
       { when: { model: 'gone' }, answer: { error: 'model-not-found' } },
@@ -144,17 +144,17 @@ test('who is already on a fallback renews nothing', async (context) => {
   const wired = await openRecoveryFixture(context, {
     chain: ['openai/gone', 'custom/first', CLAUDE],
     providers: {
-      openai: { base_url: `${place.simulator.url}/v1` },
-      custom: { base_url: `${place.simulator.url}/other/v1` },
-      anthropic: { base_url: place.simulator.url },
+      openai: { base_url: `${setup.simulator.url}/v1` },
+      custom: { base_url: `${setup.simulator.url}/other/v1` },
+      anthropic: { base_url: setup.simulator.url },
     },
   })
-  const first = await exchange({ house: wired.house, simulator: place.simulator }, 'one')
+  const first = await exchange({ fixture: wired.fixture, simulator: setup.simulator }, 'one')
   assertAnswered(first, 'Hello.', ['model-unknown → next-target', 'unreachable → wait', 'unreachable → next-target'])
 })
 
 for (const error of ['server-error', 'overloaded', 'html-502'] as const)
-  test(`${error} is no error of the line: it is waited out once and then left, with nothing renewed`, async (context) => {
+  test(`${error} is not a transport error: it is retried once, then the turn fails over without rebuilding connections`, async (context) => {
     const { story } = await failingWith(context, { error })
     assert.deepEqual(
       story.map((line) => line.split(' → ')[1]),
@@ -163,7 +163,7 @@ for (const error of ['server-error', 'overloaded', 'html-502'] as const)
   })
 
 test('the pause before new connections grows with the retries before it', async (context) => {
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['custom/first'],
     script: [
       { times: 3, answer: { error: 'server-error' } },
@@ -171,7 +171,7 @@ test('the pause before new connections grows with the retries before it', async 
       { answer: HELLO },
     ],
   })
-  const first = await exchange(place, 'one')
+  const first = await exchange(setup, 'one')
   assertAnswered(first, 'Hello.', [
     'server-error → wait',
     'server-error → wait',
@@ -188,26 +188,26 @@ test('the pause before new connections is never longer than eight seconds', () =
   assert.deepEqual(recover({ kind: 'timeout', detail: '' }, waits, at), { remedy: 'rebuild-transport', delayMs: 8_000 })
 })
 
-test('connections that cannot be renewed are one more failed attempt, never the end of the run', async (context) => {
+test('connections that cannot be rebuilt are one more failed attempt and do not end the run', async (context) => {
   const { provider } = pretender({ kind: 'unreachable', detail: 'connection refused' })
   provider.renewConnections = () => Promise.reject(new Error('socket error'))
-  const place = await openRecoveryFixture(context, {
+  const setup = await openRecoveryFixture(context, {
     chain: ['pooled/first', CLAUDE],
     others: () => ({ pooled: provider }),
     script: [{ answer: HELLO }],
   })
-  const { run, story, sent } = await exchange(place, 'one')
+  const { run, story, sent } = await exchange(setup, 'one')
   assert.equal(run.stopReason, 'end_turn', `${story.join(', ')}; ${JSON.stringify(run.error)}`)
   assert.deepEqual(modelsOf(sent), ['claude-sonnet-4-5'])
-  assert.deepEqual(place.house.faults, [])
+  assert.deepEqual(setup.fixture.faults, [])
 })
 
-test('a recovered line answers in the same turn, and the chain is not touched', async (context) => {
-  const place = await openRecoveryFixture(context, {
+test('a recovered connection answers in the same turn without failover', async (context) => {
+  const setup = await openRecoveryFixture(context, {
     chain: ['custom/first', CLAUDE],
     script: [{ when: { model: 'first' }, times: 2, answer: { line: 'reset' } }, { answer: HELLO }],
   })
-  const first = await exchange(place, 'one')
+  const first = await exchange(setup, 'one')
   assertAnswered(first, 'Hello.', ['unreachable → wait', 'unreachable → rebuild-transport'])
   assert.deepEqual(new Set(modelsOf(first.sent)), new Set(['first']))
 })

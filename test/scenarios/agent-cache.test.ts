@@ -7,7 +7,7 @@ import { success } from '../../src/tools/define-tool.ts'
 import { type HomeFixtureOptions, openHomeFixture } from '../harness/fixture-home.ts'
 import { tool } from '../harness/tools.ts'
 
-// What is kept between turns saves reading and nothing else: whatever is kept or not, a model is told the very same.
+// The cache between turns only saves reads: a request is the same with a cache hit and with a miss.
 
 const SCRIPT = scriptOf({ calls: [{ tool: 'look', input: {} }] }, { text: 'A tree.' })
 
@@ -24,68 +24,68 @@ async function openFixtureWith(context: TestContext, options: HomeFixtureOptions
     },
   })
   const look = tool('look', () => success('a tree'))
-  const house = await openHomeFixture(context, { script: SCRIPT, tools: [look], wrapStore, ...options })
-  return { house, reads: () => reads }
+  const fixture = await openHomeFixture(context, { script: SCRIPT, tools: [look], wrapStore, ...options })
+  return { fixture, reads: () => reads }
 }
 
-test('the second turn of a warm conversation reads nothing of its history again', async (context) => {
-  const { house, reads } = await openFixtureWith(context)
-  await house.ask('one')
+test('the second turn of a cached conversation does not read its history again', async (context) => {
+  const { fixture, reads } = await openFixtureWith(context)
+  await fixture.ask('one')
   const before = reads()
-  await house.ask('two')
-  await house.ask('three')
+  await fixture.ask('two')
+  await fixture.ask('three')
   assert.equal(reads(), before)
-  const asked = house.requests.at(-1)!.messages
+  const asked = fixture.requests.at(-1)!.messages
   assert.deepEqual(
     asked,
-    (await house.messages()).slice(0, asked.length).map(({ body }) => body),
+    (await fixture.messages()).slice(0, asked.length).map(({ body }) => body),
   )
 })
 
-test('with room for none, one or all conversations every request is the same, byte for byte', async (context) => {
+test('every request is the same, byte for byte, with room for no, one or all conversations in the cache', async (context) => {
   const requests: string[] = []
   for (const cacheEntries of [0, 1, 128]) {
-    const { house } = await openFixtureWith(context, { cacheEntries })
-    for (const text of ['one', 'two', 'three']) await house.ask(text)
-    requests.push(JSON.stringify(house.requests.map(({ system, messages, tools }) => ({ system, messages, tools }))))
+    const { fixture } = await openFixtureWith(context, { cacheEntries })
+    for (const text of ['one', 'two', 'three']) await fixture.ask(text)
+    requests.push(JSON.stringify(fixture.requests.map(({ system, messages, tools }) => ({ system, messages, tools }))))
   }
   assert.equal(requests[1], requests[0])
   assert.equal(requests[2], requests[0])
 })
 
-test('a conversation that comes back after a crash is told what a warm one would have been', async (context) => {
-  const { house, reads } = await openFixtureWith(context)
-  await house.ask('one')
-  await house.crash()
-  await house.restart()
+test('after a crash a conversation sends the same request as a cached one', async (context) => {
+  const { fixture, reads } = await openFixtureWith(context)
+  await fixture.ask('one')
+  await fixture.crash()
+  await fixture.restart()
   const before = reads()
-  await house.ask('two')
+  await fixture.ask('two')
   assert.equal(reads(), before + 1)
-  const [first, later] = [house.requests[0]!, house.requests.at(-1)!]
+  const [first, later] = [fixture.requests[0]!, fixture.requests.at(-1)!]
   assert.equal(later.system, first.system)
   assert.deepEqual(later.tools, first.tools)
   assert.deepEqual(later.messages.slice(0, first.messages.length), first.messages)
 })
 
-test('a conversation that was begun anew is not told its past, however warm it was', async (context) => {
-  const { house } = await openFixtureWith(context)
-  await house.ask('one')
-  const { agent, conversationId } = house
-  await house.wait(await changeContext({ agent, conversationId, task: 'reset' }, house.context))
-  await house.ask('two')
-  const told = JSON.stringify(house.requests.at(-1)!.messages)
-  assert.ok(!told.includes('"one"') && told.includes('"two"'), told)
+test('after a reset a cached conversation sends no earlier messages', async (context) => {
+  const { fixture } = await openFixtureWith(context)
+  await fixture.ask('one')
+  const { agent, conversationId } = fixture
+  await fixture.wait(await changeContext({ agent, conversationId, task: 'reset' }, fixture.context))
+  await fixture.ask('two')
+  const sent = JSON.stringify(fixture.requests.at(-1)!.messages)
+  assert.ok(!sent.includes('"one"') && sent.includes('"two"'), sent)
 })
 
-test('a turn that failed leaves nothing warm behind', async (context) => {
+test('a failed turn leaves no cache entry', async (context) => {
   let isBroken = true
   const script = () => (isBroken ? scriptOf({ fail: { kind: 'auth-rejected', detail: 'no' } }) : SCRIPT)
-  const { house } = await openFixtureWith(context, { script })
-  assert.equal((await house.ask('one')).status, 'failed')
+  const { fixture } = await openFixtureWith(context, { script })
+  assert.equal((await fixture.ask('one')).status, 'failed')
   isBroken = false
-  assert.equal((await house.ask('two')).stopReason, 'end_turn')
-  assert.equal((await house.ask('three')).stopReason, 'end_turn')
-  const stored = (await house.messages()).map(({ body }) => body)
-  const asked = house.requests.at(-1)!.messages
+  assert.equal((await fixture.ask('two')).stopReason, 'end_turn')
+  assert.equal((await fixture.ask('three')).stopReason, 'end_turn')
+  const stored = (await fixture.messages()).map(({ body }) => body)
+  const asked = fixture.requests.at(-1)!.messages
   assert.deepEqual(asked, stored.slice(0, asked.length))
 })

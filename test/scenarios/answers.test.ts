@@ -10,27 +10,32 @@ import { calls, fails, nothing, queueModel, says, thinks } from '../harness/queu
 import { tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
-// What a model says may be half, empty, or not to be carried out. None of it is invented, doubled or run.
+// An answer may be truncated, empty or impossible to run. No text is invented or doubled, and no such call runs.
 
 type Cast = HomeFixtureOptions & { other?: Part[][] }
 
-/** `other`: what the fallback says. */
+/** `other`: the answers of the fallback. */
 async function openFixtureWith(context: TestContext, answers: Part[][], { other, ...options }: Cast = {}) {
   const clock = newVirtualClock()
   const model = queueModel(answers)
   const providers = () => ({ test: model, ...defined({ other: other ? queueModel(other) : undefined }) })
-  const house = await openHomeFixture(context, { clock, providers, fallback: other ? ['other/model'] : [], ...options })
+  const fixture = await openHomeFixture(context, {
+    clock,
+    providers,
+    fallback: other ? ['other/model'] : [],
+    ...options,
+  })
   const ask = async (text: string) => {
-    const runId = await house.send(text)
-    return clock.advanceUntil(house.wait(runId))
+    const runId = await fixture.send(text)
+    return clock.advanceUntil(fixture.wait(runId))
   }
-  return { house, model, clock, ask }
+  return { fixture, model, clock, ask }
 }
 
 const assistantTexts = (messages: readonly { body: MessageBody }[]): string[] =>
   messages.flatMap(({ body }) => (body.role === 'assistant' ? [textOf(body.content)] : []))
 
-/** What somebody who watched has on the screen at the end. */
+/** The texts on a subscriber's screen at the end. */
 function screenOf(chunks: Chunk[]): string[] {
   const texts = new Map<string, string>()
   for (const chunk of chunks) {
@@ -40,58 +45,61 @@ function screenOf(chunks: Chunk[]): string[] {
   return [...texts.values()]
 }
 
-test('text that reaches the output limit is continued and is one message with its rest', async (context) => {
-  const { house, model, ask } = await openFixtureWith(context, [
+test('text that reaches the output limit is continued and becomes one message with its rest', async (context) => {
+  const { fixture, model, ask } = await openFixtureWith(context, [
     says('One, two, ', { finish: 'length' }),
     says('three, ', { finish: 'length' }),
     says('four.'),
   ])
   const run = await ask('count')
   assert.equal(run.stopReason, 'end_turn')
-  assert.deepEqual(assistantTexts(await house.messages()), ['One, two, three, four.'])
-  assert.deepEqual(screenOf(await house.chunks(run.id)), ['One, two, three, four.'])
+  assert.deepEqual(assistantTexts(await fixture.messages()), ['One, two, three, four.'])
+  assert.deepEqual(screenOf(await fixture.chunks(run.id)), ['One, two, three, four.'])
   const caps = model.requests.map((request) => request.outputCap ?? 0)
   assert.ok(caps[0]! < caps[1]! && caps[1]! < caps[2]!, `the limit grows: ${caps}`)
   const shown = model.requests[2]!.messages.map((body) => ({ body }))
-  assert.deepEqual(assistantTexts(shown), ['One, two, three, '], 'it is shown what it has said')
-  assertValidHistory(await house.messages())
+  assert.deepEqual(assistantTexts(shown), ['One, two, three, '], 'the request has the text so far')
+  assertValidHistory(await fixture.messages())
 })
 
-test('text that is still not whole after three continuations is kept, and the run says so', async (context) => {
-  const { house, model, ask } = await openFixtureWith(context, [says('and ', { finish: 'length' })])
+test('text that is still truncated after three continuations is kept, and the run reports it', async (context) => {
+  const { fixture, model, ask } = await openFixtureWith(context, [says('and ', { finish: 'length' })])
   const run = await ask('go on for ever')
   assert.equal(run.stopReason, 'max_tokens_exceeded')
   assert.equal(model.requests.length, 4)
-  assert.deepEqual(assistantTexts(await house.messages()), ['and and and and '])
+  assert.deepEqual(assistantTexts(await fixture.messages()), ['and and and and '])
 })
 
-test('a process that dies between two continuations goes on with what was said, told once', async (context) => {
-  const { house, model, clock } = await openFixtureWith(context, [
+test('after a death between two continuations the text continues and is streamed once', async (context) => {
+  const { fixture, model, clock } = await openFixtureWith(context, [
     says('One, ', { finish: 'length' }),
     fails('overloaded'),
     says('two.'),
   ])
-  const runId = await house.send('count')
-  // It waits after the second attempt, on a clock that stands still.
+  const runId = await fixture.send('count')
+  // It waits after the second attempt, on a stopped clock.
   while (model.requests.length < 2) await clock.settle()
   await clock.settle()
-  await house.crash()
-  await house.restart()
-  const run = await clock.advanceUntil(house.wait(runId))
+  await fixture.crash()
+  await fixture.restart()
+  const run = await clock.advanceUntil(fixture.wait(runId))
   assert.equal(run.stopReason, 'end_turn')
-  assert.deepEqual(assistantTexts(await house.messages()), ['One, two.'])
-  assert.deepEqual(screenOf(await house.chunks(runId)), ['One, two.'])
+  assert.deepEqual(assistantTexts(await fixture.messages()), ['One, two.'])
+  assert.deepEqual(screenOf(await fixture.chunks(runId)), ['One, two.'])
 })
 
-test('when a continuation fails for good, what was said before it stays', async (context) => {
-  const { house, ask } = await openFixtureWith(context, [says('One, ', { finish: 'length' }), fails('invalid-request')])
+test('when a continuation fails finally, the text before it stays', async (context) => {
+  const { fixture, ask } = await openFixtureWith(context, [
+    says('One, ', { finish: 'length' }),
+    fails('invalid-request'),
+  ])
   const run = await ask('count')
   assert.equal(run.status, 'failed')
-  assert.deepEqual(assistantTexts(await house.messages()), ['One, '])
+  assert.deepEqual(assistantTexts(await fixture.messages()), ['One, '])
 })
 
-test('another model does not continue the text of the one that failed: it begins anew', async (context) => {
-  const { house, ask } = await openFixtureWith(
+test('after a failover the next model does not continue the text but starts a new answer', async (context) => {
+  const { fixture, ask } = await openFixtureWith(
     context,
     [says('Half an ', { finish: 'length' }), fails('quota-exhausted')],
     {
@@ -99,11 +107,11 @@ test('another model does not continue the text of the one that failed: it begins
     },
   )
   const run = await ask('talk')
-  assert.deepEqual(assistantTexts(await house.messages()), ['A whole answer.'])
-  assert.deepEqual(screenOf(await house.chunks(run.id)), ['A whole answer.'])
+  assert.deepEqual(assistantTexts(await fixture.messages()), ['A whole answer.'])
+  assert.deepEqual(screenOf(await fixture.chunks(run.id)), ['A whole answer.'])
 })
 
-test('a tool call that reaches the output limit is asked for again with more room, and never run', async (context) => {
+test('a tool call that reaches the output limit is requested again with a higher limit, and never run', async (context) => {
   const ran: unknown[] = []
   const erase = tool('erase', (input) => {
     ran.push(input)
@@ -120,34 +128,34 @@ test('a tool call that reaches the output limit is asked for again with more roo
   assert.ok(model.requests[1]!.outputCap! > (model.requests[0]!.outputCap ?? 0))
 })
 
-test('an empty answer is asked for again in words that are in no history', async (context) => {
-  const { house, model, ask } = await openFixtureWith(context, [nothing, says('Here I am.')])
+test('after an empty answer the model is prompted again, and the prompt is not in the history', async (context) => {
+  const { fixture, model, ask } = await openFixtureWith(context, [nothing, says('Here I am.')])
   const run = await ask('hello')
   assert.equal(run.stopReason, 'end_turn')
   assert.equal(model.requests[1]!.messages.length, model.requests[0]!.messages.length + 1)
-  const texts = (await house.messages()).map(({ body }) => ('content' in body ? textOf(body.content) : ''))
+  const texts = (await fixture.messages()).map(({ body }) => ('content' in body ? textOf(body.content) : ''))
   assert.deepEqual(texts, ['hello', 'Here I am.'])
 })
 
-test('a model that only thinks is asked again and in the end given up, with no invented text', async (context) => {
-  const { house, ask } = await openFixtureWith(context, [thinks('hm')])
+test('a model that sends only reasoning is prompted again and then given up, without invented text', async (context) => {
+  const { fixture, ask } = await openFixtureWith(context, [thinks('hm')])
   const run = await ask('hello')
   assert.equal(run.stopReason, 'invalid_llm_response')
   assert.equal(run.error?.errorType, 'llm_empty_response')
-  assert.deepEqual(await house.messages(), [])
+  assert.deepEqual(await fixture.messages(), [])
 })
 
-test('three answers in a row with calls that cannot run end the turn; the model was told each time', async (context) => {
-  const { house, model, ask } = await openFixtureWith(context, [calls('no_such_tool', '{}')])
+test('three answers in a row with calls that cannot run end the turn; each time the model gets the reason', async (context) => {
+  const { fixture, model, ask } = await openFixtureWith(context, [calls('no_such_tool', '{}')])
   const run = await ask('go')
   assert.equal(run.stopReason, 'invalid_tool_call')
   assert.equal(model.requests.length, 3)
-  const outputs = (await house.messages()).flatMap(({ body }) =>
+  const outputs = (await fixture.messages()).flatMap(({ body }) =>
     body.role === 'tool' ? body.outcomes.map(({ output }) => output) : [],
   )
   assert.equal(outputs.length, 3)
   for (const output of outputs) assert.match(output, /no tool named "no_such_tool"/)
-  assertValidHistory(await house.messages())
+  assertValidHistory(await fixture.messages())
 })
 
 test('a call that can run between two that cannot clears the count', async (context) => {
@@ -159,15 +167,15 @@ test('a call that can run between two that cannot clears the count', async (cont
   assert.equal((await ask('go')).stopReason, 'end_turn')
 })
 
-test('a refusal is recorded and another model is asked', async (context) => {
-  const { house, ask } = await openFixtureWith(context, [fails('content-refused')], { other: [says('Of course.')] })
+test('a refusal is recorded and the turn fails over', async (context) => {
+  const { fixture, ask } = await openFixtureWith(context, [fails('content-refused')], { other: [says('Of course.')] })
   const run = await ask('help me')
   assert.equal(run.stopReason, 'end_turn')
-  const failed = (await house.events(run.id)).find((event) => event.type === 'attempt-failed')
+  const failed = (await fixture.events(run.id)).find((event) => event.type === 'attempt-failed')
   assert.ok(failed?.type === 'attempt-failed' && failed.failure.kind === 'content-refused')
 })
 
-/** One answer with several calls, as a server may number and name them. */
+/** One answer with several calls, with ids as the server sends them. */
 const rawCalls = (...raw: { callId: string; json: string }[]): Part[] => [
   ...raw.flatMap(({ callId, json }, index): Part[] => [
     { type: 'call-start', index, callId, tool: 'note' },
@@ -212,14 +220,14 @@ const ECHOES: [what: string, calls: { callId: string; json: string }[], runs: nu
 ]
 
 for (const [what, sent, runs] of ECHOES)
-  test(`${what}, whatever the server makes of ids`, async (context) => {
+  test(`${what}, with any ids from the server`, async (context) => {
     const ran: unknown[] = []
     const note = tool('note', (input) => {
       ran.push(input)
       return success('noted')
     })
-    const { house, ask } = await openFixtureWith(context, [rawCalls(...sent), says('Done.')], { tools: [note] })
+    const { fixture, ask } = await openFixtureWith(context, [rawCalls(...sent), says('Done.')], { tools: [note] })
     await ask('note it')
     assert.equal(ran.length, runs)
-    assertValidHistory(await house.messages())
+    assertValidHistory(await fixture.messages())
   })

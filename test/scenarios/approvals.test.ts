@@ -11,7 +11,7 @@ import { assertValidHistory, type HomeFixture, openHomeFixture } from '../harnes
 import { gate, tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
-// A person is asked once, for one exact call, for as long as it takes; nothing waits in memory.
+// An approval is requested once, for one exact call, without a time limit in memory: a waiting run is only stored.
 
 const ran: string[] = []
 const remember =
@@ -34,36 +34,36 @@ const MIXED = scriptOf(
   { text: 'done' },
 )
 
-async function waitingHouse(
+async function openWaitingFixture(
   context: Parameters<typeof openHomeFixture>[0],
   more: Parameters<typeof openHomeFixture>[1] = {},
 ) {
   ran.length = 0
-  const house = await openHomeFixture(context, { tools: [guarded(), free()], script: MIXED, ...more })
-  const run = await house.ask('do three things')
+  const fixture = await openHomeFixture(context, { tools: [guarded(), free()], script: MIXED, ...more })
+  const run = await fixture.ask('do three things')
   assert.equal(run.stopReason, 'requires_approval')
-  assert.deepEqual(ran, [], 'none of an answer runs while one of its calls waits')
-  return { house, run }
+  assert.deepEqual(ran, [], 'no call of an answer runs while one of them waits for approval')
+  return { fixture, run }
 }
 
-const answer = (house: HomeFixture, runId: string, verdicts: Verdict[]) =>
-  answerApproval({ runId, verdicts }, house.context)
+const answer = (fixture: HomeFixture, runId: string, verdicts: Verdict[]) =>
+  answerApproval({ runId, verdicts }, fixture.context)
 
-const statuses = async (house: HomeFixture) =>
-  (await house.messages()).flatMap(({ body }) =>
+const statuses = async (fixture: HomeFixture) =>
+  (await fixture.messages()).flatMap(({ body }) =>
     body.role === 'tool' ? body.outcomes.map(({ callId, status }) => `${callId} ${status}`) : [],
   )
 
-test('several pending calls: the approved and the unguarded run in order, the denied one is told why', async (context) => {
-  const { house, run } = await waitingHouse(context)
-  const next = await answer(house, run.id, [
+test('several pending calls: approved and unguarded ones run in order, the denied one has the reason as result', async (context) => {
+  const { fixture, run } = await openWaitingFixture(context)
+  const next = await answer(fixture, run.id, [
     { callId: 'c', verdict: 'deny', reason: 'too dangerous' },
     { callId: 'a', verdict: 'approve' },
   ])
-  assert.equal((await house.wait(next)).stopReason, 'end_turn')
+  assert.equal((await fixture.wait(next)).stopReason, 'end_turn')
   assert.deepEqual(ran, ['bash a', 'print b'])
-  assert.deepEqual(await statuses(house), ['a success', 'b success', 'c denied'])
-  const messages = await house.messages()
+  assert.deepEqual(await statuses(fixture), ['a success', 'b success', 'c denied'])
+  const messages = await fixture.messages()
   assert.deepEqual(
     messages.map(({ body }) => body.role),
     ['user', 'assistant', 'approval', 'tool', 'assistant'],
@@ -76,8 +76,8 @@ test('several pending calls: the approved and the unguarded run in order, the de
 })
 
 test('a partial answer, an unknown call and other arguments are refused and change nothing', async (context) => {
-  const { house, run } = await waitingHouse(context)
-  const before = await house.events(run.id)
+  const { fixture, run } = await openWaitingFixture(context)
+  const before = await fixture.events(run.id)
   const bad: Verdict[][] = [
     [{ callId: 'a', verdict: 'approve' }],
     [
@@ -94,15 +94,15 @@ test('a partial answer, an unknown call and other arguments are refused and chan
     ],
     [],
   ]
-  for (const verdicts of bad) await assert.rejects(answer(house, run.id, verdicts), { kind: 'invalid' })
-  assert.deepEqual(await house.events(run.id), before)
+  for (const verdicts of bad) await assert.rejects(answer(fixture, run.id, verdicts), { kind: 'invalid' })
+  assert.deepEqual(await fixture.events(run.id), before)
   assert.deepEqual(ran, [])
 })
 
-test('a message while an approval is open is refused with the pending ids', async (context) => {
-  const { house, run } = await waitingHouse(context)
+test('a message while an approval is pending is refused with the pending ids', async (context) => {
+  const { fixture, run } = await openWaitingFixture(context)
   for (const policy of ['reject', 'enqueue', 'interrupt', 'steer'] as const)
-    await assert.rejects(house.send('hello', { policy }), (problem: Problem) => {
+    await assert.rejects(fixture.send('hello', { policy }), (problem: Problem) => {
       assert.equal(problem.kind, 'pending-approval')
       assert.equal(problem.details.runId, run.id)
       assert.deepEqual(problem.details.callIds, ['a', 'c'])
@@ -111,25 +111,25 @@ test('a message while an approval is open is refused with the pending ids', asyn
     })
 })
 
-test('a pending approval survives a crash, is listed, and nothing is asked of a person twice', async (context) => {
-  const { house, run } = await waitingHouse(context)
-  await house.restart()
-  const [pending] = await listApprovals(house.context)
+test('a pending approval survives a crash, is listed, and is not requested twice', async (context) => {
+  const { fixture, run } = await openWaitingFixture(context)
+  await fixture.restart()
+  const [pending] = await listApprovals(fixture.context)
   assert.deepEqual(
     pending?.calls.map(({ callId }) => callId),
     ['a', 'c'],
   )
-  const next = await answer(house, run.id, [
+  const next = await answer(fixture, run.id, [
     { callId: 'a', verdict: 'approve' },
     { callId: 'c', verdict: 'approve' },
   ])
-  await house.wait(next)
+  await fixture.wait(next)
   assert.deepEqual(ran, ['bash a', 'print b', 'bash c'])
-  assert.deepEqual(await listApprovals(house.context), [])
-  assert.equal(house.requests.length, 2, 'the model was not asked again for what it had said')
+  assert.deepEqual(await listApprovals(fixture.context), [])
+  assert.equal(fixture.requests.length, 2, 'the model was not called again for the same answer')
 })
 
-test('a crash right after the answer was accepted: the next process carries it out, once', async (context) => {
+test('after a crash right after the answer was accepted the next process runs the call once', async (context) => {
   const reached = gate()
   let attempts = 0
   const bash = tool(
@@ -141,34 +141,34 @@ test('a crash right after the answer was accepted: the next process carries it o
     },
     { needsApproval: true, effects: 'idempotent' },
   )
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [bash],
     script: scriptOf({ calls: [{ tool: 'bash', input: {}, callId: 'a' }] }, { text: 'done' }),
   })
-  const run = await house.ask('bash')
-  const next = await answer(house, run.id, [{ callId: 'a', verdict: 'approve' }])
+  const run = await fixture.ask('bash')
+  const next = await answer(fixture, run.id, [{ callId: 'a', verdict: 'approve' }])
   await reached.promise
-  await house.crash()
-  await house.restart()
-  assert.equal((await house.wait(next)).stopReason, 'end_turn')
-  assert.deepEqual(await statuses(house), ['a success'])
+  await fixture.crash()
+  await fixture.restart()
+  assert.equal((await fixture.wait(next)).stopReason, 'end_turn')
+  assert.deepEqual(await statuses(fixture), ['a success'])
   assert.equal(attempts, 2)
 })
 
 test('a repeated answer attaches to the run the first one opened', async (context) => {
-  const { house, run } = await waitingHouse(context)
+  const { fixture, run } = await openWaitingFixture(context)
   const verdicts: Verdict[] = [
     { callId: 'a', verdict: 'approve' },
     { callId: 'c', verdict: 'approve' },
   ]
-  const [first, second] = await Promise.all([answer(house, run.id, verdicts), answer(house, run.id, verdicts)])
+  const [first, second] = await Promise.all([answer(fixture, run.id, verdicts), answer(fixture, run.id, verdicts)])
   assert.equal(first, second)
-  await house.wait(first)
-  assert.equal(await answer(house, run.id, verdicts), first)
+  await fixture.wait(first)
+  assert.equal(await answer(fixture, run.id, verdicts), first)
   assert.deepEqual(ran, ['bash a', 'print b', 'bash c'])
 })
 
-test('an answer repeated after its run was cancelled lets the model go on and runs no tool again', async (context) => {
+test('an answer repeated after its run was cancelled lets the model continue and runs no tool again', async (context) => {
   const started = gate()
   let runs = 0
   const bash = tool(
@@ -181,65 +181,65 @@ test('an answer repeated after its run was cancelled lets the model go on and ru
     },
     { needsApproval: true },
   )
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [bash],
     script: scriptOf({ calls: [{ tool: 'bash', input: {}, callId: 'a' }] }, { text: 'done' }),
   })
-  const run = await house.ask('bash')
-  const first = await answer(house, run.id, [{ callId: 'a', verdict: 'approve' }])
+  const run = await fixture.ask('bash')
+  const first = await answer(fixture, run.id, [{ callId: 'a', verdict: 'approve' }])
   await started.promise
-  await cancelRun(first, house.context)
-  await house.wait(first)
-  const second = await answer(house, run.id, [{ callId: 'a', verdict: 'approve' }])
+  await cancelRun(first, fixture.context)
+  await fixture.wait(first)
+  const second = await answer(fixture, run.id, [{ callId: 'a', verdict: 'approve' }])
   assert.notEqual(second, first)
-  assert.equal((await house.wait(second)).stopReason, 'end_turn')
+  assert.equal((await fixture.wait(second)).stopReason, 'end_turn')
   assert.equal(runs, 1)
-  assertValidHistory(await house.messages())
+  assertValidHistory(await fixture.messages())
 })
 
-test('an approval nobody answers expires: every call is denied and the conversation is usable', async (context) => {
+test('an approval without an answer expires: every call is denied and the conversation is usable', async (context) => {
   const clock = newVirtualClock()
-  const { house, run } = await waitingHouse(context, {
+  const { fixture, run } = await openWaitingFixture(context, {
     clock,
     defaults: { approvalTtlMs: 60_000 },
     script: (request) =>
       request.messages.some((body) => body.role === 'tool') ? scriptOf({ text: 'hello again' }) : MIXED,
   })
   await clock.advance(59_000)
-  assert.equal((await house.get(run.id)).waiting, true)
+  assert.equal((await fixture.get(run.id)).waiting, true)
   await clock.advance(10_000)
-  const expired = await house.get(run.id)
+  const expired = await fixture.get(run.id)
   assert.equal(expired.status, 'cancelled')
-  assert.deepEqual(await statuses(house), ['a denied', 'b denied', 'c denied'])
-  const [denied] = (await house.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
+  assert.deepEqual(await statuses(fixture), ['a denied', 'b denied', 'c denied'])
+  const [denied] = (await fixture.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
   assert.match(denied!.output, /nobody answered the approval request in time/)
-  assert.equal((await house.ask('hello')).stopReason, 'end_turn')
+  assert.equal((await fixture.ask('hello')).stopReason, 'end_turn')
   assert.deepEqual(ran, [])
 })
 
-test('an unattended run never waits: guarded calls are denied and the turn goes on', async (context) => {
+test('an unattended run never waits: calls that need approval are denied and the turn continues', async (context) => {
   ran.length = 0
-  const house = await openHomeFixture(context, { tools: [guarded(), free()], script: MIXED })
-  const run = await house.ask('do three things', { onGuarded: 'deny' })
+  const fixture = await openHomeFixture(context, { tools: [guarded(), free()], script: MIXED })
+  const run = await fixture.ask('do three things', { onGuarded: 'deny' })
   assert.equal(run.stopReason, 'end_turn')
   assert.deepEqual(ran, ['print b'])
-  assert.deepEqual(await statuses(house), ['a denied', 'b success', 'c denied'])
+  assert.deepEqual(await statuses(fixture), ['a denied', 'b success', 'c denied'])
 })
 
-test('a result a client computed itself is recorded as given', async (context) => {
-  const { house, run } = await waitingHouse(context)
-  const next = await answer(house, run.id, [
+test('a result computed by the client is recorded unchanged', async (context) => {
+  const { fixture, run } = await openWaitingFixture(context)
+  const next = await answer(fixture, run.id, [
     { callId: 'a', verdict: 'result', status: 'success', output: 'from the client' },
     { callId: 'c', verdict: 'result', status: 'error', output: 'it broke' },
   ])
-  await house.wait(next)
+  await fixture.wait(next)
   assert.deepEqual(ran, ['print b'])
-  assert.deepEqual(await statuses(house), ['a success', 'b success', 'c error'])
+  assert.deepEqual(await statuses(fixture), ['a success', 'b success', 'c error'])
 })
 
-test('the run that carries out an approval goes before messages that were already waiting', async (context) => {
+test('the run that continues after an approval goes before messages that were already queued', async (context) => {
   const mayAnswer = gate()
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [guarded(), free(), tool('hold', () => mayAnswer.promise.then(() => success('held')))],
     script: (request) => {
       const last = JSON.stringify(request.messages.findLast((body) => body.role === 'user'))
@@ -251,14 +251,14 @@ test('the run that carries out an approval goes before messages that were alread
       )
     },
   })
-  const first = await house.send('first')
-  const later = await house.send('later')
+  const first = await fixture.send('first')
+  const later = await fixture.send('later')
   mayAnswer.open()
-  assert.equal((await house.wait(first)).stopReason, 'requires_approval')
-  assert.equal((await house.get(later)).status, 'created', 'it waits behind the approval')
-  const next = await answer(house, first, [{ callId: 'a', verdict: 'approve' }])
-  await house.wait(later)
-  const [continued, queued] = [await house.get(next), await house.get(later)]
+  assert.equal((await fixture.wait(first)).stopReason, 'requires_approval')
+  assert.equal((await fixture.get(later)).status, 'created', 'it waits behind the approval')
+  const next = await answer(fixture, first, [{ callId: 'a', verdict: 'approve' }])
+  await fixture.wait(later)
+  const [continued, queued] = [await fixture.get(next), await fixture.get(later)]
   assert.ok(continued.completedAt! <= queued.startedAt!)
-  assertValidHistory(await house.messages())
+  assertValidHistory(await fixture.messages())
 })

@@ -18,7 +18,7 @@ import { openTurns, processIn } from '../workspaces/fixture-turns.ts'
 import { openWorkspaceApp, type WorkspaceApp } from '../workspaces/fixture-workspace-app.ts'
 import { until } from '../workspaces/fixture-workspaces.ts'
 
-// What a warm agent is let go of for (room, hours) is nothing to the workspace of its conversation; what ends the
+// Evicting a conversation from the cache (limit, idle time) does not touch its workspace; deleting or resetting the
 // conversation ends both.
 
 const skip = missingProgram('bwrap')
@@ -26,33 +26,33 @@ const skip = missingProgram('bwrap')
 const PLACE = 'mkdir -p deep/er; cd deep/er; export WORD=kept'
 const WORK = 'echo began; while :; do echo on; sleep 0.05; done'
 
-/** An agent with a workspace in which something runs, whose warm past can be let go of as after hours of silence. */
-async function leftAlone(context: TestContext) {
+/** An agent whose workspace has a running process, and whose cache entry can be evicted as after hours of silence. */
+async function openIdleWorkspace(context: TestContext) {
   const time = { ahead: 0 }
   const clock = { ...realClock, monotonic: () => realClock.monotonic() + time.ahead }
   const turns = await openTurns(context, { clock })
   await turns.shell(PLACE)
   const processId = processIn(await turns.shell(WORK, { background: true }))
   const workspace = await turns.workspace()
-  const warm = turns.house.context.deps.historyCache!
+  const cache = turns.house.context.deps.historyCache!
   function evict(): void {
     time.ahead = 3_600_001
-    assert.equal(warm.sweep(), 1)
-    assert.equal(warm.state().entries, 0)
-    // Only for the sweep: to the engine an hour without a heartbeat is a dead worker.
+    assert.equal(cache.sweep(), 1)
+    assert.equal(cache.state().entries, 0)
+    // Only for the sweep: the engine would treat an hour without a heartbeat as a dead worker.
     time.ahead = 0
   }
   const folder = (await turns.workspaces.peek(turns.house.conversationId))!.folder
-  /** Who keeps the workspace: the first process of its sandbox. */
-  const keeper = () => readFileSync(join(folder, 'supervisor.json'), 'utf8')
-  return { turns, workspace, processId, evict, warm, keeper }
+  /** The first process of the workspace's sandbox. */
+  const supervisor = () => readFileSync(join(folder, 'supervisor.json'), 'utf8')
+  return { turns, workspace, processId, evict, cache, supervisor }
 }
 
-test('letting go of a warm agent ends no process: it works on while nobody keeps its agent', {
+test('an eviction ends no process: it keeps running without a cache entry', {
   skip,
 }, async (context) => {
-  const { workspace, processId, evict, keeper } = await leftAlone(context)
-  const before = keeper()
+  const { workspace, processId, evict, supervisor } = await openIdleWorkspace(context)
+  const before = supervisor()
   evict()
   const { outputBytes } = (await workspace.process(processId))!
   const later = await until(async () => {
@@ -60,25 +60,25 @@ test('letting go of a warm agent ends no process: it works on while nobody keeps
     return state!.outputBytes > outputBytes + 20 && state
   })
   assert.equal(later.ending, undefined)
-  assert.equal(keeper(), before)
+  assert.equal(supervisor(), before)
 })
 
-test('letting go of a warm agent touches no terminal: folder, environment and files are as they were', {
+test('an eviction does not change the terminal: folder, environment and files stay', {
   skip,
 }, async (context) => {
-  const { turns, evict } = await leftAlone(context)
+  const { turns, evict } = await openIdleWorkspace(context)
   await turns.shell('echo text > file')
   evict()
   assert.match((await turns.shell('pwd; echo $WORD; cat file')).output, /^\/workspace\/deep\/er\nkept\ntext\n/)
 })
 
-test('after hours of silence the same conversation finds its words, its terminal and its process; only its warmth is new', {
+test('after hours of silence a conversation has its history, terminal and process; only the cache entry is new', {
   skip,
 }, async (context) => {
-  const { turns, processId, evict, warm, keeper } = await leftAlone(context)
-  const { house } = turns
-  const told = house.requests.at(-1)!
-  const [before, misses] = [keeper(), warm.state().misses.absent]
+  const { turns, processId, evict, cache, supervisor } = await openIdleWorkspace(context)
+  const { house: fixture } = turns
+  const earlier = fixture.requests.at(-1)!
+  const [before, misses] = [supervisor(), cache.state().misses.absent]
   evict()
   const { output } = await turns.call(
     { tool: 'process', input: { action: 'list' } },
@@ -87,32 +87,32 @@ test('after hours of silence the same conversation finds its words, its terminal
     { tool: 'process', input: { action: 'kill', process_id: processId } },
   )
   assert.match(output, /ended on request/)
-  const later = house.requests.at(-1)!
-  assert.deepEqual([later.system, later.tools], [told.system, told.tools])
-  assert.deepEqual(later.messages.slice(0, told.messages.length), told.messages)
-  const said = JSON.stringify(later.messages.slice(told.messages.length))
-  assert.match(said, new RegExp(`${processId}[\\s\\S]*running`))
-  assert.match(said, /\/workspace\/deep\/er\\nkept/)
-  assert.match(said, /began\\non/)
-  assert.deepEqual([warm.state().misses.absent, keeper()], [misses + 1, before])
+  const later = fixture.requests.at(-1)!
+  assert.deepEqual([later.system, later.tools], [earlier.system, earlier.tools])
+  assert.deepEqual(later.messages.slice(0, earlier.messages.length), earlier.messages)
+  const added = JSON.stringify(later.messages.slice(earlier.messages.length))
+  assert.match(added, new RegExp(`${processId}[\\s\\S]*running`))
+  assert.match(added, /\/workspace\/deep\/er\\nkept/)
+  assert.match(added, /began\\non/)
+  assert.deepEqual([cache.state().misses.absent, supervisor()], [misses + 1, before])
 })
 
-test('a conversation holds no connection to its provider: many share those of one, and none is left with the last', async (context) => {
-  const { house } = await openRecoveryFixture(context)
+test('conversations share the connections of a provider, and none is left after the last', async (context) => {
+  const { fixture } = await openRecoveryFixture(context)
   const open = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
   const none = open()
-  await house.ask('one')
+  await fixture.ask('one')
   const one = open()
   assert.ok(one > none)
   for (let index = 0; index < 20; index++) {
-    const { id: conversationId } = await createConversation(house.agent, house.context)
-    await house.ask('and one more', { conversationId })
+    const { id: conversationId } = await createConversation(fixture.agent, fixture.context)
+    await fixture.ask('and one more', { conversationId })
   }
   assert.equal(open(), one)
-  await house.context.deps.models.find('openai')!.renewConnections!()
+  await fixture.context.deps.models.find('openai')!.renewConnections!()
   await until(() => open() <= one - 1)
-  // Whoever is warm was let go of nothing it needs: the next turn has a new one.
-  assert.equal((await house.ask('two')).stopReason, 'end_turn')
+  // A cached conversation needs no open connection: its next turn opens a new one.
+  assert.equal((await fixture.ask('two')).stopReason, 'end_turn')
 })
 
 type Terminal = { conversationId: ConversationId; shell(command: string, more?: object): Promise<ToolOutcome> }
@@ -132,7 +132,7 @@ async function anotherIn({ agent, app, wait, outcomes }: WorkspaceApp): Promise<
   }
 }
 
-test('room for one agent only ends nothing; deleting a conversation ends its processes and removes its workspace', {
+test('an eviction at the limit ends no process; deleting a conversation ends its processes and removes its workspace', {
   skip,
 }, async (context) => {
   const opened = await openWorkspaceApp(context, { environment: { HOLDFAST_CACHE_ENTRIES: '1' } })
@@ -143,16 +143,16 @@ test('room for one agent only ends nothing; deleting a conversation ends its pro
   assert.equal(app.context.deps.historyCache!.state().evictions.entries, 1)
   const { folder } = (await workspaces.peek(hard.conversationId))!
   const conversation = await requireConversationById(hard.conversationId, app.context)
-  const keeper = JSON.parse(readFileSync(join(folder, 'supervisor.json'), 'utf8')) as { pid: number }
+  const supervisor = JSON.parse(readFileSync(join(folder, 'supervisor.json'), 'utf8')) as { pid: number }
 
   await deleteConversation(conversation, app.context, AbortSignal.timeout(10_000))
   assert.deepEqual([existsSync(folder), await workspaces.find(hard.conversationId)], [false, undefined])
-  await until(() => !existsSync(`/proc/${keeper.pid}`))
+  await until(() => !existsSync(`/proc/${supervisor.pid}`))
   assert.equal(app.context.deps.historyCache!.state().evictions['conversation-over'], 1)
   assert.equal((await (await workspaces.find(soft.conversationId))!.process(left))?.ending, undefined)
 })
 
-test('a conversation that begins anew has its processes ended and keeps its files; others keep both', {
+test('a reset ends the processes of its conversation and keeps its files; other conversations keep both', {
   skip,
 }, async (context) => {
   const opened = await openWorkspaceApp(context)

@@ -15,8 +15,8 @@ import { exchange, openRecoveryFixture } from '../recovery/fixture-recovery.ts'
 
 const SCRIPT = scriptOf({ calls: [{ tool: 'look', input: {} }] }, { text: 'A tree.' })
 
-/** A house that counts how often a conversation is read, whose clock can be moved, and that has many conversations. */
-async function cacheHouse(context: TestContext, options: HomeFixtureOptions = {}) {
+/** A fixture with many conversations that counts history reads and whose clock can be moved. */
+async function openCacheFixture(context: TestContext, options: HomeFixtureOptions = {}) {
   let reads = 0
   const wrapStore = (store: Store): Store => ({
     ...store,
@@ -31,28 +31,28 @@ async function cacheHouse(context: TestContext, options: HomeFixtureOptions = {}
   const time = { ahead: 0 }
   const clock = { ...realClock, monotonic: () => realClock.monotonic() + time.ahead }
   const tools = [tool('look', () => success('a tree')), tool('listen', () => success('a bird'))]
-  const house = await openHomeFixture(context, { script: SCRIPT, tools, wrapStore, clock, ...options })
-  const state = () => house.context.deps.historyCache!.state()
-  /** Whether the turn had to read what was said before. */
-  async function isCold(more: Parameters<typeof house.ask>[1] = {}): Promise<boolean> {
+  const fixture = await openHomeFixture(context, { script: SCRIPT, tools, wrapStore, clock, ...options })
+  const state = () => fixture.context.deps.historyCache!.state()
+  /** Whether the turn had to read the history. */
+  async function isCold(more: Parameters<typeof fixture.ask>[1] = {}): Promise<boolean> {
     const before = reads
-    assert.equal((await house.ask('again', more)).stopReason, 'end_turn')
+    assert.equal((await fixture.ask('again', more)).stopReason, 'end_turn')
     return reads > before
   }
   async function conversations(count: number): Promise<ConversationId[]> {
     const made: ConversationId[] = []
-    for (let index = 0; index < count; index++) made.push((await createConversation(house.agent, house.context)).id)
+    for (let index = 0; index < count; index++) made.push((await createConversation(fixture.agent, fixture.context)).id)
     return made
   }
-  return { house, state, isCold, conversations, time }
+  return { fixture, state, isCold, conversations, time }
 }
 
-test('another model, another provider or another toolset is met with nothing that was kept, once', async (context) => {
+test('another model, provider or toolset is a cache miss, once', async (context) => {
   const other = newScriptedProvider({ clock: { sleep: async () => {} }, scriptFor: () => SCRIPT })
-  const { house, isCold, state } = await cacheHouse(context, { providers: () => ({ other }) })
-  await house.ask('one')
+  const { fixture, isCold, state } = await openCacheFixture(context, { providers: () => ({ other }) })
+  await fixture.ask('one')
   assert.equal(await isCold(), false)
-  let { agent } = house
+  let { agent } = fixture
   const changes = [
     { model: 'test/larger' },
     { model: 'other/model' },
@@ -60,63 +60,65 @@ test('another model, another provider or another toolset is met with nothing tha
     { tools: ['look', 'listen'] },
   ]
   for (const change of changes) {
-    agent = await updateAgent({ agent, ...change }, house.context)
+    agent = await updateAgent({ agent, ...change }, fixture.context)
     assert.equal(await isCold({ agent }), true, JSON.stringify(change))
     assert.equal(await isCold({ agent }), false, JSON.stringify(change))
   }
   assert.equal(state().misses.stale, changes.length)
 })
 
-test('what is wished for one turn alone, and whoever watches it, leaves the conversation warm', async (context) => {
-  const { house, isCold } = await cacheHouse(context)
-  await house.ask('one')
-  const { system } = house.requests[0]!
-  for (const wish of [{ streamTokens: false }, { maxSteps: 5 }, { metadata: { a: 1 } }, { addendum: 'Be brief.' }]) {
-    assert.equal(await isCold(wish), false, JSON.stringify(wish))
-    assert.ok(house.requests.at(-1)!.system.startsWith(system))
+test('settings for one turn and subscribers do not invalidate the cache entry', async (context) => {
+  const { fixture, isCold } = await openCacheFixture(context)
+  await fixture.ask('one')
+  const { system } = fixture.requests[0]!
+  for (const options of [{ streamTokens: false }, { maxSteps: 5 }, { metadata: { a: 1 } }, { addendum: 'Be brief.' }]) {
+    assert.equal(await isCold(options), false, JSON.stringify(options))
+    assert.ok(fixture.requests.at(-1)!.system.startsWith(system))
   }
-  const watched = await house.send('watched')
-  const [seen, seenToo] = await Promise.all([house.chunks(watched), house.chunks(watched)])
+  const watched = await fixture.send('watched')
+  const [seen, seenToo] = await Promise.all([fixture.chunks(watched), fixture.chunks(watched)])
   assert.deepEqual(seenToo, seen)
   assert.equal(await isCold(), false)
-  assert.equal(house.requests.at(-1)!.system, system)
+  assert.equal(fixture.requests.at(-1)!.system, system)
 })
 
-test('a key that is exchanged for one with the same beginning is used, whole, with the next request', async (context) => {
+test('a key replaced by one with the same prefix is used with the next request', async (context) => {
   const environment: Record<string, string> = { OPENAI_API_KEY: 'eyJhbGci.token-for-account-a' }
-  const { house, simulator } = await openRecoveryFixture(context, { environment })
-  const first = await exchange({ house, simulator }, 'one')
+  const { fixture, simulator } = await openRecoveryFixture(context, { environment })
+  const first = await exchange({ fixture, simulator }, 'one')
   environment.OPENAI_API_KEY = 'eyJhbGci.token-for-account-b'
-  const second = await exchange({ house, simulator }, 'two')
+  const second = await exchange({ fixture, simulator }, 'two')
   const keysIn = ({ sent }: typeof first) => sent.map(({ key }) => key)
   assert.deepEqual(keysIn(first), ['eyJhbGci.token-for-account-a'])
   assert.deepEqual(keysIn(second), ['eyJhbGci.token-for-account-b'])
-  // What was kept is what was said: no key is in it, so it is of use with the new one.
-  assert.equal(house.context.deps.historyCache!.state().hits, 1)
+  // The cache holds messages and no key, so its entry is valid with the new key.
+  assert.equal(fixture.context.deps.historyCache!.state().hits, 1)
 })
 
-test('a conversation that begins anew takes no other with it', async (context) => {
-  const { house, isCold, conversations } = await cacheHouse(context)
+test('a reset conversation does not evict others', async (context) => {
+  const { fixture, isCold, conversations } = await openCacheFixture(context)
   const [one, other] = (await conversations(2)) as [ConversationId, ConversationId]
-  for (const conversationId of [one, other]) await house.ask('first', { conversationId })
-  await house.wait(await changeContext({ agent: house.agent, conversationId: one, task: 'reset' }, house.context))
+  for (const conversationId of [one, other]) await fixture.ask('first', { conversationId })
+  await fixture.wait(await changeContext({ agent: fixture.agent, conversationId: one, task: 'reset' }, fixture.context))
   assert.equal(await isCold({ conversationId: other }), false)
   assert.equal(await isCold({ conversationId: one }), true)
 })
 
-test('one more than there is room for sends the oldest away, who comes back to the same answers', async (context) => {
-  const { house, state, isCold, conversations } = await cacheHouse(context, { cacheEntries: 8 })
+test('one conversation above the limit evicts the least recently used, which later gets the same answers', async (context) => {
+  const { fixture, state, isCold, conversations } = await openCacheFixture(context, { cacheEntries: 8 })
   const all = await conversations(9)
-  for (const conversationId of all) await house.ask(`I am ${conversationId}`, { conversationId })
+  for (const conversationId of all) await fixture.ask(`I am ${conversationId}`, { conversationId })
   assert.deepEqual([state().entries, state().evictions.entries], [8, 1])
   assert.equal(await isCold({ conversationId: all.at(-1)! }), false)
   assert.equal(await isCold({ conversationId: all[0]! }), true)
-  const told = house.requests.at(-1)!.messages.flatMap((body) => (body.role === 'user' ? [textOf(body.content)] : []))
-  assert.deepEqual(told, [`I am ${all[0]}`, 'again'])
+  const texts = fixture.requests
+    .at(-1)!
+    .messages.flatMap((body) => (body.role === 'user' ? [textOf(body.content)] : []))
+  assert.deepEqual(texts, [`I am ${all[0]}`, 'again'])
   assert.equal(await isCold({ conversationId: all[0]! }), false)
 })
 
-test('conversations in a turn are let go of by nothing: neither by others, nor by the hours', async (context) => {
+test('conversations in a turn are not evicted, neither by the limit nor by idle time', async (context) => {
   const held = gate()
   let waiting = 0
   const wait = tool('look', async () => {
@@ -127,48 +129,52 @@ test('conversations in a turn are let go of by nothing: neither by others, nor b
     return success('a tree')
   })
   let isHolding = false
-  const { house, state, conversations, time } = await cacheHouse(context, { cacheEntries: 4, tools: [wait] })
+  const { fixture, state, conversations, time } = await openCacheFixture(context, { cacheEntries: 4, tools: [wait] })
   const all = await conversations(5)
   const busy = all.slice(0, 4)
-  for (const conversationId of busy) await house.ask('first', { conversationId })
+  for (const conversationId of busy) await fixture.ask('first', { conversationId })
   isHolding = true
-  const runs = await Promise.all(busy.map((conversationId) => house.send('second', { conversationId })))
+  const runs = await Promise.all(busy.map((conversationId) => fixture.send('second', { conversationId })))
   while (waiting < 4) await new Promise((resolve) => setImmediate(resolve))
   isHolding = false
-  await house.ask('mine', { conversationId: all[4]! })
+  await fixture.ask('mine', { conversationId: all[4]! })
   assert.deepEqual([state().entries, state().active.toSorted()], [5, busy.toSorted()])
   time.ahead = 2 * 3_600_000
-  assert.equal(house.context.deps.historyCache!.sweep(), 1)
-  // Only for the sweep: to the engine hours without a heartbeat are a dead worker.
+  assert.equal(fixture.context.deps.historyCache!.sweep(), 1)
+  // Only for the sweep: the engine would treat hours without a heartbeat as a dead worker.
   time.ahead = 0
   held.open()
-  for (const runId of runs) assert.equal((await house.wait(runId)).stopReason, 'end_turn')
+  for (const runId of runs) assert.equal((await fixture.wait(runId)).stopReason, 'end_turn')
   assert.deepEqual([state().entries, state().active], [4, []])
 })
 
-test('many turns at once settle at exactly what there is room for, and each has its own answer', async (context) => {
-  const { house, state, conversations } = await cacheHouse(context, { cacheEntries: 8, maxRunning: 16 })
+test('many concurrent turns end with exactly the limit of entries, and each has its own answer', async (context) => {
+  const { fixture, state, conversations } = await openCacheFixture(context, { cacheEntries: 8, maxRunning: 16 })
   const all = await conversations(40)
-  const runs = await Promise.all(all.map((conversationId) => house.ask(`I am ${conversationId}`, { conversationId })))
+  const runs = await Promise.all(all.map((conversationId) => fixture.ask(`I am ${conversationId}`, { conversationId })))
   assert.deepEqual(
     runs.map(({ stopReason }) => stopReason),
     all.map(() => 'end_turn'),
   )
   assert.deepEqual([state().entries, state().evictions.entries, state().active], [8, 32, []])
-  for (const { messages } of house.requests)
-    assert.equal(messages.filter(({ role }) => role === 'user').length, 1, 'nobody was told what another said')
+  for (const { messages } of fixture.requests)
+    assert.equal(
+      messages.filter(({ role }) => role === 'user').length,
+      1,
+      'no request has messages of another conversation',
+    )
 })
 
-test('what nobody spoke to for an hour goes, and is the same when it comes back', async (context) => {
-  const { house, state, isCold, time } = await cacheHouse(context)
-  await house.ask('one')
-  const told = house.requests.at(-1)!
+test('a conversation idle for an hour is evicted and gets the same answers afterwards', async (context) => {
+  const { fixture, state, isCold, time } = await openCacheFixture(context)
+  await fixture.ask('one')
+  const earlier = fixture.requests.at(-1)!
   time.ahead = 3_600_001
-  assert.equal(house.context.deps.historyCache!.sweep(), 1)
+  assert.equal(fixture.context.deps.historyCache!.sweep(), 1)
   time.ahead = 0
   assert.deepEqual([state().entries, state().evictions.idle], [0, 1])
   assert.equal(await isCold(), true)
-  const later = house.requests.at(-1)!
-  assert.deepEqual([later.system, later.tools], [told.system, told.tools])
-  assert.deepEqual(later.messages.slice(0, told.messages.length), told.messages)
+  const later = fixture.requests.at(-1)!
+  assert.deepEqual([later.system, later.tools], [earlier.system, earlier.tools])
+  assert.deepEqual(later.messages.slice(0, earlier.messages.length), earlier.messages)
 })

@@ -29,7 +29,7 @@ async function openLog(context: TestContext) {
   return { chunks, clock }
 }
 
-/** A stream that is watched, with the log below it counted and, if wanted, failing. */
+/** A watched stream whose chunk log counts its writes and can fail. */
 async function openWatched(context: TestContext, fault?: () => unknown) {
   const { chunks, clock } = await openLog(context)
   const writes = { atOnce: 0, shared: 0 }
@@ -60,14 +60,14 @@ async function openWatched(context: TestContext, fault?: () => unknown) {
     if (typeof value !== 'object') throw new Error(`the stream ended: ${value}`)
     return [value.number, value.chunk.message_type === 'assistant_message' ? value.chunk.content : '?'] as const
   }
-  // The first goes with the head of the stream, in a write that is shared.
+  // The first chunk is written with the head of the stream, in a shared write.
   stream.write([piece('one')], 0)
   assert.deepEqual(await next(), [1, 'one'])
   writes.shared = 0
   return { chunks, clock, stream, next, writes, faults }
 }
 
-test('nothing is lost: a piece that is told at once is in the log by then', async (context) => {
+test('a delta that is published at once is already in the log', async (context) => {
   const { chunks, clock, stream, next, writes, faults } = await openWatched(context)
   await clock.advance(5)
   stream.write([piece('two')], 0)
@@ -78,22 +78,22 @@ test('nothing is lost: a piece that is told at once is in the log by then', asyn
   assert.equal(await stream.settle(), 2)
 })
 
-test('no commit that can be shared: pieces that come in a burst share a write', async (context) => {
+test('deltas of a burst share a write', async (context) => {
   const { clock, stream, next, writes } = await openWatched(context)
   await clock.advance(5)
   const texts = Array.from({ length: 20 }, (_, index) => `${index} `)
   for (const text of texts) stream.write([piece(text)], 0)
-  const told: string[] = []
+  const received: string[] = []
   for (const [index] of texts.entries()) {
     const [number, text] = await next()
     assert.equal(number, index + 2)
-    told.push(text)
+    received.push(text)
   }
-  assert.deepEqual(told, texts)
+  assert.deepEqual(received, texts)
   assert.deepEqual(writes, { atOnce: 1, shared: 1 })
 })
 
-test('nothing happens twice: a piece that cannot be written at once is written the usual way', async (context) => {
+test('a delta that cannot be written synchronously is written once, with the next shared write', async (context) => {
   const thrown = [new StorageError('busy', 'the chunk log')]
   const { chunks, clock, stream, next, writes, faults } = await openWatched(context, () => thrown.pop())
   await clock.advance(5)
@@ -110,7 +110,7 @@ test('nothing happens twice: a piece that cannot be written at once is written t
   assert.deepEqual([(await chunks.read(RUN, 0, 10)).length, writes.atOnce + writes.shared, faults], [3, 2, []])
 })
 
-test('whoever takes a stream over goes on after the pieces that were written at once', async (context) => {
+test('a writer that takes a stream over continues after the deltas written synchronously', async (context) => {
   const { chunks } = await openLog(context)
   await chunks.open(RUN, 1)
   const add = (one: Partial<SyncChunkAppend>) =>
@@ -121,13 +121,13 @@ test('whoever takes a stream over goes on after the pieces that were written at 
   assert.equal(add({ last: 3, chunks: bodies('"d"', '"e"') }), true)
   assert.equal((await chunks.head(RUN))?.last, 5)
 
-  assert.equal(add({ last: 3 }), false, 'somebody has written there')
-  assert.equal(add({ last: 6 }), false, 'something is missing before it')
+  assert.equal(add({ last: 3 }), false, 'another writer has written there')
+  assert.equal(add({ last: 6 }), false, 'a chunk before it is missing')
   assert.deepEqual(await chunks.open(RUN, 2), { last: 5, lastEvent: 0, ended: false, mayHaveLost: false })
-  assert.equal(add({ last: 5 }), false, 'another holds the stream')
+  assert.equal(add({ last: 5 }), false, 'another writer holds the stream')
   assert.equal(add({ last: 5, fence: 2, chunks: bodies('"f"') }), true)
   assert.deepEqual(await chunks.append([{ ...first, fence: 2, last: 6, chunks: bodies('"g"'), ended: true }]), [7])
-  assert.equal(add({ last: 7, fence: 2 }), false, 'it is over')
+  assert.equal(add({ last: 7, fence: 2 }), false, 'the stream has ended')
   assert.deepEqual(
     (await chunks.read(RUN, 0, 10)).map(({ number, body }) => `${number}${body}`),
     ['1"a"', '2"b"', '3"c"', '4"d"', '5"e"', '6"f"', '7"g"'],

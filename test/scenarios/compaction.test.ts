@@ -12,36 +12,41 @@ import { calls, fails, queueModel, says } from '../harness/queue-model.ts'
 import { tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
-// When a window fills, room is made between steps. Nothing is lost by it, no call is torn from its results, and a summary
-// that fails leaves the transcript as it was.
+// When the context window fills, the conversation is compacted between steps. No message is lost, no call is separated
+// from its results, and a failed summary leaves the context unchanged.
 
 type Cast = HomeFixtureOptions & { facts?: ModelFacts; other?: Part[][] }
 
-async function houseWith(context: TestContext, answers: Part[][], { facts, other, ...options }: Cast = {}) {
+async function openFixtureWith(context: TestContext, answers: Part[][], { facts, other, ...options }: Cast = {}) {
   const clock = newVirtualClock()
   const model = queueModel(answers, facts)
   const second = queueModel(other ?? [])
   const providers = () => ({ test: model, other: second })
-  const house = await openHomeFixture(context, { clock, providers, fallback: other ? ['other/model'] : [], ...options })
+  const fixture = await openHomeFixture(context, {
+    clock,
+    providers,
+    fallback: other ? ['other/model'] : [],
+    ...options,
+  })
   const ask = async (text: string) => {
-    const runId = await house.send(text)
-    return clock.advanceUntil(house.wait(runId))
+    const runId = await fixture.send(text)
+    return clock.advanceUntil(fixture.wait(runId))
   }
   const change = async (task: 'compact' | 'reset') => {
-    const { agent, conversationId } = house
-    const runId = await changeContext({ agent, conversationId, task }, house.context)
-    return clock.advanceUntil(house.wait(runId))
+    const { agent, conversationId } = fixture
+    const runId = await changeContext({ agent, conversationId, task }, fixture.context)
+    return clock.advanceUntil(fixture.wait(runId))
   }
-  return { house, model, second, ask, change }
+  return { fixture, model, second, ask, change }
 }
 
-const told = (messages: readonly MessageBody[]): string[] =>
+const textsOf = (messages: readonly MessageBody[]): string[] =>
   messages.map((body) => (body.role === 'summary' ? 'summary' : 'content' in body ? textOf(body.content) : body.role))
 
 const LONG = 'x'.repeat(4_000)
 
-test('a window that has filled up is made room in before the model is asked again', async (context) => {
-  const { house, model, ask } = await houseWith(
+test('a full context window is compacted before the next model call', async (context) => {
+  const { fixture, model, ask } = await openFixtureWith(
     context,
     [says(`first ${LONG}`), says(`second ${LONG}`), says('A summary.'), says('third')],
     { facts: { window: 2_000 } },
@@ -53,18 +58,18 @@ test('a window that has filled up is made room in before the model is asked agai
   assert.equal(model.requests.length, 4)
   const [summary, ...rest] = model.requests[3]!.messages
   assert.ok(summary?.role === 'summary' && summary.text.includes('A summary.'))
-  assert.ok(rest.length < 5, 'less is told than was said')
-  assert.deepEqual(told(rest).at(-1), 'three')
-  const readable = await listMessages(house.conversationId, { take: 'newest', limit: 50 }, house.context)
+  assert.ok(rest.length < 5, 'the request has fewer messages than the conversation')
+  assert.deepEqual(textsOf(rest).at(-1), 'three')
+  const readable = await listMessages(fixture.conversationId, { take: 'newest', limit: 50 }, fixture.context)
   assert.ok(
     readable.some(({ body }) => 'content' in body && textOf(body.content) === 'one'),
     'old messages stay readable',
   )
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('a provider that says the context is too long is asked again with a summary', async (context) => {
-  const { model, ask } = await houseWith(context, [
+test('after a context overflow the request is sent again with a summary', async (context) => {
+  const { model, ask } = await openFixtureWith(context, [
     says(`first ${LONG}`),
     fails('context-overflow'),
     says('A summary.'),
@@ -73,11 +78,11 @@ test('a provider that says the context is too long is asked again with a summary
   await ask('one')
   const run = await ask('two')
   assert.equal(run.stopReason, 'end_turn')
-  assert.deepEqual(told(model.requests.at(-1)!.messages), ['summary', 'two'])
+  assert.deepEqual(textsOf(model.requests.at(-1)!.messages), ['summary', 'two'])
 })
 
-test('a summarizer that fails keeps the transcript, and the provider decides', async (context) => {
-  const { house, model, ask } = await houseWith(context, [
+test('a failed summary leaves the context unchanged, and the provider decides', async (context) => {
+  const { fixture, model, ask } = await openFixtureWith(context, [
     says(`first ${LONG}`),
     fails('context-overflow'),
     fails('invalid-request'),
@@ -86,12 +91,12 @@ test('a summarizer that fails keeps the transcript, and the provider decides', a
   await ask('one')
   const run = await ask('two')
   assert.equal(run.stopReason, 'end_turn')
-  assert.deepEqual(told(model.requests.at(-1)!.messages), ['one', `first ${LONG}`, 'two'])
-  assert.equal((await house.messages()).length, 4)
+  assert.deepEqual(textsOf(model.requests.at(-1)!.messages), ['one', `first ${LONG}`, 'two'])
+  assert.equal((await fixture.messages()).length, 4)
 })
 
-test('a summary has its own place in the chain: its fallback does not move the answers', async (context) => {
-  const { model, second, ask } = await houseWith(
+test('a summary has its own target in the chain: its failover does not move the answers', async (context) => {
+  const { model, second, ask } = await openFixtureWith(
     context,
     [says(`first ${LONG}`), fails('context-overflow'), fails('quota-exhausted'), says('second')],
     { other: [says('A summary by another.')] },
@@ -103,10 +108,10 @@ test('a summary has its own place in the chain: its fallback does not move the a
   assert.ok(summary?.role === 'summary' && summary.text.includes('A summary by another.'))
 })
 
-test('one long exchange loses its older steps, no call loses its results, and its question is quoted', async (context) => {
+test('in one long exchange older steps are summarized, no call loses its results, and the question is quoted', async (context) => {
   const look = tool('look', () => success(LONG))
   const steps = Array.from({ length: 4 }, () => calls('look', '{}'))
-  const { house, model, ask } = await houseWith(
+  const { fixture, model, ask } = await openFixtureWith(
     context,
     [...steps, fails('context-overflow'), says('A summary.'), says('done')],
     { tools: [look] },
@@ -116,19 +121,19 @@ test('one long exchange loses its older steps, no call loses its results, and it
   const [summary, ...rest] = model.requests.at(-1)!.messages
   assert.ok(summary?.role === 'summary' && summary.text.includes('a question nobody must lose'))
   assert.equal(rest[0]?.role, 'assistant')
-  assert.deepEqual((await checkStore(house.context)).violations, [])
+  assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
-test('compacting for no gain is not done again and again', async (context) => {
-  const { model, ask } = await houseWith(context, [fails('context-overflow')])
+test('a compaction without gain is not repeated', async (context) => {
+  const { model, ask } = await openFixtureWith(context, [fails('context-overflow')])
   const run = await ask('hello')
   assert.equal(run.status, 'failed')
   assert.equal(run.error?.errorType, 'context_window_overflow_in_system_prompt')
   assert.equal(model.requests.length, 1, 'there is nothing to summarize')
 })
 
-test('a process that dies while the summary is written makes it once more, and the history has one', async (context) => {
-  const { house, model, ask } = await houseWith(context, [
+test('after a death during the summary it is requested again, and the history has one summary', async (context) => {
+  const { fixture, model, ask } = await openFixtureWith(context, [
     says(`first ${LONG}`),
     fails('context-overflow'),
     says('A summary.'),
@@ -136,30 +141,34 @@ test('a process that dies while the summary is written makes it once more, and t
   ])
   await ask('one')
   await ask('two')
-  await house.restart()
+  await fixture.restart()
   await ask('three')
   const [summary] = model.requests.at(-1)!.messages
   assert.ok(summary?.role === 'summary', 'it is still there after a restart')
-  assert.equal((await house.messages()).filter(({ body }) => body.role === 'summary').length, 1)
+  assert.equal((await fixture.messages()).filter(({ body }) => body.role === 'summary').length, 1)
 })
 
-test('an explicit compaction takes the conversation as a run does and says what it replaced', async (context) => {
-  const { house, change, ask } = await houseWith(context, [says(`first ${LONG}`), says('second'), says('A summary.')])
+test('a requested compaction is a run of the conversation and reports what it replaced', async (context) => {
+  const { fixture, change, ask } = await openFixtureWith(context, [
+    says(`first ${LONG}`),
+    says('second'),
+    says('A summary.'),
+  ])
   await ask('one')
   await ask('two')
   const run = await change('compact')
   assert.equal(run.stopReason, 'end_turn')
-  const compacted = (await house.events(run.id)).find((event) => event.type === 'context-compacted')
+  const compacted = (await fixture.events(run.id)).find((event) => event.type === 'context-compacted')
   assert.ok(compacted?.type === 'context-compacted')
-  assert.deepEqual(told((await house.messages()).map(({ body }) => body)), ['two', 'second', 'summary'])
+  assert.deepEqual(textsOf((await fixture.messages()).map(({ body }) => body)), ['two', 'second', 'summary'])
 })
 
-test('a reset shows the model nothing of what was said, and people all of it', async (context) => {
-  const { house, model, change, ask } = await houseWith(context, [says('first'), says('second')])
+test('after a reset the model gets no earlier message, and users still see all of them', async (context) => {
+  const { fixture, model, change, ask } = await openFixtureWith(context, [says('first'), says('second')])
   await ask('one')
   assert.equal((await change('reset')).stopReason, 'end_turn')
   await ask('two')
-  assert.deepEqual(told(model.requests.at(-1)!.messages), ['two'])
-  const readable = await listMessages(house.conversationId, { take: 'newest', limit: 50 }, house.context)
+  assert.deepEqual(textsOf(model.requests.at(-1)!.messages), ['two'])
+  const readable = await listMessages(fixture.conversationId, { take: 'newest', limit: 50 }, fixture.context)
   assert.equal(readable.length, 4)
 })

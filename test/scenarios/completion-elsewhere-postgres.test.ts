@@ -24,7 +24,7 @@ async function processOn(context: TestContext, url: string, maxRunning: string) 
   return app.context
 }
 
-test('whoever waits for a run that another process carries out hears of its end', { skip }, async (context) => {
+test('a caller that waits for a run of another process is notified of its end', { skip }, async (context) => {
   assert.ok('url' in postgres)
   const worker = await processOn(context, postgres.url, '8')
   const waiting = await processOn(context, postgres.url, '8')
@@ -36,5 +36,5 @@ test('whoever waits for a run that another process carries out hears of its end'
   const patience = AbortSignal.timeout(20_000)
   const run = await waitForRun(runId, waiting, patience)
   assert.equal(run.status, 'completed')
-  assert.equal(patience.aborted, false, 'it was seen only because nobody wanted to wait any longer')
+  assert.equal(patience.aborted, false, 'the end was seen only because the wait timed out')
 })

@@ -9,7 +9,7 @@ import { assertValidHistory, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 import { newVirtualClock } from '../harness/virtual-clock.ts'
 
-// Why a run failed is on the run, by one table; what stays in the history follows one rule.
+// A failed run has a stop reason and error type by one table, and one rule decides what stays in the history.
 
 const TABLE: [FailureKind, StopReason, ErrorType][] = [
   ['timeout', 'llm_api_error', 'llm_timeout'],
@@ -24,29 +24,29 @@ const TABLE: [FailureKind, StopReason, ErrorType][] = [
 for (const [kind, stopReason, errorType] of TABLE) {
   test(`a turn that fails with ${kind} records ${stopReason} and ${errorType} on the run and in its stream`, async (context) => {
     const clock = newVirtualClock()
-    const house = await openHomeFixture(context, {
+    const fixture = await openHomeFixture(context, {
       clock,
       script: scriptOf({ fail: { kind, detail: `simulated ${kind}` } }),
     })
-    const runId = await house.send('hello')
-    const run = await clock.advanceUntil(house.wait(runId))
+    const runId = await fixture.send('hello')
+    const run = await clock.advanceUntil(fixture.wait(runId))
     assert.equal(run.status, 'failed')
     assert.equal(run.stopReason, stopReason)
     assert.equal(run.error?.errorType, errorType)
     assert.equal(run.error.detail, `simulated ${kind}`)
     assert.ok(run.completedAt)
-    const chunks = await house.chunks(runId)
+    const chunks = await fixture.chunks(runId)
     assert.deepEqual(
       chunks.slice(-3).map((chunk) => chunk.message_type),
       ['stop_reason', 'error_message', 'done'],
     )
-    assert.deepEqual(await house.messages(), [], 'the conversation is as it was')
-    const [accepted] = await house.events(runId)
+    assert.deepEqual(await fixture.messages(), [], 'the conversation is unchanged')
+    const [accepted] = await fixture.events(runId)
     assert.ok(accepted?.type === 'input-accepted' && accepted.inputs.length === 1, 'the input stays on the run')
   })
 }
 
-test('a fault of our own ends the run error / internal_error and is reported, never left running', async (context) => {
+test('an internal fault ends the run with error / internal_error and is logged; the run is never left running', async (context) => {
   const broken = {
     name: 'broken',
     description: '',
@@ -55,8 +55,8 @@ test('a fault of our own ends the run error / internal_error and is reported, ne
     parallel: false,
     needsApproval: false,
   } as const
-  const house = await openHomeFixture(context, {
-    // A tool object that breaks the executor itself, not its own work.
+  const fixture = await openHomeFixture(context, {
+    // A tool object that breaks the executor itself.
     tools: [
       {
         ...broken,
@@ -69,56 +69,56 @@ test('a fault of our own ends the run error / internal_error and is reported, ne
     ],
     script: scriptOf({ calls: [{ tool: 'broken', input: {} }] }, { text: 'x' }),
   })
-  const run = await house.ask('go')
+  const run = await fixture.ask('go')
   assert.equal(run.status, 'failed')
   assert.equal(run.stopReason, 'error')
   assert.equal(run.error?.errorType, 'internal_error')
   assert.match(run.error.detail ?? '', /unexpected/)
-  assert.equal(house.faults.length, 1)
-  assertValidHistory(await house.messages())
+  assert.equal(fixture.faults.length, 1)
+  assertValidHistory(await fixture.messages())
 })
 
-test('a resent message after a failed turn does not double it', async (context) => {
+test('a message sent again after a failed turn is stored once', async (context) => {
   let attempts = 0
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     script: () =>
       attempts++ === 0 ? scriptOf({ fail: { kind: 'auth-rejected', detail: 'no' } }) : scriptOf({ text: 'hi' }),
   })
-  assert.equal((await house.ask('hello')).status, 'failed')
-  assert.equal((await house.ask('hello')).status, 'completed')
+  assert.equal((await fixture.ask('hello')).status, 'failed')
+  assert.equal((await fixture.ask('hello')).status, 'completed')
   assert.deepEqual(
-    (await house.messages()).map(({ body }) => body.role),
+    (await fixture.messages()).map(({ body }) => body.role),
     ['user', 'assistant'],
   )
 })
 
 test('a turn that fails after its first answer keeps everything committed', async (context) => {
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [tool('print')],
     script: scriptOf(
       { text: 'first', calls: [{ tool: 'print', input: {} }] },
       { fail: { kind: 'auth-rejected', detail: 'revoked' } },
     ),
   })
-  const run = await house.ask('go')
+  const run = await fixture.ask('go')
   assert.equal(run.error?.errorType, 'llm_authentication')
   assert.deepEqual(
-    (await house.messages()).map(({ body }) => body.role),
+    (await fixture.messages()).map(({ body }) => body.role),
     ['user', 'assistant', 'tool'],
   )
-  assertValidHistory(await house.messages())
+  assertValidHistory(await fixture.messages())
 })
 
-test('text of a failed attempt is followed by a reset and never reaches the history', async (context) => {
+test('text of a failed attempt is reset in the stream and is not in the history', async (context) => {
   const clock = newVirtualClock()
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     clock,
     script: scriptOf({ text: 'half of it', cutAfter: 1, pace: { chunkSize: 4, delayMs: 0 } }, { text: 'the whole' }),
   })
-  const runId = await house.send('hello')
+  const runId = await fixture.send('hello')
   await clock.advance(5_000)
-  assert.equal((await house.wait(runId)).stopReason, 'end_turn')
-  const chunks = await house.chunks(runId)
+  assert.equal((await fixture.wait(runId)).stopReason, 'end_turn')
+  const chunks = await fixture.chunks(runId)
   const kinds = chunks.map((chunk) => chunk.message_type)
   assert.deepEqual(kinds, [
     'assistant_message',
@@ -137,14 +137,14 @@ test('text of a failed attempt is followed by a reset and never reaches the hist
   )
   assert.equal(reset.id, abandoned.id)
   assert.notEqual(kept.id, abandoned.id, 'it continues under a new message id')
-  const answer = (await house.messages()).at(-1)
+  const answer = (await fixture.messages()).at(-1)
   assert.equal(answer?.id, kept.id, 'stream and history agree on ids')
   assert.deepEqual(answer.body.role === 'assistant' && answer.body.content, [{ type: 'text', text: 'the whole' }])
 })
 
-test('a lost primary is answered by the fallback in the same turn, and the next turn asks the primary first', async (context) => {
+test('a failing primary fails over in the same turn, and the next turn calls the primary first', async (context) => {
   const asked: string[] = []
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     fallback: ['test/second'],
     script: (request) => {
       asked.push(request.model)
@@ -153,52 +153,52 @@ test('a lost primary is answered by the fallback in the same turn, and the next 
         : scriptOf({ text: 'from the second' })
     },
   })
-  const run = await house.ask('hello')
+  const run = await fixture.ask('hello')
   assert.equal(run.stopReason, 'end_turn')
-  const { steps } = await showRun(run.id, house.context)
+  const { steps } = await showRun(run.id, fixture.context)
   assert.deepEqual(
     steps.map((step) => step.target),
     ['test/second'],
-    'which model answered is on the run',
+    'the run records the model that answered',
   )
-  await house.ask('again')
+  await fixture.ask('again')
   assert.deepEqual(asked, ['model', 'second', 'model', 'second'])
 })
 
 test('the step limit ends the turn after the last allowed step, with its results', async (context) => {
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [tool('print')],
     script: () => scriptOf(...Array.from({ length: 20 }, () => ({ calls: [{ tool: 'print', input: {} }] }))),
   })
-  const run = await house.ask('loop', { maxSteps: 3 })
+  const run = await fixture.ask('loop', { maxSteps: 3 })
   assert.equal(run.status, 'completed')
   assert.equal(run.stopReason, 'max_steps')
-  assert.equal((await showRun(run.id, house.context)).steps.length, 3)
-  assertValidHistory(await house.messages())
+  assert.equal((await showRun(run.id, fixture.context)).steps.length, 3)
+  assertValidHistory(await fixture.messages())
 })
 
-test('the time limit stops a model that never ends, and says so', async (context) => {
+test('the time limit stops a model that never ends, and the run reports it', async (context) => {
   const clock = newVirtualClock()
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     clock,
     defaults: { maxDurationMs: 60_000 },
     script: scriptOf({ stall: true }),
   })
-  const runId = await house.send('hello')
+  const runId = await fixture.send('hello')
   await clock.advance(59_000)
-  assert.equal((await house.get(runId)).status, 'running')
+  assert.equal((await fixture.get(runId)).status, 'running')
   await clock.advance(2_000)
-  const run = await house.wait(runId)
+  const run = await fixture.wait(runId)
   assert.equal(run.status, 'failed')
   assert.equal(run.error?.errorType, 'time_limit')
 })
 
-test('an unknown tool and bad arguments become error results that tell the model what is available', async (context) => {
+test('an unknown tool and bad arguments become error results that name the available tools', async (context) => {
   let runs = 0
   const strict = tool('strict', () => success(`${++runs}`), {
     inputSchema: { type: 'object', properties: { count: { type: 'integer' } }, required: ['count'] },
   })
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [strict],
     script: scriptOf(
       {
@@ -212,9 +212,9 @@ test('an unknown tool and bad arguments become error results that tell the model
       { text: 'done' },
     ),
   })
-  const run = await house.ask('go')
+  const run = await fixture.ask('go')
   assert.equal(run.stopReason, 'end_turn')
-  const outcomes = (await house.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
+  const outcomes = (await fixture.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
   assert.deepEqual(
     outcomes.map(({ status }) => status),
     ['error', 'error', 'error', 'success'],
@@ -225,34 +225,34 @@ test('an unknown tool and bad arguments become error results that tell the model
   assert.equal(runs, 1)
 })
 
-test('repeated and missing call ids still give every call an outcome of its own', async (context) => {
-  const house = await openHomeFixture(context, {
+test('with repeated and missing call ids every call still has its own outcome', async (context) => {
+  const fixture = await openHomeFixture(context, {
     tools: [tool('print')],
     script: scriptOf(
       { calls: ['same', 'same', ''].map((callId, copy) => ({ tool: 'print', input: { copy }, callId })) },
       { text: 'done' },
     ),
   })
-  await house.ask('go')
-  const outcomes = (await house.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
+  await fixture.ask('go')
+  const outcomes = (await fixture.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
   assert.equal(new Set(outcomes.map(({ callId }) => callId)).size, 3)
-  assertValidHistory(await house.messages())
+  assertValidHistory(await fixture.messages())
 })
 
-test('an output over the limit is cut for the model and kept whole in a file', async (context) => {
+test('an output over the limit is truncated for the model and stored whole in a file', async (context) => {
   const { readFileSync } = await import('node:fs')
   const talkative = tool('talk', () => success('x'.repeat(500)), { outputLimit: 100 })
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [talkative],
     script: scriptOf({ calls: [{ tool: 'talk', input: {} }] }, { text: 'done' }),
   })
-  await house.ask('go')
-  const [outcome] = (await house.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
+  await fixture.ask('go')
+  const [outcome] = (await fixture.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
   assert.match(outcome!.output, /function output was truncated: 500 characters/)
   assert.equal(readFileSync(outcome!.spill!, 'utf8').length, 500)
 })
 
-test('a tool over its timeout is told to stop and its answer, if it gives one, is recorded', async (context) => {
+test('a tool over its timeout is aborted, and an answer it still gives is recorded', async (context) => {
   const clock = newVirtualClock()
   const started = gate()
   const slow = tool(
@@ -264,15 +264,15 @@ test('a tool over its timeout is told to stop and its answer, if it gives one, i
     },
     { timeoutMs: 1_000 },
   )
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     clock,
     tools: [slow],
     script: scriptOf({ calls: [{ tool: 'slow', input: {} }] }, { text: 'done' }),
   })
-  const runId = await house.send('go')
+  const runId = await fixture.send('go')
   await started.promise
   await clock.advance(1_100)
-  assert.equal((await house.wait(runId)).stopReason, 'end_turn')
-  const [outcome] = (await house.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
+  assert.equal((await fixture.wait(runId)).stopReason, 'end_turn')
+  const [outcome] = (await fixture.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
   assert.equal(outcome!.output, 'stopped at the timeout')
 })

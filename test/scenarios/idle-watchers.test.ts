@@ -13,7 +13,7 @@ import { newVirtualClock } from '../harness/virtual-clock.ts'
 const RUN: RunId = 'run-00000000-0000-4000-8000-000000000001'
 const done: Chunk = { message_type: 'done' }
 
-/** Two processes on one chunk log: one that is watched at, and one that writes. */
+/** Two processes on one chunk log: one with subscribers, and one that writes. */
 async function openLog(context: TestContext) {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-idle-'))
   const clock = newVirtualClock()
@@ -23,25 +23,25 @@ async function openLog(context: TestContext) {
     await opened.store.close()
     rmSync(home, { recursive: true, force: true })
   })
-  const asked = { heads: 0, reads: 0 }
+  const counts = { heads: 0, reads: 0 }
   const chunks: ChunkStore = {
     ...opened.chunks,
     head: (runId) => {
-      asked.heads++
+      counts.heads++
       return opened.chunks.head(runId)
     },
     read: (...wanted) => {
-      asked.reads++
+      counts.reads++
       return opened.chunks.read(...wanted)
     },
   }
   const faults: unknown[] = []
   const report = (fault: unknown) => void faults.push(fault)
-  return { clock, asked, faults, here: newStreams({ chunks, clock, report }), there: opened.chunks }
+  return { clock, counts, faults, here: newStreams({ chunks, clock, report }), there: opened.chunks }
 }
 
-test('many who watch a silent run ask the store as little as one of them', async (context) => {
-  const { clock, asked, faults, here, there } = await openLog(context)
+test('many subscribers of a silent run cause no more store reads than one', async (context) => {
+  const { clock, counts, faults, here, there } = await openLog(context)
   await there.open(RUN, 1)
   const watching = Array.from({ length: 200 }, async () => {
     const seen: string[] = []
@@ -50,19 +50,19 @@ test('many who watch a silent run ask the store as little as one of them', async
     return seen
   })
   await clock.advance(1_000)
-  const before = { ...asked }
+  const before = { ...counts }
   await clock.advance(60_000)
-  assert.ok(asked.heads - before.heads <= 600, `${asked.heads - before.heads} heads in a minute`)
-  assert.equal(asked.reads, before.reads)
+  assert.ok(counts.heads - before.heads <= 600, `${counts.heads - before.heads} heads in a minute`)
+  assert.equal(counts.reads, before.reads)
 
-  // Another process writes: everybody hears of it, and of the end.
+  // Another process writes: every subscriber gets the chunks and the end.
   await there.append([
     { runId: RUN, fence: 1, floor: 0, at: 0, ended: true, chunks: [{ event: 0, body: JSON.stringify(done) }] },
   ])
   await clock.advance(1_000)
   for (const seen of await Promise.all(watching)) assert.deepEqual(seen, ['done'])
-  const after = asked.heads
+  const after = counts.heads
   await clock.advance(10_000)
-  assert.equal(asked.heads, after, 'nobody watches any more, and nobody looks')
+  assert.equal(counts.heads, after, 'without subscribers the store is not polled')
   assert.deepEqual(faults, [])
 })

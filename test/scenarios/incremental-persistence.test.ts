@@ -8,9 +8,9 @@ import { success } from '../../src/tools/define-tool.ts'
 import { assertValidHistory, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
-// The promises of seed 003: what a tool did, and that it was asked to, is on disk before the next thing happens.
+// Each tool call and each result is on disk before the next step starts.
 
-/** What is committed right now, as another process would see it. */
+/** The committed state, as another process sees it. */
 function onDisk(home: string) {
   const database = new DatabaseSync(join(home, 'holdfast.db'), { readOnly: true })
   try {
@@ -28,14 +28,14 @@ const calls = (...names: string[]) => names.map((name, index) => ({ tool: name, 
 test('the answer with its tool calls is on disk before any tool starts', async (context) => {
   const seen: ReturnType<typeof onDisk>[] = []
   const search = tool('search', () => {
-    seen.push(onDisk(house.home))
+    seen.push(onDisk(fixture.home))
     return success('found')
   })
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [search],
     script: scriptOf({ calls: calls('search') }, { text: 'done' }),
   })
-  const run = await house.ask('search something')
+  const run = await fixture.ask('search something')
   assert.equal(run.stopReason, 'end_turn')
   assert.equal(seen.length, 1)
   const { events, roles } = seen[0]!
@@ -46,23 +46,23 @@ test('the answer with its tool calls is on disk before any tool starts', async (
     ['c1'],
   )
   assert.ok(events.some((event) => event.type === 'tool-started' && event.callId === 'c1'))
-  assertValidHistory(await house.messages())
+  assertValidHistory(await fixture.messages())
 })
 
-test('in order, each result is on disk before the next call starts, and no later call is marked started', async (context) => {
+test('with sequential calls each result is on disk before the next call starts, and no later call is marked as started', async (context) => {
   const seen: { call: string; ended: string[]; started: string[] }[] = []
   const search = tool('search', (_, { callId }) => {
-    const { events } = onDisk(house.home)
+    const { events } = onDisk(fixture.home)
     const ended = events.flatMap((event) => (event.type === 'tool-ended' ? [event.outcome.callId] : []))
     const started = events.flatMap((event) => (event.type === 'tool-started' ? [event.callId] : []))
     seen.push({ call: callId, ended, started })
     return success(`result-${callId}`)
   })
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [search],
     script: scriptOf({ calls: calls('search', 'search') }, { text: 'done' }),
   })
-  await house.ask('search twice')
+  await fixture.ask('search twice')
   assert.deepEqual(seen, [
     { call: 'c1', ended: [], started: ['c1'] },
     { call: 'c2', ended: ['c1'], started: ['c1', 'c2'] },
@@ -74,27 +74,27 @@ test('a concurrent result is committed once, as it arrives, and the history show
   const quickIsOnDisk = gate()
   const slow = tool('slow', () => slowMayFinish.promise.then(() => success('slow result')), { parallel: true })
   const quick = tool('quick', () => success('quick result'), { parallel: true })
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [slow, quick],
     script: scriptOf({ calls: calls('slow', 'quick') }, { text: 'done' }),
   })
-  const runId = await house.send('both')
+  const runId = await fixture.send('both')
   const poll = setInterval(() => {
-    const { events, roles } = onDisk(house.home)
+    const { events, roles } = onDisk(fixture.home)
     const ended = events.flatMap((event) => (event.type === 'tool-ended' ? [event.outcome.callId] : []))
     if (ended.join() !== 'c2') return
-    assert.deepEqual(roles, ['user', 'assistant'], 'the step is not settled: its results are no message yet')
+    assert.deepEqual(roles, ['user', 'assistant'], 'the step is not settled: its results are not a message yet')
     quickIsOnDisk.open()
   }, 5)
   await quickIsOnDisk.promise
   clearInterval(poll)
   slowMayFinish.open()
-  await house.wait(runId)
-  const ended = (await house.events(runId)).flatMap((event) =>
+  await fixture.wait(runId)
+  const ended = (await fixture.events(runId)).flatMap((event) =>
     event.type === 'tool-ended' ? [event.outcome.callId] : [],
   )
   assert.deepEqual(ended, ['c2', 'c1'])
-  const results = (await house.messages()).flatMap(({ body }) => (body.role === 'tool' ? [body.outcomes] : []))
+  const results = (await fixture.messages()).flatMap(({ body }) => (body.role === 'tool' ? [body.outcomes] : []))
   assert.deepEqual(
     results.map((outcomes) => outcomes.map(({ callId, output }) => [callId, output])),
     [
@@ -112,20 +112,20 @@ test('a tool that kills the process loses neither its call nor any result before
   const harmless = tool('harmless', () => success('kept'))
   const deadly = tool('deadly', () => {
     kills++
-    void house.crash().then(killed.open)
+    void fixture.crash().then(killed.open)
     return new Promise(() => {})
   })
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [harmless, deadly],
     script: scriptOf({ calls: calls('harmless', 'deadly', 'harmless') }, { text: 'I survived.' }),
   })
-  const runId = await house.send('go')
+  const runId = await fixture.send('go')
   await killed.promise
-  await house.restart()
-  const run = await house.wait(runId)
+  await fixture.restart()
+  const run = await fixture.wait(runId)
   assert.equal(run.stopReason, 'end_turn')
   assert.equal(kills, 1, 'a tool with side effects is never silently run again')
-  const messages = await house.messages()
+  const messages = await fixture.messages()
   assertValidHistory(messages)
   const outcomes = messages.flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
   assert.deepEqual(

@@ -9,7 +9,7 @@ import { newVirtualClock } from '../harness/virtual-clock.ts'
 
 const RUN: RunId = 'run-00000000-0000-4000-8000-000000000001'
 
-test('nothing is stuck: a reader whose stream was lost has it told again, and reads it to its end', async (context) => {
+test('a subscriber whose stream was lost gets it rebuilt and reads it to its end', async (context) => {
   const database = new DatabaseSync(':memory:')
   const clock = newVirtualClock()
   const { chunks, store } = await shareSqliteStore({ database, clock, ownership: 'sole' })
@@ -22,15 +22,15 @@ test('nothing is stuck: a reader whose stream was lost has it told again, and re
   context.after(() => over.abort())
   let asked = 0
   const whenMissing = async () => {
-    // Not at once: the run may only be waiting for its turn.
+    // Not at once: the run may only be queued.
     if (++asked < 2) return
     const done = { event: 1, body: JSON.stringify({ message_type: 'done' }) }
     await chunks.append([{ runId: RUN, fence: 1, floor: 0, isFirst: true, ended: true, at: 0, chunks: [done] }])
   }
   const watch = streams.watch(RUN, { after: 0, signal: over.signal, whenMissing })
-  const told = watch.next()
+  const next = watch.next()
   for (let round = 0; round < 100 && asked < 2; round++) await clock.advance(100)
   assert.equal(asked, 2)
-  assert.equal(((await told).value as NumberedChunk).chunk.message_type, 'done')
+  assert.equal(((await next).value as NumberedChunk).chunk.message_type, 'done')
   assert.deepEqual(await watch.next(), { done: true, value: 'done' })
 })

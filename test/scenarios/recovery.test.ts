@@ -9,10 +9,10 @@ import { success } from '../../src/tools/define-tool.ts'
 import { assertValidHistory, type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
-// Any crash is recovered without a person, and what a second execution would mean is decided by the tool's own word.
+// Every crash is recovered automatically, and the tool's declared effects decide whether a call is repeated.
 
-const outcomes = async (house: HomeFixture) =>
-  (await house.messages()).flatMap(({ body }) =>
+const outcomes = async (fixture: HomeFixture) =>
+  (await fixture.messages()).flatMap(({ body }) =>
     body.role === 'tool' ? body.outcomes.map(({ callId, status }) => `${callId} ${status}`) : [],
   )
 
@@ -36,21 +36,21 @@ async function crashIn(
   context: Parameters<typeof openHomeFixture>[0],
   { work, started }: ReturnType<typeof interruptedOnce>,
 ) {
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [work],
     script: scriptOf({ calls: [{ tool: 'work', input: {}, callId: 'a' }] }, { text: 'done' }),
   })
-  const runId = await house.send('go')
+  const runId = await fixture.send('go')
   await started.promise
-  await house.crash()
-  await house.restart()
-  const run = await house.wait(runId)
+  await fixture.crash()
+  await fixture.restart()
+  const run = await fixture.wait(runId)
   assert.equal(run.stopReason, 'end_turn')
-  assertValidHistory(await house.messages())
-  return house
+  assertValidHistory(await fixture.messages())
+  return fixture
 }
 
-test('a started call without effects simply runs again', async (context) => {
+test('a started call without effects runs again', async (context) => {
   const interrupted = interruptedOnce('none')
   assert.deepEqual(await outcomes(await crashIn(context, interrupted)), ['a success'])
   assert.equal(interrupted.keys.length, 2)
@@ -63,57 +63,57 @@ test('a started idempotent call runs again with the same key', async (context) =
   assert.equal(interrupted.keys[0], interrupted.keys[1])
 })
 
-test('a started once call is never run again: its outcome is unknown and the model is told', async (context) => {
+test('a started call with effects once never runs again: its outcome is unknown, and the model gets that result', async (context) => {
   const interrupted = interruptedOnce('once')
   assert.deepEqual(await outcomes(await crashIn(context, interrupted)), ['a unknown'])
   assert.equal(interrupted.keys.length, 1)
 })
 
 const VERIFICATIONS: [string, Verification, string, number][] = [
-  ['did happen', { type: 'done', answer: success('it is there') }, 'a success', 1],
-  ['did not happen', { type: 'not-done' }, 'a success', 2],
-  ['cannot be known', { type: 'unknown' }, 'a unknown', 1],
+  ['took effect', { type: 'done', answer: success('it is there') }, 'a success', 1],
+  ['did not take effect', { type: 'not-done' }, 'a success', 2],
+  ['has an unknown effect', { type: 'unknown' }, 'a unknown', 1],
 ]
 for (const [what, verification, outcome, executions] of VERIFICATIONS) {
-  test(`a started verifiable call is asked first: what ${what} ends as "${outcome}" after ${executions} execution(s)`, async (context) => {
+  test(`a started verifiable call is verified first: one that ${what} ends as "${outcome}" after ${executions} execution(s)`, async (context) => {
     const interrupted = interruptedOnce('verifiable', { verify: async () => verification })
     assert.deepEqual(await outcomes(await crashIn(context, interrupted)), [outcome])
     assert.equal(interrupted.keys.length, executions)
   })
 }
 
-test('a crash during the model call repeats the call, resets the text that was seen, and the input is there once', async (context) => {
+test('after a crash during the model call the call is repeated, the streamed text is reset, and the input is stored once', async (context) => {
   const streaming = gate()
   let calls = 0
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     script: () => {
       if (calls++ === 0)
         return scriptOf({ text: 'abandoned text', stall: true, after: 2, pace: { chunkSize: 5, delayMs: 0 } })
       return scriptOf({ text: 'whole' })
     },
   })
-  const runId = await house.send('hello')
+  const runId = await fixture.send('hello')
   const { watchRun } = await import('../../src/service/runs/watch-run.ts')
-  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.context)) {
+  for await (const { chunk } of watchRun(runId, { signal: AbortSignal.timeout(10_000) }, fixture.context)) {
     if (chunk.message_type === 'assistant_message') {
       streaming.open()
       break
     }
   }
   await streaming.promise
-  await house.crash()
-  await house.restart()
-  assert.equal((await house.wait(runId)).stopReason, 'end_turn')
+  await fixture.crash()
+  await fixture.restart()
+  assert.equal((await fixture.wait(runId)).stopReason, 'end_turn')
   assert.deepEqual(
-    (await house.messages()).map(({ body }) => body.role),
+    (await fixture.messages()).map(({ body }) => body.role),
     ['user', 'assistant'],
   )
-  const kinds = (await house.chunks(runId)).map((chunk) => chunk.message_type)
+  const kinds = (await fixture.chunks(runId)).map((chunk) => chunk.message_type)
   assert.equal(kinds.filter((kind) => kind === 'message_reset').length, 1)
   assert.deepEqual(kinds.slice(-3), ['stop_reason', 'usage_statistics', 'done'])
 })
 
-test('a run that kills its worker three times at one step ends worker_lost, it does not loop', async (context) => {
+test('a run that kills its worker three times at one step ends with worker_lost and does not loop', async (context) => {
   let deaths = 0
   let dying = gate()
   const deadly = tool(
@@ -125,25 +125,25 @@ test('a run that kills its worker three times at one step ends worker_lost, it d
     },
     { effects: 'none' },
   )
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [deadly],
     script: scriptOf({ calls: [{ tool: 'deadly', input: {} }] }, { text: 'x' }),
   })
-  const runId = await house.send('go')
+  const runId = await fixture.send('go')
   for (let death = 0; death < 3; death++) {
     await dying.promise
     dying = gate()
-    await house.crash()
-    await house.restart()
+    await fixture.crash()
+    await fixture.restart()
   }
-  const run = await house.wait(runId)
+  const run = await fixture.wait(runId)
   assert.equal(run.status, 'failed')
   assert.equal(run.error?.errorType, 'worker_lost')
   assert.equal(deaths, 3)
-  assertValidHistory(await house.messages())
+  assertValidHistory(await fixture.messages())
 })
 
-test('a step that ends well clears the count of deaths', async (context) => {
+test('a successful step clears the count of deaths', async (context) => {
   let dying = gate()
   const interruptions = new Set<string>()
   const flaky = tool(
@@ -157,57 +157,57 @@ test('a step that ends well clears the count of deaths', async (context) => {
     { effects: 'none' },
   )
   const steps = ['a', 'b', 'c', 'd'].map((callId) => ({ calls: [{ tool: 'flaky', input: {}, callId }] }))
-  const house = await openHomeFixture(context, { tools: [flaky], script: scriptOf(...steps, { text: 'made it' }) })
-  const runId = await house.send('go')
+  const fixture = await openHomeFixture(context, { tools: [flaky], script: scriptOf(...steps, { text: 'made it' }) })
+  const runId = await fixture.send('go')
   for (let death = 0; death < 4; death++) {
     await dying.promise
     dying = gate()
-    await house.crash()
-    await house.restart()
+    await fixture.crash()
+    await fixture.restart()
   }
-  assert.equal((await house.wait(runId)).stopReason, 'end_turn')
+  assert.equal((await fixture.wait(runId)).stopReason, 'end_turn')
 })
 
-test('a clean stop hands the run back without a death, and the next process goes on', async (context) => {
+test('a graceful shutdown hands the run back without counting a death, and the next process continues', async (context) => {
   const stalled = gate()
   let calls = 0
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     script: () => {
       stalled.open()
       return calls++ === 0 ? scriptOf({ stall: true }) : scriptOf({ text: 'done' })
     },
   })
-  const runId = await house.send('hello')
+  const runId = await fixture.send('hello')
   await stalled.promise
-  await house.stop()
-  await house.restart()
-  const run = await house.wait(runId)
+  await fixture.stop()
+  await fixture.restart()
+  const run = await fixture.wait(runId)
   assert.equal(run.stopReason, 'end_turn')
-  assert.equal((await house.events(runId)).filter((event) => event.type === 'worker-lost').length, 0)
+  assert.equal((await fixture.events(runId)).filter((event) => event.type === 'worker-lost').length, 0)
 })
 
-test('runs that waited in the queue when the process died are run in order by the next one', async (context) => {
+test('runs that were queued when the process died are run in order by the next one', async (context) => {
   const stalled = gate()
   const order: string[] = []
   let calls = 0
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     script: (request) => {
       order.push(JSON.stringify(request.messages.at(-1)).match(/number \d/)?.[0] ?? '')
       stalled.open()
       return calls++ === 0 ? scriptOf({ stall: true }) : scriptOf({ text: 'done' })
     },
   })
-  await house.send('number 1')
-  await house.send('number 2')
-  const last = await house.send('number 3')
+  await fixture.send('number 1')
+  await fixture.send('number 2')
+  const last = await fixture.send('number 3')
   await stalled.promise
-  await house.restart()
-  await house.wait(last)
+  await fixture.restart()
+  await fixture.wait(last)
   assert.deepEqual(order, ['number 1', 'number 1', 'number 2', 'number 3'])
-  assertValidHistory(await house.messages())
+  assertValidHistory(await fixture.messages())
 })
 
-test('a call the model repeats in a later answer, id and arguments and all, is another call with another key', async (context) => {
+test('a call that the model repeats in a later answer, with the same id and arguments, is another call with another idempotency key', async (context) => {
   const keys: string[] = []
   const write = tool(
     'write',
@@ -218,24 +218,24 @@ test('a call the model repeats in a later answer, id and arguments and all, is a
     { effects: 'idempotent' },
   )
   const same = { calls: [{ tool: 'write', input: { text: 'hello' }, callId: 'call_0' }] }
-  const house = await openHomeFixture(context, { tools: [write], script: scriptOf(same, same, { text: 'done' }) })
-  await house.ask('write it twice')
+  const fixture = await openHomeFixture(context, { tools: [write], script: scriptOf(same, same, { text: 'done' }) })
+  await fixture.ask('write it twice')
   assert.equal(keys.length, 2)
   assert.notEqual(keys[0], keys[1])
 })
 
-test('a process whose store is away when it stops says so, and stops', async (context) => {
+test('a process whose store is unavailable at shutdown logs it and stops', async (context) => {
   const away: (store: Store) => Store = (store) => ({
     ...store,
     workers: {
       ...store.workers,
       async leave() {
-        throw new StorageError('unreachable', 'nobody there')
+        throw new StorageError('unreachable', 'connection refused')
       },
     },
   })
-  const house = await openHomeFixture(context, { wrapStore: away, script: scriptOf({ text: 'done' }) })
-  await house.ask('hello')
-  await house.stop()
-  assert.equal(house.faults.length, 1)
+  const fixture = await openHomeFixture(context, { wrapStore: away, script: scriptOf({ text: 'done' }) })
+  await fixture.ask('hello')
+  await fixture.stop()
+  assert.equal(fixture.faults.length, 1)
 })

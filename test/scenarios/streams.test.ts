@@ -12,11 +12,11 @@ import { success } from '../../src/tools/define-tool.ts'
 import { type HomeFixture, openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
 
-// Every run has a stream: dense numbers from 1, exactly the rest after any number, one terminal chunk, last.
+// Every run has a stream with dense numbers from 1. It can be resumed after any number and has one terminal chunk.
 
-async function readAll(house: HomeFixture, runId: RunId, after = 0): Promise<NumberedChunk[]> {
+async function readAll(fixture: HomeFixture, runId: RunId, after = 0): Promise<NumberedChunk[]> {
   const seen: NumberedChunk[] = []
-  for await (const chunk of watchRun(runId, { after, signal: AbortSignal.timeout(10_000) }, house.context))
+  for await (const chunk of watchRun(runId, { after, signal: AbortSignal.timeout(10_000) }, fixture.context))
     seen.push(chunk)
   return seen
 }
@@ -32,36 +32,36 @@ const STORY = scriptOf(
 )
 
 test('numbers are dense from 1, and resuming after any number gives exactly the rest, also after a restart', async (context) => {
-  const house = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
-  const run = await house.ask('print')
-  const whole = await readAll(house, run.id)
+  const fixture = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
+  const run = await fixture.ask('print')
+  const whole = await readAll(fixture, run.id)
   assert.deepEqual(
     whole.map(({ number }) => number),
     whole.map((_, index) => index + 1),
   )
   assert.ok(whole.length > 10)
   for (let after = 0; after <= whole.length; after++)
-    assert.deepEqual(await readAll(house, run.id, after), after === whole.length ? [] : whole.slice(after))
-  await house.restart()
-  assert.deepEqual(await readAll(house, run.id, 5), whole.slice(5))
+    assert.deepEqual(await readAll(fixture, run.id, after), after === whole.length ? [] : whole.slice(after))
+  await fixture.restart()
+  assert.deepEqual(await readAll(fixture, run.id, 5), whole.slice(5))
 })
 
-test('there is exactly one terminal chunk, last, and it says why the run ended', async (context) => {
-  const house = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
-  const run = await house.ask('print')
-  const kinds = (await readAll(house, run.id)).map(({ chunk }) => chunk.message_type)
+test('there is exactly one terminal chunk, it is the last, and the stop reason comes before it', async (context) => {
+  const fixture = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
+  const run = await fixture.ask('print')
+  const kinds = (await readAll(fixture, run.id)).map(({ chunk }) => chunk.message_type)
   assert.equal(kinds.filter((kind) => kind === 'done').length, 1)
   assert.equal(kinds.at(-1), 'done')
 })
 
-test('the text a watcher read is the text in the history, under the same ids', async (context) => {
-  const house = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
-  const run = await house.ask('print')
+test('the text a subscriber reads is the text in the history, with the same ids', async (context) => {
+  const fixture = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
+  const run = await fixture.ask('print')
   const streamed = new Map<string, string>()
-  for (const { chunk } of await readAll(house, run.id))
+  for (const { chunk } of await readAll(fixture, run.id))
     if (chunk.message_type === 'assistant_message')
       streamed.set(chunk.id, (streamed.get(chunk.id) ?? '') + chunk.content)
-  const stored = (await house.messages()).flatMap(({ id, body }) =>
+  const stored = (await fixture.messages()).flatMap(({ id, body }) =>
     body.role === 'assistant'
       ? [[id, body.content.map((part) => (part.type === 'text' ? part.text : '')).join('')] as const]
       : [],
@@ -69,10 +69,10 @@ test('the text a watcher read is the text in the history, under the same ids', a
   assert.deepEqual([...streamed], stored)
 })
 
-test('without token streaming, whole messages are streamed, and the numbers are as dense', async (context) => {
-  const house = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
-  const run = await house.ask('print', { streamTokens: false })
-  const kinds = (await readAll(house, run.id)).map(({ chunk }) => chunk.message_type)
+test('without token streaming whole messages are streamed, with dense numbers', async (context) => {
+  const fixture = await openHomeFixture(context, { tools: [tool('print')], script: STORY })
+  const run = await fixture.ask('print', { streamTokens: false })
+  const kinds = (await readAll(fixture, run.id)).map(({ chunk }) => chunk.message_type)
   assert.deepEqual(kinds, [
     'reasoning_message',
     'assistant_message',
@@ -85,7 +85,7 @@ test('without token streaming, whole messages are streamed, and the numbers are 
   ])
 })
 
-test('a watcher that comes in the middle sees what was and what comes, with nothing between', async (context) => {
+test('a subscriber that joins in the middle gets the earlier and the later chunks without a gap', async (context) => {
   const inTool = gate()
   const mayGoOn = gate()
   const print = tool('print', async (_, { progress }) => {
@@ -94,33 +94,33 @@ test('a watcher that comes in the middle sees what was and what comes, with noth
     await mayGoOn.promise
     return success('printed')
   })
-  const house = await openHomeFixture(context, { tools: [print], script: STORY })
-  const runId = await house.send('print')
+  const fixture = await openHomeFixture(context, { tools: [print], script: STORY })
+  const runId = await fixture.send('print')
   await inTool.promise
-  const readers = [readAll(house, runId), readAll(house, runId)]
+  const readers = [readAll(fixture, runId), readAll(fixture, runId)]
   mayGoOn.open()
-  await house.wait(runId)
+  await fixture.wait(runId)
   const [first, second] = await Promise.all(readers)
   assert.deepEqual(first, second)
-  assert.deepEqual(first, await readAll(house, runId))
+  assert.deepEqual(first, await readAll(fixture, runId))
   assert.ok(first!.some(({ chunk }) => chunk.message_type === 'tool_progress' && chunk.text === 'half way'))
 })
 
-test('a reader that stops reading is dropped at a bound, slows nobody, and can resume', async (context) => {
+test('a subscriber that stops reading is dropped at a limit, does not slow down others, and can resume', async (context) => {
   const mayGoOn = gate()
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [tool('hold', () => mayGoOn.promise.then(() => success('held')))],
     script: scriptOf(
       { text: 'start', calls: [{ tool: 'hold', input: {} }] },
       { text: 'x'.repeat(MAX_READER_BACKLOG + 500), pace: { chunkSize: 1, delayMs: 0 } },
     ),
   })
-  const runId = await house.send('go')
-  const lazy = watchRun(runId, { signal: AbortSignal.timeout(10_000) }, house.context)
+  const runId = await fixture.send('go')
+  const lazy = watchRun(runId, { signal: AbortSignal.timeout(10_000) }, fixture.context)
   const first = await lazy.next()
   assert.ok(!first.done)
   mayGoOn.open()
-  await house.wait(runId)
+  await fixture.wait(runId)
   let last = first.value.number
   let ending: unknown
   for (;;) {
@@ -133,53 +133,53 @@ test('a reader that stops reading is dropped at a bound, slows nobody, and can r
     last = next.value.number
   }
   assert.equal(ending, 'behind')
-  const rest = await readAll(house, runId, last)
+  const rest = await readAll(fixture, runId, last)
   assert.equal(rest[0]?.number, last + 1)
   assert.equal(rest.at(-1)?.chunk.message_type, 'done')
 })
 
-test('a run whose writer died between its last commit and its last chunk still ends its stream', async (context) => {
-  const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
-  // The truth goes on, the chunk log does not: what a kill between the two writes leaves behind.
-  const { streams } = house.context.deps
-  house.context.deps.streams = {
+test('the stream of a run whose writer died between its last commit and its last chunk is ended', async (context) => {
+  const fixture = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
+  // The event log is written and the chunk log is not, as after a kill between the two writes.
+  const { streams } = fixture.context.deps
+  fixture.context.deps.streams = {
     ...streams,
     async open(runId, options) {
       const stream = await streams.open(runId, options)
       return stream === 'fenced' ? stream : { ...stream, write: () => {} }
     },
   }
-  const run = await house.ask('hello', { streamTokens: false })
+  const run = await fixture.ask('hello', { streamTokens: false })
   assert.equal(run.stopReason, 'end_turn')
-  await house.crash()
-  await house.restart()
-  const kinds = (await readAll(house, run.id)).map(({ chunk }) => chunk.message_type)
+  await fixture.crash()
+  await fixture.restart()
+  const kinds = (await readAll(fixture, run.id)).map(({ chunk }) => chunk.message_type)
   assert.deepEqual(kinds, ['assistant_message', 'stop_reason', 'usage_statistics', 'done'])
 })
 
-test('numbering goes on from the bound when it is reached: a long stream stays dense', async (context) => {
-  const house = await openHomeFixture(context, {
+test('a long stream stays dense beyond its first number bound', async (context) => {
+  const fixture = await openHomeFixture(context, {
     script: scriptOf({ text: 'y'.repeat(10_500), pace: { chunkSize: 1, delayMs: 0 } }),
   })
-  const run = await house.ask('talk')
-  const whole = await readAll(house, run.id)
+  const run = await fixture.ask('talk')
+  const whole = await readAll(fixture, run.id)
   assert.deepEqual(
     whole.map(({ number }) => number),
     whole.map((_, index) => index + 1),
   )
-  assert.ok((await house.get(run.id)).chunkBound > whole.length)
+  assert.ok((await fixture.get(run.id)).chunkBound > whole.length)
 })
 
-test('two who finish the same stream at the same moment give it one end', async (context) => {
+test('two writers that finish the same stream at the same moment give it one end', async (context) => {
   const mayGoOn = gate()
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [tool('hold', () => mayGoOn.promise.then(() => success('held')))],
     script: scriptOf({ calls: [{ tool: 'hold', input: {} }] }, { text: 'done' }),
   })
-  await house.send('first')
-  const queued = await house.send('second')
-  await cancelRun(queued, house.context)
-  const readings = await Promise.all([readAll(house, queued), readAll(house, queued), readAll(house, queued)])
+  await fixture.send('first')
+  const queued = await fixture.send('second')
+  await cancelRun(queued, fixture.context)
+  const readings = await Promise.all([readAll(fixture, queued), readAll(fixture, queued), readAll(fixture, queued)])
   for (const reading of readings)
     assert.deepEqual(
       reading.map(({ chunk }) => chunk.message_type),
@@ -188,7 +188,7 @@ test('two who finish the same stream at the same moment give it one end', async 
   mayGoOn.open()
 })
 
-test('an answer nobody watched and whose chunks died with the process is told whole, once, by the next one', async (context) => {
+test('an answer without subscribers whose chunks were lost with the process is streamed whole, once, by the next one', async (context) => {
   const inTool = gate()
   let runs = 0
   const hang = tool(
@@ -199,7 +199,7 @@ test('an answer nobody watched and whose chunks died with the process is told wh
     },
     { effects: 'none' },
   )
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     tools: [hang],
     script: scriptOf(
       {
@@ -211,46 +211,46 @@ test('an answer nobody watched and whose chunks died with the process is told wh
       { text: 'It is done.' },
     ),
   })
-  const runId = await house.send('do it')
+  const runId = await fixture.send('do it')
   await inTool.promise
-  await house.crash()
-  await house.restart()
-  await house.wait(runId)
-  const told = new Map<string, string>()
-  for (const { chunk } of await readAll(house, runId))
-    if (chunk.message_type === 'assistant_message') told.set(chunk.id, (told.get(chunk.id) ?? '') + chunk.content)
-  assert.deepEqual([...told.values()], ['I will do it now.', 'It is done.'])
+  await fixture.crash()
+  await fixture.restart()
+  await fixture.wait(runId)
+  const texts = new Map<string, string>()
+  for (const { chunk } of await readAll(fixture, runId))
+    if (chunk.message_type === 'assistant_message') texts.set(chunk.id, (texts.get(chunk.id) ?? '') + chunk.content)
+  assert.deepEqual([...texts.values()], ['I will do it now.', 'It is done.'])
 })
 
-test('a run whose worker died with all its chunks is found, and its stream ended, though nobody asks for it', async (context) => {
-  const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
-  const { streams } = house.context.deps
-  house.context.deps.streams = {
+test('a run whose worker died with all its chunks is found and its stream is ended, without a subscriber', async (context) => {
+  const fixture = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
+  const { streams } = fixture.context.deps
+  fixture.context.deps.streams = {
     ...streams,
     async open(runId, options) {
       const stream = await streams.open(runId, options)
       return stream === 'fenced' ? stream : { ...stream, write: () => {}, settle: async () => 0 }
     },
   }
-  const run = await house.ask('hello')
-  await house.crash()
-  await house.restart()
-  const database = new DatabaseSync(join(house.home, 'chunks.db'), { readOnly: true })
+  const run = await fixture.ask('hello')
+  await fixture.crash()
+  await fixture.restart()
+  const database = new DatabaseSync(join(fixture.home, 'chunks.db'), { readOnly: true })
   context.after(() => database.close())
   const isEnded = database.prepare('select ended from stream_heads where run_id = ?')
   const giveUp = AbortSignal.timeout(10_000)
   while (isEnded.get(run.id)?.ended !== 1) {
     assert.ok(!giveUp.aborted, 'the sweep did not end the stream')
-    await house.context.deps.clock.sleep(10)
+    await fixture.context.deps.clock.sleep(10)
   }
 })
 
-test('the end of a run is written only after its stream can be found: a writer that dies then is finished by the sweep', async (context) => {
-  const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
-  const database = new DatabaseSync(join(house.home, 'chunks.db'), { readOnly: true })
+test('the end of a run is committed only after its stream has a head, so the sweep can finish the stream of a dead writer', async (context) => {
+  const fixture = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
+  const database = new DatabaseSync(join(fixture.home, 'chunks.db'), { readOnly: true })
   context.after(() => database.close())
   const head = database.prepare('select run_id from stream_heads where run_id = ?')
-  const { events } = house.context.deps.store
+  const { events } = fixture.context.deps.store
   const append = events.append.bind(events)
   const foundAtTheEnd: boolean[] = []
   events.append = (request) => {
@@ -258,15 +258,15 @@ test('the end of a run is written only after its stream can be found: a writer t
       foundAtTheEnd.push(head.get(request.runId) !== undefined)
     return append(request)
   }
-  await house.ask('hello')
+  await fixture.ask('hello')
   assert.deepEqual(foundAtTheEnd, [true])
 })
 
-test('a process that is asked to stop writes what nobody has watched yet', async (context) => {
-  const house = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
-  const run = await house.ask('hello')
-  await house.stop()
-  const database = new DatabaseSync(join(house.home, 'chunks.db'), { readOnly: true })
+test('a graceful shutdown writes the buffered chunks of streams without subscribers', async (context) => {
+  const fixture = await openHomeFixture(context, { script: scriptOf({ text: 'hi' }) })
+  const run = await fixture.ask('hello')
+  await fixture.stop()
+  const database = new DatabaseSync(join(fixture.home, 'chunks.db'), { readOnly: true })
   context.after(() => database.close())
   assert.equal(database.prepare('select ended from stream_heads where run_id = ?').get(run.id)?.ended, 1)
 })

@@ -43,7 +43,7 @@ import {
 import { oneTerminal, streamNumbers, tokensReconcile } from './streams.ts'
 import { type RunTrace, traceRun } from './trace.ts'
 
-/** What must hold of every single run. */
+/** Invariants of each run. */
 export const RUN_INVARIANTS: readonly Invariant<RunTrace>[] = [
   callResultBijection,
   durableBeforeDispatch,
@@ -69,17 +69,17 @@ export const CONVERSATION_INVARIANTS: readonly Invariant<ConversationRecord>[] =
 
 export const STREAM_INVARIANTS: readonly Invariant<StreamRecord>[] = [streamNumbers, oneTerminal, tokensReconcile]
 
-/** What must hold of all runs taken together. */
+/** Invariants across all runs. */
 export const STORE_INVARIANTS: readonly Invariant<StoreRecord>[] = [exactlyOnceIntake, oneActiveRun, approvalHandedOver]
 
-/** Every record may be left out; a big store is checked in pages, record by record. */
+/** Each list is optional; a large store is checked in pages, record by record. */
 type CheckedRecords = {
   runs?: readonly RunRecord[]
   conversations?: readonly ConversationRecord[]
   streams?: readonly StreamRecord[]
 }
 
-/** Everything at once, what spans runs included: for tests and for stores that fit in memory. */
+/** Checks everything, including invariants across runs: for tests and stores that fit in memory. */
 export function check({ runs = [], conversations = [], streams = [] }: CheckedRecords): Violation[] {
   return [
     ...runs.flatMap(checkRun),
@@ -111,7 +111,7 @@ export const checkStream = (record: StreamRecord): Violation[] =>
 
 export const checkAcrossRuns = (record: StoreRecord): Violation[] => apply(STORE_INVARIANTS, record, 'all runs')
 
-/** What the checks that span runs need of one. */
+/** The part of a run that the invariants across runs need. */
 export function summarize({ run, events }: RunRecord): RunSummary {
   const answer = events.find(({ event }) => event.type === 'approval-answered')?.event
   const first = events[0]?.event
@@ -144,7 +144,7 @@ function unreadInputs(events: RunRecord['events']): MessageId[] {
   try {
     return foldTurn(events.map(({ event }) => event)).pending.map((input) => input.messageId)
   } catch {
-    // A log that cannot be folded is a finding of its own, made where the run is checked.
+    // `checkRun` reports a log that cannot be folded.
     return []
   }
 }
@@ -158,7 +158,7 @@ const violation = <Subject>(
   detail: string,
 ): Violation => ({ invariant: id, sentence, promise, where, detail })
 
-/** A record that cannot even be read (a damaged row, a newer format) is a finding, not the end of the check. */
+/** A record that cannot be read (a damaged row, a newer format) is a violation and does not stop the check. */
 function reportingUnreadable<Subject>(
   where: string,
   invariant: Invariant<Subject>,

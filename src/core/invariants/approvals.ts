@@ -6,7 +6,7 @@ import { faultsByEvent, type RunTrace } from './trace.ts'
 export const cancelStopsWork: Invariant<RunTrace> = {
   id: 'I18',
   name: 'bounded cancel',
-  sentence: 'After a cancel no tool starts, and no more is heard of the model than the attempt that was under way.',
+  sentence: 'After a cancel no tool starts, and no model attempt ends except the one in progress.',
   promise: 'nothing is stuck',
   check(trace) {
     let attempts = 0
@@ -18,12 +18,12 @@ export const cancelStopsWork: Invariant<RunTrace> = {
         event.type === 'answer-cut' ||
         event.type === 'attempt-failed'
       if (isAttempt) attempts++
-      return isAttempt && attempts > 1 ? 'an attempt was begun after the cancel' : undefined
+      return isAttempt && attempts > 1 ? 'an attempt started after the cancel' : undefined
     })
   },
 }
 
-/** What was kept of a text becomes an answer with the failure that leaves nothing to try: one attempt, two events. */
+/** When the ladder is exhausted, kept text becomes an answer beside the failure: one attempt, two events. */
 const isKeptTextAnswer = ({
   isRest,
   finish,
@@ -37,31 +37,31 @@ const isKeptTextAnswer = ({
 export const honestOutcomes: Invariant<RunTrace> = {
   id: 'I19',
   name: 'cancel closes calls',
-  sentence: 'A call that never started is never called unknown, and one that started is never called denied.',
+  sentence: 'A call that never started is never recorded as unknown, and one that started is never recorded as denied.',
   promise: 'nothing is hidden',
   check(trace) {
     const { final } = trace
-    const lies = faultsByEvent(trace, (event, before) => {
+    const dishonest = faultsByEvent(trace, (event, before) => {
       if (event.type !== 'tool-ended') return undefined
       const call = findCall(before, event.outcome.callId)
       return call && outcomeFault(call, event.outcome.status)
     })
     const open = final.phase === 'ended' && !final.continuedBy ? (final.step?.calls ?? []) : []
     const unsettled = open.filter((call) => !call.outcome)
-    return [...lies, ...unsettled.map((call) => `the run ended and ${call.callId} has no outcome`)]
+    return [...dishonest, ...unsettled.map((call) => `the run ended and ${call.callId} has no outcome`)]
   },
 }
 
 export const oneEnd: Invariant<RunTrace> = {
   id: 'I20',
   name: 'cancel wins',
-  sentence: 'A run that was cancelled before it ended is cancelled, whatever else happened to it.',
+  sentence: 'A run that was cancelled before it ended has the status cancelled.',
   promise: 'nothing is stuck',
   check({ final }) {
     if (!final.cancel || final.phase !== 'ended') return []
     const { stopReason, error } = final.ended ?? {}
     const isRight = final.cancel.cause === 'time-limit' ? error?.errorType === 'time_limit' : stopReason === 'cancelled'
-    return isRight ? [] : [`it was cancelled (${final.cancel.cause}) and ended ${stopReason ?? 'without an end'}`]
+    return isRight ? [] : [`it was cancelled (${final.cancel.cause}) but ended with ${stopReason ?? 'no end event'}`]
   },
 }
 
@@ -76,7 +76,7 @@ export const approvalBinding: Invariant<RunTrace> = {
       if (event.type === 'approval-answered') return answerFault(before, event.decisions)
       if (event.type !== 'tool-started') return undefined
       const undecided = (before.step?.calls ?? []).filter((call) => isUndecided(call) && !call.outcome)
-      if (undecided.length > 0) return `it started while [${undecided.map((call) => call.callId)}] waited for a person`
+      if (undecided.length > 0) return `it started while [${undecided.map((call) => call.callId)}] waited for approval`
       const call = findCall(before, event.callId)
       return call && startFault(call)
     })
@@ -87,42 +87,43 @@ export const approvalBinding: Invariant<RunTrace> = {
 export const approvalHandedOver: Invariant<StoreRecord> = {
   id: 'I21',
   name: 'approval binding',
-  sentence:
-    'An answered approval is carried out by one run, with the decisions that were given and what was not yet read.',
+  sentence: 'Exactly one run continues after an answered approval, with the same decisions and the unread inputs.',
   promise: 'nothing is lost',
   check({ runs }) {
-    const heirs = new Map(runs.flatMap((run) => (run.inherited ? [[run.id, run] as const] : [])))
+    const continuingRuns = new Map(runs.flatMap((run) => (run.inherited ? [[run.id, run] as const] : [])))
     const carriedOut = new Set<string>()
     const lost = runs.flatMap(({ id, answered }) => {
       if (!answered) return []
       const { continuedBy, decisions, unread } = answered
       carriedOut.add(continuedBy)
-      const heir = heirs.get(continuedBy)
-      if (heir?.inherited?.from !== id) return [`${id} was answered and ${continuedBy} does not carry it out`]
-      const isFaithful = isSame(heir.inherited.decisions, decisions)
-      const forgotten = unread.filter((input) => !heir.inputs.includes(input))
+      const continuing = continuingRuns.get(continuedBy)
+      if (continuing?.inherited?.from !== id) return [`${id} was answered but ${continuedBy} does not continue it`]
+      const isFaithful = isSame(continuing.inherited.decisions, decisions)
+      const forgotten = unread.filter((input) => !continuing.inputs.includes(input))
       return [
-        ...(isFaithful ? [] : [`${continuedBy} carries out other decisions than ${id} was given`]),
-        ...forgotten.map((input) => `${id} had not read ${input}, and ${continuedBy} does not know of it`),
+        ...(isFaithful ? [] : [`${continuedBy} has other decisions than ${id} was given`]),
+        ...forgotten.map((input) => `${id} had not read ${input}, and ${continuedBy} does not have it`),
       ]
     })
-    const invented = [...heirs.keys()].filter((id) => !carriedOut.has(id))
-    return [...lost, ...invented.map((id) => `${id} carries out an answer that nobody gave`)]
+    const invented = [...continuingRuns.keys()].filter((id) => !carriedOut.has(id))
+    return [...lost, ...invented.map((id) => `${id} continues after an approval that was never answered`)]
   },
 }
 
 export const approvalsExpire: Invariant<RunTrace> = {
   id: 'I22',
   name: 'approvals survive',
-  sentence: 'An open approval has a time when it lapses, and a run that may not ask anybody never waits.',
+  sentence: 'An open approval has an expiry time, and an unattended run never waits for approval.',
   promise: 'nothing is stuck',
   check({ run, final }) {
     const { onGuarded } = final.settings
     return [
-      ...(run.waiting && run.expiresAt === undefined ? ['it waits and never expires'] : []),
-      ...(!run.waiting && run.expiresAt !== undefined ? ['it has an expiry and does not wait'] : []),
-      ...(run.waiting && run.leaseOwner !== undefined ? [`it waits and is held by ${run.leaseOwner}`] : []),
-      ...(run.waiting && onGuarded === 'deny' ? ['it waits although there is nobody to ask'] : []),
+      ...(run.waiting && run.expiresAt === undefined ? ['it waits for approval without an expiry time'] : []),
+      ...(!run.waiting && run.expiresAt !== undefined ? ['it has an expiry time but does not wait for approval'] : []),
+      ...(run.waiting && run.leaseOwner !== undefined
+        ? [`it waits for approval but ${run.leaseOwner} holds its lease`]
+        : []),
+      ...(run.waiting && onGuarded === 'deny' ? ['it waits for approval although it is unattended'] : []),
     ]
   },
 }
@@ -134,13 +135,13 @@ function outcomeFault(call: CallState, status: 'success' | 'error' | 'denied' | 
   const hasStarted = call.startedBy !== undefined
   switch (status) {
     case 'denied':
-      return hasStarted ? `${call.callId} is called denied and had started` : undefined
+      return hasStarted ? `${call.callId} is recorded as denied but had started` : undefined
     case 'unknown':
-      return hasStarted ? undefined : `${call.callId} is called unknown and never started`
+      return hasStarted ? undefined : `${call.callId} is recorded as unknown but never started`
     case 'success':
     case 'error': {
       const needsNoStart = call.refusal !== undefined || call.decision?.verdict === 'result'
-      return hasStarted || needsNoStart ? undefined : `${call.callId} has a result and never started`
+      return hasStarted || needsNoStart ? undefined : `${call.callId} has a result but never started`
     }
   }
 }
@@ -153,7 +154,7 @@ function startFault(call: CallState): string | undefined {
 }
 
 function answerFault(before: Turn, decisions: readonly { callId: string }[]): string | undefined {
-  const asked = (before.step?.calls ?? []).filter(isUndecided).map((call) => call.callId)
+  const pending = (before.step?.calls ?? []).filter(isUndecided).map((call) => call.callId)
   const given = decisions.map((decision) => decision.callId)
-  return asked.join() === given.join() ? undefined : `it answers [${given}], what was asked is [${asked}]`
+  return pending.join() === given.join() ? undefined : `it answers [${given}], the pending calls are [${pending}]`
 }

@@ -4,11 +4,11 @@ import { project } from '../projection.ts'
 import { type Run, STATUS_OF_STOP } from '../run.ts'
 import type { RunTrace } from './trace.ts'
 
-/** What a run's row must say, because its log says so. */
+/** The fields of a run's row that follow from its log. */
 export type ExpectedRow = Pick<Run, 'status' | 'waiting' | 'deaths'> &
   Partial<Pick<Run, 'stopReason' | 'error' | 'completedAt' | 'expiresAt'>>
 
-/** The fields in the order in which differences are told. */
+/** The columns, in the order in which differences are reported. */
 export const ROW_FIELDS: Record<keyof ExpectedRow, string> = {
   status: 'status',
   waiting: 'waiting',
@@ -19,7 +19,7 @@ export const ROW_FIELDS: Record<keyof ExpectedRow, string> = {
   expiresAt: 'expires_at',
 }
 
-/** The log does not say that a run was claimed; its fence does. */
+/** The log has no event for a claim: a fence above 0 shows that the run was claimed. */
 export function expectedRow({ run, moments, final }: RunTrace): ExpectedRow {
   const { ended, phase, deaths, settings } = final
   const end = moments.findLast(({ event }) => event.type === 'turn-ended')
@@ -36,9 +36,9 @@ export function expectedRow({ run, moments, final }: RunTrace): ExpectedRow {
   }
 }
 
-/** The messages a run added to its conversation, in their order. */
+/** The messages that a run adds to its conversation, in order. */
 export function expectedMessages({ run, moments, accepted }: RunTrace): NewMessage[] {
-  // A run that was never claimed held its conversation only if it was opened to carry out an approval.
+  // An unclaimed run holds its conversation only if it continues after an approval.
   const holdsConversation = run.fence > 0 || accepted.continues !== undefined
   return moments.flatMap(({ at, event, before }) =>
     project(before, event, { runId: run.id, at, holdsConversation }).flatMap((change) =>

@@ -21,7 +21,7 @@ function left(...runs: RunSummary[]): RunSummary[] {
   return links.unresolved()
 }
 
-test('settled runs without a link are never kept, and a chain of answers is let go link by link', () => {
+test('settled runs without a link are never kept, and a chain of answered runs is dropped link by link', () => {
   const chain = [
     settled('run-0'),
     settled('run-1', answered('run-2')),
@@ -32,7 +32,7 @@ test('settled runs without a link are never kept, and a chain of answers is let 
   assert.deepEqual(left(...chain.toReversed()), [])
 })
 
-test('a run that goes on after an answer is kept without it, and is no finding', () => {
+test('a run that is still running after its approval is kept without the link and is not a violation', () => {
   const heir = settled('run-2', { ...inherited('run-1'), phase: 'running', inputs: ['message-1'] })
   const kept = left(settled('run-1', { ...answered('run-2'), inputs: ['message-1'] }), heir)
   assert.deepEqual(
@@ -42,7 +42,7 @@ test('a run that goes on after an answer is kept without it, and is no finding',
   assert.deepEqual(checkAcrossRuns({ runs: kept }), [])
 })
 
-test('what does not agree is kept and found', () => {
+test('linked runs that do not agree are kept and reported', () => {
   const lost = left(settled('run-1', answered('run-2')))
   assert.equal(checkAcrossRuns({ runs: lost }).length, 1)
   const other = { from: 'run-1' as const, decisions: [] }

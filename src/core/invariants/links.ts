@@ -4,13 +4,13 @@ import type { RunSummary } from './record.ts'
 
 type RunLinks = {
   add(summary: RunSummary): void
-  /** What must still be looked at together, when every run has been added. */
+  /** The runs that must still be checked together after every run is added. */
   unresolved(): RunSummary[]
 }
 
 /**
- * Runs that other runs may contradict. A run that was answered and the one that carries the answer out are let go as
- * soon as both are known and agree, so that a store of many years is checked in little memory.
+ * Collects runs that are linked to other runs. An answered run and the run that continues it are dropped as soon as
+ * both are known and consistent, so a large store is checked in little memory.
  */
 export function newRunLinks(): RunLinks {
   const open = new Map<RunId, RunSummary>()
@@ -18,25 +18,25 @@ export function newRunLinks(): RunLinks {
     add(summary) {
       if (isDone(summary)) return
       open.set(summary.id, summary)
-      if (summary.inherited) letGo(summary.inherited.from, summary.id)
-      if (summary.answered) letGo(summary.id, summary.answered.continuedBy)
+      if (summary.inherited) dropAgreeing(summary.inherited.from, summary.id)
+      if (summary.answered) dropAgreeing(summary.id, summary.answered.continuedBy)
     },
     unresolved: () => [...open.values()],
   }
 
-  function letGo(askerId: RunId, heirId: RunId): void {
-    const asker = open.get(askerId)
-    const heir = open.get(heirId)
-    if (!asker || !heir) return
-    const { inherited: _, ...askedOnly } = asker
-    const { answered: __, ...heirOnly } = heir
-    if (checkAcrossRuns({ runs: [askedOnly, heirOnly] }).length > 0) return
-    const { answered: ___, ...askerLeft } = asker
-    const { inherited: ____, ...heirLeft } = heir
-    // Together they excuse each other: what they have in common is no double as long as neither stands alone.
-    if (!isDone(askerLeft) && !isDone(heirLeft)) return
-    keep(askerLeft)
-    keep(heirLeft)
+  function dropAgreeing(waitingId: RunId, continuingId: RunId): void {
+    const waiting = open.get(waitingId)
+    const continuing = open.get(continuingId)
+    if (!waiting || !continuing) return
+    const { inherited: _, ...answeredOnly } = waiting
+    const { answered: __, ...inheritedOnly } = continuing
+    if (checkAcrossRuns({ runs: [answeredOnly, inheritedOnly] }).length > 0) return
+    const { answered: ___, ...waitingLeft } = waiting
+    const { inherited: ____, ...continuingLeft } = continuing
+    // If neither run can be dropped, the links stay: they explain the inputs that both runs have.
+    if (!isDone(waitingLeft) && !isDone(continuingLeft)) return
+    keep(waitingLeft)
+    keep(continuingLeft)
   }
 
   function keep(summary: RunSummary): void {

@@ -26,7 +26,7 @@ export const callResultBijection: Invariant<RunTrace> = {
         faults.push(`${id} has results for [${callIds(body.outcomes)}], the calls are [${expected}]`)
       calls.delete(stepId ?? '')
     }
-    // The calls of a run that waits belong to whoever carries the answer out; those of a live run may still be open.
+    // The open calls of a waiting run pass to the run that continues it; calls of a live run may still be open.
     const isExcused = !isSettled(run) || final.continuedBy !== undefined
     for (const [stepId, open] of calls)
       if (!isExcused || stepId !== final.step?.stepId) faults.push(`the calls [${open}] of ${stepId} have no results`)
@@ -37,7 +37,7 @@ export const callResultBijection: Invariant<RunTrace> = {
 export const providerValid: Invariant<ConversationRecord> = {
   id: 'I2',
   name: 'provider-valid',
-  sentence: 'At every commit the history is one that every provider accepts, and repairing it twice changes nothing.',
+  sentence: 'Every provider accepts the history at every commit, and repairing it twice changes nothing.',
   promise: 'nothing is stuck',
   check({ messages, from = 0 }) {
     const bodies = messages.map((message) => message.body)
@@ -74,18 +74,18 @@ export const resultBeforeNext: Invariant<RunTrace> = {
   id: 'I4',
   name: 'result before next',
   sentence:
-    'Calls that run in order start one by one, each after the result of the one before; so does the next answer.',
+    'Sequential calls start one by one, each after the result of the previous one; the next answer follows all results.',
   promise: 'nothing is lost',
   check: (trace) =>
     faultsByEvent(trace, (event, before) => {
       const calls = before.step?.calls ?? []
       if (event.type === 'answer-received' || event.type === 'answer-cut') {
         const open = openCalls(before)
-        return open.length > 0 ? `the calls [${callIds(open)}] of the answer before it are open` : undefined
+        return open.length > 0 ? `the calls [${callIds(open)}] of the previous answer are open` : undefined
       }
       if (event.type !== 'tool-started' || calls.every((call) => call.parallel)) return undefined
-      const place = calls.findIndex((call) => call.callId === event.callId)
-      const early = calls.slice(0, Math.max(place, 0)).filter((call) => !call.outcome)
+      const index = calls.findIndex((call) => call.callId === event.callId)
+      const early = calls.slice(0, Math.max(index, 0)).filter((call) => !call.outcome)
       return early.length > 0 ? `${event.callId} started before [${callIds(early)}] ended` : undefined
     }),
 }
@@ -93,7 +93,7 @@ export const resultBeforeNext: Invariant<RunTrace> = {
 export const singleTruth: Invariant<RunTrace> = {
   id: 'I5',
   name: 'single truth',
-  sentence: 'The run row and its messages say exactly what the log says.',
+  sentence: 'The run row and its messages match the log exactly.',
   promise: 'nothing is hidden',
   check: (trace) => [...rowFaults(trace), ...messageFaults(trace)],
 }
@@ -101,7 +101,7 @@ export const singleTruth: Invariant<RunTrace> = {
 export const denseEvents: Invariant<RunTrace> = {
   id: 'I6',
   name: 'dense order',
-  sentence: 'The events of a run are numbered from 1 without gap or repetition.',
+  sentence: 'The events of a run are numbered from 1 without gaps or repetitions.',
   promise: 'nothing is lost',
   check({ run, events, messages }) {
     const odd = events.findIndex(({ seq }, index) => seq !== index + 1)
@@ -110,7 +110,7 @@ export const denseEvents: Invariant<RunTrace> = {
     )
     const strays = messages.filter((message) => message.conversationId !== run.conversationId)
     return [
-      ...(odd >= 0 ? [`event ${events[odd]!.seq} stands at place ${odd + 1}`] : []),
+      ...(odd >= 0 ? [`event ${events[odd]!.seq} is at place ${odd + 1} of the log`] : []),
       ...(run.nextSeq === events.length + 1 ? [] : [`next_seq is ${run.nextSeq} after ${events.length} events`]),
       ...(misplaced > 0 ? [`${messages[misplaced]!.id} is not after the message before it`] : []),
       ...strays.map((message) => `${message.id} is in another conversation, ${message.conversationId}`),
@@ -129,7 +129,7 @@ export const densePositions: Invariant<ConversationRecord> = {
     const distinct = new Set(messages.map((message) => message.id)).size
     const count = from + messages.length
     return [
-      ...(odd >= 0 ? [`position ${messages[odd]!.position} stands at place ${from + odd}`] : []),
+      ...(odd >= 0 ? [`the message at place ${from + odd} has position ${messages[odd]!.position}`] : []),
       ...(isEnd && nextPosition !== count ? [`next_position is ${nextPosition} after ${count} messages`] : []),
       ...(distinct === messages.length ? [] : [`${messages.length - distinct} message ids occur twice`]),
       ...(contextStart <= nextPosition ? [] : [`the context starts at ${contextStart}, after the last message`]),
@@ -140,16 +140,18 @@ export const densePositions: Invariant<ConversationRecord> = {
 export const acceptedIsKept: Invariant<RunTrace> = {
   id: 'I7',
   name: 'accepted is kept',
-  sentence: 'Every input of a run that did not fail is a message, or goes on with the run that follows.',
+  sentence: 'Every input of a run that did not fail is stored as a message or passed to the run that continues it.',
   promise: 'nothing is lost',
   check({ run, events, messages, final }) {
-    // What a failed run had not read can be sent again; a queued run never touched its conversation.
+    // The unread input of a failed run can be sent again; a queued run never changed its conversation.
     if (!isSettled(run) || run.status === 'failed' || run.fence === 0 || final.continuedBy) return []
     const kept = new Set<string>(messages.map((message) => message.id))
     const inputs = events.flatMap(({ event }) =>
       event.type === 'input-accepted' || event.type === 'input-steered' ? event.inputs : [],
     )
-    return inputs.flatMap(({ messageId }) => (kept.has(messageId) ? [] : [`the input ${messageId} is no message`]))
+    return inputs.flatMap(({ messageId }) =>
+      kept.has(messageId) ? [] : [`the input ${messageId} is not stored as a message`],
+    )
   },
 }
 
@@ -164,7 +166,7 @@ export const exactlyOnceIntake: Invariant<StoreRecord> = {
       inputs.flatMap((input) => {
         const first = takenBy.get(input)
         takenBy.set(input, id)
-        // What a run had not read when it began to wait goes on with the run that carries the answer out.
+        // Inputs that a waiting run had not read pass to the run that continues it.
         return first === undefined || first === inherited?.from
           ? []
           : [`${input} was accepted by ${first} and by ${id}`]
@@ -175,7 +177,7 @@ export const exactlyOnceIntake: Invariant<StoreRecord> = {
 
 const callIds = (calls: readonly { callId: string }[]): string[] => calls.map((call) => call.callId)
 
-/** A message with nothing in it (an answer that spent its whole output limit on thought) is never shown to a model. */
+/** An empty answer (its whole output limit was used for reasoning) is never sent to a model. */
 const isForModels = (body: MessageBody): boolean =>
   body.role !== 'approval' && !(body.role === 'assistant' && body.content.length === 0 && body.calls.length === 0)
 

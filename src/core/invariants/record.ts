@@ -5,20 +5,20 @@ import type { Message } from '../message.ts'
 import type { Run } from '../run.ts'
 import type { Decision } from '../tool-call.ts'
 
-/** A run with its whole log and the messages it added, all as of one moment. */
+/** A run with its whole log and its messages, read at one moment. */
 export type RunRecord = {
   run: Run
   events: LoggedEvent[]
   messages: Message[]
-  /** The workers alive at that moment; left out where nobody can tell. */
+  /** The workers alive at that moment; absent if unknown. */
   liveWorkers?: ReadonlySet<string>
-  /** Why some of it could not be read; what could be is there. */
+  /** Why part of the record could not be read; the rest is present. */
   unreadable?: string
 }
 
 /**
- * A conversation, or a piece of a long one: its messages from position `from` on, cut where no call is open. The piece
- * with `isEnd` is the last. Left out, both mean the whole of it.
+ * A conversation, or a page of a long one: its messages from position `from` on, cut where no call is open. `isEnd`
+ * marks the last page. Without both it is the whole conversation.
  */
 export type ConversationRecord = {
   conversation: Conversation
@@ -28,7 +28,7 @@ export type ConversationRecord = {
   unreadable?: string
 }
 
-/** A run's stream as the chunk store keeps it. `ended` is what its head says. */
+/** A run's stream as stored. `ended` comes from the head of the stream. */
 export type StreamRecord = {
   run: Run
   events: LoggedEvent[]
@@ -36,24 +36,24 @@ export type StreamRecord = {
   ended: boolean
 }
 
-/** What is known of each run when all runs are looked at together: small, because there may be many. */
+/** The part of each run that is checked across all runs: small, because there may be many. */
 export type RunSummary = {
   id: RunId
   conversationId: ConversationId
   phase: 'queued' | 'running' | 'waiting' | 'settled'
   inputs: MessageId[]
-  /** The answer this run got to its approval request, the run it went to, and the inputs that had not been read. */
+  /** The answer to this run's approval request, the run that continues it, and the unread inputs. */
   answered?: { continuedBy: RunId; decisions: Decision[]; unread: MessageId[] }
-  /** The answer this run was opened with. */
+  /** The approval answer that this run continues with. */
   inherited?: { from: RunId; decisions: Decision[] }
 }
 
 export type StoreRecord = { runs: RunSummary[] }
 
-/** The four things Holdfast promises; each invariant is a part of one of them. */
+/** The four promises of Holdfast; each invariant belongs to one of them. */
 type ProductPromise = 'nothing is lost' | 'nothing is stuck' | 'nothing happens twice' | 'nothing is hidden'
 
-/** Something that holds at every commit. `check` answers with what is wrong, in words; nothing is good. */
+/** A condition that holds at every commit. `check` returns the faults as texts; an empty list means it holds. */
 export type Invariant<Subject> = {
   id: `I${number}`
   name: string

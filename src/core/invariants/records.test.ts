@@ -46,21 +46,21 @@ function conversationOf(bodies: MessageBody[], more: Partial<Conversation> = {})
 
 const found = (record: ConversationRecord) => checkConversation(record).map((violation) => violation.invariant)
 
-test('a sound conversation breaks nothing, also while its last calls are open', () => {
+test('a sound conversation violates no invariant, also while its last calls are open', () => {
   assert.deepEqual(checkConversation(conversationOf([hello, asks, approval, results, says])), [])
   assert.deepEqual(checkConversation(conversationOf([hello, asks])), [])
   assert.deepEqual(checkConversation(conversationOf([])), [])
 })
 
-test('I2 sees a message between calls and their results', () => {
+test('I2 reports a message between calls and their results', () => {
   assert.deepEqual(found(conversationOf([hello, asks, hello, results])), ['I2', 'I2'])
 })
 
-test('I2 sees results that answer no call', () => {
+test('I2 reports results without a call', () => {
   assert.deepEqual(found(conversationOf([hello, results])), ['I2'])
 })
 
-test('I6 sees a gap, a repetition and a wrong count', () => {
+test('I6 reports a gap, a repetition and a wrong count', () => {
   const sound = conversationOf([hello, says])
   const moved = sound.messages.map((message) => ({ ...message, position: message.position + 1 }))
   const doubled = sound.messages.map((message) => ({ ...message, id: 'message-0' as const }))
@@ -80,21 +80,21 @@ const summary = (id: `run-${string}`, more: Partial<RunSummary> = {}): RunSummar
 const decisions = [{ callId: 'c1', verdict: 'deny' as const }]
 const together = (...runs: RunSummary[]) => checkAcrossRuns({ runs }).map((violation) => violation.invariant)
 
-test('I8 sees an input that two runs accepted, and knows one that was handed on', () => {
+test('I8 reports an input that two runs accepted, but not one passed to the continuing run', () => {
   const first = summary('run-1', { inputs: ['message-1'], answered: { continuedBy: 'run-2', decisions, unread: [] } })
   const second = summary('run-2', { inputs: ['message-1'] })
   assert.ok(together(first, second).includes('I8'))
   assert.deepEqual(together(first, { ...second, inherited: { from: 'run-1', decisions } }), [])
 })
 
-test('I10 sees two active runs in one conversation', () => {
+test('I10 reports two active runs in one conversation', () => {
   const running = summary('run-1', { phase: 'running' })
   assert.deepEqual(together(running, summary('run-2', { phase: 'waiting' })), ['I10'])
   assert.deepEqual(together(running, summary('run-2', { phase: 'queued' })), [])
   assert.deepEqual(together(running, summary('run-2', { phase: 'running', conversationId: 'conv-2' })), [])
 })
 
-test('I21 sees an answer that nobody carries out, that was changed, or that nobody gave', () => {
+test('I21 reports an approval answer that no run continues, that was changed, or that was never given', () => {
   const asked = summary('run-1', { answered: { continuedBy: 'run-2', decisions, unread: [] } })
   const heir = summary('run-2', { inherited: { from: 'run-1', decisions } })
   assert.deepEqual(together(asked, heir), [])

@@ -84,7 +84,7 @@ const answered = (callId: string): TurnEvent => ({
   continuedBy: 'run-2',
 })
 
-/** A record whose row and messages follow from its log, so that only what a test breaks is wrong. */
+/** A record whose row and messages follow from its log, so that only the fault a test adds is wrong. */
 function recordOf(log: TurnEvent[], row: Partial<Run> = {}): RunRecord {
   const events = log.map((event, index) => ({ seq: index + 1, at: 1_000 + index, event }))
   const first = log[0] as Extract<TurnEvent, { type: 'input-accepted' }>
@@ -127,7 +127,7 @@ const found = (record: RunRecord): string[] => [...new Set(checkRun(record).map(
 const oneStep = [accepted(), answer(1, [call('c1')]), started('c1'), ended('c1'), answer(2), end()]
 const guarded = call('c1', { needsApproval: true })
 
-test('a sound run breaks nothing: plain, with tools, waiting, answered, continued, cancelled, poisoned', () => {
+test('a sound run violates no invariant: plain, with tools, waiting, answered, continued, cancelled, poisoned', () => {
   const calls = [guarded, call('c2')]
   const continues = { runId: 'run-0', stepId: 'step-0', answerId: 'message-a', resultsId: 'message-r' } as const
   const decisions = [{ callId: 'c1', verdict: 'approve' as const, digest: 'digest of c1' }]
@@ -182,10 +182,10 @@ const BAD_RECORDS: BadRecord[] = [
   withMessages('I1', 'a result belongs to no call', (all) =>
     all.map((one) => (one.body.role === 'tool' ? { ...one, stepId: 'step-9' } : one)),
   ),
-  withMessages('I1', 'results stand in another order', (all) =>
+  withMessages('I1', 'results are in another order', (all) =>
     all.map((one) => (one.body.role === 'tool' ? { ...one, body: { role: 'tool', outcomes: [] } } : one)),
   ),
-  bad('I3', 'a tool started that no answer called', [accepted(), answer(1, [call('c1')]), started('c9')]),
+  bad('I3', 'a tool started without a call', [accepted(), answer(1, [call('c1')]), started('c9')]),
   bad('I3', 'a tool started before its answer', [accepted(), started('c1'), answer(1, [call('c1')])]),
   bad('I3', 'a tool ended twice', [accepted(), answer(1, [call('c1')]), started('c1'), ended('c1'), ended('c1')]),
   bad('I4', 'the second call started before the first ended', [
@@ -207,11 +207,11 @@ const BAD_RECORDS: BadRecord[] = [
     all.map((one, index) => (index === 0 ? { ...one, body: { role: 'user', content: [] } } : one)),
   ),
   withMessages('I5', 'a message is missing', (all) => all.slice(0, -1)),
-  withMessages('I5', 'a message appeared that nobody wrote', (all) => [
+  withMessages('I5', 'a message has no event in the log', (all) => [
     ...all,
     { ...all[0]!, id: 'message-more', position: 9 },
   ]),
-  bad('I6', 'the row expects another number', oneStep, { nextSeq: 99 }),
+  bad('I6', 'next_seq of the row is wrong', oneStep, { nextSeq: 99 }),
   { invariant: 'I6', flaw: 'an event is missing', record: withGap(recordOf(oneStep)) },
   withMessages('I6', 'a message is in another conversation', (all) =>
     all.map((one) => ({ ...one, conversationId: 'conv-9' })),
@@ -232,25 +232,25 @@ const BAD_RECORDS: BadRecord[] = [
     fence: 2,
   }),
   bad('I11', "a fence is above the run's", [accepted(), answer(1, [call('c1')]), started('c1', 7)]),
-  bad('I12', 'something followed the end', [...oneStep, { type: 'input-steered', v: 1, inputs: [] }]),
-  bad('I12', 'a waiting run went on by itself', [
+  bad('I12', 'an event followed the end', [...oneStep, { type: 'input-steered', v: 1, inputs: [] }]),
+  bad('I12', 'a waiting run continued without an answer', [
     accepted(),
     answer(1, [guarded]),
     end('requires_approval'),
     { type: 'input-steered', v: 1, inputs: [] },
   ]),
-  bad('I12', 'an approval was answered that nobody asked for', [accepted(), answer(1, [guarded]), answered('c1')]),
+  bad('I12', 'an approval was answered that was not pending', [accepted(), answer(1, [guarded]), answered('c1')]),
   bad('I12', 'a failed run has no error', [accepted(), { type: 'turn-ended', v: 1, stopReason: 'llm_api_error' }]),
-  bad('I12', 'a run completed that nobody claimed', [accepted(), answer(1), end()], { fence: 0 }),
+  bad('I12', 'a run completed that no worker claimed', [accepted(), answer(1), end()], { fence: 0 }),
   {
     invariant: 'I13',
-    flaw: 'nobody alive holds a running run',
+    flaw: 'no live worker holds a running run',
     record: { ...recordOf([accepted()], { leaseOwner: 'worker-1' }), liveWorkers: new Set(['worker-2']) },
   },
-  bad('I14', 'a poisoned run went on', [accepted(), ...deaths, answer(1), end()], dead),
-  bad('I14', 'a poisoned run ended as if nothing was', [accepted(), ...deaths, end('max_steps')], dead),
-  bad('I14', 'a run gave its worker up for lost too early', [accepted(), lost(1), endLost], { fence: 2 }),
-  bad('I16', 'a target answered that the turn never moved to', [accepted(), answer(1, [], 1), end()]),
+  bad('I14', 'a poisoned run continued', [accepted(), ...deaths, answer(1), end()], dead),
+  bad('I14', 'a poisoned run ended without worker_lost', [accepted(), ...deaths, end('max_steps')], dead),
+  bad('I14', 'a run ended with worker_lost too early', [accepted(), lost(1), endLost], { fence: 2 }),
+  bad('I16', 'a target answered that the turn was not at', [accepted(), answer(1, [], 1), end()]),
   bad('I16', 'a turn moved past the end of its chain', [
     accepted(),
     failed(0, 'next-target'),
@@ -262,23 +262,23 @@ const BAD_RECORDS: BadRecord[] = [
     ...oneStep.slice(1),
   ]),
   bad('I18', 'a tool started after the cancel', [accepted(), answer(1, [call('c1')]), cancel, started('c1')]),
-  bad('I18', 'the model was asked again after the cancel', [accepted(), cancel, failed(0, 'wait'), answer(1)]),
-  bad('I19', 'a call that started is called denied', [
+  bad('I18', 'the model was called again after the cancel', [accepted(), cancel, failed(0, 'wait'), answer(1)]),
+  bad('I19', 'a call that started is recorded as denied', [
     accepted(),
     answer(1, [call('c1')]),
     started('c1'),
     ended('c1', 'denied'),
   ]),
-  bad('I19', 'a call that never started is called unknown', [
+  bad('I19', 'a call that never started is recorded as unknown', [
     accepted(),
     answer(1, [call('c1')]),
     ended('c1', 'unknown'),
   ]),
   bad('I19', 'a call that never started has a result', [accepted(), answer(1, [call('c1')]), ended('c1')]),
   bad('I19', 'the run ended and a call is open', [accepted(), answer(1, [call('c1')]), started('c1'), end()]),
-  bad('I20', 'a cancelled run ended as if nobody had cancelled', [accepted(), cancel, answer(1), end()]),
+  bad('I20', 'a cancelled run ended with another stop reason', [accepted(), cancel, answer(1), end()]),
   bad('I21', 'a guarded call started without approval', [accepted(), answer(1, [guarded]), started('c1')]),
-  bad('I21', 'a call started while its neighbor waited for a person', [
+  bad('I21', 'a call started while another call of its answer waited for approval', [
     accepted(),
     answer(1, [call('c0'), guarded]),
     started('c0'),
@@ -330,18 +330,18 @@ const BAD_RECORDS: BadRecord[] = [
 ]
 
 for (const { invariant, flaw, record } of BAD_RECORDS)
-  test(`${invariant} sees that ${flaw}`, () => {
+  test(`${invariant} reports that ${flaw}`, () => {
     assert.ok(found(record).includes(invariant), `it saw only [${found(record)}]`)
   })
 
-test('a log that cannot be read is one finding and does not stop the check', () => {
+test('a log that cannot be read is one violation and does not stop the check', () => {
   const record = recordOf(oneStep)
   const broken = { type: 'from-the-future' } as unknown as TurnEvent
   assert.deepEqual(found({ ...record, events: [] }), ['I5'])
   assert.deepEqual(found({ ...record, events: [record.events[0]!, { seq: 2, at: 1, event: broken }] }), ['I5'])
 })
 
-test('a second start of a call that may run again is no finding', () => {
+test('a second start of a call that may run again is not a violation', () => {
   const log = [accepted(), answer(1, [twice]), started('c1', 1), lost(1), started('c1', 2), ended('c1')]
   assert.deepEqual(checkRun(recordOf(log, { fence: 2 })), [])
 })

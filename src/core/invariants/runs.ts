@@ -10,7 +10,7 @@ import { faultsByEvent, type RunTrace } from './trace.ts'
 export const oneActiveRun: Invariant<StoreRecord> = {
   id: 'I10',
   name: 'one active run',
-  sentence: 'A conversation has at most one run that runs or waits for a person.',
+  sentence: 'A conversation has at most one run that is running or waiting for approval.',
   promise: 'nothing happens twice',
   check({ runs }) {
     const active = new Map<string, string>()
@@ -26,7 +26,7 @@ export const oneActiveRun: Invariant<StoreRecord> = {
 export const fencing: Invariant<RunTrace> = {
   id: 'I11',
   name: 'fencing',
-  sentence: 'What workers wrote carries fences that never go back and never exceed the fence of the run.',
+  sentence: 'The fences of worker events never decrease and never exceed the fence of the run.',
   promise: 'nothing happens twice',
   check(trace) {
     let lowest = 0
@@ -34,8 +34,8 @@ export const fencing: Invariant<RunTrace> = {
       if (event.type !== 'tool-started' && event.type !== 'worker-lost') return undefined
       const { fence } = event
       if (fence > trace.run.fence) return `fence ${fence} is above the run's, ${trace.run.fence}`
-      if (fence < lowest) return `fence ${fence} where it must be ${lowest} or more: a stale worker wrote`
-      // What a dead worker still sends is refused: from here on its successors write.
+      if (fence < lowest) return `fence ${fence} is below ${lowest}: a stale worker wrote`
+      // The store rejects writes of a dead worker: from here on only its successors write.
       lowest = event.type === 'worker-lost' ? fence + 1 : fence
       return undefined
     })
@@ -46,7 +46,7 @@ export const legalTransitions: Invariant<RunTrace> = {
   id: 'I12',
   name: 'legal transitions',
   sentence:
-    'A run goes through legal states only, nothing follows its end, and a settled run says when and why it ended.',
+    'A run changes between legal states only, no event follows its end, and a settled run has an end time and stop reason.',
   promise: 'nothing is hidden',
   check(trace) {
     const { run } = trace
@@ -55,13 +55,13 @@ export const legalTransitions: Invariant<RunTrace> = {
     return [
       ...pathFaults(trace),
       ...afterEnd(trace),
-      ...(mustExplain && run.stopReason === undefined ? ['it ended and has no stop reason'] : []),
-      ...(mustExplain && run.completedAt === undefined ? ['it ended and has no completed_at'] : []),
-      ...(run.status === 'failed' && !hasError ? ['it failed and has no error'] : []),
-      ...(run.status !== 'failed' && hasError ? [`it has an error and is ${run.status}`] : []),
+      ...(mustExplain && run.stopReason === undefined ? ['it ended without a stop reason'] : []),
+      ...(mustExplain && run.completedAt === undefined ? ['it ended without completed_at'] : []),
+      ...(run.status === 'failed' && !hasError ? ['it failed without an error'] : []),
+      ...(run.status !== 'failed' && hasError ? [`it has an error but is ${run.status}`] : []),
       ...(run.fence > 0 || run.status === 'created' || run.status === 'cancelled'
         ? []
-        : [`it is ${run.status} and no worker ever claimed it`]),
+        : [`it is ${run.status} but no worker ever claimed it`]),
     ]
   },
 }
@@ -74,57 +74,59 @@ export const noZombie: Invariant<RunTrace> = {
   check({ run, liveWorkers }) {
     if (!liveWorkers || run.status !== 'running') return []
     if (run.leaseOwner !== undefined && liveWorkers.has(run.leaseOwner)) return []
-    return [`it is running and ${run.leaseOwner ? `its worker ${run.leaseOwner} is dead` : 'nobody holds it'}`]
+    return [`it is running but ${run.leaseOwner ? `its worker ${run.leaseOwner} is dead` : 'no worker holds it'}`]
   },
 }
 
 export const recoveryProgress: Invariant<RunTrace> = {
   id: 'I14',
   name: 'recovery progress',
-  sentence: `A run that killed ${POISON_DEATHS} workers at one step does nothing more and ends; no other run says worker_lost.`,
+  sentence: `A run that killed ${POISON_DEATHS} workers at one step ends with worker_lost and does nothing else; no other run ends so.`,
   promise: 'nothing is stuck',
   check(trace) {
     const { final } = trace
-    // Once it is poisoned it stays so: denying what it left open must not count as a step that went well.
+    // A poisoned run stays poisoned: denying its open calls must not count as a successful step.
     let isPoisoned = false
     const went = faultsByEvent(trace, (event, before) => {
       isPoisoned ||= before.deaths >= POISON_DEATHS
-      return isPoisoned && PROGRESS_EVENTS.includes(event.type) ? 'it went on after too many deaths' : undefined
+      return isPoisoned && PROGRESS_EVENTS.includes(event.type) ? 'it continued after too many deaths' : undefined
     })
     isPoisoned ||= final.deaths >= POISON_DEATHS
     const error = final.ended?.error?.errorType
-    // A cancel and a fault of our own win over the deaths; anything else would hide them.
+    // A cancel and an internal fault take precedence over the deaths; any other end would hide them.
     const hidesDeaths =
       isPoisoned && final.ended && !final.cancel && final.fault === undefined && error !== 'worker_lost'
     return [
       ...went,
-      ...(hidesDeaths ? [`it died too often and ended ${final.ended?.stopReason}`] : []),
-      ...(error === 'worker_lost' && !isPoisoned ? [`it ended worker_lost after ${final.deaths} deaths`] : []),
+      ...(hidesDeaths ? [`its workers died too often, but it ended with ${final.ended?.stopReason}`] : []),
+      ...(error === 'worker_lost' && !isPoisoned
+        ? [`it ended with worker_lost after only ${final.deaths} deaths`]
+        : []),
     ]
   },
 }
 
-/** What only a turn that goes on does. */
+/** Events that only a turn that continues writes. */
 const PROGRESS_EVENTS: readonly EventType[] = ['tool-started', 'answer-received', 'attempt-failed']
 
 export const turnIsolation: Invariant<RunTrace> = {
   id: 'I16',
   name: 'turn isolation',
   sentence:
-    'A run starts at its first target, moves only by a recorded failure, and no remedy is used beyond its ladder.',
+    'A run starts at its first target, changes it only after a recorded failure, and uses no remedy more often than its ladder lists it.',
   promise: 'nothing is hidden',
   check: (trace) =>
     faultsByEvent(trace, (event, before) => {
       if (event.type !== 'attempt-failed' && event.type !== 'answer-received' && event.type !== 'answer-cut')
         return undefined
-      const way = before.attempts[event.type === 'attempt-failed' ? (event.purpose ?? 'answer') : 'answer']
-      if (event.target !== way.target) return `target ${event.target} while the turn was at ${way.target}`
+      const state = before.attempts[event.type === 'attempt-failed' ? (event.purpose ?? 'answer') : 'answer']
+      if (event.target !== state.target) return `target ${event.target} while the turn was at ${state.target}`
       if (event.type !== 'attempt-failed' || event.remedy === 'give-up') return undefined
       const ladder = LADDER[event.failure.kind]
       const next = event.nextTarget ?? event.target + 1
       const isChainOver = event.remedy === 'next-target' && next >= targetsFor(event, before.settings).length
       if (isChainOver) return 'there is no next target'
-      if (count(spentWithCredential(way, event.credentialId), event.remedy) >= count(ladder, event.remedy))
+      if (count(spentWithCredential(state, event.credentialId), event.remedy) >= count(ladder, event.remedy))
         return `${event.remedy} was used up for ${event.failure.kind}`
       return undefined
     }),
@@ -133,7 +135,7 @@ export const turnIsolation: Invariant<RunTrace> = {
 export const stepBudget: Invariant<RunTrace> = {
   id: 'I17',
   name: 'budget',
-  sentence: 'A run has no more answers than its limit of steps.',
+  sentence: 'A run has no more answers than its step limit.',
   promise: 'nothing is stuck',
   check: ({ final }) =>
     final.steps > final.settings.maxSteps ? [`${final.steps} answers, the limit is ${final.settings.maxSteps}`] : [],
@@ -142,7 +144,7 @@ export const stepBudget: Invariant<RunTrace> = {
 export const effectOnce: Invariant<RunTrace> = {
   id: 'I28',
   name: 'effect once or marked',
-  sentence: 'A call whose effect must happen once starts once, and no worker starts the same call twice.',
+  sentence: 'A call with effects `once` starts once, and no worker starts the same call twice.',
   promise: 'nothing happens twice',
   check: (trace) =>
     faultsByEvent(trace, (event, { step }) => {
@@ -159,7 +161,7 @@ const targetsFor = ({ purpose }: { purpose?: Purpose }, settings: RunSettings): 
 
 const count = (remedies: readonly Remedy[], wanted: Remedy) => remedies.filter((remedy) => remedy === wanted).length
 
-/** The states the log went through, up to the one the row is in. */
+/** The states of the log, followed by the state of the row. */
 function pathFaults({ run, moments }: RunTrace): string[] {
   const path: RunPhase[] = run.fence > 0 ? ['created', 'running'] : ['created']
   for (const { event } of moments) {
@@ -172,14 +174,15 @@ function pathFaults({ run, moments }: RunTrace): string[] {
   return jump > 0 ? [`it went from ${path[jump - 1]} to ${path[jump]}`] : []
 }
 
-/** A waiting run is left by one answer, or by one cancel that settles its calls and ends it. Nothing else comes after. */
+/** A waiting run ends with one answer, or with one cancel that settles its calls. No other event may follow. */
 function afterEnd(trace: RunTrace): string[] {
   return faultsByEvent(trace, (event, { phase, cancel }) => {
     if (phase === 'ended') return 'the run had ended'
-    if (phase === 'going') return event.type === 'approval-answered' ? 'the run did not wait for it' : undefined
+    if (phase === 'going')
+      return event.type === 'approval-answered' ? 'the run was not waiting for approval' : undefined
     const isExit = event.type === 'approval-answered' || event.type === 'cancel-requested'
     const isClosing = event.type === 'tool-ended' || event.type === 'turn-ended'
     if (cancel ? isClosing : isExit) return undefined
-    return 'the run was waiting for a person'
+    return 'the run was waiting for approval'
   })
 }

@@ -66,15 +66,15 @@ const reset = (id: `message-${string}` | null): [number, Chunk] => [
 const stop: [number, Chunk] = [3, { message_type: 'stop_reason', stop_reason: 'end_turn' }]
 const done: [number, Chunk] = [3, { message_type: 'done' }]
 
-function streamOf(told: [number, Chunk][], more: Partial<StreamRecord> = {}): StreamRecord {
-  const chunks = told.map(([event, chunk], index) => ({ number: index + 1, event, body: JSON.stringify(chunk) }))
+function streamOf(written: [number, Chunk][], more: Partial<StreamRecord> = {}): StreamRecord {
+  const chunks = written.map(([event, chunk], index) => ({ number: index + 1, event, body: JSON.stringify(chunk) }))
   return { run, events: log.map((event, index) => ({ seq: index + 1, at: 1, event })), chunks, ended: true, ...more }
 }
 
 const found = (record: StreamRecord) => checkStream(record).map((violation) => violation.invariant)
 const sound = streamOf([thought, text('Hel'), text('lo'), stop, done])
 
-test('a sound stream breaks nothing: whole, with text taken back, told again, and after a loss', () => {
+test('a sound stream violates no invariant: whole, with reset text, with text sent again, and after a loss', () => {
   assert.deepEqual(checkStream(sound), [])
   assert.deepEqual(
     checkStream(streamOf([text('Oh', 'message-9'), reset('message-9'), thought, text('Hello'), stop, done])),
@@ -89,7 +89,7 @@ test('a sound stream breaks nothing: whole, with text taken back, told again, an
   assert.deepEqual(checkStream({ ...lossy, chunks: gap }), [])
 })
 
-test('I24 sees a gap without a mark, a repeated number and an event that is not in the log', () => {
+test('I24 reports a gap without a mark, a repeated number and an event that is not in the log', () => {
   const renumbered = (number: (index: number) => number) =>
     sound.chunks.map((chunk, index) => ({ ...chunk, number: number(index) }))
   assert.ok(found({ ...sound, chunks: renumbered((index) => index + 2) }).includes('I24'))
@@ -98,7 +98,7 @@ test('I24 sees a gap without a mark, a repeated number and an event that is not 
   assert.ok(found(streamOf([thought, text('Hello'), [3, stop[1]], [2, done[1]]])).includes('I24'))
 })
 
-test('I25 sees a missing end, a second one, one that is not last and a wrong reason', () => {
+test('I25 reports a missing end, a second one, one that is not last and a wrong reason', () => {
   assert.deepEqual(found(streamOf([thought, text('Hello'), stop])), ['I25'])
   assert.deepEqual(found(streamOf([thought, text('Hello'), stop, done, done])), ['I25'])
   assert.deepEqual(found(streamOf([thought, text('Hello'), done, stop])), ['I25'])
@@ -110,7 +110,7 @@ test('I25 sees a missing end, a second one, one that is not last and a wrong rea
   assert.deepEqual(found({ ...sound, events: sound.events.slice(0, 2) }), ['I24', 'I24', 'I25', 'I25'])
 })
 
-test('I25 asks for no end from a run that goes on, nor from one that was cancelled in the queue', () => {
+test('I25 requires no end from a running run or one cancelled in the queue', () => {
   assert.deepEqual(
     checkStream({ ...sound, events: sound.events.slice(0, 1), chunks: sound.chunks.slice(0, 2), ended: false }),
     [],
@@ -121,7 +121,7 @@ test('I25 asks for no end from a run that goes on, nor from one that was cancell
   )
 })
 
-test('I26 sees text that differs from the message, and text that was never taken back', () => {
+test('I26 reports text that differs from the message, and text that was never reset', () => {
   assert.deepEqual(found(streamOf([thought, text('Hel'), stop, done])), ['I26'])
   assert.deepEqual(found(streamOf([text('Hello'), stop, done])), ['I26'])
   assert.deepEqual(found(streamOf([thought, text('Hello'), text('Hello'), stop, done])), ['I26'])
@@ -130,7 +130,7 @@ test('I26 sees text that differs from the message, and text that was never taken
 
 const at = (event: TurnEvent, index: number) => ({ seq: index + 1, at: 1, event })
 
-test('a text that was continued is streamed once, from its beginning to its end', () => {
+test('a continued text is streamed once, from its beginning to its end', () => {
   const kept = { answerId: 'message-1' as const, content: [{ type: 'text' as const, text: 'Hel' }], streamedTo: 1 }
   const cut: TurnEvent = {
     type: 'attempt-failed',

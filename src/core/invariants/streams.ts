@@ -6,7 +6,7 @@ import type { Invariant, StreamRecord } from './record.ts'
 export const streamNumbers: Invariant<StreamRecord> = {
   id: 'I24',
   name: 'stream is the log',
-  sentence: 'The chunks of a run are numbered from 1 without gap, unless a reset marks that some were lost.',
+  sentence: 'The chunks of a run are numbered from 1 without gaps, unless a reset marks lost ones.',
   promise: 'nothing is lost',
   check({ chunks, events }) {
     const faults: string[] = []
@@ -26,27 +26,27 @@ export const streamNumbers: Invariant<StreamRecord> = {
 export const oneTerminal: Invariant<StreamRecord> = {
   id: 'I25',
   name: 'terminal once',
-  sentence: 'The stream of a run that is over ends with exactly one terminal chunk, and tells why the run stopped.',
+  sentence: 'The stream of a finished run ends with exactly one terminal chunk and states the stop reason.',
   promise: 'nothing is stuck',
   check({ run, events, chunks, ended }) {
     const end = events.find(({ event }) => event.type === 'turn-ended')?.event
-    const told = chunks.map(({ body }) => decodeChunk(body))
-    const places = told.flatMap((chunk, index) => (chunk.message_type === 'done' ? [index] : []))
-    const stops = told.flatMap((chunk) => (chunk.message_type === 'stop_reason' ? [chunk.stop_reason] : []))
+    const decoded = chunks.map(({ body }) => decodeChunk(body))
+    const terminals = decoded.flatMap((chunk, index) => (chunk.message_type === 'done' ? [index] : []))
+    const stops = decoded.flatMap((chunk) => (chunk.message_type === 'stop_reason' ? [chunk.stop_reason] : []))
     if (!ended) {
-      // Nobody ever opened the stream of a run that was cancelled in the queue; its first reader ends it.
+      // A run cancelled in the queue has no stream until its first reader opens and ends it.
       const mustHaveEnded = end !== undefined && run.fence > 0
       return [
-        ...(mustHaveEnded ? ['the run is over and its stream is not'] : []),
-        ...(places.length > 0 ? ['it has a terminal chunk and is not ended'] : []),
+        ...(mustHaveEnded ? ['the run has ended but its stream has not'] : []),
+        ...(terminals.length > 0 ? ['it has a terminal chunk but is not marked as ended'] : []),
       ]
     }
     const reason = end?.type === 'turn-ended' ? end.stopReason : undefined
-    const isClosed = places.length === 1 && places[0] === told.length - 1
+    const isClosed = terminals.length === 1 && terminals[0] === decoded.length - 1
     return [
-      ...(isClosed ? [] : [`terminal chunks at [${places.map((place) => place + 1)}] of ${told.length}`]),
+      ...(isClosed ? [] : [`terminal chunks at [${terminals.map((index) => index + 1)}] of ${decoded.length}`]),
       ...(reason === undefined ? ['it ended before the run did'] : []),
-      ...(stops.length === 1 && stops[0] === reason ? [] : [`it tells [${stops}], the log says ${reason}`]),
+      ...(stops.length === 1 && stops[0] === reason ? [] : [`its stop reasons are [${stops}], the log says ${reason}`]),
     ]
   },
 }
@@ -54,13 +54,13 @@ export const oneTerminal: Invariant<StreamRecord> = {
 export const tokensReconcile: Invariant<StreamRecord> = {
   id: 'I26',
   name: 'tokens reconcile',
-  sentence: 'What was streamed of a message is what is stored of it, and text that came to nothing is taken back.',
+  sentence: 'The streamed text of a message equals the stored one, and text without a message is reset.',
   promise: 'nothing is hidden',
   check({ events, chunks, ended }) {
     const lastTold = chunks.findLast((chunk) => chunk.event > 0)?.event ?? 0
     const texts = streamedTexts(chunks)
     const faults: string[] = []
-    /** Text that was to go on, by the message it is the beginning of. */
+    /** Kept text to be continued, by its message. */
     const kept = new Map<string, AnswerPart[]>()
     for (const { seq, event } of events) {
       if (event.type === 'attempt-failed' && event.kept)
@@ -73,20 +73,20 @@ export const tokensReconcile: Invariant<StreamRecord> = {
       if (!isToldInFull || streamed.mayBeShort) continue
       if (streamed.text !== textOf(content))
         faults.push(`${event.answerId}: "${brief(streamed.text)}" was streamed, "${brief(textOf(content))}" is kept`)
-      // A cut answer keeps what was said, not what was thought.
+      // A cut answer keeps its text, not its reasoning.
       if (event.type === 'answer-received' && streamed.reasoning !== reasoningOf(content))
         faults.push(`${event.answerId}: the reasoning that was streamed is not the one that is kept`)
     }
     if (!ended) return faults
     for (const [id, { text, reasoning }] of texts)
-      if (text !== '' || reasoning !== '') faults.push(`${id}: "${brief(text || reasoning)}" was never taken back`)
+      if (text !== '' || reasoning !== '') faults.push(`${id}: "${brief(text || reasoning)}" was never reset`)
     return faults
   },
 }
 
 type StreamedText = { text: string; reasoning: string; mayBeShort: boolean }
 
-/** What a reader holds of each message at the end, resets carried out. */
+/** The text of each message at a subscriber after the last chunk, with resets applied. */
 function streamedTexts(chunks: StreamRecord['chunks']): Map<string, StreamedText> {
   const texts = new Map<string, StreamedText>()
   const at = (id: string): StreamedText => {
@@ -100,7 +100,7 @@ function streamedTexts(chunks: StreamRecord['chunks']): Map<string, StreamedText
     if (chunk.message_type === 'reasoning_message') at(chunk.id).reasoning += chunk.reasoning
     if (chunk.message_type !== 'message_reset') continue
     if (chunk.id !== null) texts.set(chunk.id, { text: '', reasoning: '', mayBeShort: false })
-    // Chunks of any message told so far may be among the lost ones: their readers look at the messages instead.
+    // The lost chunks may belong to any message streamed so far; clients then read the stored messages.
     else for (const text of texts.values()) text.mayBeShort = true
   }
   return texts

@@ -2,7 +2,7 @@ import type { LoggedEvent, TurnEvent } from '../event.ts'
 import { apply, newTurn, type Turn } from '../turn.ts'
 import type { RunRecord } from './record.ts'
 
-/** A run's log with the turn as it was before each event; made once and read by every invariant. */
+/** A run's log with the turn before each event; built once and read by every invariant. */
 export type RunTrace = RunRecord & {
   accepted: Extract<TurnEvent, { type: 'input-accepted' }>
   /** Everything after the accepted input. */
@@ -12,7 +12,7 @@ export type RunTrace = RunRecord & {
 
 type TracedEvent = LoggedEvent & { before: Turn }
 
-/** Undefined: the log does not begin as every log must, and nothing else can be said about it. */
+/** Undefined: the log does not begin with `input-accepted`, so nothing else can be checked. */
 export function traceRun(record: RunRecord): RunTrace | undefined {
   const accepted = record.events[0]?.event
   if (accepted?.type !== 'input-accepted') return undefined
@@ -26,7 +26,7 @@ export function traceRun(record: RunRecord): RunTrace | undefined {
   return { ...record, accepted, moments, final: turn }
 }
 
-/** What is wrong at each moment of the log, led by the event's number. */
+/** The faults at each event of the log, prefixed with the event's number. */
 export const faultsByEvent = (
   trace: RunTrace,
   fault: (event: TurnEvent, before: Turn) => string | undefined,

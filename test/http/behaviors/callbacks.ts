@@ -74,7 +74,7 @@ export function callbacks({ server, newAgent }: BehaviorFixture): void {
     })
     const { id } = await send(await newAgent(), outside.url)
     const refused = await waitForCallback(client, id, hasFailed)
-    assert.match(refused.callback_error, /127\.0\.0\.1 is not on the public internet\. It is not tried again\.$/)
+    assert.match(refused.callback_error, /127\.0\.0\.1 is not on the public internet\. There is no further attempt\.$/)
     assert.deepEqual([outside.calls.length, inside.calls.length], [1, 0])
 
     const moved = await startListener(context, (response, count) => {
@@ -166,7 +166,7 @@ export function callbacks({ server, newAgent }: BehaviorFixture): void {
     if (!name) return context.diagnostic('no name leads to this machine')
     const { id } = await send(agentId, `https://${name}:${port}/`, { client })
     const run = await waitForCallback(client, id, hasFailed)
-    assert.match(run.callback_error, /is not on the public internet\. It is not tried again\.$/)
+    assert.match(run.callback_error, /is not on the public internet\. There is no further attempt\.$/)
     assert.deepEqual(listener.calls, [])
   })
 }
@@ -184,7 +184,10 @@ export function laterCallbacks({ server, newAgent }: BehaviorFixture): void {
     const { id } = await send(await newAgent(), listener.url)
     const once = await waitForCallback(client, id, hasFailed)
     assert.equal(once.callback_status_code, 500)
-    assert.match(once.callback_error, /^Try 1 of 8: it was answered with 500\. It is tried again in 5 s\.$/)
+    assert.match(
+      once.callback_error,
+      /^Attempt 1 of 8: the receiver answered with status 500\. The next attempt is in 5 s\.$/,
+    )
     await listener.called(2)
     const twice = await waitForCallback(client, id, ({ callback_status_code }) => callback_status_code === 204)
     assert.equal(twice.callback_error, null)

@@ -90,7 +90,7 @@ export const CORE_BUGS: PlantedBug[] = [
     name: 'a restart forgets the fallback',
     file: 'core/attempt-state.ts',
     find: 'target: event.nextTarget ?? event.target + 1, waitedMs',
-    replace: 'target: way.target, waitedMs',
+    replace: 'target: state.target, waitedMs',
     breaks: 'nothing is hidden: the effect of a remedy is in the fold',
   },
   {

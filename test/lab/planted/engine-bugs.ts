@@ -5,9 +5,9 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'dispatch before commit',
     file: 'engine/turn.ts',
-    find: '      // Stopped without a trace: an empty commit brings the news that stopped it.\n',
+    find: '      // Stopped without facts: an empty commit reads the event that stopped it.\n',
     replace:
-      "      for (const fact of facts)\n        if (fact.type === 'answer-received')\n          for (const call of fact.calls)\n            if (!call.needsApproval && call.refusal === undefined)\n              inFlight.set(call.callId, executeCall(call, { ...opened.home, answerId: fact.answerId }))\n",
+      "      for (const fact of facts)\n        if (fact.type === 'answer-received')\n          for (const call of fact.calls)\n            if (!call.needsApproval && call.refusal === undefined)\n              inFlight.set(call.callId, executeCall(call, { ...opened.callContext, answerId: fact.answerId }))\n",
     breaks: 'nothing is lost: a tool call is on disk before the tool runs',
   },
   {
@@ -117,7 +117,7 @@ export const ENGINE_BUGS: PlantedBug[] = [
     file: 'engine/execute-call.ts',
     find: 'digest([organizationId, conversationId, answerId, call.callId, call.digest]',
     replace:
-      'digest([organizationId, conversationId, answerId, call.callId, call.digest, String(home.clock.monotonic())]',
+      'digest([organizationId, conversationId, answerId, call.callId, call.digest, String(context.clock.monotonic())]',
     breaks: 'nothing happens twice: a tool can recognize its own second execution',
   },
   {
@@ -130,8 +130,8 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'a cancel in the queue is only noted',
     file: 'engine/cancel-run.ts',
-    find: "run.status === 'running' ? await requestCancel(run, cause, parts) : await endWithoutHolder(run, cause, parts)",
-    replace: '!run.waiting ? await requestCancel(run, cause, parts) : await endWithoutHolder(run, cause, parts)',
+    find: "run.status === 'running' ? await requestCancel(run, cause, deps) : await endWithoutHolder(run, cause, deps)",
+    replace: '!run.waiting ? await requestCancel(run, cause, deps) : await endWithoutHolder(run, cause, deps)',
     breaks: 'nothing is stuck: a queued run can be cancelled',
   },
   {

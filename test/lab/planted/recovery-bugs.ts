@@ -7,7 +7,7 @@ export const RECOVERY_BUGS: PlantedBug[] = [
     file: 'engine/attempt.ts',
     find: "  const grant = choice.type === 'granted' ? { grant: choice.grant } : {}\n",
     replace:
-      "  const grant = choice.type === 'granted' ? { grant: choice.grant } : {}\n  if (way.shape.stripSignatures)\n    for (const body of question.messages)\n      if (body.role === 'assistant') body.content = body.content.filter((part) => part.type === 'text')\n",
+      "  const grant = choice.type === 'granted' ? { grant: choice.grant } : {}\n  if (state.adjustments.stripSignatures)\n    for (const body of question.messages)\n      if (body.role === 'assistant') body.content = body.content.filter((part) => part.type === 'text')\n",
     breaks: 'nothing is lost: a remedy shapes the copy that is sent',
   },
   {
@@ -95,7 +95,7 @@ export const RECOVERY_BUGS: PlantedBug[] = [
     find: "        ...inputMessages(turn.pending.slice(0, event.inputsRead), context),\n        { type: 'add-step', step },\n        addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),\n",
     replace:
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
-      "        ...inputMessages(turn.pending.slice(0, event.inputsRead), context),\n        ...(turn.ways.answer.spent.includes('nudge')\n          ? [addMessage(`message-nudge-${stepId}`, { role: 'user', content: [{ type: 'text', text: 'Your last answer had no text and called no tool.' }] }, context)]\n          : []),\n        { type: 'add-step', step },\n        addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),\n",
+      "        ...inputMessages(turn.pending.slice(0, event.inputsRead), context),\n        ...(turn.attempts.answer.spent.includes('nudge')\n          ? [addMessage(`message-nudge-${stepId}`, { role: 'user', content: [{ type: 'text', text: 'Your last answer had no text and called no tool.' }] }, context)]\n          : []),\n        { type: 'add-step', step },\n        addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),\n",
     breaks: 'nothing is invented: words for the model alone are in no history',
   },
   {
@@ -188,7 +188,7 @@ export const RECOVERY_BUGS: PlantedBug[] = [
     file: 'core/turn.ts',
     find: '      return { ...turn, deaths: turn.deaths + 1 }\n',
     replace:
-      '      return { ...turn, deaths: turn.deaths + 1, ways: { ...turn.ways, answer: { ...turn.ways.answer, spent: [], shape: {} } } }\n',
+      '      return { ...turn, deaths: turn.deaths + 1, attempts: { ...turn.attempts, answer: { ...turn.attempts.answer, spent: [], adjustments: {} } } }\n',
     breaks: 'nothing is hidden: a restart remembers what was tried',
   },
   {
