@@ -34,7 +34,7 @@ async function leftAlone(context: TestContext) {
   await turns.shell(PLACE)
   const processId = processIn(await turns.shell(WORK, { background: true }))
   const workspace = await turns.workspace()
-  const warm = turns.house.context.deps.historyCache!
+  const warm = turns.fixture.context.deps.historyCache!
   function evict(): void {
     time.ahead = 3_600_001
     assert.equal(warm.sweep(), 1)
@@ -42,7 +42,7 @@ async function leftAlone(context: TestContext) {
     // Only for the sweep: to the engine an hour without a heartbeat is a dead worker.
     time.ahead = 0
   }
-  const folder = (await turns.workspaces.peek(turns.house.conversationId))!.folder
+  const folder = (await turns.workspaces.peek(turns.fixture.conversationId))!.folder
   /** Who keeps the workspace: the first process of its sandbox. */
   const keeper = () => readFileSync(join(folder, 'supervisor.json'), 'utf8')
   return { turns, workspace, processId, evict, warm, keeper }
@@ -76,7 +76,7 @@ test('after hours of silence the same conversation finds its words, its terminal
   skip,
 }, async (context) => {
   const { turns, processId, evict, warm, keeper } = await leftAlone(context)
-  const { house } = turns
+  const { fixture: house } = turns
   const told = house.requests.at(-1)!
   const [before, misses] = [keeper(), warm.state().misses.absent]
   evict()

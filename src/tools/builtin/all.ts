@@ -6,7 +6,7 @@ import { rollDice } from './dice.ts'
 import { notebook } from './notebook.ts'
 import { sendPostcard } from './postcard.ts'
 
-/** Between them they show every way a tool can behave: parallel, slow, guarded, idempotent, verifiable. */
+/** Demo tools that cover every kind of behavior: parallel, slow, guarded, idempotent, verifiable. */
 export const builtinTools = (deps: BuiltinToolDeps): Tool[] => [
   currentTime(deps),
   ...notebook(deps),
